@@ -1,0 +1,1 @@
+"""The `proxid` command: parses, wires, prints. Everything it does is a call into the library or a service."""

@@ -1,0 +1,61 @@
+"""Entry point of the `proxid` command: a group that imports a subcommand only when it is used.
+
+Exit status: 0 done, 1 a check failed (an audit violation, say), 2 could not be done.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from proxid import __version__
+from proxid.errors import ProxidError
+
+COMMANDS: dict[str, str] = {}
+"""Name of each subcommand and `module:attribute` that holds its click command."""
+
+
+class LazyGroup(click.Group):
+    """Loads a subcommand's module on first use, so that `proxid --help` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        target = COMMANDS.get(cmd_name)
+        if target is None:
+            return None
+        module, attribute = target.split(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="proxid")
+def proxid() -> None:
+    """A privacy gateway for personal assistants.
+
+    Example: proxid demo
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status (0 done, 1 a check failed, 2 could not)."""
+    try:
+        result = proxid.main(args=argv, prog_name="proxid", standalone_mode=False)
+    except ProxidError as error:
+        click.echo(f"proxid: {error.code}: {error.rule}", err=True)
+        return 2
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except click.Abort:
+        click.echo("proxid: interrupted", err=True)
+        return 2
+    return result if isinstance(result, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
