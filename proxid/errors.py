@@ -15,6 +15,15 @@ class Code(StrEnum):
     CONFIG_INVALID = "config_invalid"
     INPUT_INVALID = "input_invalid"
     ENCODING_INVALID = "encoding_invalid"
+    MESSAGE_INVALID = "message_invalid"
+    KEY_INVALID = "key_invalid"
+    SIGNATURE_INVALID = "signature_invalid"
+    HEADER_MISMATCH = "header_mismatch"
+    LIMIT_EXCEEDED = "limit_exceeded"
+    PROOF_INVALID = "proof_invalid"
+    SEAL_INVALID = "seal_invalid"
+    CREDENTIAL_INVALID = "credential_invalid"
+    OVERSIZED = "oversized"
 
 
 class ProxidError(Exception):
@@ -43,3 +52,57 @@ class EncodingError(ProxidError):
     """Bytes are not the canonical encoding of anything (DESIGN 3)."""
 
     code = Code.ENCODING_INVALID
+
+
+class MessageInvalidError(ProxidError):
+    """A message has the wrong number of blocks, or a block of the wrong size."""
+
+    code = Code.MESSAGE_INVALID
+
+
+class KeyInvalidError(ProxidError):
+    """A key is malformed, or not the one that must be used here."""
+
+    code = Code.KEY_INVALID
+
+
+class SignatureInvalidError(ProxidError):
+    """A signature does not hold under the key and in the role that it must."""
+
+    code = Code.SIGNATURE_INVALID
+
+
+class HeaderMismatchError(ProxidError):
+    """A signed header differs from configuration or registration (DESIGN 5.0)."""
+
+    code = Code.HEADER_MISMATCH
+
+
+class LimitError(ProxidError):
+    """LIM forbids the new user block (DESIGN 4.3)."""
+
+    code = Code.LIMIT_EXCEEDED
+
+
+class ProofInvalidError(ProxidError):
+    """A proof does not show what it claims (DESIGN 4.1)."""
+
+    code = Code.PROOF_INVALID
+
+
+class SealInvalidError(ProxidError):
+    """A sealed body does not open under this key and context."""
+
+    code = Code.SEAL_INVALID
+
+
+class CredentialError(ProxidError):
+    """An enrolment, link, credential or epoch key is for somebody or something else (DESIGN 4.3)."""
+
+    code = Code.CREDENTIAL_INVALID
+
+
+class OversizedError(ProxidError):
+    """A plaintext is larger than the largest size bucket."""
+
+    code = Code.OVERSIZED

@@ -11,9 +11,23 @@ EXTRAS = {"base": [], "dev": ["dev"]}
 def main() -> None:
     """Write one lock file for each set of extras; none names a registry host."""
     for name, extras in EXTRAS.items():
-        command = [sys.executable, "-m", "piptools", "compile", "--quiet", "--generate-hashes", "--strip-extras",
-                   "--no-emit-index-url", "--no-emit-find-links", "--no-emit-trusted-host", "--allow-unsafe",
-                   "--no-header", "-o", f"requirements/{name}.txt", "pyproject.toml"]
+        command = [
+            sys.executable,
+            "-m",
+            "piptools",
+            "compile",
+            "--quiet",
+            "--generate-hashes",
+            "--strip-extras",
+            "--no-emit-index-url",
+            "--no-emit-find-links",
+            "--no-emit-trusted-host",
+            "--allow-unsafe",
+            "--no-header",
+            "-o",
+            f"requirements/{name}.txt",
+            "pyproject.toml",
+        ]
         for extra in extras:
             command += ["--extra", extra]
         subprocess.run(command, cwd=ROOT, check=True)

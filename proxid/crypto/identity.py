@@ -1,0 +1,246 @@
+"""Who is who, without telling MS (DESIGN 4.3): enrolment by the EA, epoch links for IS, credentials for MS.
+
+enrolment   Sign(sk_EA, E("enrol", USER_ID, pk_U, since))                         device → IS
+L         = E("link", USER_ID, pk_U, pk_e, epoch, MS, pk_IS)
+link        Sign(sk_U, L) ‖ Sign(sk_e, E("pop", L))                               device → IS, kept for the auditor
+credential  Sign(sk_IS, E("cred", pk_e, PROX_ID, epoch, MS, not_after, ADM, seasoned, evidence_pk))   IS → MS
+epoch key   Sign(sk_MS, E("epoch-key", MS, epoch, hpke_pk, seed_commitment))      MS → devices, through IS
+"""
+
+from dataclasses import dataclass
+
+from proxid.crypto import ed25519
+from proxid.crypto.ed25519 import KEY_SIZE, SIGNATURE_SIZE, SigningKey
+from proxid.crypto.sansig.limits import prox_id
+from proxid.crypto.sansig.message import ADMISSIBLE
+from proxid.encoding import decode, decode_int, decode_text, encode, encode_int, label
+from proxid.errors import CredentialError, EncodingError
+
+_ENROL = label("enrol")
+_LINK = label("link")
+_POP = label("pop")
+_CRED = label("cred")
+_EPOCH_KEY = label("epoch-key")
+_ADM = b"".join(encode_int(i) for i in ADMISSIBLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolment:
+    """The EA's word that a user owns a key since a time (Unix seconds), so that IS cannot invent users."""
+
+    user_id: str
+    user_key: bytes
+    since: int
+    signature: bytes = b""
+
+    def _body(self) -> bytes:
+        return encode(_ENROL, self.user_id, self.user_key, self.since)
+
+    @classmethod
+    def issue(cls, user_id: str, user_key: bytes, since: int, authority: SigningKey) -> "Enrolment":
+        """Certify a user's key; raises KeyInvalidError for a malformed key."""
+        ed25519.verify_key(user_key)
+        unsigned = cls(user_id, user_key, since)
+        return cls(user_id, user_key, since, authority.sign(unsigned._body()))
+
+    def verify(self, authority: bytes) -> None:
+        """Check the EA's signature and the key; raises KeyInvalidError, SignatureInvalidError."""
+        ed25519.verify_key(self.user_key)
+        ed25519.verify(authority, self._body(), self.signature)
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.user_id, self.user_key, self.since, self.signature)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Enrolment":
+        """The enrolment of an encoding; raises EncodingError."""
+        user_id, key, since, signature = decode(data, 4)
+        return cls(decode_text(user_id), key, decode_int(since), signature)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A user's word, and the epoch key's, that they belong together for one epoch, one MS and one IS."""
+
+    user_id: str
+    user_key: bytes
+    epoch_key: bytes
+    epoch: int
+    service: str
+    screener: bytes
+    signature: bytes = b""
+
+    def _body(self) -> bytes:
+        return encode(_LINK, self.user_id, self.user_key, self.epoch_key, self.epoch, self.service, self.screener)
+
+    @classmethod
+    def make(
+        cls, user_id: str, user: SigningKey, epoch_key: SigningKey, epoch: int, service: str, screener: bytes
+    ) -> "Link":
+        """Sign a link with the user's key and prove possession of the epoch key."""
+        unsigned = cls(user_id, user.public, epoch_key.public, epoch, service, screener)
+        body = unsigned._body()
+        signature = user.sign(body) + epoch_key.sign(encode(_POP, body))
+        return cls(user_id, user.public, epoch_key.public, epoch, service, screener, signature)
+
+    def verify(self, enrolment: Enrolment) -> None:
+        """Check both signatures, and that the link is of the enrolled user and key.
+
+        Raises:
+            CredentialError: another user or key. KeyInvalidError, SignatureInvalidError: a signature does not hold.
+        """
+        if (self.user_id, self.user_key) != (enrolment.user_id, enrolment.user_key):
+            raise CredentialError("link names a user or key other than the enrolment's")
+        if self.epoch_key == self.user_key:
+            raise CredentialError("epoch key is the user's own key")
+        if len(self.signature) != 2 * SIGNATURE_SIZE:
+            raise CredentialError("a link has two signatures")
+        body = self._body()
+        ed25519.verify(self.user_key, body, self.signature[:SIGNATURE_SIZE])
+        ed25519.verify(self.epoch_key, encode(_POP, body), self.signature[SIGNATURE_SIZE:])
+
+    @property
+    def prox_id(self) -> str:
+        """The PROX_ID that MS will know."""
+        return prox_id(self.service, self.epoch, self.epoch_key)
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(
+            self.user_id,
+            self.user_key,
+            self.epoch_key,
+            self.epoch,
+            self.service,
+            self.screener,
+            self.signature,
+        )
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Link":
+        """The link of an encoding; raises EncodingError."""
+        user_id, user_key, epoch_key, epoch, service, screener, signature = decode(data, 7)
+        return cls(
+            decode_text(user_id),
+            user_key,
+            epoch_key,
+            decode_int(epoch),
+            decode_text(service),
+            screener,
+            signature,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """IS's word to MS that an epoch key belongs to one enrolled person, who is not named.
+
+    Attributes:
+        not_after: Unix seconds. seasoned: the account is old enough to count towards k (DESIGN 8.5).
+        evidence_key: public HPKE key to which MS seals this person-epoch's evidence (DESIGN 10.2), or empty.
+    """
+
+    epoch_key: bytes
+    epoch: int
+    service: str
+    not_after: int
+    seasoned: bool
+    evidence_key: bytes = b""
+    signature: bytes = b""
+
+    @property
+    def prox_id(self) -> str:
+        """The pseudonym, recomputed from the key."""
+        return prox_id(self.service, self.epoch, self.epoch_key)
+
+    def _body(self) -> bytes:
+        return encode(
+            _CRED, self.epoch_key, self.prox_id, self.epoch, self.service, self.not_after, _ADM,
+            int(self.seasoned), self.evidence_key,
+        )  # fmt: skip
+
+    def issue(self, screener: SigningKey) -> "Credential":
+        """The same credential, signed by IS."""
+        return Credential(
+            self.epoch_key, self.epoch, self.service, self.not_after, self.seasoned, self.evidence_key,
+            screener.sign(self._body()),
+        )  # fmt: skip
+
+    def verify(self, screener: bytes, service: str, epoch: int, now: float) -> None:
+        """Check it against what MS knows.
+
+        Raises:
+            CredentialError: another service or epoch, or expired. KeyInvalidError, SignatureInvalidError: not IS's.
+        """
+        if self.service != service or self.epoch != epoch:
+            raise CredentialError("credential is for another service or epoch")
+        if now > self.not_after:
+            raise CredentialError("credential has expired")
+        ed25519.verify_key(self.epoch_key)
+        ed25519.verify(screener, self._body(), self.signature)
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(
+            self.epoch_key, self.epoch, self.service, self.not_after, int(self.seasoned), self.evidence_key,
+            self.signature,
+        )  # fmt: skip
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Credential":
+        """The credential of an encoding; raises EncodingError."""
+        key, epoch, service, not_after, seasoned, evidence_key, signature = decode(data, 7)
+        flag = decode_int(seasoned)
+        if flag > 1:
+            raise EncodingError("seasoned is neither 0 nor 1")
+        return cls(
+            key,
+            decode_int(epoch),
+            decode_text(service),
+            decode_int(not_after),
+            bool(flag),
+            evidence_key,
+            signature,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EpochKey:
+    """MS's sealing key of an epoch and its commitment to the epoch's cycle seed, signed by pk_MS (DESIGN 2, 8.4.1)."""
+
+    service: str
+    epoch: int
+    seal_key: bytes
+    seed_commitment: bytes
+    signature: bytes = b""
+
+    def _body(self) -> bytes:
+        return encode(_EPOCH_KEY, self.service, self.epoch, self.seal_key, self.seed_commitment)
+
+    def issue(self, service: SigningKey) -> "EpochKey":
+        """The same key, signed by MS."""
+        signature = service.sign(self._body())
+        return EpochKey(self.service, self.epoch, self.seal_key, self.seed_commitment, signature)
+
+    def verify(self, key: bytes, service: str, epoch: int) -> None:
+        """Check it against the provisioned pk_MS.
+
+        Raises:
+            CredentialError: another service or epoch. KeyInvalidError, SignatureInvalidError: not MS's.
+        """
+        if self.service != service or self.epoch != epoch:
+            raise CredentialError("epoch key is for another service or epoch")
+        if len(key) != KEY_SIZE:
+            raise CredentialError("service key is malformed")
+        ed25519.verify(key, self._body(), self.signature)
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.service, self.epoch, self.seal_key, self.seed_commitment, self.signature)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "EpochKey":
+        """The epoch key of an encoding; raises EncodingError."""
+        service, epoch, seal_key, commitment, signature = decode(data, 5)
+        return cls(decode_text(service), decode_int(epoch), seal_key, commitment, signature)

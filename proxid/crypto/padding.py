@@ -1,0 +1,33 @@
+"""Padding to size buckets, so that a length tells no more than its bucket (DESIGN 5.1, 5.4, 8.4.1).
+
+padded = u32(|x|) ‖ x ‖ 0…0, as long as the smallest bucket that holds it.
+"""
+
+import struct
+from collections.abc import Sequence
+
+from proxid.errors import EncodingError, OversizedError
+
+_LENGTH = struct.Struct(">I")
+
+
+def pad(data: bytes, buckets: Sequence[int]) -> bytes:
+    """Pad to the smallest of the increasing bucket sizes (bytes); raises OversizedError if none holds it."""
+    need = len(data) + _LENGTH.size
+    for size in buckets:
+        if need <= size:
+            return _LENGTH.pack(len(data)) + data + bytes(size - need)
+    raise OversizedError("plaintext is larger than the largest size bucket")
+
+
+def unpad(padded: bytes, buckets: Sequence[int]) -> bytes:
+    """The data of a padding; raises EncodingError unless it is exactly what `pad` makes."""
+    if len(padded) not in buckets:
+        raise EncodingError("padded length is not a size bucket")
+    (length,) = _LENGTH.unpack_from(padded)
+    data, rest = padded[4 : 4 + length], padded[4 + length :]
+    if len(data) != length or any(rest):
+        raise EncodingError("padding is malformed")
+    if pad(data, buckets) != padded:
+        raise EncodingError("padding is not the smallest bucket")
+    return data
