@@ -14,6 +14,7 @@ class Code(StrEnum):
     INTERNAL = "internal"
     CONFIG_INVALID = "config_invalid"
     INPUT_INVALID = "input_invalid"
+    OUTPUT_FAILED = "output_failed"
     ENCODING_INVALID = "encoding_invalid"
     MESSAGE_INVALID = "message_invalid"
     KEY_INVALID = "key_invalid"
@@ -46,6 +47,12 @@ class InputError(ProxidError):
     """A file or an argument given by the user is unusable; the rule says where, not what it held."""
 
     code = Code.INPUT_INVALID
+
+
+class OutputError(ProxidError):
+    """A file could not be written whole (no space, no permission); nothing of it was left under its name."""
+
+    code = Code.OUTPUT_FAILED
 
 
 class EncodingError(ProxidError):

@@ -1,0 +1,99 @@
+"""Opening and creating logs of every format (DESIGN 13).
+
+A log is read as a stream of batches and written the same way; a written file takes its name only when it is whole.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+from proxid.logs.batch import Dictionaries, LogBatch
+from proxid.logs.layout import BadRows, Layout, layout_of
+
+Classifier = Callable[[str], str]
+"""Text of a query -> path of its category with `/`, or "" when it has none."""
+
+
+class LogReader(ABC):
+    """A log being read: iterate it for batches; `bad`, `rows` and `position` grow as it goes.
+
+    `layout` is known once the log is open. `position` and `size` are bytes of the file, for a progress bar.
+    """
+
+    def __init__(self, dictionaries: Dictionaries, layout: Layout) -> None:
+        self.dictionaries, self.layout = dictionaries, layout
+        self.bad, self.rows, self.position, self.size = BadRows(), 0, 0, 0
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[LogBatch]:
+        """Batches in file order."""
+
+    def close(self) -> None:  # noqa: B027 (optional)
+        """Let go of the file."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.close()
+
+
+class LogWriter(ABC):
+    """A log being written; leaving the `with` block without an error gives the file its name, else nothing stays."""
+
+    def __init__(self, dictionaries: Dictionaries, layout: Layout) -> None:
+        self.dictionaries, self.layout, self.rows = dictionaries, layout, 0
+
+    @abstractmethod
+    def write(self, batch: LogBatch) -> None:
+        """Append the records of a batch. Raises OutputError when the disk does not take them."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the file and give it its name."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Remove what was written."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+
+def open_log(
+    path: Path | str,
+    *,
+    layout: Layout | None = None,
+    dictionaries: Dictionaries | None = None,
+    classifier: Classifier | None = None,
+    batch_bytes: int = 1 << 22,
+) -> LogReader:
+    """Open a log for reading; the layout is found from the name and the first line unless given.
+
+    Pass the dictionaries of another log to get comparable codes, and a classifier to file records without category.
+    Raises InputError when the file cannot be opened or is no log.
+    """
+    raise NotImplementedError
+
+
+def create_log(path: Path | str, layout: Layout | None, dictionaries: Dictionaries) -> LogWriter:
+    """Start writing a log; `None` takes the layout from the name. Raises InputError, OutputError."""
+    raise NotImplementedError
+
+
+def read_log(
+    path: Path | str, *, dictionaries: Dictionaries | None = None, classifier: Classifier | None = None
+) -> tuple[LogBatch, LogReader]:
+    """A whole log as one batch, and its (closed) reader with dictionaries, layout and bad rows."""
+    with open_log(path, dictionaries=dictionaries, classifier=classifier) as log:
+        return LogBatch.concatenate(list(log)), log
+
+
+__all__ = ["Classifier", "LogReader", "LogWriter", "create_log", "layout_of", "open_log", "read_log"]

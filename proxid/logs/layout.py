@@ -1,0 +1,67 @@
+"""What a log file looks like, so that a release can keep its input's structure (002 §4.3.2, transparency).
+
+Fields have one name everywhere: user, query, time, rank, url, category, group. In TSV they are called AnonID, Query,
+QueryTime, ItemRank, ClickURL (AOL's five) and, optionally, Category and Group.
+"""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from proxid.errors import InputError
+
+FIELDS = ("user", "query", "time", "rank", "url", "category", "group")
+AOL_FIELDS = FIELDS[:5]
+FORMATS = ("tsv", "jsonl", "parquet")
+_SUFFIXES = {"txt": "tsv", "tsv": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Format, fields in file order, header line (TSV), gzip (TSV and JSONL)."""
+
+    format: str = "tsv"
+    fields: tuple[str, ...] = AOL_FIELDS
+    header: bool = True
+    compressed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise InputError("a log's format is tsv, jsonl or parquet")
+        if not {"user", "query"} <= set(self.fields) <= set(FIELDS):
+            raise InputError("a log has at least the fields user and query, and no unknown ones")
+
+    def having(self, *names: str) -> "Layout":
+        """The same layout with these fields added at the end, unless present."""
+        return replace(self, fields=self.fields + tuple(name for name in names if name not in self.fields))
+
+
+def layout_of(path: Path, *, like: Layout | None = None) -> Layout:
+    """The layout that a file's name asks for: `.tsv`, `.txt`, `.jsonl`, `.parquet`, with `.gz` where it applies.
+
+    Other fields are those of `like`. Raises InputError for an unknown ending when there is no `like`.
+    """
+    parts = path.name.lower().split(".")[1:]
+    compressed = bool(parts) and parts[-1] == "gz"
+    name = _SUFFIXES.get(parts[-2] if compressed and len(parts) > 1 else parts[-1] if parts else "")
+    if name is None and like is None:
+        raise InputError("a log's name ends in .tsv, .txt, .jsonl or .parquet, with .gz where it applies")
+    base = like or Layout()
+    return replace(base, format=name or base.format, compressed=compressed)
+
+
+@dataclass(slots=True)
+class BadRows:
+    """Rows of a file that could not be read: counted by reason, the first ones kept with their line number."""
+
+    kept: int = 1000
+    counts: dict[str, int] = field(default_factory=dict)
+    lines: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, line: int, reason: str) -> None:
+        """Count one bad row; `line` counts from 1."""
+        self.counts[reason] = self.counts.get(reason, 0) + 1
+        if len(self.lines) < self.kept:
+            self.lines.append((line, reason))
+
+    def __len__(self) -> int:
+        return sum(self.counts.values())

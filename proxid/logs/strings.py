@@ -1,0 +1,196 @@
+"""Dictionary encoding: a growing set of strings, each with a code (DESIGN 13).
+
+The bytes of all strings lie side by side in one array; an open-addressed table of `hash | code` finds them. A log's
+strings become `int32` codes in a compiled loop, which is what makes columns faster than records (issue figures:
+`column_ratio_k3`, `file_rows_per_s`).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar, overload
+
+import numpy as np
+
+from proxid.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled
+
+A = TypeVar("A", Bytes, Longs)
+EMPTY = np.uint64(0)
+_LOW = np.uint64(0xFFFFFFFF)
+_HIGH = np.uint64(0xFFFFFFFF00000000)
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_MIX = np.uint64(0xD6E8FEB86659FD93)
+
+
+@compiled
+def hash_bytes(data: Bytes, start: int, stop: int, seed: np.uint64) -> Scalar:
+    """64-bit hash of `data[start:stop]`, eight bytes a step."""
+    state = seed ^ (np.uint64(stop - start) * _MIX)
+    at = start
+    while at + 8 <= stop:
+        word = np.uint64(0)
+        for i in range(8):
+            word |= np.uint64(data[at + i]) << np.uint64(8 * i)
+        state = (state ^ word) * _PRIME
+        state ^= state >> np.uint64(29)
+        at += 8
+    word = np.uint64(0)
+    for i in range(stop - at):
+        word |= np.uint64(data[at + i]) << np.uint64(8 * i)
+    state = (state ^ word) * _PRIME
+    state = (state ^ (state >> np.uint64(32))) * _MIX
+    return state ^ (state >> np.uint64(29))
+
+
+@compiled
+def same_bytes(a: Bytes, a_start: int, b: Bytes, b_start: int, length: int) -> bool:
+    """Whether two stretches of bytes are equal."""
+    for i in range(length):  # noqa: SIM110 (a compiled loop)
+        if a[a_start + i] != b[b_start + i]:
+            return False
+    return True
+
+
+@compiled
+def find_slot(table: Columns, data: Bytes, start: int, stop: int, key: np.uint64) -> Scalar:
+    """The slot that holds `data[start:stop]`, or the empty slot where it belongs.
+
+    `table` = (arena, bounds, slots, fill): bytes, where each string begins (one more at the end), hash-and-code
+    words, and [number of strings, hash seed].
+    """
+    arena, bounds, slots, _ = table
+    mask = np.uint64(len(slots) - 1)
+    at = key & mask
+    while slots[at] != EMPTY:
+        word = slots[at]
+        if (word & _HIGH) == (key & _HIGH):
+            code = np.int64(word & _LOW) - 1
+            begin = bounds[code]
+            if bounds[code + 1] - begin == stop - start and same_bytes(arena, begin, data, start, stop - start):
+                return np.int64(at)
+        at = (at + np.uint64(1)) & mask
+    return np.int64(at)
+
+
+@compiled
+def intern_bytes(table: Columns, data: Bytes, start: int, stop: int) -> Scalar:
+    """The code of `data[start:stop]`, which is added when new; the caller has reserved the room."""
+    arena, bounds, slots, fill = table
+    key = hash_bytes(data, start, stop, np.uint64(fill[1]))
+    slot = find_slot(table, data, start, stop, key)
+    if slots[slot] != EMPTY:
+        return np.int64(slots[slot] & _LOW) - 1
+    code = fill[0]
+    begin = bounds[code]
+    for i in range(stop - start):
+        arena[begin + i] = data[start + i]
+    bounds[code + 1] = begin + (stop - start)
+    slots[slot] = (key & _HIGH) | np.uint64(code + 1)
+    fill[0] = code + 1
+    return code
+
+
+@compiled
+def _intern_all(table: Columns, data: Bytes, bounds: Longs, codes: Codes) -> None:
+    for i in range(len(codes)):
+        codes[i] = intern_bytes(table, data, bounds[i], bounds[i + 1])
+
+
+@compiled
+def _rehash(table: Columns) -> None:
+    """Fill an empty slot array from the strings; they are known to be distinct."""
+    arena, bounds, slots, fill = table
+    mask = np.uint64(len(slots) - 1)
+    for code in range(fill[0]):
+        key = hash_bytes(arena, bounds[code], bounds[code + 1], np.uint64(fill[1]))
+        at = key & mask
+        while slots[at] != EMPTY:
+            at = (at + np.uint64(1)) & mask
+        slots[at] = (key & _HIGH) | np.uint64(code + 1)
+
+
+class StringTable(Sequence[str]):
+    """Strings by code and codes by string; codes count from 0 in the order of first appearance."""
+
+    def __init__(self, texts: Iterable[str] = (), *, seed: int = 0) -> None:
+        self.arena: Bytes = np.empty(1 << 12, np.uint8)
+        self.bounds: Longs = np.zeros(1 << 8, np.int64)
+        self.slots: Hashes = np.zeros(1 << 9, np.uint64)
+        self.fill: Longs = np.array([0, seed], np.int64)
+        self.encode(list(texts))
+
+    def __len__(self) -> int:
+        return int(self.fill[0])
+
+    @overload
+    def __getitem__(self, code: int) -> str: ...
+    @overload
+    def __getitem__(self, code: slice) -> list[str]: ...
+    def __getitem__(self, code: int | slice) -> str | list[str]:
+        if isinstance(code, slice):
+            return [self[i] for i in range(*code.indices(len(self)))]
+        if not 0 <= code < len(self):
+            raise IndexError("no string has this code")
+        return self.arena[self.bounds[code] : self.bounds[code + 1]].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[code] for code in range(len(self)))
+
+    def __contains__(self, text: object) -> bool:
+        return isinstance(text, str) and self.find(text) >= 0
+
+    @property
+    def table(self) -> Columns:
+        """(arena, bounds, slots, fill): the arrays as a compiled loop takes them; stale after `reserve`."""
+        return (self.arena, self.bounds, self.slots, self.fill)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        return self.arena.nbytes + self.bounds.nbytes + self.slots.nbytes
+
+    def reserve(self, strings: int, nbytes: int) -> None:
+        """Make room for so many more strings of so many bytes in all."""
+        count = len(self)
+        if (used := int(self.bounds[count])) + nbytes > len(self.arena):
+            self.arena = _grown(self.arena, used, used + nbytes)
+        if count + strings + 1 > len(self.bounds):
+            self.bounds = _grown(self.bounds, count + 1, count + strings + 1)
+        if (count + strings) * 4 > len(self.slots) * 3:
+            self.slots = np.zeros(1 << ((count + strings) * 4 // 3).bit_length(), np.uint64)
+            _rehash(self.table)
+
+    def code(self, text: str) -> int:
+        """The code of a text, which is added when new."""
+        return int(self.encode([text])[0])
+
+    def find(self, text: str) -> int:
+        """The code of a text, or -1."""
+        data = np.frombuffer(text.encode(), np.uint8)
+        key = hash_bytes(data, 0, len(data), np.uint64(self.fill[1]))
+        word = self.slots[find_slot(self.table, data, 0, len(data), key)]
+        return int(word & _LOW) - 1
+
+    def encode(self, texts: Sequence[str]) -> Codes:
+        """Codes of many texts, new ones added; int32, in the order given."""
+        parts = [text.encode() for text in texts]
+        bounds = np.zeros(len(parts) + 1, np.int64)
+        np.cumsum([len(part) for part in parts], out=bounds[1:]) if parts else None
+        return self.encode_bytes(np.frombuffer(b"".join(parts), np.uint8), bounds)
+
+    def encode_bytes(self, data: Bytes, bounds: Longs) -> Codes:
+        """Codes of the UTF-8 strings `data[bounds[i]:bounds[i + 1]]`, new ones added."""
+        codes = np.empty(len(bounds) - 1, np.int32)
+        self.reserve(len(codes), int(bounds[-1] - bounds[0]))
+        _intern_all(self.table, data, bounds, codes)
+        return codes
+
+    def decode(self, codes: Codes) -> list[str]:
+        """The strings of many codes; a negative code gives an empty string."""
+        names = {code: self[code] for code in np.unique(codes).tolist() if code >= 0}
+        return [names.get(code, "") for code in codes.tolist()]
+
+
+def _grown(array: A, used: int, wanted: int) -> A:
+    """A copy with room for `wanted` items; grows by half, so that many small steps stay linear."""
+    bigger = np.zeros(max(wanted, len(array) * 3 // 2), array.dtype)
+    bigger[:used] = array[:used]
+    return bigger
