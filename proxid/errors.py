@@ -25,6 +25,9 @@ class Code(StrEnum):
     SEAL_INVALID = "seal_invalid"
     CREDENTIAL_INVALID = "credential_invalid"
     OVERSIZED = "oversized"
+    RESTRICTION_VIOLATED = "restriction_violated"
+    POOL_CLOSED = "pool_closed"
+    REPLAY_MISMATCH = "replay_mismatch"
 
 
 class ProxidError(Exception):
@@ -113,3 +116,21 @@ class OversizedError(ProxidError):
     """A plaintext is larger than the largest size bucket."""
 
     code = Code.OVERSIZED
+
+
+class RestrictionError(ProxidError):
+    """A group breaks a restriction of the anonymiser (002 restrictions 4.1, 4.2; DESIGN 8.4): it is withheld."""
+
+    code = Code.RESTRICTION_VIOLATED
+
+
+class PoolClosedError(ProxidError):
+    """The epoch's pool is closed and takes no more records (DESIGN 8.6)."""
+
+    code = Code.POOL_CLOSED
+
+
+class ReplayError(ProxidError):
+    """An event is not what the pool's rules allow at this point of the log (DESIGN 10.4 (5))."""
+
+    code = Code.REPLAY_MISMATCH
