@@ -1,0 +1,1 @@
+"""Building of the models that proxid ships: `make models` (docs/models.md)."""

@@ -1,0 +1,114 @@
+"""The corpora under data/corpora, the mapping of intents to types, and what may train (data/README.md)."""
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+CORPORA = Path(__file__).resolve().parents[2] / "data" / "corpora"
+_MARK = re.compile(r"\[[A-Z]+:([^\]]*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One utterance: its corpus and intent; `annotation` marks slots as `[kind : words]`, empty without."""
+
+    corpus: str
+    text: str
+    intent: str
+    annotation: str = ""
+
+
+def table(name: str) -> Iterator[dict[str, str]]:
+    """Rows of a tab-separated file, plain or compressed."""
+    path = CORPORA / name
+    data = gzip.decompress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes()
+    return csv.DictReader(io.StringIO(data.decode()), delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def _home(name: str, corpus: str, **wanted: str) -> list[Row]:
+    return [
+        Row(
+            corpus,
+            row["text"],
+            row["intent"] if corpus != "nlu" else f"{row['scenario']}_{row['intent']}",
+            row["annotation"],
+        )
+        for row in table(name)
+        if all(row[key] == value for key, value in wanted.items())
+    ]
+
+
+def _clinc(*splits: str) -> list[Row]:
+    return [Row("clinc", row["text"], row["intent"]) for row in table("clinc.tsv.gz") if row["split"] in splits]
+
+
+def massive(partition: str) -> list[Row]:
+    """MASSIVE's utterances of one partition."""
+    return _home("massive_en.tsv.gz", "massive", partition=partition)
+
+
+def slurp_test() -> list[Row]:
+    """SLURP's test utterances (report only)."""
+    return _home("slurp_test.tsv.gz", "slurp")
+
+
+def clinc_test() -> list[Row]:
+    """CLINC's test utterances (report only)."""
+    return _clinc("test")
+
+
+def clinc_out_of_scope() -> list[Row]:
+    """CLINC's out-of-scope test utterances (report only)."""
+    return _clinc("oos_test")
+
+
+def category(name: str) -> list[dict[str, str]]:
+    """`category_train.tsv` or `category_dev.tsv`."""
+    return list(table(name))
+
+
+def marked(name: str) -> list[str]:
+    """Lines of one of the identifier files."""
+    return [line for line in (CORPORA / name).read_text().splitlines() if line.strip()]
+
+
+def report_texts() -> frozenset[str]:
+    """Normalised texts of every report split: none of them may train anything."""
+    rows = [*massive("dev"), *massive("test"), *slurp_test(), *clinc_test(), *clinc_out_of_scope()]
+    texts = [row.text for row in rows] + [row["text"] for row in category("category_dev.tsv")]
+    for name in ("pos", "blind", "neg", "public"):
+        texts += [_MARK.sub(r"\1", line) for line in marked(f"identifiers_{name}_dev.txt")]
+    return frozenset(map(normal, texts))
+
+
+def training(*, without: frozenset[str] = frozenset()) -> tuple[list[Row], int]:
+    """Training utterances without those of the named corpora and of report splits; how many of these went."""
+    rows = [*massive("train"), *_home("slurp_devel.tsv.gz", "slurp"), *_home("nlu_home.tsv.gz", "nlu")]
+    rows += _clinc("train", "val")
+    rows = [row for row in rows if row.corpus not in without]
+    report = report_texts()
+    kept = [row for row in rows if normal(row.text) not in report]
+    return kept, len(rows) - len(kept)
+
+
+def normal(text: str) -> str:
+    """A text as compared between corpora: lower-case words with single spaces."""
+    return " ".join(re.findall(r"[a-z0-9']+", text.lower()))
+
+
+def types() -> dict[tuple[str, str], str]:
+    """(family, intent) -> type; the family is `home` for MASSIVE, SLURP and NLU, else `clinc`."""
+    mapping = json.loads((CORPORA / "intent_types.json").read_text())
+    result = {("clinc", intent): kind for intent, kind in mapping["clinc"].items()}
+    home = next(value for key, value in mapping.items() if key.startswith("home"))
+    return result | {("home", intent): kind for intent, kind in home.items()}
+
+
+def family(row: Row) -> str:
+    """Which mapping an utterance's intent belongs to."""
+    return "clinc" if row.corpus == "clinc" else "home"
