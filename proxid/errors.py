@@ -25,6 +25,19 @@ class Code(StrEnum):
     SEAL_INVALID = "seal_invalid"
     CREDENTIAL_INVALID = "credential_invalid"
     OVERSIZED = "oversized"
+    COMMIT_MISMATCH = "commit_mismatch"
+    RESPONSE_MISMATCH = "response_mismatch"
+    CONSENT_INVALID = "consent_invalid"
+    RECORD_MISMATCH = "record_mismatch"
+    EPOCH_NOT_CURRENT = "epoch_not_current"
+    NOT_FRESH = "not_fresh"
+    NOT_REGISTERED = "not_registered"
+    REPLAYED = "replayed"
+    RATE_LIMITED = "rate_limited"
+    PEER_REFUSED = "peer_refused"
+    CREDENTIAL_NEEDED = "credential_needed"
+    UPSTREAM_UNREACHABLE = "upstream_unreachable"
+    STORE_UNAVAILABLE = "store_unavailable"
     RESTRICTION_VIOLATED = "restriction_violated"
     POOL_CLOSED = "pool_closed"
     REPLAY_MISMATCH = "replay_mismatch"
@@ -134,3 +147,81 @@ class ReplayError(ProxidError):
     """An event is not what the pool's rules allow at this point of the log (DESIGN 10.4 (5))."""
 
     code = Code.REPLAY_MISMATCH
+
+
+class CommitMismatchError(ProxidError):
+    """A commit does not match what was sealed (DESIGN 5.3 check 6)."""
+
+    code = Code.COMMIT_MISMATCH
+
+
+class ResponseMismatchError(ProxidError):
+    """A response is for another user or request (DESIGN 5.4)."""
+
+    code = Code.RESPONSE_MISMATCH
+
+
+class ConsentError(ProxidError):
+    """A consent message is unknown, stale or not what the bundle grants (DESIGN 7)."""
+
+    code = Code.CONSENT_INVALID
+
+
+class RecordMismatchError(ProxidError):
+    """A log record is for another party, or its parts disagree (DESIGN 9)."""
+
+    code = Code.RECORD_MISMATCH
+
+
+class EpochError(ProxidError):
+    """A message is for an epoch that is over or has not begun (DESIGN 5.2 check 2)."""
+
+    code = Code.EPOCH_NOT_CURRENT
+
+
+class FreshnessError(ProxidError):
+    """A message's time is outside the allowed skew (DESIGN 5.2 check 2)."""
+
+    code = Code.NOT_FRESH
+
+
+class RegistrationError(ProxidError):
+    """A key is not registered, replaced, or its user is erased (DESIGN 5.2 check 3)."""
+
+    code = Code.NOT_REGISTERED
+
+
+class ReplayError(ProxidError):
+    """A nonce was used before for another message (DESIGN 5.2 check 5)."""
+
+    code = Code.REPLAYED
+
+
+class RateLimitError(ProxidError):
+    """A user sends more requests than allowed (DESIGN 5.2 check 6)."""
+
+    code = Code.RATE_LIMITED
+
+
+class PeerRefusedError(ProxidError):
+    """The caller's certificate does not allow this call (DESIGN 2)."""
+
+    code = Code.PEER_REFUSED
+
+
+class CredentialNeededError(ProxidError):
+    """MS does not know this epoch key yet; send its credential."""
+
+    code = Code.CREDENTIAL_NEEDED
+
+
+class UpstreamError(ProxidError):
+    """The Main Service cannot be reached."""
+
+    code = Code.UPSTREAM_UNREACHABLE
+
+
+class StoreError(ProxidError):
+    """The store is away or full."""
+
+    code = Code.STORE_UNAVAILABLE

@@ -1,0 +1,26 @@
+"""Epochs: all end together, so that PROX_IDs alive at one time are different people (DESIGN 4.3)."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Epochs:
+    """Numbering of epochs.
+
+    Attributes:
+        seconds: length of an epoch; a day by default, counted from the Unix epoch in UTC.
+    """
+
+    seconds: int = 86_400
+
+    def number(self, now: float) -> int:
+        """The epoch that a Unix time lies in."""
+        return int(now // self.seconds)
+
+    def start(self, epoch: int) -> int:
+        """First second of an epoch."""
+        return epoch * self.seconds
+
+    def end(self, epoch: int) -> int:
+        """First second after an epoch."""
+        return (epoch + 1) * self.seconds

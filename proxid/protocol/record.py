@@ -1,0 +1,183 @@
+"""A released log record: its body sealed to one party, its user restored by IS (DESIGN 9).
+
+m_0 user block (PROX_ID, then USER_ID or alias)   m_1 sealed body   m_2 body hash   m_3 party
+m_4 kind   m_5 E(group, position, size)
+body hash = SHA256(E("body", body)): the body holds 32 random bytes, so nobody can guess it from its hash
+alias     = base32(HMAC-SHA256(key_IS, E("alias", TP, period, USER_ID))[:20])
+"""
+
+import base64
+import hashlib
+import hmac
+import os
+from dataclasses import dataclass
+from typing import Final
+
+from proxid.crypto.ed25519 import SigningKey
+from proxid.crypto.hpke import OpeningKey, SealingKey
+from proxid.crypto.padding import pad, unpad
+from proxid.crypto.sansig import Direction, Expectation, Header, Limit, Message, SignedMessage, sign
+from proxid.crypto.sansig.message import NONCE_SIZE
+from proxid.encoding import decode, decode_int, decode_text, encode, encode_text, label
+from proxid.errors import RecordMismatchError
+from proxid.protocol.request import Random
+
+USER, SEALED, BODY_HASH, PARTY, KIND, PLACE = range(6)
+BLOCKS: Final = 6
+BODY_SIZE: Final = 768
+"""One padded size for every body (bytes); a text that does not fit is withheld (DESIGN 8.4.1)."""
+ALIAS_PREFIX: Final = "al1"
+
+_BODY = label("body")
+_RECORD = label("record")
+_ALIAS = label("alias")
+_SALT_SIZE: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """How a group was made: the same in all of its records."""
+
+    mode: str
+    k: int
+    margin: int
+    level: int
+    node_level: int
+
+    def items(self) -> tuple[str | int, ...]:
+        """In the order of the encoding."""
+        return (self.mode, self.k, self.margin, self.level, self.node_level)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBody:
+    """What a party learns of one record besides its user.
+
+    Attributes:
+        time_bucket: Unix seconds, start of the release's time bucket, the same in the whole group.
+        rung: 0 text, 1 semantic unit, 2 category alone (DESIGN 8.7). path: category, cell or shape. text: or empty.
+    """
+
+    audience: str
+    kind: str
+    mechanism: Mechanism
+    epoch: int
+    group: int
+    time_bucket: int
+    rung: int
+    path: tuple[str, ...]
+    text: str
+
+    def encode(self, salt: bytes) -> bytes:
+        """The padded body; raises OversizedError if it does not fit the one size."""
+        m = encode(*self.mechanism.items())
+        place = encode(self.epoch, self.group, self.time_bucket)
+        items = encode(self.audience, self.kind, m, place, self.rung, encode(*self.path), self.text, salt)
+        return pad(items, (BODY_SIZE,))
+
+    @classmethod
+    def decode(cls, padded: bytes) -> "RecordBody":
+        """The body of a plaintext; raises EncodingError."""
+        audience, kind, m, place, rung, path, text, _salt = decode(unpad(padded, (BODY_SIZE,)), 8)
+        mode, k, margin, level, node_level = decode(m, 5)
+        epoch, group, bucket = (decode_int(x) for x in decode(place, 3))
+        mechanism = Mechanism(decode_text(mode), *(decode_int(x) for x in (k, margin, level, node_level)))
+        return cls(
+            decode_text(audience), decode_text(kind), mechanism, epoch, group, bucket, decode_int(rung),
+            tuple(decode_text(p) for p in decode(path)), decode_text(text),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record stands: group number in the epoch, position in the group, size of the group."""
+
+    group: int
+    position: int
+    size: int
+
+    def encode(self) -> bytes:
+        """m_5."""
+        return encode(self.group, self.position, self.size)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Place":
+        """The place of an m_5; raises EncodingError."""
+        return cls(*(decode_int(x) for x in decode(data, 3)))
+
+
+def limit_of(fidelity: str) -> Limit:
+    """Which limit the user block of a record has."""
+    return Limit.LINKED_USER if fidelity == "user_id" else Limit.LINKED_ALIAS
+
+
+def expectation(service: str, epoch: int, service_key: bytes, screener: bytes, fidelity: str) -> Expectation:
+    """What a record of this service and epoch for a party of this fidelity must be."""
+    return Expectation(Direction.RECORD, service, epoch, service_key, screener, BLOCKS, limit_of(fidelity))
+
+
+def body_hash(padded: bytes) -> bytes:
+    """m_2 of a padded body."""
+    return hashlib.sha256(encode(_BODY, padded)).digest()
+
+
+def seal_info(service: str, epoch: int, party: str, place: bytes) -> bytes:
+    """The context that a body is sealed in."""
+    return encode(_RECORD, service, epoch, party, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """A party as the Request Integrator sees it."""
+
+    party: str
+    fidelity: str
+    seal_key: SealingKey
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """MS as the Request Integrator signs for it."""
+
+    service: str
+    key: SigningKey
+    screener: bytes
+
+
+def make(
+    body: RecordBody, prox_id: str, place: Place, to: Recipient, issuer: Issuer, random: Random = os.urandom
+) -> tuple[SignedMessage, bytes]:
+    """Seal and sign one record for one party; also the padded body, for evidence. Raises OversizedError."""
+    padded = body.encode(random(_SALT_SIZE))
+    where = place.encode()
+    sealed = to.seal_key.seal(padded, seal_info(issuer.service, body.epoch, to.party, where))
+    header = Header(
+        direction=Direction.RECORD, service=issuer.service, epoch=body.epoch, signer=issuer.key.public,
+        sanitizer=issuer.screener, nonce=random(NONCE_SIZE), time_ms=body.time_bucket * 1000, blocks=BLOCKS,
+        limit=limit_of(to.fidelity),
+    )  # fmt: skip
+    blocks = (
+        encode_text(prox_id), sealed, body_hash(padded), encode_text(to.party), encode_text(body.kind), where,
+    )  # fmt: skip
+    return sign(Message(header, blocks), issuer.key), padded
+
+
+def open_body(signed: SignedMessage, party: str, key: OpeningKey) -> RecordBody:
+    """Open a verified record as the party that it names.
+
+    Raises:
+        RecordMismatchError: it names another party, or body and hash differ. SealInvalidError, EncodingError.
+    """
+    header, blocks = signed.header, signed.message.blocks
+    if blocks[PARTY] != encode_text(party):
+        raise RecordMismatchError("record names another party")
+    padded = key.open(blocks[SEALED], seal_info(header.service, header.epoch, party, blocks[PLACE]))
+    if body_hash(padded) != blocks[BODY_HASH]:
+        raise RecordMismatchError("body differs from its hash")
+    return RecordBody.decode(padded)
+
+
+def alias(key: bytes, party: str, period: int, user_id: str) -> str:
+    """The name of a user for one party and period (DESIGN 9): 35 characters."""
+    digest = hmac.new(key, encode(_ALIAS, party, period, user_id), hashlib.sha256).digest()[:20]
+    return ALIAS_PREFIX + base64.b32encode(digest).decode("ascii").lower()
