@@ -143,7 +143,7 @@ class PoolClosedError(ProxidError):
     code = Code.POOL_CLOSED
 
 
-class ReplayError(ProxidError):
+class ReplayMismatchError(ProxidError):
     """An event is not what the pool's rules allow at this point of the log (DESIGN 10.4 (5))."""
 
     code = Code.REPLAY_MISMATCH

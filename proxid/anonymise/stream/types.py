@@ -67,8 +67,7 @@ class Rung(StrEnum):
     """Not even the category below the group's node: some record of the group had been raised (8.6)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One record of a group: who issued it, and what of its text is shown.
 
     `unit` indexes the record's `units` (0 for TEXT) and is None where no text is shown.
@@ -105,8 +104,7 @@ class Submission:
     groups: tuple[Group, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(NamedTuple):
     """A record moved up one level (8.6)."""
 
     record: bytes
@@ -114,8 +112,7 @@ class Raised:
     target: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Suppressed:
+class Suppressed(NamedTuple):
     """A waiting record is given up."""
 
     record: bytes
@@ -132,8 +129,7 @@ class Step:
     more: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """One published pair: the record, the person it is published under, what of its text is shown."""
 
     record: bytes
@@ -142,8 +138,7 @@ class Pair:
     unit: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingRecord:
+class WaitingRecord(NamedTuple):
     """A waiting record, for introspection: its id, person, audience, node and place in the audience's order."""
 
     record: bytes
