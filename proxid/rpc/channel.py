@@ -1,0 +1,58 @@
+"""Channels and ports with mutual TLS: both sides show a certificate of the same CA."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import grpc
+
+MAX_MESSAGE: Final = 4 * 1024 * 1024
+"""Bytes of the largest message that a peer accepts."""
+
+_OPTIONS: Final = [
+    ("grpc.max_receive_message_length", MAX_MESSAGE),
+    ("grpc.max_send_message_length", MAX_MESSAGE),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.enable_retries", 0),
+    # A restarted peer is found again within a second.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """PEM files of one party: its key, its certificate, and the CA that it trusts."""
+
+    key: Path
+    certificate: Path
+    authority: Path
+
+    def read(self) -> tuple[bytes, bytes, bytes]:
+        """Contents: key, certificate, authority."""
+        return self.key.read_bytes(), self.certificate.read_bytes(), self.authority.read_bytes()
+
+
+def open_channel(address: str, tls: TlsFiles, role: str) -> grpc.aio.Channel:
+    """A channel to a peer whose certificate must name `role` as a DNS name, wherever it listens."""
+    key, certificate, authority = tls.read()
+    credentials = grpc.ssl_channel_credentials(authority, key, certificate)
+    options = [*_OPTIONS, ("grpc.ssl_target_name_override", role)]
+    return grpc.aio.secure_channel(address, credentials, options=options)
+
+
+def server_credentials(tls: TlsFiles) -> grpc.ServerCredentials:
+    """Credentials of a server that requires a client certificate."""
+    key, certificate, authority = tls.read()
+    return grpc.ssl_server_credentials([(key, certificate)], authority, require_client_auth=True)
+
+
+def new_server(tls: TlsFiles, address: str) -> tuple[grpc.aio.Server, int]:
+    """A server with a bound port (0 in the address picks a free one), not started.
+
+    The port is shared (SO_REUSEPORT), so that worker processes can serve it together.
+    """
+    server = grpc.aio.server(options=[*_OPTIONS, ("grpc.so_reuseport", 1)])
+    port = server.add_secure_port(address, server_credentials(tls))
+    return server, port

@@ -1,0 +1,16 @@
+"""Between wire messages and the library's."""
+
+from proxid.crypto.sansig import SignedMessage
+from proxid.wire.v1 import common_pb2
+
+
+def to_wire(signed: SignedMessage) -> common_pb2.SignedMessage:
+    """A signed message for the wire."""
+    return common_pb2.SignedMessage(
+        header=signed.header.encode(), blocks=signed.message.blocks, signature=signed.signature
+    )
+
+
+def from_wire(message: common_pb2.SignedMessage) -> SignedMessage:
+    """A signed message from the wire; raises EncodingError, MessageInvalidError."""
+    return SignedMessage.from_parts(message.header, list(message.blocks), message.signature)

@@ -1,0 +1,81 @@
+"""The frame around every servicer method: who may call, and what a failure tells the caller.
+
+A servicer translates; plain functions work. Errors that proxid raises become a status of the one table;
+anything else becomes INTERNAL without a word of its text, which might quote data.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from functools import wraps
+from typing import Any, Protocol
+
+import grpc
+import structlog
+
+from proxid.errors import Code, PeerRefusedError, ProxidError
+from proxid.rpc.peers import Peer, PeerRegistry
+from proxid.rpc.status import CODE_KEY, TABLE, status_of
+
+_log = structlog.get_logger(__name__)
+
+
+class Servicer(Protocol):
+    """What the frame needs of a servicer."""
+
+    peers: PeerRegistry
+
+
+async def fail(context: Any, error: Exception, method: str) -> None:
+    """Answer a call with an error's status; never returns."""
+    if isinstance(error, ProxidError):
+        status, message = status_of(error)
+        code, text = error.code, f"{message}: {error.rule}"
+        _log.info("refused", method=method, code=code.value)
+    else:
+        status, text = TABLE[Code.INTERNAL]
+        code = Code.INTERNAL
+        _log.error("failed", method=method, error_type=type(error).__name__)
+    await context.abort(status, text, ((CODE_KEY, code.value),))
+
+
+def _require(servicer: Servicer, context: Any, roles: Collection[str]) -> Peer:
+    peer = servicer.peers.identify(context)
+    if peer.role not in roles:
+        raise PeerRefusedError("this role may not make this call")
+    return peer
+
+
+def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., Awaitable[Any]]]:
+    """Frame a method `(self, request, peer) -> reply` for callers of some roles."""
+
+    def decorate(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        @wraps(method)
+        async def framed(self: Servicer, request: Any, context: Any) -> Any:
+            try:
+                return await method(self, request, _require(self, context, roles))
+            except grpc.aio.AbortError:
+                raise
+            except Exception as error:
+                await fail(context, error, method.__name__)
+
+        return framed
+
+    return decorate
+
+
+def streaming(*roles: str) -> Callable[[Callable[..., AsyncIterator[Any]]], Callable[..., AsyncIterator[Any]]]:
+    """Frame a method `(self, request, peer) -> replies…` for callers of some roles."""
+
+    def decorate(method: Callable[..., AsyncIterator[Any]]) -> Callable[..., AsyncIterator[Any]]:
+        @wraps(method)
+        async def framed(self: Servicer, request: Any, context: Any) -> AsyncIterator[Any]:
+            try:
+                async for reply in method(self, request, _require(self, context, roles)):
+                    yield reply
+            except grpc.aio.AbortError:
+                raise
+            except Exception as error:
+                await fail(context, error, method.__name__)
+
+        return framed
+
+    return decorate

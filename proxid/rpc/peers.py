@@ -1,0 +1,68 @@
+"""Who is calling: role and name from the verified certificate, refused unless it is allowed (DESIGN 16)."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from proxid.errors import PeerRefusedError
+
+URI_SCHEME = "proxid:"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A caller: its role (`gateway`, `main-service`, `device`, `party`, `auditor`, …) and name."""
+
+    role: str
+    name: str
+
+
+def fingerprint(pem: bytes) -> str:
+    """SHA-256 of the DER certificate, lower-case hex."""
+    return hashlib.sha256(x509.load_pem_x509_certificate(pem).public_bytes(Encoding.DER)).hexdigest()
+
+
+def peer_of_certificate(pem: bytes) -> Peer:
+    """Role and name in the subject alternative name `URI:proxid:ROLE/NAME`; raises PeerRefusedError."""
+    try:
+        certificate = x509.load_pem_x509_certificate(pem)
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (ValueError, x509.ExtensionNotFound):
+        raise PeerRefusedError("certificate has no readable subject alternative name") from None
+    for uri in names.get_values_for_type(x509.UniformResourceIdentifier):
+        role, slash, name = uri.removeprefix(URI_SCHEME).partition("/")
+        if uri.startswith(URI_SCHEME) and slash and role and name:
+            return Peer(role, name)
+    raise PeerRefusedError("certificate names no role")
+
+
+class PeerRegistry:
+    """The certificates that a service accepts.
+
+    Args:
+        allowed: fingerprint → `ROLE/NAME`. A certificate that the CA signed but that is not here is refused, so
+            taking one out revokes it.
+    """
+
+    def __init__(self, allowed: Mapping[str, str]) -> None:
+        self._allowed = dict(allowed)
+        self._seen: dict[bytes, Peer] = {}
+
+    def identify(self, context: Any) -> Peer:
+        """The peer of a call; raises PeerRefusedError."""
+        pems = context.auth_context().get("x509_pem_cert") or ()
+        if not pems:
+            raise PeerRefusedError("caller shows no certificate")
+        pem: bytes = pems[0]
+        peer = self._seen.get(pem)
+        if peer is None:
+            peer = peer_of_certificate(pem)
+            if self._allowed.get(fingerprint(pem)) != f"{peer.role}/{peer.name}":
+                raise PeerRefusedError("certificate is not on the allow-list")
+            if len(self._seen) < 100_000:
+                self._seen[pem] = peer
+        return peer

@@ -1,0 +1,57 @@
+"""The one table from error codes to gRPC status and public message (docs/protocol.md).
+
+A peer learns the code, the public message, and the rule's text, which never holds data.
+"""
+
+from typing import Final
+
+import grpc
+
+from proxid.errors import Code, ProxidError
+
+_S = grpc.StatusCode
+
+TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
+    Code.INTERNAL: (_S.INTERNAL, "internal error"),
+    Code.CONFIG_INVALID: (_S.FAILED_PRECONDITION, "configuration is invalid"),
+    Code.INPUT_INVALID: (_S.INVALID_ARGUMENT, "input is invalid"),
+    Code.ENCODING_INVALID: (_S.INVALID_ARGUMENT, "message is not canonically encoded"),
+    Code.MESSAGE_INVALID: (_S.INVALID_ARGUMENT, "message is malformed"),
+    Code.KEY_INVALID: (_S.INVALID_ARGUMENT, "key is not acceptable"),
+    Code.SIGNATURE_INVALID: (_S.UNAUTHENTICATED, "signature does not hold"),
+    Code.HEADER_MISMATCH: (_S.PERMISSION_DENIED, "message is for other circumstances"),
+    Code.LIMIT_EXCEEDED: (_S.PERMISSION_DENIED, "user block is not allowed"),
+    Code.PROOF_INVALID: (_S.INVALID_ARGUMENT, "proof does not hold"),
+    Code.SEAL_INVALID: (_S.INVALID_ARGUMENT, "sealed body does not open"),
+    Code.CREDENTIAL_INVALID: (_S.PERMISSION_DENIED, "credential is not acceptable"),
+    Code.OVERSIZED: (_S.INVALID_ARGUMENT, "message is too large"),
+    Code.COMMIT_MISMATCH: (_S.INVALID_ARGUMENT, "commit does not match"),
+    Code.RESPONSE_MISMATCH: (_S.DATA_LOSS, "response does not match the request"),
+    Code.CONSENT_INVALID: (_S.FAILED_PRECONDITION, "consent is not acceptable"),
+    Code.RECORD_MISMATCH: (_S.DATA_LOSS, "log record does not match"),
+    Code.EPOCH_NOT_CURRENT: (_S.FAILED_PRECONDITION, "epoch is not current"),
+    Code.NOT_FRESH: (_S.FAILED_PRECONDITION, "time is outside the allowed skew"),
+    Code.NOT_REGISTERED: (_S.PERMISSION_DENIED, "key is not registered"),
+    Code.REPLAYED: (_S.ALREADY_EXISTS, "nonce was used before"),
+    Code.RATE_LIMITED: (_S.RESOURCE_EXHAUSTED, "too many requests"),
+    Code.PEER_REFUSED: (_S.PERMISSION_DENIED, "caller is not allowed"),
+    Code.CREDENTIAL_NEEDED: (_S.FAILED_PRECONDITION, "credential is needed"),
+    Code.UPSTREAM_UNREACHABLE: (_S.UNAVAILABLE, "service cannot be reached"),
+    Code.STORE_UNAVAILABLE: (_S.UNAVAILABLE, "store is not available"),
+}
+"""Codes that cross the wire. Codes of file commands never do and map to INTERNAL."""
+
+CODE_KEY: Final = "proxid-code"
+
+
+def status_of(error: ProxidError) -> tuple[grpc.StatusCode, str]:
+    """gRPC status and public message of an error."""
+    return TABLE.get(error.code, TABLE[Code.INTERNAL])
+
+
+def code_of(error: grpc.aio.AioRpcError) -> Code | None:
+    """The proxid code that a failed call carries, if any."""
+    for key, value in error.trailing_metadata() or ():
+        if key == CODE_KEY and isinstance(value, str) and value in set(Code):
+            return Code(value)
+    return None

@@ -1,0 +1,104 @@
+"""Lua functions as the atomic steps of a service, called through group commits (DESIGN 12).
+
+Calls that arrive while a batch is under way wait for the next one: the server then pays its `fsync` once a batch,
+and the client its round trip.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any, Final
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from proxid.errors import StoreError
+from proxid.store.connection import store_errors
+
+MAX_BATCH: Final = 256
+Argument = bytes | str | int | float
+
+
+def library_source(name: str, sources: Sequence[tuple[str, str]]) -> str:
+    """One Lua library of several files, each given as (package, file below `lua/`); events come first."""
+    parts = [f"#!lua name={name}"]
+    for package, file in sources:
+        parts.append(files(package).joinpath("lua", file).read_text("utf-8"))
+    return "\n".join(parts)
+
+
+class FunctionLibrary:
+    """The functions of one library on one store; every call is one atomic step.
+
+    Args:
+        client: a connection. name: the library's. sources: (package, file) of its Lua parts in order.
+    """
+
+    def __init__(self, client: Redis, name: str, sources: Sequence[tuple[str, str]]) -> None:
+        self._client = client
+        self._source = library_source(name, sources)
+        self._waiting: list[tuple[tuple[Argument, ...], asyncio.Future[Any]]] = []
+        self._flusher: asyncio.Task[None] | None = None
+
+    async def load(self) -> None:
+        """Load the library, replacing an older version; raises StoreError."""
+        with store_errors():
+            await self._client.execute_command("FUNCTION", "LOAD", "REPLACE", self._source)
+
+    async def call(self, function: str, keys: Sequence[str], *arguments: Argument) -> Any:
+        """Run one function; durable when it returns, as far as the store's `appendfsync` makes it.
+
+        Raises:
+            StoreError: the store is away, full, or the function failed; nothing of the step has happened, or all.
+        """
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append(((function, len(keys), *keys, *arguments), future))
+        if self._flusher is None or self._flusher.done():
+            self._flusher = asyncio.create_task(self._flush())
+        return await future
+
+    async def _flush(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+            try:
+                results = await self._execute([command for command, _ in batch])
+            except BaseException as error:  # every caller must hear of it, whatever it is
+                results = [error] * len(batch)
+            for (_, future), result in zip(batch, results, strict=True):
+                _settle(future, result)
+
+    async def _execute(self, commands: list[tuple[Argument, ...]]) -> list[Any]:
+        try:
+            return await self._pipeline(commands)
+        except RedisError as error:
+            raise StoreError(f"store failed ({type(error).__name__})") from None
+
+    async def _pipeline(self, commands: list[tuple[Argument, ...]]) -> list[Any]:
+        pipe = self._client.pipeline(transaction=False)
+        for command in commands:
+            pipe.execute_command("FCALL", *command)
+        results = await pipe.execute(raise_on_error=False)
+        if any(isinstance(r, ResponseError) and "not found" in str(r) for r in results):
+            # The store was restarted empty or its functions flushed: load them again, repeat what did not run.
+            await self.load()
+            missing = [i for i, r in enumerate(results) if isinstance(r, ResponseError) and "not found" in str(r)]
+            again = self._client.pipeline(transaction=False)
+            for i in missing:
+                again.execute_command("FCALL", *commands[i])
+            for i, result in zip(missing, await again.execute(raise_on_error=False), strict=True):
+                results[i] = result
+        return list(results)
+
+
+def _settle(future: asyncio.Future[Any], result: Any) -> None:
+    if future.done():
+        return
+    if isinstance(result, StoreError | asyncio.CancelledError):
+        future.set_exception(result if isinstance(result, StoreError) else StoreError("store call was cancelled"))
+    elif isinstance(result, BaseException):
+        # An error's text may quote arguments: only its kind is passed on.
+        kind = str(result).split(" ", 1)[0] if isinstance(result, ResponseError) else type(result).__name__
+        known = kind if kind in {"OOM", "READONLY", "LOADING", "MISCONF", "NOSCRIPT"} else type(result).__name__
+        future.set_exception(StoreError(f"store refused the step ({known})"))
+    else:
+        future.set_result(result)
