@@ -43,7 +43,7 @@ class FunctionLibrary:
     async def load(self) -> None:
         """Load the library, replacing an older version; raises StoreError."""
         with store_errors():
-            await self._client.execute_command("FUNCTION", "LOAD", "REPLACE", self._source)
+            await self._client.function_load(self._source, replace=True)
 
     async def call(self, function: str, keys: Sequence[str], *arguments: Argument) -> Any:
         """Run one function; durable when it returns, as far as the store's `appendfsync` makes it.

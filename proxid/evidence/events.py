@@ -1,0 +1,245 @@
+"""The events of both services (DESIGN 10.1): names, headers and payloads.
+
+A header is canonical JSON and says what kind of thing happened, to which opaque id; a payload is E(…) and holds
+the personal part. Payloads carry the thesis's tuples: {session id, signed query, sanitised query} and
+{transfer session id, signed original, signed anonymised, third parties} (002 §5.3).
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from proxid.crypto.ed25519 import SIGNATURE_SIZE
+from proxid.crypto.sansig import SignedMessage
+from proxid.encoding import decode, decode_int, decode_text, encode
+from proxid.errors import EncodingError
+
+SALT_SIZE: Final = 16
+
+
+class EventType(StrEnum):
+    """What the Identity Screener (first part) and the Main Service (second part) record."""
+
+    ENROLLED = "ENROLLED"
+    LINKED = "LINKED"
+    ALIASED = "ALIASED"
+    CONSENT = "CONSENT"
+    FORWARDED = "FORWARDED"
+    REFUSED = "REFUSED"
+    UNREACHED = "UNREACHED"
+    ANSWERED = "ANSWERED"
+    DELIVERED = "DELIVERED"
+    DROPPED = "DROPPED"
+    ERASED = "ERASED"
+    RECEIVED = "RECEIVED"
+    BUFFERED = "BUFFERED"
+    RAISED = "RAISED"
+    RELEASED = "RELEASED"
+    SUPPRESSED = "SUPPRESSED"
+    WITHDRAWN = "WITHDRAWN"
+    EPOCH_OPENED = "EPOCH_OPENED"
+    EPOCH_CLOSED = "EPOCH_CLOSED"
+
+
+Header = dict[str, str | int | bool | list[str] | list[int]]
+
+
+def encode_header(**fields: str | int | bool | list[str] | list[int]) -> bytes:
+    """A header as canonical JSON: sorted keys, no spaces, ASCII."""
+    return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+def decode_header(data: bytes) -> Header:
+    """The fields of a header; raises EncodingError."""
+    try:
+        fields = json.loads(data)
+    except ValueError:
+        raise EncodingError("event header is not JSON") from None
+    if not isinstance(fields, dict):
+        raise EncodingError("event header is not an object")
+    return fields
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One recorded event: number (from 1, gap-free), type, 16 salt bytes, header, payload."""
+
+    number: int
+    type: EventType
+    salt: bytes
+    header: bytes
+    payload: bytes
+
+    @property
+    def fields(self) -> Header:
+        """The header's fields; raises EncodingError."""
+        return decode_header(self.header)
+
+
+@dataclass(frozen=True, slots=True)
+class SanitizedPair:
+    """A signed original and what the sanitizer made of it: payload of FORWARDED, ANSWERED, and part of others."""
+
+    original: SignedMessage
+    sanitized: SignedMessage
+
+    def encode(self) -> bytes:
+        """E(original, new user block, new σ_L): the sanitised message shares everything else."""
+        return encode(self.original.encode(), self.sanitized.message.user_block, self.sanitized.full)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "SanitizedPair":
+        """The pair of an encoding; raises EncodingError, MessageInvalidError."""
+        original_bytes, user_block, full = decode(data, 3)
+        original = SignedMessage.decode(original_bytes)
+        if len(full) != SIGNATURE_SIZE:
+            raise EncodingError("a pair holds a signature of the wrong size")
+        changed = original.message.with_user_block(user_block)
+        return cls(original, SignedMessage(changed, original.fixed + full))
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedPayload:
+    """LINKED: who an epoch key belongs to, and what MS was told. Fields are canonical encodings."""
+
+    enrolment: bytes
+    link: bytes
+    credential: bytes
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.enrolment, self.link, self.credential)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "LinkedPayload":
+        """The payload of an encoding; raises EncodingError."""
+        return cls(*decode(data, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentPayload:
+    """CONSENT at IS: the vector, the message to MS (original and sanitised), MS's acknowledgement pair or empty."""
+
+    vector: bytes
+    message: bytes
+    acknowledgement: bytes
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.vector, self.message, self.acknowledgement)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "ConsentPayload":
+        """The payload of an encoding; raises EncodingError."""
+        return cls(*decode(data, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedPayload:
+    """RECEIVED: the sanitised request as MS got it, and the credential it was accepted under."""
+
+    request: bytes
+    credential: bytes
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.request, self.credential)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "ReceivedPayload":
+        """The payload of an encoding; raises EncodingError."""
+        return cls(*decode(data, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class BufferedPayload:
+    """BUFFERED: the utterance, the opening of its commit, and what the pipeline made of it.
+
+    Attributes:
+        session: 64 bytes. opening: `Utterance.opening`. pipeline: version of classifier and masking.
+        path: category, cell or shape. texts: the normalised masked text, then its semantic units.
+    """
+
+    session: bytes
+    prox_id: str
+    seasoned: bool
+    audience: str
+    kind: str
+    opening: bytes
+    pipeline: str
+    path: tuple[str, ...]
+    texts: tuple[str, ...]
+    time_ms: int
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(
+            self.session, self.prox_id, int(self.seasoned), self.audience, self.kind, self.opening, self.pipeline,
+            encode(*self.path), encode(*self.texts), self.time_ms,
+        )  # fmt: skip
+
+    @classmethod
+    def decode(cls, data: bytes) -> "BufferedPayload":
+        """The payload of an encoding; raises EncodingError."""
+        session, prox, seasoned, audience, kind, opening, pipeline, path, texts, time_ms = decode(data, 10)
+        return cls(
+            session, decode_text(prox), bool(decode_int(seasoned)), decode_text(audience), decode_text(kind), opening,
+            decode_text(pipeline), _texts(path), _texts(texts), decode_int(time_ms),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedPayload:
+    """RELEASED: the group's records in the order shown.
+
+    Attributes:
+        owners: session id of the request whose text each position shows, in the order of positions.
+        people: PROX_ID that each position is published under.
+        parties: for each party its name, the records MS signed, and the padded bodies (for the auditor).
+    """
+
+    owners: tuple[bytes, ...]
+    people: tuple[str, ...]
+    parties: tuple[tuple[str, tuple[bytes, ...], tuple[bytes, ...]], ...]
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        parties = [encode(name, encode(*records), encode(*bodies)) for name, records, bodies in self.parties]
+        return encode(encode(*self.owners), encode(*self.people), encode(*parties))
+
+    @classmethod
+    def decode(cls, data: bytes) -> "ReleasedPayload":
+        """The payload of an encoding; raises EncodingError."""
+        owners, people, parties = decode(data, 3)
+        return cls(tuple(decode(owners)), _texts(people), tuple(_party(p) for p in decode(parties)))
+
+
+def _party(data: bytes) -> tuple[str, tuple[bytes, ...], tuple[bytes, ...]]:
+    name, records, bodies = decode(data, 3)
+    return decode_text(name), tuple(decode(records)), tuple(decode(bodies))
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredPayload:
+    """DELIVERED: the party's acknowledgement and the pairs it acknowledges, in the order of the group."""
+
+    acknowledgement: bytes
+    pairs: tuple[bytes, ...]
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.acknowledgement, *self.pairs)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "DeliveredPayload":
+        """The payload of an encoding; raises EncodingError."""
+        items: Sequence[bytes] = decode(data)
+        if not items:
+            raise EncodingError("DELIVERED holds no acknowledgement")
+        return cls(items[0], tuple(items[1:]))
+
+
+def _texts(data: bytes) -> tuple[str, ...]:
+    return tuple(decode_text(item) for item in decode(data))
