@@ -1,0 +1,37 @@
+"""Configuration (DESIGN 16): one TOML a service, environment overrides, everything validated at start.
+
+`load(GatewayConfig, path)` reads `path`, lets variables such as `PROXID_GATEWAY__RATE_PER_MINUTE` override it, and
+raises ConfigError naming the key (never the value) for anything unknown, missing or out of range. The sections
+`trust` and `policy` may stand in files of their own, named by path relative to the configuration's folder.
+"""
+
+from proxid.config.anonymiser import AnonymiserConfig, Retention
+from proxid.config.clients import DeviceConfig, EnrolmentAuthorityConfig, PartyConfig
+from proxid.config.loading import load, read_toml
+from proxid.config.policy import Fidelity, Grant, Policy, RequestType, load_policy
+from proxid.config.services import AuditorConfig, GatewayConfig, MainServiceConfig, ServiceConfig, WitnessConfig
+from proxid.config.trust import PartyKeys, Peer, Tls, Trust
+
+__all__ = [
+    "AnonymiserConfig",
+    "AuditorConfig",
+    "DeviceConfig",
+    "EnrolmentAuthorityConfig",
+    "Fidelity",
+    "GatewayConfig",
+    "Grant",
+    "MainServiceConfig",
+    "PartyConfig",
+    "PartyKeys",
+    "Peer",
+    "Policy",
+    "RequestType",
+    "Retention",
+    "ServiceConfig",
+    "Tls",
+    "Trust",
+    "WitnessConfig",
+    "load",
+    "load_policy",
+    "read_toml",
+]

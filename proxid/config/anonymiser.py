@@ -1,0 +1,70 @@
+"""Parameters of the anonymiser and how long things are kept (DESIGN 8, 16)."""
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from proxid.anonymise.stream.settings import Settings
+from proxid.config.fields import Duration
+from proxid.config.loading import Section
+from proxid.errors import ConfigError
+
+
+class AnonymiserConfig(Section):
+    """What MS anonymises by, and what the auditor holds it to.
+
+    Attributes:
+        k: at least k others may own each record. level: ℓ, the privacy parameter of 8.4.2. sybil_margin: m.
+        max_delay_records, max_delay: when a waiting record moves up (8.6).
+        min_text_users: issuers, margin apart, of what is shown of a text (8.7).
+        time_bucket: width of the release time that a group carries.
+        time_slots, finest_resolution: slot widths by level and the finest H3 resolution of location queries (8.8).
+    """
+
+    k: int = Field(default=10, ge=2)
+    level: int = Field(default=2, ge=0)
+    sybil_margin: int = Field(default=1, ge=0)
+    max_delay_records: int | None = Field(default=10_000, ge=1)
+    max_delay: Duration | None = Field(default=6 * 3600.0, gt=0)
+    min_text_users: int = Field(default=3, ge=1)
+    person_cap: int | None = Field(default=20, ge=1)
+    time_bucket: Duration = Field(default=900.0, ge=1)
+    time_slots: tuple[Duration, ...] = Field(default=(900.0, 3600.0, 21600.0, 86400.0), min_length=1)
+    finest_resolution: int = Field(default=8, ge=0, le=15)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if any(wide <= narrow for narrow, wide in zip(self.time_slots, self.time_slots[1:], strict=False)):
+            raise ValueError("time_slots must widen")
+        try:
+            self.settings()
+        except ConfigError as error:
+            raise ValueError(error.rule) from None
+        return self
+
+    def settings(self) -> Settings:
+        """The same for `proxid.anonymise.stream`."""
+        return Settings(
+            k=self.k,
+            margin=self.sybil_margin,
+            level=self.level,
+            max_delay_records=self.max_delay_records,
+            max_delay_s=self.max_delay,
+            min_text_users=self.min_text_users,
+            person_cap=self.person_cap,
+            time_bucket_s=int(self.time_bucket),
+        )
+
+
+class Retention(Section):
+    """How long each kind is kept.
+
+    Attributes:
+        answers: sealed answers, for retries (at least the nonce's time). feeds: groups that a party acknowledged.
+        evidence_plain: events before their payload is encrypted, T of DESIGN 10.2. links: epoch links at IS.
+    """
+
+    answers: Duration = Field(default=300.0, ge=300)
+    feeds: Duration = Field(default=7 * 86400.0, gt=0)
+    evidence_plain: Duration = Field(default=60.0, gt=0)
+    links: Duration = Field(default=365 * 86400.0, gt=0)

@@ -1,0 +1,63 @@
+"""Configurations of those who only call: households, third parties, the offline enrolment authority (DESIGN 16)."""
+
+from pathlib import Path
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from proxid.config.fields import Address, ConfigPath, Duration, Name
+from proxid.config.loading import Config
+from proxid.config.policy import Policy, PolicyField
+from proxid.config.services import PartyBase, require
+
+
+class DeviceConfig(PartyBase):
+    """A household's device. It trusts pk_MS, pk_IS and pk_EA and nothing else that it is told (DESIGN 2).
+
+    Attributes:
+        gateway: address of the gateway; gateway_name: the name its certificate must carry.
+        timeout: seconds of one call. attempts: calls with the same nonce before giving up.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="PROXID_DEVICE__")
+    role: ClassVar[str] = "device"
+
+    gateway: Address = "127.0.0.1:7443"
+    gateway_name: str = "gateway"
+    timeout: Duration = Field(default=20.0, gt=0)
+    attempts: int = Field(default=8, ge=1)
+    locale: str = Field(default="en-US", min_length=2, max_length=35)
+    policy: PolicyField = Field(default_factory=Policy)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        require(self.trust, "enrolment_authority", "screener", "service")
+        return self
+
+
+class PartyConfig(PartyBase):
+    """A third party that subscribes to its feed."""
+
+    model_config = SettingsConfigDict(env_prefix="PROXID_PARTY__")
+    role: ClassVar[str] = "party"
+
+    gateway: Address = "127.0.0.1:7443"
+    gateway_name: str = "gateway"
+    signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
+    opening_key: ConfigPath = Field(default=Path("opening.key"), validate_default=True)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        require(self.trust, "screener", "service")
+        return self
+
+
+class EnrolmentAuthorityConfig(Config):
+    """The enrolment authority: an offline signer, no network."""
+
+    model_config = SettingsConfigDict(env_prefix="PROXID_EA__")
+    role: ClassVar[str] = "ea"
+
+    name: Name = "ea"
+    signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)

@@ -1,0 +1,157 @@
+"""Configurations of the services: gateway, main service, auditor, witness (DESIGN 16)."""
+
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from proxid.config.anonymiser import AnonymiserConfig, Retention
+from proxid.config.fields import Address, ConfigPath, Duration, Name, StoreUrl
+from proxid.config.loading import Config
+from proxid.config.policy import Policy, PolicyField
+from proxid.config.trust import Tls, Trust, TrustField
+
+
+def require(trust: Trust, *keys: str) -> None:
+    """Raises ValueError naming a key that this party cannot do without."""
+    for key in keys:
+        if getattr(trust, key) is None:
+            raise ValueError(f"trust.{key} is missing")
+
+
+class PartyBase(Config):
+    """What every networked party has.
+
+    Attributes:
+        name: own name. service: id of the Main Service, part of everything that is signed.
+        data_dir: where its state lies. tls, trust: mutual TLS and the keys it believes.
+    """
+
+    name: Name
+    service: str = Field(default="main-service", min_length=1, max_length=64)
+    data_dir: ConfigPath = Field(default=Path("data"), validate_default=True)
+    tls: Tls = Field(default_factory=Tls)
+    trust: TrustField = Field(default_factory=Trust)
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class ServiceConfig(PartyBase):
+    """What gateway and main service share.
+
+    Attributes:
+        listen: where it serves; metrics_listen: where Prometheus reads, none if absent.
+        store_url: its own Redis or Valkey; without one it starts a server in data_dir (DESIGN 16).
+        store_max_memory: bytes that the embedded store may use; it refuses writes beyond, and never evicts.
+        on_store_failure: `refuse` requests while the store is away, or `answer` them without logging.
+        shutdown_grace: seconds that running calls get to finish.
+    """
+
+    listen: Address
+    metrics_listen: Address | None = None
+    store_url: StoreUrl | None = None
+    store_max_memory: int | None = Field(default=None, ge=16 * 1024 * 1024)
+    appendfsync: Literal["always", "everysec"] = "always"
+    on_store_failure: Literal["refuse", "answer"] = "refuse"
+    epoch_seconds: int = Field(default=86_400, ge=60)
+    epoch_grace: Duration = Field(default=300.0, ge=0)
+    workers: int = Field(default=1, ge=1, le=64)
+    shutdown_grace: Duration = Field(default=10.0, ge=0)
+    signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
+    policy: PolicyField = Field(default_factory=Policy)
+    retention: Retention = Field(default_factory=Retention)
+    clock_skew: Duration = Field(default=120.0, gt=0)
+    nonce_ttl: Duration = Field(default=300.0, ge=300)
+    max_message: int = Field(default=262_144, ge=4096)
+    """Bytes of the largest message taken from the wire."""
+
+
+class GatewayConfig(ServiceConfig):
+    """The Identity Screener.
+
+    Attributes:
+        main_service: address of MS. main_service_name: the name its certificate must carry.
+        season_days: age of an account before it counts towards k (8.5).
+        rate_per_minute, rate_burst: requests of one person.
+        alias_key: file of the HMAC key of aliases; alias_period: seconds after which a party's aliases change (9).
+    """
+
+    model_config = SettingsConfigDict(env_prefix="PROXID_GATEWAY__")
+    role: ClassVar[str] = "gateway"
+
+    listen: Address = "127.0.0.1:7443"
+    metrics_listen: Address | None = "127.0.0.1:9464"
+    main_service: Address = "127.0.0.1:7444"
+    main_service_name: str = "main-service"
+    season_days: float = Field(default=7.0, ge=0)
+    rate_per_minute: int = Field(default=60, ge=1)
+    rate_burst: int = Field(default=60, ge=1)
+    forward_timeout: Duration = Field(default=20.0, gt=0)
+    alias_key: ConfigPath = Field(default=Path("alias.key"), validate_default=True)
+    alias_period: Duration = Field(default=30 * 86400.0, ge=60)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        require(self.trust, "enrolment_authority", "service", "auditor_seal")
+        return self
+
+
+class MainServiceConfig(ServiceConfig):
+    """The Main Service."""
+
+    model_config = SettingsConfigDict(env_prefix="PROXID_MAIN_SERVICE__")
+    role: ClassVar[str] = "main-service"
+
+    listen: Address = "127.0.0.1:7444"
+    metrics_listen: Address | None = "127.0.0.1:9465"
+    anonymiser: AnonymiserConfig = Field(default_factory=AnonymiserConfig)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        require(self.trust, "screener", "auditor_seal")
+        missing = set(self.policy.parties) - set(self.trust.parties)
+        if missing:
+            raise ValueError("trust.parties lacks the keys of a party of the policy")
+        return self
+
+
+class AuditorConfig(PartyBase):
+    """The auditor: reads both services' evidence; holds MS to `anonymiser` and both to `policy` (DESIGN 10)."""
+
+    model_config = SettingsConfigDict(env_prefix="PROXID_AUDITOR__")
+    role: ClassVar[str] = "auditor"
+
+    gateway: Address = "127.0.0.1:7443"
+    gateway_name: str = "gateway"
+    main_service: Address = "127.0.0.1:7444"
+    main_service_name: str = "main-service"
+    signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
+    opening_key: ConfigPath = Field(default=Path("opening.key"), validate_default=True)
+    epoch_seconds: int = Field(default=86_400, ge=60)
+    season_days: float = Field(default=7.0, ge=0)
+    alias_period: Duration = Field(default=30 * 86400.0, ge=60)
+    anonymiser: AnonymiserConfig = Field(default_factory=AnonymiserConfig)
+    policy: PolicyField = Field(default_factory=Policy)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        require(self.trust, "enrolment_authority", "screener", "service")
+        return self
+
+
+class WitnessConfig(PartyBase):
+    """A witness cosigns the checkpoints of both logs (DESIGN 10.4 (1))."""
+
+    model_config = SettingsConfigDict(env_prefix="PROXID_WITNESS__")
+    role: ClassVar[str] = "witness"
+
+    gateway: Address = "127.0.0.1:7443"
+    gateway_name: str = "gateway"
+    main_service: Address = "127.0.0.1:7444"
+    main_service_name: str = "main-service"
+    signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        require(self.trust, "screener", "service")
+        return self
