@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from proxid.errors import EncodingError
 
 LABEL_PREFIX = b"proxid/v1/"
-MAX_ITEMS = 4096
 _U32 = struct.Struct(">I")
 _U64 = struct.Struct(">Q")
 
@@ -95,7 +94,7 @@ def decode(data: bytes, count: int | None = None) -> list[bytes]:
 
     Args:
         data: what `encode` produced.
-        count: how many items there must be; any number up to 4,096 when None.
+        count: how many items there must be; any number when None.
 
     Raises:
         EncodingError: truncated, trailing bytes, or another number of items.
@@ -104,8 +103,9 @@ def decode(data: bytes, count: int | None = None) -> list[bytes]:
     if size < 4:
         raise EncodingError("encoding is truncated")
     (n,) = _U32.unpack_from(data)
-    if n > MAX_ITEMS or (count is not None and n != count):
+    if count is not None and n != count:
         raise EncodingError("encoding has an unexpected number of items")
+    # Each item takes at least its length, so a false n ends at the data's end: work is bounded by what was sent.
     items, at = [], 4
     for _ in range(n):
         if at + 4 > size:

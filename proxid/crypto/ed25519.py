@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import Final, NoReturn
 
 from nacl import bindings
 from nacl.exceptions import BadSignatureError
@@ -50,6 +50,9 @@ class SigningKey:
     def sign(self, message: bytes) -> bytes:
         """The 64-byte signature of a message (deterministic, RFC 8032)."""
         return bytes(bindings.crypto_sign(message, self._secret)[:SIGNATURE_SIZE])
+
+    def __reduce__(self) -> NoReturn:
+        raise KeyInvalidError("a secret key is never copied or pickled; store its seed")
 
     def __repr__(self) -> str:
         return f"SigningKey({hashlib.sha256(self.public).hexdigest()[:8]})"

@@ -5,7 +5,7 @@ The context of a seal goes into `info`: the library has no associated data. A se
 
 import os
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NoReturn
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric import mlkem, x25519
@@ -51,8 +51,15 @@ class SealingKey:
         self.data = data
 
     def seal(self, plaintext: bytes, info: bytes) -> bytes:
-        """encapsulated key ‖ ciphertext, 1,136 bytes longer than the plaintext."""
-        return bytes(_SUITE.encrypt(plaintext, self._key, info))
+        """encapsulated key ‖ ciphertext, 1,136 bytes longer than the plaintext.
+
+        Raises:
+            KeyInvalidError: the key's X25519 half is of small order, so that the shared secret would be known.
+        """
+        try:
+            return bytes(_SUITE.encrypt(plaintext, self._key, info))
+        except ValueError:
+            raise KeyInvalidError("an HPKE public key is of small order") from None
 
 
 class OpeningKey:
@@ -92,6 +99,9 @@ class OpeningKey:
             return bytes(_SUITE.decrypt(sealed, self._key, info))
         except (InvalidTag, ValueError):
             raise SealInvalidError("sealed body does not open under this key and context") from None
+
+    def __reduce__(self) -> NoReturn:
+        raise KeyInvalidError("a secret key is never copied or pickled; store its seed")
 
     def __repr__(self) -> str:
         return "OpeningKey(…)"

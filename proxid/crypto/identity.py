@@ -7,10 +7,12 @@ credential  Sign(sk_IS, E("cred", pk_e, PROX_ID, epoch, MS, not_after, ADM, seas
 epoch key   Sign(sk_MS, E("epoch-key", MS, epoch, hpke_pk, seed_commitment))      MS → devices, through IS
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from proxid.crypto import ed25519
 from proxid.crypto.ed25519 import KEY_SIZE, SIGNATURE_SIZE, SigningKey
+from proxid.crypto.hpke import PUBLIC_SIZE
+from proxid.crypto.names import verify_user_id
 from proxid.crypto.sansig.limits import prox_id
 from proxid.crypto.sansig.message import ADMISSIBLE
 from proxid.encoding import decode, decode_int, decode_text, encode, encode_int, label
@@ -24,12 +26,18 @@ _EPOCH_KEY = label("epoch-key")
 _ADM = b"".join(encode_int(i) for i in ADMISSIBLE)
 
 
+def _sized(data: bytes, *sizes: int) -> bytes:
+    if len(data) not in sizes:
+        raise EncodingError("a key or signature has the wrong size")
+    return data
+
+
 @dataclass(frozen=True, slots=True)
 class Enrolment:
     """The EA's word that a user owns a key since a time (Unix seconds), so that IS cannot invent users."""
 
-    user_id: str
-    user_key: bytes
+    user_id: str = field(repr=False)
+    user_key: bytes = field(repr=False)
     since: int
     signature: bytes = b""
 
@@ -38,14 +46,24 @@ class Enrolment:
 
     @classmethod
     def issue(cls, user_id: str, user_key: bytes, since: int, authority: SigningKey) -> "Enrolment":
-        """Certify a user's key; raises KeyInvalidError for a malformed key."""
+        """Certify a user's key.
+
+        Raises:
+            KeyInvalidError: a malformed key. CredentialError, EncodingError: not a USER_ID (`names`).
+        """
         ed25519.verify_key(user_key)
+        verify_user_id(user_id)
         unsigned = cls(user_id, user_key, since)
-        return cls(user_id, user_key, since, authority.sign(unsigned._body()))
+        return replace(unsigned, signature=authority.sign(unsigned._body()))
 
     def verify(self, authority: bytes) -> None:
-        """Check the EA's signature and the key; raises KeyInvalidError, SignatureInvalidError."""
+        """Check the EA's signature, the key and the name.
+
+        Raises:
+            KeyInvalidError, SignatureInvalidError: not the EA's. CredentialError, EncodingError: not a USER_ID.
+        """
         ed25519.verify_key(self.user_key)
+        verify_user_id(self.user_id)
         ed25519.verify(authority, self._body(), self.signature)
 
     def encode(self) -> bytes:
@@ -56,16 +74,18 @@ class Enrolment:
     def decode(cls, data: bytes) -> "Enrolment":
         """The enrolment of an encoding; raises EncodingError."""
         user_id, key, since, signature = decode(data, 4)
-        return cls(decode_text(user_id), key, decode_int(since), signature)
+        return cls(
+            decode_text(user_id), _sized(key, KEY_SIZE), decode_int(since), _sized(signature, SIGNATURE_SIZE)
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
     """A user's word, and the epoch key's, that they belong together for one epoch, one MS and one IS."""
 
-    user_id: str
-    user_key: bytes
-    epoch_key: bytes
+    user_id: str = field(repr=False)
+    user_key: bytes = field(repr=False)
+    epoch_key: bytes = field(repr=False)
     epoch: int
     service: str
     screener: bytes
@@ -78,14 +98,27 @@ class Link:
     def make(
         cls, user_id: str, user: SigningKey, epoch_key: SigningKey, epoch: int, service: str, screener: bytes
     ) -> "Link":
-        """Sign a link with the user's key and prove possession of the epoch key."""
+        """Sign a link with the user's key and prove possession of the epoch key; raises as `verify_user_id`."""
+        verify_user_id(user_id)
         unsigned = cls(user_id, user.public, epoch_key.public, epoch, service, screener)
         body = unsigned._body()
         signature = user.sign(body) + epoch_key.sign(encode(_POP, body))
-        return cls(user_id, user.public, epoch_key.public, epoch, service, screener, signature)
+        return replace(unsigned, signature=signature)
+
+    def verify_for(self, enrolment: Enrolment, service: str, epoch: int, screener: bytes) -> None:
+        """Check a link that is presented: it is for this MS, epoch and IS, and of the enrolled user.
+
+        Raises:
+            CredentialError: for another MS, epoch or IS; and as `verify`.
+        """
+        if (self.service, self.epoch, self.screener) != (service, epoch, screener):
+            raise CredentialError("link is for another service, epoch or screener")
+        self.verify(enrolment)
 
     def verify(self, enrolment: Enrolment) -> None:
         """Check both signatures, and that the link is of the enrolled user and key.
+
+        It says nothing of MS, epoch and IS, which the caller compares, and takes the enrolment as verified.
 
         Raises:
             CredentialError: another user or key. KeyInvalidError, SignatureInvalidError: a signature does not hold.
@@ -94,6 +127,8 @@ class Link:
             raise CredentialError("link names a user or key other than the enrolment's")
         if self.epoch_key == self.user_key:
             raise CredentialError("epoch key is the user's own key")
+        if self.screener in (self.epoch_key, self.user_key):
+            raise CredentialError("a user's key is the screener's key")
         if len(self.signature) != 2 * SIGNATURE_SIZE:
             raise CredentialError("a link has two signatures")
         body = self._body()
@@ -123,12 +158,12 @@ class Link:
         user_id, user_key, epoch_key, epoch, service, screener, signature = decode(data, 7)
         return cls(
             decode_text(user_id),
-            user_key,
-            epoch_key,
+            _sized(user_key, KEY_SIZE),
+            _sized(epoch_key, KEY_SIZE),
             decode_int(epoch),
             decode_text(service),
-            screener,
-            signature,
+            _sized(screener, KEY_SIZE),
+            _sized(signature, 2 * SIGNATURE_SIZE),
         )
 
 
@@ -162,10 +197,7 @@ class Credential:
 
     def issue(self, screener: SigningKey) -> "Credential":
         """The same credential, signed by IS."""
-        return Credential(
-            self.epoch_key, self.epoch, self.service, self.not_after, self.seasoned, self.evidence_key,
-            screener.sign(self._body()),
-        )  # fmt: skip
+        return replace(self, signature=screener.sign(self._body()))
 
     def verify(self, screener: bytes, service: str, epoch: int, now: float) -> None:
         """Check it against what MS knows.
@@ -175,7 +207,8 @@ class Credential:
         """
         if self.service != service or self.epoch != epoch:
             raise CredentialError("credential is for another service or epoch")
-        if now > self.not_after:
+        # Written so that a time that is no number counts as expired.
+        if not now <= self.not_after:
             raise CredentialError("credential has expired")
         ed25519.verify_key(self.epoch_key)
         ed25519.verify(screener, self._body(), self.signature)
@@ -195,13 +228,13 @@ class Credential:
         if flag > 1:
             raise EncodingError("seasoned is neither 0 nor 1")
         return cls(
-            key,
+            _sized(key, KEY_SIZE),
             decode_int(epoch),
             decode_text(service),
             decode_int(not_after),
             bool(flag),
-            evidence_key,
-            signature,
+            _sized(evidence_key, 0, PUBLIC_SIZE),
+            _sized(signature, SIGNATURE_SIZE),
         )
 
 
@@ -220,8 +253,7 @@ class EpochKey:
 
     def issue(self, service: SigningKey) -> "EpochKey":
         """The same key, signed by MS."""
-        signature = service.sign(self._body())
-        return EpochKey(self.service, self.epoch, self.seal_key, self.seed_commitment, signature)
+        return replace(self, signature=service.sign(self._body()))
 
     def verify(self, key: bytes, service: str, epoch: int) -> None:
         """Check it against the provisioned pk_MS.
@@ -231,8 +263,6 @@ class EpochKey:
         """
         if self.service != service or self.epoch != epoch:
             raise CredentialError("epoch key is for another service or epoch")
-        if len(key) != KEY_SIZE:
-            raise CredentialError("service key is malformed")
         ed25519.verify(key, self._body(), self.signature)
 
     def encode(self) -> bytes:
@@ -243,4 +273,7 @@ class EpochKey:
     def decode(cls, data: bytes) -> "EpochKey":
         """The epoch key of an encoding; raises EncodingError."""
         service, epoch, seal_key, commitment, signature = decode(data, 5)
-        return cls(decode_text(service), decode_int(epoch), seal_key, commitment, signature)
+        return cls(
+            decode_text(service), decode_int(epoch), _sized(seal_key, PUBLIC_SIZE), commitment,
+            _sized(signature, SIGNATURE_SIZE),
+        )  # fmt: skip

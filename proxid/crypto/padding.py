@@ -22,12 +22,11 @@ def pad(data: bytes, buckets: Sequence[int]) -> bytes:
 
 def unpad(padded: bytes, buckets: Sequence[int]) -> bytes:
     """The data of a padding; raises EncodingError unless it is exactly what `pad` makes."""
-    if len(padded) not in buckets:
+    if len(padded) not in buckets or len(padded) < _LENGTH.size:
         raise EncodingError("padded length is not a size bucket")
     (length,) = _LENGTH.unpack_from(padded)
-    data, rest = padded[4 : 4 + length], padded[4 + length :]
-    if len(data) != length or any(rest):
-        raise EncodingError("padding is malformed")
-    if pad(data, buckets) != padded:
-        raise EncodingError("padding is not the smallest bucket")
+    data = padded[_LENGTH.size : _LENGTH.size + length]
+    # One comparison finds a false length, a filling that is not zero, and a bucket that is not the smallest.
+    if len(data) != length or pad(data, buckets) != padded:
+        raise EncodingError("padding is not the one that pad makes")
     return data

@@ -21,6 +21,7 @@ from proxid.errors import SealInvalidError
 
 RESPONSE_KEY_SIZE: Final = 32
 SALT_SIZE: Final = 16
+REQUEST_HASH_SIZE: Final = 64
 BUCKETS: Final = (512, 4096, 16384, 65536)
 """One fixed size for ordinary answers, coarse buckets for larger ones (bytes of padded plaintext)."""
 
@@ -31,6 +32,9 @@ _NONCE = bytes(12)
 def _cipher(response_key: bytes, salt: bytes, request_hash: bytes) -> ChaCha20Poly1305:
     if len(response_key) != RESPONSE_KEY_SIZE:
         raise SealInvalidError("a response key has 32 bytes")
+    # salt ‖ request hash tells where one ends only because both have one size.
+    if len(salt) != SALT_SIZE or len(request_hash) != REQUEST_HASH_SIZE:
+        raise SealInvalidError("a salt has 16 bytes and a request hash 64")
     key = HKDF(SHA256(), 32, salt + request_hash, _INFO).derive(response_key)
     return ChaCha20Poly1305(key)
 
@@ -45,7 +49,11 @@ def seal_response(
 
 
 def open_response(body: bytes, response_key: bytes, request_hash: bytes) -> bytes:
-    """The answer; raises SealInvalidError if it is not the answer to this request under this key."""
+    """The answer.
+
+    Raises:
+        SealInvalidError: not the answer to this request under this key. EncodingError: sealed by its sender unpadded.
+    """
     salt, sealed = body[:SALT_SIZE], body[SALT_SIZE:]
     try:
         padded = _cipher(response_key, salt, request_hash).decrypt(_NONCE, sealed, request_hash)

@@ -8,7 +8,7 @@ limits after Canard & Jambert 2010.
 from proxid.crypto.sansig.judge import judge, prove, verify_proof
 from proxid.crypto.sansig.limits import Limit, prox_id, verify_prox_id
 from proxid.crypto.sansig.message import Direction, Header, Message, Role, SignedMessage
-from proxid.crypto.sansig.scheme import Expectation, keygen, sanitize, sign, verify
+from proxid.crypto.sansig.scheme import Expectation, keygen, sanitize, sign, verify, verify_public_limit
 
 __all__ = [
     "Direction",
@@ -27,4 +27,5 @@ __all__ = [
     "verify",
     "verify_proof",
     "verify_prox_id",
+    "verify_public_limit",
 ]

@@ -7,7 +7,7 @@ with it anybody sees what the sanitizer changed.
 from dataclasses import dataclass
 
 from proxid.crypto.sansig.message import Role, SignedMessage
-from proxid.crypto.sansig.scheme import verify_signatures
+from proxid.crypto.sansig.scheme import verify_fixed, verify_full, verify_signatures
 from proxid.errors import ProofInvalidError, SignatureInvalidError
 
 
@@ -24,10 +24,11 @@ def judge(signed: SignedMessage) -> Role:
     Raises:
         SignatureInvalidError, KeyInvalidError: neither party is: the message is nobody's.
     """
+    verify_fixed(signed)
     try:
-        verify_signatures(signed, Role.SIGNER)
+        verify_full(signed, Role.SIGNER)
     except SignatureInvalidError:
-        verify_signatures(signed, Role.SANITIZER)
+        verify_full(signed, Role.SANITIZER)
         return Role.SANITIZER
     return Role.SIGNER
 
@@ -46,7 +47,9 @@ def verify_proof(proof: Proof, sanitized: SignedMessage) -> None:
         ProofInvalidError: immutable parts differ. SignatureInvalidError, KeyInvalidError: a signature does not hold.
     """
     original = proof.original
-    if original.message.fixed_input != sanitized.message.fixed_input or original.fixed != sanitized.fixed:
+    before, after = original.message, sanitized.message
+    # The blocks are compared too: M_F leaves out whatever the header's own ADM names.
+    if before.header != after.header or before.blocks[1:] != after.blocks[1:] or original.fixed != sanitized.fixed:
         raise ProofInvalidError("original and sanitised message differ outside the user block")
     verify_signatures(original, Role.SIGNER)
     verify_signatures(sanitized, Role.SANITIZER)

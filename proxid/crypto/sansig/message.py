@@ -7,7 +7,7 @@ M_L = E("FULL", ρ, SHA512(M_F), σ_F, (i, m_i) for i ∈ ADM)
 
 import hashlib
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from functools import cached_property
 from typing import Final
@@ -49,7 +49,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The circumstances of a message; all of them are signed.
+    """The circumstances of a message; all of them are signed. A header that exists is well formed.
 
     Attributes:
         service: the Main Service's id. epoch: number of the epoch. signer, sanitizer: public keys, 32 bytes.
@@ -69,6 +69,9 @@ class Header:
     version: int = VERSION
     suite: int = SUITE_TWO_SIGNATURES
 
+    def __post_init__(self) -> None:
+        self.verify_shape()
+
     def encode(self) -> bytes:
         """hdr, canonical."""
         adm = b"".join(encode_int(i) for i in self.admissible)
@@ -84,7 +87,7 @@ class Header:
             data, _HEADER_FIELDS
         )
         try:
-            header = cls(
+            return cls(
                 direction=Direction(decode_int(direction)),
                 service=decode_text(service),
                 epoch=decode_int(epoch),
@@ -100,8 +103,6 @@ class Header:
             )
         except ValueError:
             raise EncodingError("header holds an unknown direction or limit") from None
-        header.verify_shape()
-        return header
 
     def verify_shape(self) -> None:
         """Sizes and order of the fields; raises EncodingError."""
@@ -112,8 +113,12 @@ class Header:
         if not 0 < self.blocks <= MAX_BLOCKS:
             raise EncodingError("header holds a number of blocks out of range")
         adm = self.admissible
-        if any(a >= b for a, b in itertools.pairwise(adm)) or (adm and adm[-1] >= self.blocks):
+        if adm != ADMISSIBLE and not _increases_within(adm, self.blocks):
             raise EncodingError("ADM is not strictly increasing within the blocks")
+
+
+def _increases_within(adm: tuple[int, ...], blocks: int) -> bool:
+    return all(a < b for a, b in itertools.pairwise((-1, *adm, blocks)))
 
 
 def _decode_admissible(data: bytes) -> tuple[int, ...]:
@@ -127,7 +132,7 @@ class Message:
     """A header and its n blocks."""
 
     header: Header
-    blocks: tuple[bytes, ...]
+    blocks: tuple[bytes, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
         if len(self.blocks) != self.header.blocks:
@@ -157,7 +162,9 @@ class Message:
         return encode(*parts)
 
     def with_user_block(self, block: bytes) -> "Message":
-        """The same message with another m_0."""
+        """The same message with another m_0; raises MessageInvalidError where ADM does not hold it."""
+        if USER_BLOCK not in self.header.admissible:
+            raise MessageInvalidError("the user block is not admissible")
         changed = replace(self, blocks=(block, *self.blocks[1:]))
         # M_F does not cover m_0, so what was computed for it still holds.
         if "fixed_input" in self.__dict__:

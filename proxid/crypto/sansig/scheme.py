@@ -8,23 +8,25 @@ It gives immutability, privacy, unlinkability and strong accountability for sign
 transparency on purpose: everybody sees whether the sanitizer set the user block.
 """
 
+import operator
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from proxid.crypto import ed25519
 from proxid.crypto.ed25519 import SigningKey
-from proxid.crypto.sansig.limits import Limit
+from proxid.crypto.sansig.limits import Limit, verify_prox_id
 from proxid.crypto.sansig.message import (
     ADMISSIBLE,
     SUITE_TWO_SIGNATURES,
     VERSION,
     Direction,
+    Header,
     Message,
     Role,
     SignedMessage,
 )
-from proxid.errors import HeaderMismatchError, KeyInvalidError, SignatureInvalidError
+from proxid.errors import HeaderMismatchError, KeyInvalidError, LimitError, SignatureInvalidError
 
 LimitCheck = Callable[[bytes], object]
 """Raises LimitError unless the new user block is allowed."""
@@ -48,9 +50,14 @@ class Expectation:
     def verify_header(self, message: Message) -> None:
         """Compare every field but nonce and time; raises HeaderMismatchError naming the field."""
         header = message.header
-        for field in self.__slots__:
-            if getattr(header, field) != getattr(self, field):
-                raise HeaderMismatchError(f"header field {field} is not the one expected")
+        if _COMPARED(header) == _COMPARED(self):
+            return
+        for field in fields(self):
+            if getattr(header, field.name) != getattr(self, field.name):
+                raise HeaderMismatchError(f"header field {field.name} is not the one expected")
+
+
+_COMPARED = operator.attrgetter(*(f.name for f in fields(Expectation)))
 
 
 def keygen(random: Callable[[int], bytes] = os.urandom) -> SigningKey:
@@ -63,14 +70,12 @@ def sign(message: Message, key: SigningKey) -> SignedMessage:
 
     Raises:
         KeyInvalidError: the key is not the header's signer, or signer and sanitizer are one key.
-        EncodingError: the header is malformed.
+        HeaderMismatchError: the header is of another version or suite.
     """
     header = message.header
-    header.verify_shape()
     if key.public != header.signer:
         raise KeyInvalidError("signing key is not the signer that the header names")
-    if header.signer == header.sanitizer:
-        raise KeyInvalidError("signer and sanitizer must have different keys")
+    _verify_suite(header)
     fixed = key.sign(message.fixed_input)
     return SignedMessage(message, fixed + key.sign(message.full_input(Role.SIGNER, fixed)))
 
@@ -95,30 +100,64 @@ def resign(signed: SignedMessage, user_block: bytes, key: SigningKey, limit: Lim
     """The last step of Sanitize, for a message that the caller has just verified as the signer's."""
     if key.public != signed.header.sanitizer:
         raise KeyInvalidError("signing key is not the sanitizer that the header names")
-    limit(user_block)
+    # A check that answers instead of raising must not pass for consent.
+    if limit(user_block) is False:
+        raise LimitError("LIM forbids the user block")
     changed = signed.message.with_user_block(user_block)
+    verify_public_limit(changed)
     full = key.sign(changed.full_input(Role.SANITIZER, signed.fixed))
     return SignedMessage(changed, signed.fixed + full)
 
 
 def verify(signed: SignedMessage, expected: Expectation, role: Role) -> None:
-    """Verify both signatures, σ_L as made by `role`.
+    """Verify both signatures, σ_L as made by `role`, and the limit where anybody can recompute it.
 
     Raises:
         HeaderMismatchError: the header differs from what is expected.
         KeyInvalidError, SignatureInvalidError: a key or a signature does not hold.
+        LimitError: the sanitizer put something else than the PROX_ID of the signing key.
     """
     expected.verify_header(signed.message)
     verify_signatures(signed, role)
+    if role is Role.SANITIZER:
+        verify_public_limit(signed.message)
+
+
+def verify_public_limit(message: Message) -> None:
+    """LIM of a sanitised message, as far as its header decides it; raises LimitError."""
+    header = message.header
+    if header.limit is Limit.PROX_ID:
+        verify_prox_id(message.user_block, header.service, header.epoch, header.signer)
 
 
 def verify_signatures(signed: SignedMessage, role: Role) -> None:
-    """Verify σ_F and σ_L alone: for an auditor that has compared the header by other means."""
-    header = signed.header
+    """Verify σ_F and σ_L alone: for an auditor that has compared the header by other means.
+
+    Raises:
+        HeaderMismatchError: another version or suite. KeyInvalidError, SignatureInvalidError: nobody's message.
+    """
+    verify_fixed(signed)
+    verify_full(signed, role)
+
+
+def _verify_suite(header: Header) -> None:
+    if (header.version, header.suite) != (VERSION, SUITE_TWO_SIGNATURES):
+        raise HeaderMismatchError("header is of another version or suite")
     if header.signer == header.sanitizer:
         raise KeyInvalidError("signer and sanitizer must have different keys")
+
+
+def verify_fixed(signed: SignedMessage) -> None:
+    """Verify σ_F, and that header and keys are such that σ_L means something."""
+    header = signed.header
+    _verify_suite(header)
     ed25519.verify_key(header.sanitizer)
     ed25519.verify(header.signer, signed.message.fixed_input, signed.fixed)
+
+
+def verify_full(signed: SignedMessage, role: Role) -> None:
+    """Verify σ_L in a role, after σ_F."""
+    header = signed.header
     key = header.signer if role is Role.SIGNER else header.sanitizer
     try:
         ed25519.verify(key, signed.message.full_input(role, signed.fixed), signed.full)
