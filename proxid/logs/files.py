@@ -75,17 +75,38 @@ def open_log(
     classifier: Classifier | None = None,
     batch_bytes: int = 1 << 22,
 ) -> LogReader:
-    """Open a log for reading; the layout is found from the name and the first line unless given.
+    """Open a log for reading; its fields are found from its first lines unless a layout says them.
 
     Pass the dictionaries of another log to get comparable codes, and a classifier to file records without category.
     Raises InputError when the file cannot be opened or is no log.
     """
-    raise NotImplementedError
+    from proxid.logs.jsonl import JsonlReader
+    from proxid.logs.parquet import ParquetReader
+    from proxid.logs.tsv import TsvReader
+
+    path = Path(path)
+    asked = layout or layout_of(path)
+    known = dictionaries if dictionaries is not None else Dictionaries()
+    if asked.format == "parquet":
+        return ParquetReader(path, layout, known, classifier)
+    reader = TsvReader if asked.format == "tsv" else JsonlReader
+    return reader(path, layout, asked.compressed, known, classifier, batch_bytes)
 
 
 def create_log(path: Path | str, layout: Layout | None, dictionaries: Dictionaries) -> LogWriter:
     """Start writing a log; `None` takes the layout from the name. Raises InputError, OutputError."""
-    raise NotImplementedError
+    from proxid.logs.jsonl import JsonlWriter
+    from proxid.logs.parquet import ParquetWriter
+    from proxid.logs.tsv_write import TsvWriter
+
+    path = Path(path)
+    chosen = layout or layout_of(path)
+    writers: dict[str, Callable[[Path, Layout, Dictionaries], LogWriter]] = {
+        "tsv": TsvWriter,
+        "jsonl": JsonlWriter,
+        "parquet": ParquetWriter,
+    }
+    return writers[chosen.format](path, chosen, dictionaries)
 
 
 def read_log(
@@ -94,6 +115,3 @@ def read_log(
     """A whole log as one batch, and its (closed) reader with dictionaries, layout and bad rows."""
     with open_log(path, dictionaries=dictionaries, classifier=classifier) as log:
         return LogBatch.concatenate(list(log)), log
-
-
-__all__ = ["Classifier", "LogReader", "LogWriter", "create_log", "layout_of", "open_log", "read_log"]

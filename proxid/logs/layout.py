@@ -17,12 +17,13 @@ _SUFFIXES = {"txt": "tsv", "tsv": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "p
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Format, fields in file order, header line (TSV), gzip (TSV and JSONL)."""
+    """Format, fields in file order, header line (TSV), gzip (TSV and JSONL), Arrow types of the fields (Parquet)."""
 
     format: str = "tsv"
     fields: tuple[str, ...] = AOL_FIELDS
     header: bool = True
     compressed: bool = False
+    types: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -32,7 +33,9 @@ class Layout:
 
     def having(self, *names: str) -> "Layout":
         """The same layout with these fields added at the end, unless present."""
-        return replace(self, fields=self.fields + tuple(name for name in names if name not in self.fields))
+        more = tuple(name for name in names if name not in self.fields)
+        types = self.types + ("",) * len(more) if self.types else ()
+        return replace(self, fields=self.fields + more, types=types)
 
 
 def layout_of(path: Path, *, like: Layout | None = None) -> Layout:
@@ -46,7 +49,8 @@ def layout_of(path: Path, *, like: Layout | None = None) -> Layout:
     if name is None and like is None:
         raise InputError("a log's name ends in .tsv, .txt, .jsonl or .parquet, with .gz where it applies")
     base = like or Layout()
-    return replace(base, format=name or base.format, compressed=compressed)
+    kind = name or base.format
+    return replace(base, format=kind, compressed=compressed, types=base.types if kind == "parquet" else ())
 
 
 @dataclass(slots=True)

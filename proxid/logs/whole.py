@@ -3,6 +3,7 @@
 import errno
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,22 +26,28 @@ def write_errors() -> Iterator[None]:
 class WholeFile:
     """A binary file that takes its name at `commit` and vanishes at `abandon`; mode 0600 until it has its name."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, compressed: bool = False) -> None:
         self.path = path
+        self._packer = zlib.compressobj(4, zlib.DEFLATED, 16 + zlib.MAX_WBITS) if compressed else None
         with write_errors():
             handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent or Path())
         self.part = Path(name)
         self.file: BinaryIO = os.fdopen(handle, "wb", buffering=0)
 
     def write(self, data: bytes | memoryview) -> None:
-        """Append bytes. Raises OutputError."""
-        view = memoryview(data).cast("B")
+        """Append bytes (packed by gzip when `compressed`). Raises OutputError."""
+        self._put(data if self._packer is None else self._packer.compress(data))
+
+    def _put(self, data: bytes | memoryview) -> None:
+        view = memoryview(data)
         with write_errors():
             while view:
                 view = view[self.file.write(view) :]
 
     def commit(self, mode: int | None = None) -> None:
         """Put the file on disk and give it its name (replacing an older file). Raises OutputError."""
+        if self._packer is not None:
+            self._put(self._packer.flush())
         with write_errors():
             os.fsync(self.file.fileno())
             self.file.close()

@@ -1,0 +1,203 @@
+"""A log as JSON lines: user, query, time (ISO 8601), rank, url, category (path with `/`), group (DESIGN 15).
+
+user and query are required, the rest may be absent or null; keys that a log does not have are left out.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from proxid.logs.batch import NONE, Dictionaries, LogBatch
+from proxid.logs.files import Classifier, LogReader, LogWriter
+from proxid.logs.filing import Filing
+from proxid.logs.layout import FIELDS, Layout
+from proxid.logs.tsv import ByteSource
+from proxid.logs.tsv_scan import MAX_LINE
+from proxid.logs.whole import WholeFile
+
+_FORMS: Final = {
+    "user": (str, int),
+    "query": (str,),
+    "time": (str,),
+    "rank": (int,),
+    "url": (str,),
+    "category": (str,),
+    "group": (int,),
+}
+
+
+def parse_time(text: str) -> float:
+    """Seconds since 1970 of an ISO 8601 time; without an offset it is UTC. Raises ValueError."""
+    moment = datetime.fromisoformat(text.strip())
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def format_time(seconds: float) -> str | None:
+    """ISO 8601 with `Z`, whole seconds or microseconds; None for NaN."""
+    if math.isnan(seconds):
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+
+
+def read_object(line: bytes) -> tuple[Any, ...] | str:
+    """The fields of a line in the order of FIELDS, or the reason why it is no record."""
+    if len(line) > MAX_LINE:
+        return "line too long"
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return "not JSON"
+    if not isinstance(found, dict):
+        return "not a JSON object"
+    cells = {name: found.get(name) for name in FIELDS}
+    for name, forms in _FORMS.items():
+        if cells[name] is not None and (not isinstance(cells[name], forms) or isinstance(cells[name], bool)):
+            return f"{name} of the wrong type"
+    return checked_cells(cells)
+
+
+def checked_cells(cells: dict[str, Any]) -> tuple[Any, ...] | str:
+    """The cells of a record in the order of FIELDS, missing ones as codes, or the reason why it is none."""
+    if cells["user"] in (None, ""):
+        return "no user"
+    numbers = [NONE if cells[name] is None else int(cells[name]) for name in ("rank", "group")]
+    if not all(NONE <= number < 1 << 31 for number in numbers):
+        return "a number out of range"
+    texts = [str(cells[name] if cells[name] is not None else "") for name in ("user", "query", "url", "category")]
+    try:
+        "".join(texts).encode()
+        time = math.nan if cells["time"] in (None, "") else parse_time(cells["time"])
+    except UnicodeEncodeError:
+        return "not UTF-8"
+    except (ValueError, OverflowError):
+        return "time unreadable"
+    return texts[0], texts[1], time, numbers[0], texts[2], texts[3], numbers[1]
+
+
+class RowEncoder:
+    """Turns rows of Python values, as `checked_cells` gives them, into batches."""
+
+    def __init__(self, dictionaries: Dictionaries, classifier: Classifier | None) -> None:
+        self._dictionaries = dictionaries
+        self._filing = Filing(dictionaries, classifier)
+
+    def batch(self, rows: list[tuple[Any, ...]], first: int) -> LogBatch:
+        """One batch; `first` is the number of its first record."""
+        user, query, time, rank, url, path, group = zip(*rows, strict=True)
+        tables = self._dictionaries
+        urls, paths = tables.url.encode(url), self._filing.paths.encode(path)
+        urls[np.array([not text for text in url])] = NONE
+        paths[np.array([not text for text in path])] = NONE
+        queries = tables.query.encode(query)
+        numbers = np.array(rank, np.int32), np.array(group, np.int32)
+        row = np.arange(first, first + len(rows), dtype=np.int64)
+        nodes = self._filing.nodes(paths, queries)
+        times = np.array(time, np.float64)
+        return LogBatch(tables.user.encode(user), queries, nodes, times, numbers[0], urls, row, numbers[1])
+
+
+class JsonlReader(LogReader):
+    """Reads JSON lines into batches."""
+
+    def __init__(
+        self,
+        path: Path,
+        layout: Layout | None,
+        compressed: bool,
+        dictionaries: Dictionaries,
+        classifier: Classifier | None,
+        chunk: int,
+    ) -> None:
+        self._source = ByteSource(path, compressed, chunk)
+        self._blocks = self._source.blocks()
+        self._first = next(self._blocks, (b"", False))
+        super().__init__(dictionaries, layout or _find_layout(self._first[0], compressed))
+        self.size, self._line = self._source.size, 0
+        self._encoder = RowEncoder(dictionaries, classifier)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+    def __iter__(self) -> Iterator[LogBatch]:
+        block, overlong = self._first
+        while block:
+            rows = []
+            for line in block.split(b"\n")[:-1]:
+                self._line += 1
+                row = "line too long" if overlong else read_object(line)
+                overlong = False
+                if isinstance(row, str):
+                    self.bad.add(self._line, row)
+                else:
+                    rows.append(row)
+            self.position = self._source.position
+            if rows:
+                yield self._encoder.batch(rows, self.rows)
+                self.rows += len(rows)
+            block, overlong = next(self._blocks, (b"", False))
+
+
+def _find_layout(block: bytes, compressed: bool) -> Layout:
+    """The fields that the first objects have, in the order of FIELDS."""
+    seen = {"user", "query"}
+    for line in block.split(b"\n")[:1000]:
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            seen |= set(found)
+    return Layout("jsonl", tuple(name for name in FIELDS if name in seen), header=False, compressed=compressed)
+
+
+def named_columns(batch: LogBatch, dictionaries: Dictionaries, names: tuple[str, ...]) -> dict[str, list[Any]]:
+    """The columns of a batch as lists of Python values; None for what is missing."""
+    readers: dict[str, Callable[[], list[Any]]] = {
+        "user": lambda: dictionaries.user.decode(batch.user),
+        "query": lambda: dictionaries.query.decode(batch.query),
+        "time": lambda: [None if math.isnan(time) else time for time in batch.time.tolist()],
+        "rank": lambda: [None if rank < 0 else rank for rank in batch.rank.tolist()],
+        "url": lambda: [text or None for text in dictionaries.url.decode(batch.url)],
+        "category": lambda: [text or None for text in dictionaries.category.decode(batch.category)],
+        "group": lambda: [None if group < 0 else group for group in batch.group.tolist()],
+    }
+    return {name: readers[name]() for name in names}
+
+
+class JsonlWriter(LogWriter):
+    """Writes batches as JSON lines; a missing value is left out."""
+
+    def __init__(self, path: Path, layout: Layout, dictionaries: Dictionaries) -> None:
+        super().__init__(dictionaries, layout)
+        self._whole = WholeFile(path, compressed=layout.compressed)
+
+    def write(self, batch: LogBatch) -> None:
+        """Append the records of a batch."""
+        columns = named_columns(batch, self.dictionaries, self.layout.fields)
+        if "time" in columns:
+            columns["time"] = [None if time is None else format_time(time) for time in columns["time"]]
+        lines = []
+        for values in zip(*columns.values(), strict=True):
+            cells = {name: value for name, value in zip(columns, values, strict=True) if value is not None}
+            lines.append(json.dumps(cells, ensure_ascii=False))
+        if lines:
+            self._whole.write(("\n".join(lines) + "\n").encode())
+        self.rows += len(batch)
+
+    def close(self) -> None:
+        """Finish the file and give it its name."""
+        try:
+            self._whole.commit()
+        except BaseException:
+            self._whole.abandon()
+            raise
+
+    def abandon(self) -> None:
+        """Remove what was written."""
+        self._whole.abandon()
