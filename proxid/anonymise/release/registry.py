@@ -16,6 +16,10 @@ from proxid.errors import ConfigError
 from proxid.logs.files import Classifier
 
 METHODS: dict[str, str] = {
+    "hbdp": "proxid.anonymise.release.semantic.hbdp_method:METHOD",
+    "nsqc": "proxid.anonymise.release.semantic.method:NSQC",
+    "semantic": "proxid.anonymise.release.semantic.method:METHOD",
+    "microaggregation": "proxid.anonymise.release.microaggregation.method:METHOD",
     "kbuffer": "proxid.anonymise.release.kbuffer:METHOD",
 }
 """Name of each method and `module:attribute` that holds its Method; add a line for a new one."""

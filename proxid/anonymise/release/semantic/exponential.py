@@ -61,8 +61,8 @@ def draw(table: QualityTable, epsilon: float, count: int, random: RandomBytes) -
 def uniform_below(limit: int, count: int, random: RandomBytes) -> npt.NDArray[np.int64]:
     """Uniform integers in [0, limit), limit < 2^63, by rejection: no modulo bias."""
     mask = np.uint64((1 << (limit - 1).bit_length()) - 1)
-    kept: list[npt.NDArray[np.int64]] = []
+    kept: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
     while (missing := count - sum(map(len, kept))) > 0:
         bits = np.frombuffer(random(8 * (2 * missing + 4)), np.uint64) & mask
         kept.append(bits[bits < np.uint64(limit)].astype(np.int64)[:missing])
-    return kept[0] if len(kept) == 1 else np.concatenate(kept)
+    return kept[1] if len(kept) == 2 else np.concatenate(kept)

@@ -1,0 +1,176 @@
+"""`proxid release --method semantic` and `--method nsqc` (000; DESIGN 13)."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from proxid.anonymise.release.registry import Job, Method, Option, Outcome
+from proxid.anonymise.release.semantic import budget as budgets
+from proxid.anonymise.release.semantic.domain import Ints, Reals
+from proxid.anonymise.release.semantic.exponential import RandomBytes
+from proxid.anonymise.release.semantic.mechanism import SemanticMechanism, build_mechanism
+from proxid.anonymise.release.semantic.phrases import Phrases, map_log
+from proxid.anonymise.release.semantic.quality import Criterion
+from proxid.anonymise.release.semantic.reconstruct import from_templates, put_back
+from proxid.anonymise.release.semantic.topics import OTHER, SETTINGS
+from proxid.errors import ConfigError
+from proxid.logs.batch import NONE, Dictionaries, LogBatch
+from proxid.logs.files import create_log, read_log
+from proxid.logs.layout import layout_of
+from proxid.logs.whole import whole_file
+from proxid.ontology.concepts import ConceptMapper
+from proxid.ontology.wordnet import WordNet, load
+
+_SHARED = (
+    Option("epsilon", float, 1.0, "privacy budget (see budget), a user's whole log by default"),
+    Option("setting", str, "A", "domains and profile topics of 000 §4", ("A", "B", "C")),
+    Option(
+        "budget", str, "user",
+        "user: epsilon/m for a user with m noun phrases; stream: epsilon/max_queries, refused after max_queries; "
+        "query: epsilon for every noun phrase (no bound for the user)", ("user", "stream", "query"),
+    ),
+    Option("max_queries", int, 100, "budget stream: noun phrases a user may ever have released", (), 1),
+    Option("state", str, "", "budget stream: file that remembers what every user has spent; keep it secret"),
+    Option(
+        "reconstruct", str, "templates",
+        "templates: the text depends on the released concept alone; put-back: the original's modifiers and plurals "
+        "around it, an experiment without any guarantee", ("templates", "put-back"),
+    ),
+)  # fmt: skip
+SEED_RULE = "seed is not for releases with a guarantee: whoever knows it can take the noise away"
+
+
+def run_semantic(job: Job) -> Outcome:
+    """The method `semantic`."""
+    return release(job, Criterion(job.options["criterion"]), os.urandom)
+
+
+def run_nsqc(job: Job) -> Outcome:
+    """The method `nsqc`."""
+    return release(job, Criterion.NSQC, os.urandom)
+
+
+def release(job: Job, criterion: Criterion, random: RandomBytes) -> Outcome:
+    """Protect a log file; `random` is the system's source except in tests. Raises ConfigError, InputError."""
+    if job.seed is not None:
+        raise ConfigError(SEED_RULE)
+    wordnet, options = load(), job.options
+    mechanism = build_mechanism(wordnet, SETTINGS[options["setting"]], criterion)
+    batch, log = read_log(job.source)
+    scope = np.flatnonzero(mechanism.domain_of != OTHER)
+    phrases = map_log(batch, log.dictionaries.query, ConceptMapper(wordnet, scope.tolist()))
+    kept, epsilon, spent = _within_budget(phrases, log.dictionaries, options)
+    if spent is not None and options["state"]:  # before anything is written: a crash must not give budget back
+        budgets.save_stream_budget(Path(options["state"]), spent)
+    concepts = mechanism.protect(kept.concept, epsilon, random, job.progress)
+    order = _shuffled_within_users(kept.user, random)
+    texts = _texts(wordnet, kept, concepts, options["reconstruct"], random)
+    released = _as_log(wordnet, kept.user, concepts, texts, order, log.dictionaries)
+    with create_log(job.output, layout_of(job.output, like=log.layout).having("category"), log.dictionaries) as out:
+        out.write(released)
+    if job.truth is not None:
+        _write_truth(job.truth, batch.row[kept.row][order])
+    return Outcome(
+        guarantee=guarantee(mechanism, options),
+        records_in=len(batch),
+        records_out=len(released),
+        suppressed={"no concept in the domains": phrases.unmapped, "over the budget": len(phrases) - len(kept)},
+        bad_rows=dict(log.bad.counts),
+        bad_lines=list(log.bad.lines),
+        details={"criterion": str(criterion), "noun_phrases": len(phrases), "domains": list(mechanism.setting.domains)},
+        outputs=[job.output],
+    )
+
+
+def _within_budget(
+    phrases: Phrases, dictionaries: Dictionaries, options: Any
+) -> tuple[Phrases, Reals, budgets.StreamBudget | None]:
+    """The phrases that may be released and ε′ of each."""
+    if options["budget"] == "user":
+        return phrases, budgets.per_user(phrases.user, options["epsilon"]), None
+    if options["budget"] == "query":
+        return phrases, budgets.per_query(phrases.user, options["epsilon"]), None
+    path, maximum = options["state"], options["max_queries"]
+    spent = (
+        budgets.load_stream_budget(Path(path), options["epsilon"], maximum)
+        if path
+        else budgets.StreamBudget(options["epsilon"], maximum)
+    )
+    keep = np.zeros(len(phrases), bool)
+    for user in np.unique(phrases.user).tolist():
+        rows = np.flatnonzero(phrases.user == user)
+        keep[rows[: spent.take(dictionaries.user[user], len(rows))]] = True
+    kept = phrases.take(np.flatnonzero(keep))
+    return kept, np.full(len(kept), spent.each), spent
+
+
+def _shuffled_within_users(user: Ints, random: RandomBytes) -> Ints:
+    """An order by user, random within: the place of a query in the log says nothing."""
+    return np.lexsort([np.frombuffer(random(8 * len(user)), np.uint64), user])
+
+
+def _texts(wordnet: WordNet, kept: Phrases, concepts: Ints, way: str, random: RandomBytes) -> list[str]:
+    if way == "templates":
+        return from_templates(wordnet, concepts.tolist(), random)
+    return [put_back(wordnet, c, p) for c, p in zip(concepts.tolist(), kept.phrase, strict=True)]
+
+
+def concept_path(wordnet: WordNet, concept: int) -> str:
+    """Labels from below the root down to the concept, along first hypernyms."""
+    labels = []
+    while len(parents := wordnet.parents(concept)):
+        labels.append(wordnet.label(concept).replace("/", " "))
+        concept = int(parents[0])
+    return "/".join(reversed(labels))
+
+
+def _as_log(
+    wordnet: WordNet, user: Ints, concepts: Ints, texts: list[str], order: Ints, dictionaries: Dictionaries
+) -> LogBatch:
+    paths = {c: dictionaries.tree.add(concept_path(wordnet, c)) for c in np.unique(concepts).tolist()}
+    category = np.array([paths[c] for c in concepts.tolist()], np.int32)
+    n = len(order)
+    none = np.full(n, NONE, np.int32)
+    return LogBatch(
+        user=user[order].astype(np.int32), query=dictionaries.query.encode(texts)[order], category=category[order],
+        time=np.full(n, np.nan), rank=none, url=none, row=np.arange(n), group=none,
+    )  # fmt: skip
+
+
+def _write_truth(path: Path, rows: Ints) -> None:
+    with whole_file(path, 0o600) as file:
+        file.write("".join(f"{i}\t{row}\n" for i, row in enumerate(rows.tolist())).encode())
+
+
+def guarantee(mechanism: SemanticMechanism, options: Any) -> dict[str, Any]:
+    """What the release gives, as data for its manifest."""
+    if options["reconstruct"] != "templates":
+        return {
+            "kind": "none",
+            "reason": "words and inflections of the original queries are published without noise",
+        }
+    several = len(mechanism.domains) > 1
+    base = {
+        "kind": "differential privacy",
+        "delta": 0.0,
+        "unit": "user",
+        "neighbours": "another log of one user with as many noun phrases"
+        + (", each in the same domain" if several else ""),
+        "covers": "the concept of every noun phrase, within the stated domains",
+        "disclosed": ["number of noun phrases a user has in the domains"]
+        + (["domain of every noun phrase"] if several else []),
+    }
+    if options["budget"] == "query":
+        return base | {"epsilon": None, "epsilon_per_query": options["epsilon"], "note": "m·epsilon for m noun phrases"}
+    return base | {"epsilon": options["epsilon"]}
+
+
+METHOD = Method(
+    "semantic",
+    "concepts replaced by similar ones, differentially private (000)",
+    (Option("criterion", str, "sqc2", "quality criterion", ("sqc1", "sqc2", "nsqc")), *_SHARED),
+    run_semantic,
+)
+NSQC = Method("nsqc", "concepts replaced without semantics, the baseline of 000", _SHARED, run_nsqc)

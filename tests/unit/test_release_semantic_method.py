@@ -1,0 +1,155 @@
+"""The methods semantic, nsqc and hbdp on a small file: what leaves, what the manifest says, what is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from proxid.anonymise.release.registry import Job, load_method
+from proxid.anonymise.release.semantic import budget as budgets
+from proxid.anonymise.release.semantic.hbdp import bound_user, discrete_laplace, noisy_histogram, sensitivity
+from proxid.anonymise.release.semantic.hbdp_method import release as release_hbdp
+from proxid.anonymise.release.semantic.method import release
+from proxid.anonymise.release.semantic.quality import Criterion
+from proxid.anonymise.release.semantic.reconstruct import TEMPLATES, from_templates, put_back
+from proxid.errors import ConfigError, InputError
+from proxid.logs.files import read_log
+from proxid.ontology.concepts import ConceptMapper
+from proxid.ontology.wordnet import load
+
+LOG = """AnonID\tQuery\tQueryTime\tItemRank\tClickURL
+1\tbest treatments for severe asthma\t2006-03-01 10:00:00\t1\thttp://x.example
+1\ttennis\t2006-03-01 10:01:00\t\t
+1\tjohn smith 12 elm street\t2006-03-01 10:02:00\t\t
+2\tchess tournament and lung cancer\t2006-03-01 11:00:00\t\t
+2\tastronomy\t2006-03-01 11:00:30\t\t
+3\tqwxz\t2006-03-01 11:00:30\t\t
+"""
+
+
+def job(tmp_path: Path, method: str = "semantic", **options: object) -> Job:
+    source = tmp_path / "log.tsv"
+    source.write_text(LOG)
+    return Job(source, tmp_path / "out.tsv", load_method(method).checked(options), truth=tmp_path / "truth.tsv")
+
+
+def test_every_phrase_in_the_domains_is_replaced_and_nothing_else_leaves(tmp_path: Path) -> None:
+    asked = job(tmp_path, epsilon=0.01)
+    outcome = release(asked, Criterion.SQC2, np.random.default_rng(1).bytes)
+    batch, log = read_log(asked.output)
+    users = [log.dictionaries.user[u] for u in batch.user.tolist()]
+    assert sorted(users) == ["1", "1", "2", "2", "2"]
+    assert outcome.records_out == 5
+    assert outcome.suppressed == {"no concept in the domains": 2, "over the budget": 0}
+    text = asked.output.read_text()
+    assert all(
+        secret not in text for secret in ("elm", "john", "x.example", "2006", "qwxz", "severe", "treatments for")
+    )
+    assert outcome.guarantee["kind"] == "differential privacy" and outcome.guarantee["epsilon"] == 0.01
+    assert all(log.dictionaries.category[c] for c in batch.category.tolist())
+
+
+def test_truth_names_the_record_each_output_came_from(tmp_path: Path) -> None:
+    asked = job(tmp_path, epsilon=1.0)
+    release(asked, Criterion.SQC1, np.random.default_rng(1).bytes)
+    batch, log = read_log(asked.output)
+    rows = [int(line.split("\t")[1]) for line in (asked.truth or Path()).read_text().splitlines()]
+    assert sorted(rows) == [0, 1, 3, 3, 4]
+    names = [log.dictionaries.user[u] for u in batch.user.tolist()]
+    assert all(name == ("1" if row < 3 else "2") for name, row in zip(names, rows, strict=True))
+
+
+def test_at_a_large_budget_concepts_come_back(tmp_path: Path) -> None:
+    asked = job(tmp_path, epsilon=40.0, budget="query")
+    outcome = release(asked, Criterion.NSQC, np.random.default_rng(1).bytes)
+    text = asked.output.read_text()
+    assert all(word in text for word in ("asthma", "tennis", "lung cancer", "astronomy"))
+    assert outcome.guarantee["epsilon"] is None and outcome.guarantee["epsilon_per_query"] == 40.0
+
+
+def test_the_papers_reconstruction_says_that_it_gives_no_guarantee(tmp_path: Path) -> None:
+    asked = job(tmp_path, epsilon=1.0, reconstruct="put-back")
+    outcome = release(asked, Criterion.SQC2, np.random.default_rng(1).bytes)
+    assert outcome.guarantee["kind"] == "none"
+    assert "severe" in asked.output.read_text()  # the leak that takes the guarantee away
+
+
+def test_put_back_restores_modifiers_and_plural() -> None:
+    wordnet = load()
+    mapper = ConceptMapper(wordnet, range(len(wordnet)))
+    phrase = mapper("the new Apple phones")[0]
+    assert put_back(wordnet, wordnet.concept("tablet.n.01"), phrase) == "new apple tablets"
+
+
+def test_templates_do_not_look_at_the_original() -> None:
+    wordnet = load()
+    texts = from_templates(wordnet, [wordnet.concept("asthma.n.01")] * 4000, np.random.default_rng(2).bytes)
+    assert set(texts) == {t.format("asthma") for t in TEMPLATES}
+
+
+def test_a_seed_is_refused(tmp_path: Path) -> None:
+    for method in ("semantic", "nsqc", "hbdp"):
+        asked = job(tmp_path, method)
+        seeded = Job(asked.source, asked.output, asked.options, seed=1)
+        with pytest.raises(ConfigError):
+            load_method(method).run(seeded)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), float("inf")])
+def test_an_epsilon_without_guarantee_is_refused(tmp_path: Path, epsilon: float) -> None:
+    for name, options in (("semantic", {}), ("semantic", {"budget": "stream"}), ("nsqc", {}), ("hbdp", {})):
+        asked = job(tmp_path, name, epsilon=epsilon, **options)
+        with pytest.raises(ConfigError):
+            load_method(name).run(asked)
+        assert not asked.output.exists()
+
+
+def test_streaming_spends_over_releases_and_then_refuses(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    counts = []
+    for _ in range(3):
+        asked = job(tmp_path, epsilon=1.0, budget="stream", max_queries=4, state=str(state))
+        outcome = release(asked, Criterion.SQC2, np.random.default_rng(1).bytes)
+        counts.append((outcome.records_out, outcome.suppressed["over the budget"]))
+    # User 1 has 2 phrases a release, user 2 has 3; 4 each in all.
+    assert counts == [(5, 0), (3, 2), (0, 5)]
+    assert state.stat().st_mode & 0o077 == 0
+    assert json.loads(state.read_text())["spent"] == {"1": 4, "2": 4}
+    with pytest.raises(InputError):  # the counts would mean another price
+        budgets.load_stream_budget(state, 2.0, 4)
+    state.write_text("{")
+    with pytest.raises(InputError):
+        budgets.load_stream_budget(state, 1.0, 4)
+
+
+def test_a_users_phrases_share_the_budget() -> None:
+    user = np.array([0, 1, 1, 1, 2, 2])
+    each = budgets.per_user(user, 1.5)
+    np.testing.assert_allclose(np.bincount(user, each), [1.5, 1.5, 1.5])
+    np.testing.assert_allclose(budgets.per_query(user, 1.5), 1.5)
+
+
+def test_hbdp_adds_noise_of_scale_2m_over_epsilon_and_bounds_users() -> None:
+    # Discrete Laplace with scale s: P(k) = (1-a)/(1+a) a^|k|, a = e^(-1/s); var = 2a/(1-a)^2. With n = 200,000
+    # samples the mean square errs by more than 6 standard errors with probability < 1e-8 (kurtosis 6).
+    assert sensitivity(7) == 14
+    noise = discrete_laplace(2.0, 7)
+    values = noise(np.zeros(200_000, np.int64)).astype(float)
+    a = np.exp(-2.0 / 14)
+    variance = 2 * a / (1 - a) ** 2
+    assert abs((values**2).mean() / variance - 1) < 6 * np.sqrt(5.2 / 200_000)
+    assert (noisy_histogram(np.array([3, 3]), 10, noise) >= 0).all()
+    kept = bound_user(np.arange(50), 7, np.random.default_rng(1).bytes)
+    assert len(set(kept.tolist())) == 7
+    with pytest.raises(ConfigError):
+        discrete_laplace(1.0, 0)
+
+
+def test_hbdp_writes_counts_of_every_user(tmp_path: Path) -> None:
+    asked = job(tmp_path, "hbdp", epsilon=1000.0, max_queries=2)
+    outcome = release_hbdp(asked, np.random.default_rng(1).bytes)
+    assert outcome.details == {"bins": 1476, "sensitivity": 4}
+    assert outcome.suppressed["over max_queries"] == 1
+    lines = [line.split("\t") for line in asked.output.read_text().splitlines()[1:]]
+    assert {(u, c) for u, c, _, n in lines if n == "1"} >= {("1", "asthma.n.01"), ("1", "tennis.n.01")}
