@@ -1,0 +1,39 @@
+"""DuckDB, embedded: the default counting engine (DESIGN 13). Spills to a private folder under its memory limit."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import duckdb
+import ibis
+
+from proxid.anonymise.release.engines.base import Engine, EngineSettings
+from proxid.errors import InputError
+
+
+class DuckDbEngine(Engine):
+    """One in-memory DuckDB database."""
+
+    name = "duckdb"
+
+    def __init__(self, settings: EngineSettings) -> None:
+        self._spill = tempfile.TemporaryDirectory(prefix="proxid-duckdb-", dir=settings.scratch)
+        self._ibis = ibis.duckdb.connect(
+            threads=settings.threads or os.cpu_count() or 1,
+            memory_limit=f"{settings.memory_gb}GB",
+            temp_directory=self._spill.name,
+        )
+        self._ibis.raw_sql("SET preserve_insertion_order = false")
+        self._ibis.raw_sql("SET TimeZone = 'UTC'")
+
+    def scan(self, parquet: Path) -> ibis.Table:
+        """See Engine."""
+        try:
+            return self._ibis.read_parquet(str(parquet))
+        except duckdb.Error:
+            raise InputError("the log cannot be opened as Parquet") from None
+
+    def close(self) -> None:
+        """See Engine."""
+        self._ibis.disconnect()
+        self._spill.cleanup()
