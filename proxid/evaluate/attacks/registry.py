@@ -1,0 +1,71 @@
+"""Attacks by name (DESIGN 14): `proxid attack` runs them on a log and its release.
+
+An attack is a function `(Release, Options) -> dict` of numbers and short strings, imported when it is asked for. Those
+that guess owners report what `scoring.linkage` counts; an attack that does not apply says why under `reason`.
+"""
+
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from proxid.errors import ConfigError
+from proxid.evaluate.release import Release
+
+_OWNERS = "proxid.evaluate.attacks.owners"
+ATTACKS: dict[str, str] = {
+    "rl1": f"{_OWNERS}:buffered",
+    "rl2": f"{_OWNERS}:buffered",
+    "rl3": f"{_OWNERS}:buffered",
+    "deanon1": f"{_OWNERS}:buffered",
+    "deanon2": f"{_OWNERS}:buffered",
+    "deanon3": f"{_OWNERS}:buffered",
+    "deanon4": f"{_OWNERS}:buffered",
+    "neighbour": f"{_OWNERS}:neighbour",
+    "group-random": f"{_OWNERS}:grouped",
+    "group-next": f"{_OWNERS}:grouped",
+    "group-busiest": f"{_OWNERS}:grouped",
+    "group-category": f"{_OWNERS}:grouped",
+    "group-text": f"{_OWNERS}:grouped",
+    "informed": "proxid.evaluate.attacks.informed:informed",
+    "sybil": "proxid.evaluate.attacks.sybil:sybil",
+    "homogeneity": "proxid.evaluate.attacks.homogeneity:homogeneity",
+    "vanity": "proxid.evaluate.attacks.vanity:vanity",
+}
+"""Name of each attack and `module:function`; add a line for a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What an attacker may choose.
+
+    width: records to each side (neighbour), None for k. colluders: members who help (informed). by_time: sort the
+    release by its time field first (chapter 3's "+T"). cells: tests made in all, for the correction. margin: the
+    relative difference from 1/(n-1) that counts as none.
+    """
+
+    width: int | None = None
+    colluders: int = 0
+    by_time: bool = False
+    seed: int = 0
+    cells: int = 1
+    margin: float = 0.1
+
+
+Attack = Callable[[str, Release, Options], dict[str, Any]]
+
+
+def load_attack(name: str) -> Attack:
+    """Import an attack by name. Raises ConfigError when there is none."""
+    target = ATTACKS.get(name)
+    if target is None:
+        raise ConfigError(f"attack is one of all, {', '.join(ATTACKS)}")
+    module, attribute = target.split(":")
+    attack: Attack = getattr(importlib.import_module(module), attribute)
+    return attack
+
+
+def run_attacks(release: Release, names: Iterable[str] = (), options: Options | None = None) -> dict[str, Any]:
+    """Every attack asked for, all by default, by name."""
+    chosen = options or Options()
+    return {name: load_attack(name)(name, release, chosen) for name in (names or ATTACKS)}
