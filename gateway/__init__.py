@@ -1,0 +1,1 @@
+"""The Identity Screener: it knows who, never what (DESIGN 2, 5.2)."""

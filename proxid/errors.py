@@ -38,6 +38,7 @@ class Code(StrEnum):
     CREDENTIAL_NEEDED = "credential_needed"
     UPSTREAM_UNREACHABLE = "upstream_unreachable"
     STORE_UNAVAILABLE = "store_unavailable"
+    UPSTREAM_REFUSED = "upstream_refused"
     RESTRICTION_VIOLATED = "restriction_violated"
     POOL_CLOSED = "pool_closed"
     REPLAY_MISMATCH = "replay_mismatch"
@@ -191,7 +192,7 @@ class RegistrationError(ProxidError):
     code = Code.NOT_REGISTERED
 
 
-class ReplayError(ProxidError):
+class NonceReplayError(ProxidError):
     """A nonce was used before for another message (DESIGN 5.2 check 5)."""
 
     code = Code.REPLAYED
@@ -225,3 +226,9 @@ class StoreError(ProxidError):
     """The store is away or full."""
 
     code = Code.STORE_UNAVAILABLE
+
+
+class UpstreamRefusedError(ProxidError):
+    """The Main Service refused a forwarded message, and has recorded that."""
+
+    code = Code.UPSTREAM_REFUSED

@@ -1,6 +1,7 @@
-"""Generate `proxid/wire/v1/*_pb2*.py` from `proto/`; `--check` fails if the committed stubs differ (make proto, make lint)."""
+"""Generate `proxid/wire/v1/*_pb2*.py` from `proto/` (make proto); `--check` fails if the committed ones differ."""
 
 import filecmp
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -16,6 +17,8 @@ STUBS = Path("proxid/wire/v1")
 def generate(out: Path) -> None:
     """Write all stubs below `out`; raises SystemExit if protoc refuses a file."""
     files = sorted(str(p) for p in PROTO.rglob("*.proto"))
+    # protoc finds the mypy plug-ins on PATH, which need not name the virtual environment that runs this.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     include = str(Path(grpc_tools.__file__).parent / "_proto")
     arguments = ["protoc", f"-I{PROTO}", f"-I{include}", f"--python_out={out}", f"--grpc_python_out={out}",
                  f"--mypy_out={out}", f"--mypy_grpc_out={out}", *files]  # fmt: skip

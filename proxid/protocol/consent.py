@@ -17,7 +17,7 @@ from proxid.encoding import decode, decode_int, decode_text, encode, encode_int,
 from proxid.errors import ConsentError, EncodingError
 from proxid.protocol.request import Random
 
-NOTHING: Final = "none"
+NOTHING: Final = "nothing"
 """The bundle that everybody has until they choose: nothing to nobody."""
 
 FIDELITIES: Final = ("user_id", "alias")

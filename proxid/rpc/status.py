@@ -37,6 +37,7 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
     Code.PEER_REFUSED: (_S.PERMISSION_DENIED, "caller is not allowed"),
     Code.CREDENTIAL_NEEDED: (_S.FAILED_PRECONDITION, "credential is needed"),
     Code.UPSTREAM_UNREACHABLE: (_S.UNAVAILABLE, "service cannot be reached"),
+    Code.UPSTREAM_REFUSED: (_S.FAILED_PRECONDITION, "service refused the message"),
     Code.STORE_UNAVAILABLE: (_S.UNAVAILABLE, "store is not available"),
 }
 """Codes that cross the wire. Codes of file commands never do and map to INTERNAL."""

@@ -64,20 +64,17 @@ class LinkRequest(_message.Message):
 
     ENROLMENT_FIELD_NUMBER: _builtins.int
     LINK_FIELD_NUMBER: _builtins.int
-    EVIDENCE_KEY_FIELD_NUMBER: _builtins.int
     enrolment: _builtins.bytes
     link: _builtins.bytes
-    evidence_key: _builtins.bytes
     def __init__(
         self,
         *,
         enrolment: _builtins.bytes = ...,
         link: _builtins.bytes = ...,
-        evidence_key: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["enrolment", b"enrolment", "evidence_key", b"evidence_key", "link", b"link"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["enrolment", b"enrolment", "link", b"link"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,105 @@
+"""Consent at the Identity Screener (DESIGN 7): in effect here first, then at MS, then acknowledged.
+
+A withdrawal is acknowledged only after (a) no group with this person is on the wire to a party that lost its grant
+(written ones are acknowledged or their stream is closed) and (b) MS has removed what waits for such an audience.
+"""
+
+import asyncio
+from typing import Final
+
+from gateway.requests import Registrations
+from gateway.screener import Screener
+from gateway.store import GatewayStore, Registration
+from gateway.upstream import MainServiceClient
+from proxid.crypto.identity import Link
+from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
+from proxid.crypto.sansig.scheme import resign
+from proxid.encoding import encode_text
+from proxid.errors import ConsentError, LimitError, MessageInvalidError
+from proxid.evidence.events import ConsentPayload, SanitizedPair
+from proxid.protocol import consent
+from proxid.protocol.consent import ConsentVector
+
+GRACE: Final = 3.0
+"""Seconds a party gets to acknowledge what was written to it before its streams are closed."""
+_POLL: Final = 0.05
+
+
+class Consents:
+    """Takes consent vectors and messages from devices."""
+
+    def __init__(
+        self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, registrations: Registrations
+    ) -> None:
+        self._screener = screener
+        self._store = store
+        self._upstream = upstream
+        self._registrations = registrations
+
+    async def change(self, vector_bytes: bytes, message: SignedMessage) -> SignedMessage:
+        """Put a change into effect on both sides; MS's acknowledgement, its user restored.
+
+        Raises:
+            ConsentError: vector and message disagree, unknown bundle, or not the next version.
+            ProxidError: a signature or registration does not hold; UpstreamError: repeat the same message later.
+        """
+        vector = ConsentVector.decode(vector_bytes)
+        person = await self._verify(vector, message)
+        sanitized = self._sanitize(message, person)
+        payload = ConsentPayload(vector_bytes, SanitizedPair(message, sanitized).encode(), b"").encode()
+        grants = [f"{g.party}|{kind}|{g.fidelity}" for g in vector.grants for kind in g.types]
+        await self._store.consent(
+            person.user_tag, person.epoch, vector.version, payload, grants, self._screener.link_ttl(person.epoch)
+        )
+        await self._settle(person)
+        acknowledgement = await self._upstream.consent(sanitized, person.credential)
+        return await self._acknowledge(vector, message, acknowledgement, person)
+
+    async def _verify(self, vector: ConsentVector, message: SignedMessage) -> Registration:
+        screener, header = self._screener, message.header
+        screener.verify_current(header.epoch, header.time_ms)
+        person = await self._registrations.of(header.signer)
+        expected = consent.expectation(screener.service, person.epoch, header.signer, screener.key.public)
+        verify(message, expected, Role.SIGNER)
+        if message.message.user_block != encode_text(person.user_id):
+            raise MessageInvalidError("user block is not the user that the key is linked to")
+        vector.verify(Link.decode(person.link).user_key, screener.bundles)
+        same = (vector.user_id, vector.service, vector.epoch) == (person.user_id, screener.service, person.epoch)
+        if not same or consent.read(message) != (vector.bundle, vector.version):
+            raise ConsentError("vector and message disagree")
+        return person
+
+    def _sanitize(self, message: SignedMessage, person: Registration) -> SignedMessage:
+        header = message.header
+        return resign(
+            message, encode_text(person.prox_id), self._screener.key,
+            lambda block: verify_prox_id(block, header.service, header.epoch, header.signer),
+        )  # fmt: skip
+
+    async def _settle(self, person: Registration) -> None:
+        deadline = asyncio.get_running_loop().time() + GRACE
+        while flying := await self._store.settle_consent(person.user_tag, person.epoch):
+            if asyncio.get_running_loop().time() >= deadline:
+                await self._store.close_streams(flying)
+                deadline += GRACE
+            await asyncio.sleep(_POLL)
+
+    async def _acknowledge(
+        self, vector: ConsentVector, message: SignedMessage, acknowledgement: SignedMessage, person: Registration
+    ) -> SignedMessage:
+        screener = self._screener
+        expected = consent.ack_expectation(screener.service, person.epoch, screener.service_key, screener.key.public)
+        verify(acknowledgement, expected, Role.SIGNER)
+        if acknowledgement.message.user_block != encode_text(person.prox_id):
+            raise ConsentError("acknowledgement is for another user")
+        consent.verify_ack(acknowledgement, message)
+        user_block = encode_text(person.user_id)
+        restored = resign(acknowledgement, user_block, screener.key, lambda block: _verify_user(block, user_block))
+        payload = ConsentPayload(b"", b"", SanitizedPair(acknowledgement, restored).encode())
+        await self._store.consent_acknowledged(person.epoch, vector.version, payload.encode())
+        return restored
+
+
+def _verify_user(block: bytes, expected: bytes) -> None:
+    if block != expected:
+        raise LimitError("user block is not the linked user")

@@ -1,0 +1,85 @@
+"""The third parties' feeds (DESIGN 9): groups with a cursor, acknowledged with the party's signature."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.screener import Screener
+from gateway.store import FeedEntry, GatewayStore
+from proxid.crypto.sansig import SignedMessage
+from proxid.encoding import decode
+from proxid.errors import CredentialError, RecordMismatchError
+from proxid.evidence.events import DeliveredPayload, SanitizedPair
+from proxid.protocol.receipt import DeliveryAck, group_digest
+
+_BATCH: Final = 32
+_POLL: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenGroup:
+    """A group as it is written to a party."""
+
+    entry: FeedEntry
+    records: tuple[SignedMessage, ...]
+
+
+def sanitized_records(entry: FeedEntry) -> tuple[SignedMessage, ...]:
+    """The records of a feed entry as the party gets them."""
+    return tuple(SanitizedPair.decode(pair).sanitized for pair in decode(entry.records))
+
+
+class Feeds:
+    """Streams feeds and takes acknowledgements."""
+
+    def __init__(self, screener: Screener, store: GatewayStore) -> None:
+        self._screener = screener
+        self._store = store
+
+    async def stream(self, party: str, after: int, follow: bool) -> AsyncIterator[WrittenGroup]:
+        """The party's groups after a cursor; with `follow`, those to come, until its streams are closed.
+
+        Raises:
+            CredentialError: the party has no acknowledgement key here.
+        """
+        if party not in self._screener.party_keys:
+            raise CredentialError("party is not configured")
+        closings = await self._store.closings(party)
+        written: list[int] = []
+        try:
+            while await self._store.closings(party) == closings:
+                entries = await self._store.take(party, after, _BATCH)
+                for entry in entries:
+                    written.append(entry.cursor)
+                    after = entry.cursor
+                    yield WrittenGroup(entry, sanitized_records(entry))
+                if not entries:
+                    if not follow:
+                        break
+                    await asyncio.sleep(_POLL)
+        finally:
+            if written:
+                await asyncio.shield(self._store.untake(party, written))
+
+    async def acknowledge(self, party: str, cursor: int, data: bytes) -> None:
+        """Take the party's signed acknowledgement of one group; the same again is harmless.
+
+        Raises:
+            RecordMismatchError: it is of another group, or of one that was not written to the party.
+            SignatureInvalidError: not the party's.
+        """
+        screener = self._screener
+        ack = DeliveryAck.decode(data)
+        key = screener.party_keys.get(party)
+        if key is None:
+            raise CredentialError("party is not configured")
+        ack.verify(key)
+        entry = await self._store.group(party, cursor)
+        expected = (party, screener.service, entry.epoch, entry.group, group_digest(sanitized_records(entry)))
+        if (ack.party, ack.service, ack.epoch, ack.group, ack.digest) != expected:
+            raise RecordMismatchError("acknowledgement is of another group")
+        payload = DeliveredPayload(data, tuple(decode(entry.records))).encode()
+        state = await self._store.delivered(party, entry, payload, screener.limits.feed_retention)
+        if state in {"UNKNOWN", "UNWRITTEN"}:
+            raise RecordMismatchError("group was not written to the party")

@@ -1,0 +1,54 @@
+"""Linking epoch keys to enrolled users (DESIGN 4.3)."""
+
+from gateway.screener import Screener, key_tag
+from gateway.store import GatewayStore, Registration
+from proxid.crypto.identity import Credential, Enrolment, Link
+from proxid.encoding import encode_text
+from proxid.errors import CredentialError, MessageInvalidError
+from proxid.evidence.events import LinkedPayload
+from proxid.protocol.request import MAX_USER_BLOCK
+
+
+class Links:
+    """Registers epoch keys and issues their credentials."""
+
+    def __init__(self, screener: Screener, store: GatewayStore) -> None:
+        self._screener = screener
+        self._store = store
+
+    async def link(self, enrolment_bytes: bytes, link_bytes: bytes) -> Credential:
+        """Check an enrolment and a link, register the key; linking the same again is harmless.
+
+        Raises:
+            CredentialError, SignatureInvalidError, KeyInvalidError, EncodingError: a document does not hold.
+            EpochError: the epoch is not current. RegistrationError: the key was registered, or the user has one.
+        """
+        screener = self._screener
+        enrolment, link = Enrolment.decode(enrolment_bytes), Link.decode(link_bytes)
+        if not 0 < len(encode_text(enrolment.user_id)) <= MAX_USER_BLOCK:
+            raise MessageInvalidError("USER_ID is empty or too long")
+        enrolment.verify(screener.authority)
+        link.verify(enrolment)
+        if (link.service, link.screener) != (screener.service, screener.key.public):
+            raise CredentialError("link is for another service or screener")
+        now = screener.clock()
+        screener.verify_current(link.epoch, int(now * 1000))
+        credential = Credential(
+            epoch_key=link.epoch_key, epoch=link.epoch, service=link.service,
+            not_after=screener.epochs.end(link.epoch),
+            seasoned=now - enrolment.since >= screener.limits.season_seconds,
+        ).issue(screener.key)  # fmt: skip
+        await self._register(enrolment, link, credential)
+        return credential
+
+    async def _register(self, enrolment: Enrolment, link: Link, credential: Credential) -> None:
+        documents = LinkedPayload(enrolment.encode(), link.encode(), credential.encode())
+        person = Registration(
+            user_id=link.user_id, user_tag=self._screener.user_tag(link.user_id), epoch=link.epoch,
+            prox_id=link.prox_id, seasoned=credential.seasoned, link=documents.link,
+            credential=documents.credential,
+        )  # fmt: skip
+        await self._store.link(
+            key_tag(link.epoch_key), person, link.user_key, self._screener.link_ttl(link.epoch),
+            (documents.enrolment, documents.encode()),
+        )  # fmt: skip

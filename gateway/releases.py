@@ -1,0 +1,130 @@
+"""From MS's released groups to the parties' feeds (DESIGN 9): verify, restore the user, append whole or drop whole.
+
+IS sees who, party, kind and position; the bodies are sealed to the party.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from gateway.screener import Screener
+from gateway.store import GatewayStore, Person
+from gateway.upstream import MainServiceClient, ReleasedGroup
+from proxid.crypto.sansig import Limit, Role, SignedMessage, verify
+from proxid.crypto.sansig.scheme import resign
+from proxid.encoding import decode_text, encode, encode_text
+from proxid.errors import LimitError, ProxidError, RecordMismatchError, StoreError, UpstreamError
+from proxid.evidence.events import SanitizedPair
+from proxid.protocol import record
+
+_log = structlog.get_logger(__name__)
+_RETRY_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredGroup:
+    """A verified group with its users restored, ready for the feed."""
+
+    pairs: tuple[SanitizedPair, ...]
+    members: tuple[str, ...]
+    grant: str
+    aliases: tuple[tuple[str, bytes], ...]
+
+
+class Releases:
+    """Follows MS's releases and fills the feeds."""
+
+    def __init__(self, screener: Screener, store: GatewayStore, upstream: MainServiceClient) -> None:
+        self._screener = screener
+        self._store = store
+        self._upstream = upstream
+
+    async def follow(self) -> None:
+        """Run until cancelled: each release is handled once, whatever breaks in between."""
+        while True:
+            try:
+                cursor = await self._store.released_cursor()
+                async for group in self._upstream.releases(cursor):
+                    await self.handle(group)
+                    await self._upstream.acknowledge(group.cursor)
+            except (UpstreamError, StoreError) as error:
+                _log.info("releases interrupted", code=error.code.value)
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def handle(self, group: ReleasedGroup) -> str:
+        """Append one group to its feed or drop it; `NEW`, `DROPPED` or `SAME`."""
+        place = (group.epoch, group.group)
+        people = await self._store.people([_prox(r) for r in group.records])
+        try:
+            restored = self.restore(group, people)
+        except ProxidError as error:
+            _log.error("release refused", code=error.code.value, group=group.group)
+            return await self._store.append(group.party, place, "", b"", group.cursor, (), (), "invalid")
+        records = encode(*(pair.encode() for pair in restored.pairs))
+        return await self._store.append(
+            group.party, place, restored.grant, records, group.cursor, restored.members, restored.aliases
+        )
+
+    def restore(self, group: ReleasedGroup, people: Sequence[Person]) -> RestoredGroup:
+        """Verify every record and put the user, or the party's alias, into it.
+
+        Raises:
+            RecordMismatchError: not one whole group for this party. SignatureInvalidError, HeaderMismatchError.
+        """
+        records = group.records
+        if not records:
+            raise RecordMismatchError("group is empty")
+        fidelity = "user_id" if records[0].header.limit is Limit.LINKED_USER else "alias"
+        kind = decode_text(records[0].message.blocks[record.KIND])
+        for position, signed in enumerate(records):
+            self._verify(signed, group, position, (kind, fidelity))
+        if len({p.user_tag for p in people}) != len(people):
+            raise RecordMismatchError("group publishes a person twice")
+        names = [self._name(p, group, fidelity) for p in people]
+        pairs = tuple(SanitizedPair(r, self._sanitize(r, n)) for r, n in zip(records, names, strict=True))
+        aliases = self._aliases(people, names, group) if fidelity == "alias" else ()
+        return RestoredGroup(pairs, tuple(p.user_tag for p in people), f"{kind}|{fidelity}", aliases)
+
+    def _verify(self, signed: SignedMessage, group: ReleasedGroup, position: int, common: tuple[str, str]) -> None:
+        screener, (kind, fidelity) = self._screener, common
+        expected = record.expectation(
+            screener.service, group.epoch, screener.service_key, screener.key.public, fidelity
+        )
+        verify(signed, expected, Role.SIGNER)
+        blocks = signed.message.blocks
+        place = record.Place(group.group, position, len(group.records))
+        if blocks[record.PARTY] != encode_text(group.party) or blocks[record.PLACE] != place.encode():
+            raise RecordMismatchError("record is for another party or place")
+        if blocks[record.KIND] != encode_text(kind):
+            raise RecordMismatchError("records of one group are of different kinds")
+
+    def _period(self, group: ReleasedGroup) -> int:
+        return group.records[0].header.time_ms // (1000 * self._screener.limits.alias_period)
+
+    def _name(self, person: Person, group: ReleasedGroup, fidelity: str) -> str:
+        if not person.user_tag or person.epoch != group.epoch:
+            raise RecordMismatchError("record names a PROX_ID that is not linked in its epoch")
+        if fidelity == "user_id":
+            return person.user_id
+        return record.alias(self._screener.secret, group.party, self._period(group), person.user_id)
+
+    def _aliases(
+        self, people: Sequence[Person], names: Sequence[str], group: ReleasedGroup
+    ) -> tuple[tuple[str, bytes], ...]:
+        period = self._period(group)
+        return tuple((n, encode(p.user_id, group.party, period, n)) for p, n in zip(people, names, strict=True))
+
+    def _sanitize(self, signed: SignedMessage, name: str) -> SignedMessage:
+        block = encode_text(name)
+        return resign(signed, block, self._screener.key, lambda new: _verify_name(new, block))
+
+
+def _prox(signed: SignedMessage) -> str:
+    return signed.message.user_block.decode("utf-8", "replace")
+
+
+def _verify_name(block: bytes, expected: bytes) -> None:
+    if block != expected:
+        raise LimitError("user block is not the linked user or alias")

@@ -1,0 +1,148 @@
+"""The request path of the Identity Screener (DESIGN 5.2, 5.4): the checks in their order, then forward.
+
+    (1) size and field limits                         (4) signature valid, Judge = SIG, m_0 = that USER_ID
+    (2) epoch current, time within the skew           (5) (pk_e, nonce) unseen; a repeat gets the stored answer
+    (3) pk_e registered, its user not erased          (6) rate limit; then m_0 := PROX_ID, forward
+
+IS holds no key to the sealed body.
+"""
+
+from collections import OrderedDict
+from typing import Final
+
+from gateway.screener import Screener, key_tag, nonce_tag
+from gateway.store import GatewayStore, Registration
+from gateway.upstream import MainServiceClient
+from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
+from proxid.crypto.sansig.scheme import resign
+from proxid.encoding import encode_text
+from proxid.errors import (
+    LimitError,
+    MessageInvalidError,
+    NonceReplayError,
+    RateLimitError,
+    RegistrationError,
+    UpstreamError,
+    UpstreamRefusedError,
+)
+from proxid.evidence.events import SanitizedPair
+from proxid.protocol import request, response
+
+_CACHED_REGISTRATIONS: Final = 50_000
+
+
+class Registrations:
+    """Registrations by epoch key, cached: they never change; whether they still live is asked in each step."""
+
+    def __init__(self, store: GatewayStore) -> None:
+        self._store = store
+        self._cache: OrderedDict[bytes, Registration] = OrderedDict()
+
+    async def of(self, key: bytes) -> Registration:
+        """The registration of an epoch key; raises RegistrationError, StoreError."""
+        found = self._cache.get(key)
+        if found is None:
+            found = await self._store.registration(key_tag(key))
+            self._cache[key] = found
+            if len(self._cache) > _CACHED_REGISTRATIONS:
+                self._cache.popitem(last=False)
+        return found
+
+    def forget(self, key: bytes) -> None:
+        """Drop a key from the cache."""
+        self._cache.pop(key, None)
+
+
+class RequestPath:
+    """Takes signed requests from devices to MS and the answers back."""
+
+    def __init__(
+        self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, registrations: Registrations
+    ) -> None:
+        self._screener = screener
+        self._store = store
+        self._upstream = upstream
+        self._registrations = registrations
+
+    async def ask(self, signed: SignedMessage) -> SignedMessage:
+        """The answer to a device's request, its user restored.
+
+        Raises:
+            ProxidError: whatever check fails; UpstreamError if MS may not have got it (the device retries).
+        """
+        person = await self._verify(signed)
+        prox_block = encode_text(person.prox_id)
+        header = signed.header
+        sanitized = resign(
+            signed, prox_block, self._screener.key,
+            lambda block: verify_prox_id(block, header.service, header.epoch, header.signer),
+        )  # fmt: skip
+        stored = await self._mark(signed, sanitized, person)
+        if stored is not None:
+            return SignedMessage.decode(stored)
+        answer = await self._forward(signed.session_id, sanitized, person.credential)
+        return await self._restore(signed.session_id, answer, person)
+
+    async def _verify(self, signed: SignedMessage) -> Registration:
+        screener, header = self._screener, signed.header
+        # (1) sizes; the header's shape was checked when it was decoded
+        if header.blocks != request.BLOCKS:
+            raise MessageInvalidError("a request has four blocks")
+        request.verify_layout(signed)
+        # (2) epoch and time
+        screener.verify_current(header.epoch, header.time_ms)
+        # (3) registered; whether still live is checked again in the atomic step of (5)
+        person = await self._registrations.of(header.signer)
+        # (4) signature, Judge = SIG, user block
+        expected = request.expectation(screener.service, person.epoch, header.signer, screener.key.public)
+        verify(signed, expected, Role.SIGNER)
+        if signed.message.user_block != encode_text(person.user_id):
+            raise MessageInvalidError("user block is not the user that the key is linked to")
+        return person
+
+    async def _mark(self, signed: SignedMessage, sanitized: SignedMessage, person: Registration) -> bytes | None:
+        # (3) (5) (6) and FORWARDED in one step
+        screener, header = self._screener, signed.header
+        payload = SanitizedPair(signed, sanitized).encode()
+        limits = (screener.limits.nonce_ttl, screener.limits.rate_per_minute)
+        try:
+            return await self._store.forward(
+                key_tag(header.signer), nonce_tag(header.signer, header.nonce), signed.session_id, payload,
+                screener.clock(), limits,
+            )  # fmt: skip
+        except (NonceReplayError, RateLimitError, RegistrationError) as error:
+            self._registrations.forget(header.signer)
+            await self._store.refused(error.code.value, signed.session_id)
+            raise
+
+    async def _forward(self, session: bytes, sanitized: SignedMessage, credential: bytes) -> SignedMessage:
+        try:
+            return await self._upstream.ask(sanitized, credential)
+        except UpstreamError:
+            await self._store.unreached(session)
+            raise
+        except UpstreamRefusedError:
+            await self._store.settled(session)
+            raise
+
+    async def _restore(self, session: bytes, answer: SignedMessage, person: Registration) -> SignedMessage:
+        screener = self._screener
+        expected = response.expectation(screener.service, person.epoch, screener.service_key, screener.key.public)
+        response.verify_response(answer, expected, Role.SIGNER, person.prox_id, session)
+        user_block = encode_text(person.user_id)
+        restored = resign(answer, user_block, screener.key, lambda block: _verify_block(block, user_block))
+        payload = SanitizedPair(answer, restored).encode()
+        stored = await self._store.answered(session, restored.encode(), payload, screener.limits.nonce_ttl)
+        return restored if stored == restored.encode() else SignedMessage.decode(stored)
+
+    async def recover(self) -> int:
+        """Settle what a crash left open: those sessions may not have reached MS. How many."""
+        sessions = await self._store.open_sessions()
+        for session in sessions:
+            await self._store.unreached(session)
+        return len(sessions)
+
+
+def _verify_block(block: bytes, expected: bytes) -> None:
+    if block != expected:
+        raise LimitError("user block is not the linked user")

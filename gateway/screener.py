@@ -1,0 +1,83 @@
+"""What the Identity Screener is: its keys, what it was provisioned with, its limits, its clock."""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from proxid.crypto.ed25519 import SigningKey
+from proxid.encoding import encode, label
+from proxid.errors import EpochError, FreshnessError
+from proxid.protocol.consent import Bundles
+from proxid.protocol.epochs import Epochs
+
+_USER_TAG = label("user-tag")
+_TAG_SIZE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a request may be.
+
+    Attributes:
+        clock_skew: seconds. nonce_ttl: seconds a nonce and its answer are kept, at least 300.
+        rate_per_minute: requests of one user. season_seconds: age after which an account counts towards k.
+        alias_period: seconds after which a party's aliases change. feed_retention: seconds.
+        link_retention: seconds a link is kept after its epoch, for deliveries and audits.
+    """
+
+    clock_skew: float = 120.0
+    nonce_ttl: int = 300
+    rate_per_minute: int = 60
+    season_seconds: float = 7 * 86_400.0
+    alias_period: int = 30 * 86_400
+    feed_retention: int = 7 * 86_400
+    link_retention: int = 365 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Screener:
+    """The Identity Screener's identity and rules.
+
+    Attributes:
+        service: id of the Main Service. key: sk_IS. service_key: pk_MS. authority: pk_EA.
+        secret: HMAC key of aliases, user tags and tombstones, 32 bytes. party_keys: acknowledgement keys.
+    """
+
+    service: str
+    key: SigningKey
+    service_key: bytes
+    authority: bytes
+    secret: bytes
+    bundles: Bundles
+    party_keys: dict[str, bytes]
+    epochs: Epochs = field(default_factory=Epochs)
+    limits: Limits = field(default_factory=Limits)
+    clock: Callable[[], float] = field(default=time.time)
+
+    def user_tag(self, user_id: str) -> str:
+        """Keyed hash of a USER_ID: what keys and tombstones in the store are named by (DESIGN 5.2 (3))."""
+        return hmac.new(self.secret, encode(_USER_TAG, user_id), hashlib.sha256).hexdigest()[: 2 * _TAG_SIZE]
+
+    def verify_current(self, epoch: int, time_ms: int) -> None:
+        """Check 2 of 5.2: the epoch is current and the time within the skew; raises EpochError, FreshnessError."""
+        now = self.clock()
+        if epoch != self.epochs.number(now):
+            raise EpochError("epoch is not the current one")
+        if abs(time_ms / 1000 - now) > self.limits.clock_skew:
+            raise FreshnessError("time is outside the allowed skew")
+
+    def link_ttl(self, epoch: int) -> int:
+        """Seconds from now until a link of this epoch may be forgotten."""
+        return int(self.epochs.end(epoch) - self.clock()) + self.limits.link_retention
+
+
+def key_tag(key: bytes) -> str:
+    """The name of a public key in the store."""
+    return hashlib.sha256(key).hexdigest()[: 2 * _TAG_SIZE]
+
+
+def nonce_tag(key: bytes, nonce: bytes) -> str:
+    """The name of a (pk_e, nonce) in the store."""
+    return hashlib.sha256(key + nonce).hexdigest()[: 2 * _TAG_SIZE]

@@ -1,0 +1,101 @@
+"""Puts the Identity Screener together from its configuration and runs it (DESIGN 2, 16)."""
+
+import time
+from collections.abc import Callable
+
+from gateway.consents import Consents
+from gateway.feeds import Feeds
+from gateway.links import Links
+from gateway.releases import Releases
+from gateway.requests import Registrations, RequestPath
+from gateway.screener import Limits, Screener
+from gateway.servicers import FeedService, GatewayService
+from gateway.store import PREFIX, GatewayStore
+from gateway.upstream import MainServiceClient
+from proxid.config.bundles import bundles_of
+from proxid.config.services import GatewayConfig
+from proxid.errors import ConfigError
+from proxid.protocol.epochs import Epochs
+from proxid.provision.keyfile import load_secret, load_signing_key
+from proxid.rpc.channel import TlsFiles, new_server, open_channel
+from proxid.rpc.evidence import EvidenceService
+from proxid.rpc.peers import PeerRegistry
+from proxid.rpc.runner import run
+from proxid.store import connect
+from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
+from proxid.wire.v1.gateway_pb2_grpc import add_FeedServicer_to_server, add_GatewayServicer_to_server
+
+SERVICES = ("proxid.wire.v1.Gateway", "proxid.wire.v1.Feed", "proxid.wire.v1.Evidence")
+
+
+def screener_of(config: GatewayConfig, clock: Callable[[], float] = time.time) -> Screener:
+    """The Identity Screener of a configuration.
+
+    Raises:
+        ConfigError: a key that it needs is not provisioned. KeyInvalidError: a key file is unusable.
+    """
+    trust = config.trust
+    if trust.service is None or trust.enrolment_authority is None:
+        raise ConfigError("trust.service and trust.enrolment_authority are needed")
+    limits = Limits(
+        clock_skew=config.clock_skew,
+        nonce_ttl=int(max(config.nonce_ttl, config.retention.answers)),
+        rate_per_minute=config.rate_per_minute,
+        season_seconds=config.season_days * 86_400,
+        alias_period=int(config.alias_period),
+        feed_retention=int(config.retention.feeds),
+        link_retention=int(config.retention.links),
+    )
+    return Screener(
+        service=config.service,
+        key=load_signing_key(config.signing_key),
+        service_key=trust.service,
+        authority=trust.enrolment_authority,
+        secret=load_secret(config.alias_key),
+        bundles=bundles_of(config.policy),
+        party_keys={name: keys.acknowledge for name, keys in trust.parties.items()},
+        epochs=Epochs(config.epoch_seconds),
+        limits=limits,
+        clock=clock,
+    )
+
+
+async def serve(config: GatewayConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0) -> None:
+    """Run until SIGTERM.
+
+    Args:
+        config: with `store_url` resolved. ready: called with the address once it serves.
+        worker: worker 0 also follows MS's releases; the others only serve.
+
+    Raises:
+        ConfigError, KeyInvalidError, StoreError: it cannot start.
+    """
+    if config.store_url is None:
+        raise ConfigError("store_url is not resolved")
+    screener = screener_of(config)
+    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
+    store = GatewayStore(connect(config.store_url))
+    await store.open()
+    channel = open_channel(config.main_service, tls, config.main_service_name)
+    upstream = MainServiceClient(channel, config.forward_timeout)
+    registrations = Registrations(store)
+    requests = RequestPath(screener, store, upstream, registrations)
+    consents = Consents(screener, store, upstream, registrations)
+    peers = PeerRegistry({p.fingerprint: f"{p.role}/{p.name}" for p in config.trust.peers})
+    server, port = new_server(tls, config.listen)
+    add_GatewayServicer_to_server(
+        GatewayService(peers, screener, upstream, (Links(screener, store), consents, requests)), server
+    )
+    add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store)), server)
+    add_EvidenceServicer_to_server(EvidenceService(peers, store.client, PREFIX), server)
+    background = []
+    if worker == 0:
+        await requests.recover()
+        await store.reset_streams(list(screener.party_keys))
+        background.append(Releases(screener, store, upstream).follow())
+    address = f"{config.listen.rpartition(':')[0]}:{port}"
+    try:
+        await run(server, SERVICES, address, background, ready, config.shutdown_grace)
+    finally:
+        await channel.close()
+        await store.client.aclose()

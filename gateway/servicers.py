@@ -1,0 +1,78 @@
+"""The gateway's gRPC surface: translates, and calls the plain classes (DESIGN 5.2, 9)."""
+
+from collections.abc import AsyncIterator
+
+from gateway.consents import Consents
+from gateway.feeds import Feeds
+from gateway.links import Links
+from gateway.requests import RequestPath
+from gateway.screener import Screener
+from gateway.upstream import MainServiceClient
+from proxid.rpc.convert import from_wire, to_wire
+from proxid.rpc.methods import streaming, unary
+from proxid.rpc.peers import Peer, PeerRegistry
+from proxid.wire.v1 import gateway_pb2 as wire
+from proxid.wire.v1.gateway_pb2_grpc import FeedServicer, GatewayServicer
+
+
+class GatewayService(GatewayServicer):
+    """What devices call."""
+
+    def __init__(
+        self, peers: PeerRegistry, screener: Screener, upstream: MainServiceClient,
+        parts: tuple[Links, Consents, RequestPath],
+    ) -> None:  # fmt: skip
+        self.peers = peers
+        self._screener = screener
+        self._upstream = upstream
+        self._links, self._consents, self._requests = parts
+        self._epoch_key: tuple[int, bytes] | None = None
+
+    @unary("device")
+    async def GetParameters(self, request: wire.ParametersRequest, peer: Peer) -> wire.Parameters:
+        """The current epoch and MS's signed key for it."""
+        epoch = self._screener.epochs.number(self._screener.clock())
+        if self._epoch_key is None or self._epoch_key[0] != epoch:
+            self._epoch_key = (epoch, await self._upstream.epoch_key(epoch))
+        return wire.Parameters(epoch=epoch, epoch_key=self._epoch_key[1])
+
+    @unary("device")
+    async def Link(self, request: wire.LinkRequest, peer: Peer) -> wire.LinkReply:
+        """Register an epoch key."""
+        credential = await self._links.link(request.enrolment, request.link)
+        return wire.LinkReply(prox_id=credential.prox_id, seasoned=credential.seasoned)
+
+    @unary("device")
+    async def Consent(self, request: wire.ConsentRequest, peer: Peer) -> wire.ConsentReply:
+        """Change a consent."""
+        acknowledgement = await self._consents.change(request.vector, from_wire(request.message))
+        return wire.ConsentReply(acknowledgement=to_wire(acknowledgement))
+
+    @unary("device")
+    async def Ask(self, request: wire.AskRequest, peer: Peer) -> wire.AskReply:
+        """Answer a request."""
+        return wire.AskReply(message=to_wire(await self._requests.ask(from_wire(request.message))))
+
+
+class FeedService(FeedServicer):
+    """What third parties call; the party is the one that the certificate names."""
+
+    def __init__(self, peers: PeerRegistry, feeds: Feeds) -> None:
+        self.peers = peers
+        self._feeds = feeds
+
+    @streaming("party")
+    async def Subscribe(self, request: wire.SubscribeRequest, peer: Peer) -> AsyncIterator[wire.FeedGroup]:
+        """Stream the caller's feed."""
+        async for group in self._feeds.stream(peer.name, request.after, request.follow):
+            entry = group.entry
+            yield wire.FeedGroup(
+                cursor=entry.cursor, party=peer.name, epoch=entry.epoch, group=entry.group,
+                records=[to_wire(r) for r in group.records],
+            )  # fmt: skip
+
+    @unary("party")
+    async def Acknowledge(self, request: wire.AcknowledgeRequest, peer: Peer) -> wire.AcknowledgeReply:
+        """Take an acknowledgement."""
+        await self._feeds.acknowledge(peer.name, request.cursor, request.acknowledgement)
+        return wire.AcknowledgeReply()

@@ -1,0 +1,248 @@
+"""The Identity Screener's state: each method is one atomic step of `lua/gateway.lua` (DESIGN 5.2, 7, 9, 12)."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from redis.asyncio import Redis
+
+from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RegistrationError, StoreError
+from proxid.evidence.events import SALT_SIZE, EventType, encode_header
+from proxid.store import FunctionLibrary
+
+PREFIX: Final = "{gw}"
+_KEYS: Final = (PREFIX,)
+_SOURCES: Final = (("proxid.store", "events.lua"), ("gateway", "gateway.lua"))
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A live epoch key and whose it is."""
+
+    user_id: str
+    user_tag: str
+    epoch: int
+    prox_id: str
+    seasoned: bool
+    link: bytes
+    credential: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """The user behind a PROX_ID; `user_tag` is empty if there is none (any more)."""
+
+    user_id: str
+    user_tag: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntry:
+    """A group in a party's feed; `records` is the encoded sequence of pairs."""
+
+    cursor: int
+    epoch: int
+    group: int
+    records: bytes
+
+
+class GatewayStore:
+    """See the module; every method raises StoreError when the store is away or full."""
+
+    def __init__(self, client: Redis, random: Callable[[int], bytes] = os.urandom) -> None:
+        self._functions = FunctionLibrary(client, "proxid_gw", _SOURCES)
+        self._random = random
+        self.client = client
+
+    async def open(self) -> None:
+        """Load the functions."""
+        await self._functions.load()
+
+    def _salt(self) -> bytes:
+        return self._random(SALT_SIZE)
+
+    async def link(
+        self, key_tag: str, person: Registration, user_key: bytes, ttl: int, payloads: tuple[bytes, bytes]
+    ) -> bool:
+        """Register an epoch key; False if the very same link was there. Raises RegistrationError."""
+        enrolled, linked = payloads
+        header = encode_header(epoch=person.epoch)
+        state = await self._functions.call(
+            "gw_link", _KEYS, key_tag, person.user_tag, person.epoch, person.prox_id, person.user_id, user_key,
+            int(person.seasoned), person.link, person.credential, ttl,
+            self._salt(), b"{}", enrolled, self._salt(), header, linked,
+        )  # fmt: skip
+        reasons = {
+            b"ERASED": "user is erased",
+            b"TAKEN": "epoch key was registered before",
+            b"LIVE": "user has a live epoch key for this epoch",
+        }
+        if state in reasons:
+            raise RegistrationError(reasons[state])
+        return bool(state == b"NEW")
+
+    async def registration(self, key_tag: str) -> Registration:
+        """The live registration of an epoch key; raises RegistrationError."""
+        fields = await self._functions.call("gw_registration", _KEYS, key_tag)
+        if not fields:
+            raise RegistrationError("epoch key is not registered")
+        user_id, tag, epoch, prox, seasoned, link, credential = fields
+        return Registration(
+            user_id.decode(), tag.decode(), int(epoch), prox.decode(), seasoned == b"1", link, credential
+        )
+
+    async def forward(
+        self, key_tag: str, nonce_tag: str, session: bytes, payload: bytes, now: float, limits: tuple[int, int]
+    ) -> bytes | None:
+        """Checks 3, 5 and 6 of 5.2 and FORWARDED, in one step; the stored answer if there is one.
+
+        Args:
+            limits: nonce time to live in seconds, requests a minute.
+
+        Raises:
+            RegistrationError, NonceReplayError, RateLimitError.
+        """
+        header = encode_header(session=session.hex())
+        result = await self._functions.call(
+            "gw_forward", _KEYS, key_tag, nonce_tag, session, int(now), *limits, self._salt(), header, payload
+        )
+        state = result[0]
+        if state == b"UNREGISTERED":
+            raise RegistrationError("epoch key is not registered")
+        if state == b"REPLAYED":
+            raise NonceReplayError("nonce was used before for another message")
+        if state == b"RATE":
+            raise RateLimitError("user sends more requests than allowed")
+        return bytes(result[1]) if state == b"ANSWERED" else None
+
+    async def answered(self, session: bytes, answer: bytes, payload: bytes, ttl: int) -> bytes:
+        """Store the answer and record ANSWERED, once; the answer that is stored."""
+        header = encode_header(session=session.hex())
+        stored = await self._functions.call("gw_answered", _KEYS, session, answer, ttl, self._salt(), header, payload)
+        return bytes(stored)
+
+    async def unreached(self, session: bytes) -> None:
+        """Record that MS could not be reached for a session, unless it has been settled."""
+        await self._functions.call("gw_unreached", _KEYS, session, self._salt(), encode_header(session=session.hex()))
+
+    async def settled(self, session: bytes) -> None:
+        """MS refused the session, and has recorded it."""
+        await self._functions.call("gw_settled", _KEYS, session)
+
+    async def open_sessions(self, limit: int = 1000) -> list[bytes]:
+        """Sessions that a crash left forwarded and not settled."""
+        return list(await self._functions.call("gw_open", _KEYS, limit))
+
+    async def refused(self, rule: str, session: bytes) -> None:
+        """Record REFUSED with the rule's code; for authentic messages only."""
+        header = encode_header(rule=rule, session=session.hex())
+        await self._functions.call("gw_refused", _KEYS, self._salt(), header)
+
+    async def people(self, prox_ids: Sequence[str]) -> list[Person]:
+        """The users behind PROX_IDs."""
+        found = await self._functions.call("gw_people", _KEYS, *prox_ids)
+        return [
+            Person(found[i].decode(), found[i + 1].decode(), int(found[i + 2] or 0)) for i in range(0, len(found), 3)
+        ]
+
+    async def consent(
+        self, user_tag: str, epoch: int, version: int, payload: bytes, grants: Sequence[str], ttl: int
+    ) -> None:
+        """Put a consent vector into effect and record CONSENT; the same vector again is harmless.
+
+        Args:
+            grants: `PARTY|TYPE|FIDELITY`, all that is allowed from now on.
+
+        Raises:
+            ConsentError: not the next version. RegistrationError: the user is erased.
+        """
+        header = encode_header(epoch=epoch, version=version, phase="received")
+        state = await self._functions.call(
+            "gw_consent", _KEYS, user_tag, epoch, version, ttl, self._salt(), header, payload, *grants
+        )
+        if state == b"ERASED":
+            raise RegistrationError("user is erased")
+        if state == b"STALE":
+            raise ConsentError("consent is not the next version")
+
+    async def settle_consent(self, user_tag: str, epoch: int) -> list[str]:
+        """Drop waiting groups that lost this person's grant; the parties that still have one on the wire."""
+        flying = await self._functions.call("gw_settle_consent", _KEYS, user_tag, epoch, self._salt())
+        return [party.decode() for party in flying]
+
+    async def close_streams(self, parties: Sequence[str]) -> None:
+        """Ask whoever streams to these parties to stop."""
+        await self._functions.call("gw_close_streams", _KEYS, *parties)
+
+    async def closings(self, party: str) -> int:
+        """How often the party's streams were asked to stop."""
+        return int(await self._functions.call("gw_closings", _KEYS, party))
+
+    async def reset_streams(self, parties: Sequence[str]) -> None:
+        """At start, before any stream: nothing is on the wire."""
+        await self._functions.call("gw_reset_streams", _KEYS, *parties)
+
+    async def consent_acknowledged(self, epoch: int, version: int, payload: bytes) -> None:
+        """Record MS's acknowledgement of a consent message."""
+        header = encode_header(epoch=epoch, version=version, phase="acknowledged")
+        await self._functions.call("gw_consent_acknowledged", _KEYS, self._salt(), header, payload)
+
+    async def append(
+        self, party: str, place: tuple[int, int], grant: str, records: bytes, release: int,
+        members: Sequence[str], aliases: Sequence[tuple[str, bytes]] = (), reason: str = "",
+    ) -> str:  # fmt: skip
+        """Append a group to a feed, or drop it whole.
+
+        Args:
+            place: epoch, group. grant: `TYPE|FIDELITY`. release: MS's cursor, each handled once.
+            members: user tags, empty for an unknown person. aliases: names and payloads of ALIASED.
+            reason: why it must be dropped, if it must.
+
+        Returns:
+            `NEW`, `DROPPED`, or `SAME` if this release was handled before.
+        """
+        arguments: list[bytes | str | int] = [party, *place, grant, records, release, self._salt(), len(aliases)]
+        arguments += [reason, *members]
+        for name, payload in aliases:
+            arguments += [name, self._salt(), encode_header(party=party), payload]
+        state = await self._functions.call("gw_append", _KEYS, *arguments)
+        return str(state.decode())
+
+    async def take(self, party: str, after: int, limit: int) -> list[FeedEntry]:
+        """The next groups of a feed, now counted as written to the party."""
+        taken = await self._functions.call("gw_take", _KEYS, party, after, limit, self._salt())
+        rows = [taken[i : i + 4] for i in range(0, len(taken), 4)]
+        return [FeedEntry(int(c), int(e), int(n), records) for c, e, n, records in rows]
+
+    async def untake(self, party: str, cursors: Sequence[int]) -> None:
+        """A stream ended: what nobody acknowledged counts as not written."""
+        await self._functions.call("gw_untake", _KEYS, party, *cursors)
+
+    async def group(self, party: str, cursor: int) -> FeedEntry:
+        """A group of a feed; raises StoreError if there is none."""
+        epoch, number, records, _ = await self._functions.call("gw_group", _KEYS, party, cursor)
+        if epoch is None:
+            raise StoreError("feed holds no group at this cursor")
+        return FeedEntry(cursor, int(epoch), int(number), records)
+
+    async def delivered(self, party: str, entry: FeedEntry, payload: bytes, retention: int) -> str:
+        """Record DELIVERED with the party's acknowledgement; `NEW`, `SAME`, `UNKNOWN` or `UNWRITTEN`."""
+        header = encode_header(epoch=entry.epoch, group=entry.group, party=party)
+        state = await self._functions.call(
+            "gw_delivered", _KEYS, party, entry.cursor, retention, self._salt(), header, payload
+        )
+        return str(state.decode())
+
+    async def released_cursor(self) -> int:
+        """MS's cursor of the last release handled."""
+        return int(await self._functions.call("gw_released_cursor", _KEYS))
+
+
+EVENT_TYPES: Final = (
+    EventType.ENROLLED, EventType.LINKED, EventType.ALIASED, EventType.CONSENT, EventType.FORWARDED,
+    EventType.REFUSED, EventType.UNREACHED, EventType.ANSWERED, EventType.DELIVERED, EventType.DROPPED,
+    EventType.ERASED,
+)  # fmt: skip
+"""What this service's log may hold."""

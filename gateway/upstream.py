@@ -1,0 +1,110 @@
+"""The Identity Screener's client of the Main Service: the one caller that MS accepts."""
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+import grpc
+
+from proxid.crypto.sansig import SignedMessage
+from proxid.errors import Code, UpstreamError, UpstreamRefusedError
+from proxid.rpc.convert import from_wire, to_wire
+from proxid.rpc.status import code_of
+from proxid.wire.v1 import main_service_pb2 as wire
+from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
+
+_UNREACHED: Final = frozenset({
+    grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL,
+})  # fmt: skip
+_KNOWN_KEYS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedGroup:
+    """One group for one party, as MS sends it."""
+
+    cursor: int
+    party: str
+    epoch: int
+    group: int
+    records: tuple[SignedMessage, ...]
+
+
+class MainServiceClient:
+    """Calls MS over one channel; a credential travels with the first message of each epoch key.
+
+    Args:
+        channel: to MS, with the gateway's certificate. timeout: seconds for one call.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel, timeout: float = 20.0) -> None:
+        self._stub = MainServiceStub(channel)
+        self._timeout = timeout
+        self._known: OrderedDict[bytes, None] = OrderedDict()
+
+    async def epoch_key(self, epoch: int) -> bytes:
+        """MS's signed key of an epoch; raises UpstreamError, UpstreamRefusedError."""
+        try:
+            reply = await self._stub.GetEpoch(wire.EpochRequest(epoch=epoch), timeout=self._timeout)
+        except grpc.aio.AioRpcError as error:
+            raise _translated(error) from None
+        return bytes(reply.epoch_key)
+
+    async def ask(self, message: SignedMessage, credential: bytes) -> SignedMessage:
+        """Forward a sanitised request; raises UpstreamError (it may not have arrived), UpstreamRefusedError."""
+        return await self._forward(self._stub.Ask, message, credential)
+
+    async def consent(self, message: SignedMessage, credential: bytes) -> SignedMessage:
+        """Forward a sanitised consent message; the acknowledgement. Raises as `ask`."""
+        return await self._forward(self._stub.Consent, message, credential)
+
+    async def _forward(
+        self, method: grpc.aio.UnaryUnaryMultiCallable[wire.ForwardRequest, wire.ForwardReply],
+        message: SignedMessage, credential: bytes,
+    ) -> SignedMessage:  # fmt: skip
+        key = message.header.signer
+        request = wire.ForwardRequest(message=to_wire(message))
+        if key not in self._known:
+            request.credential = credential
+        try:
+            try:
+                reply = await method(request, timeout=self._timeout)
+            except grpc.aio.AioRpcError as error:
+                if code_of(error) is not Code.CREDENTIAL_NEEDED:
+                    raise
+                request.credential = credential
+                reply = await method(request, timeout=self._timeout)
+        except grpc.aio.AioRpcError as error:
+            raise _translated(error) from None
+        self._remember(key)
+        return from_wire(reply.message)
+
+    def _remember(self, key: bytes) -> None:
+        self._known[key] = None
+        if len(self._known) > _KNOWN_KEYS:
+            self._known.popitem(last=False)
+
+    async def releases(self, after: int) -> AsyncIterator[ReleasedGroup]:
+        """Groups released after a cursor, as they come; ends with UpstreamError when the stream breaks."""
+        try:
+            async for release in self._stub.Releases(wire.ReleasesRequest(after=after)):
+                records = tuple(from_wire(r) for r in release.records)
+                yield ReleasedGroup(release.cursor, release.party, release.epoch, release.group, records)
+        except grpc.aio.AioRpcError as error:
+            raise _translated(error) from None
+
+    async def acknowledge(self, cursor: int) -> None:
+        """Tell MS that everything up to a cursor is stored here."""
+        try:
+            await self._stub.Acknowledge(wire.AcknowledgeReleases(cursor=cursor), timeout=self._timeout)
+        except grpc.aio.AioRpcError as error:
+            raise _translated(error) from None
+
+
+def _translated(error: grpc.aio.AioRpcError) -> UpstreamError | UpstreamRefusedError:
+    code = code_of(error)
+    if error.code() in _UNREACHED or code is None:
+        return UpstreamError("the Main Service cannot be reached")
+    return UpstreamRefusedError(f"the Main Service refused the message ({code.value})")

@@ -1,0 +1,63 @@
+"""Runs a gRPC server until it is told to stop: health checking, reflection, graceful shutdown (DESIGN 12, 16)."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import grpc
+import structlog
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1._async import HealthServicer
+from grpc_reflection.v1alpha import reflection
+
+_log = structlog.get_logger(__name__)
+
+
+def _stop_on_signals(stop: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+
+
+def _guard(task: asyncio.Task[None], stop: asyncio.Event) -> None:
+    """A background task that ends by itself has failed: stop, so that whoever supervises starts anew."""
+
+    def ended(done: asyncio.Task[None]) -> None:
+        if not done.cancelled():
+            error = done.exception()
+            _log.error("background task ended", error_type=type(error).__name__)
+            stop.set()
+
+    task.add_done_callback(ended)
+
+
+async def run(
+    server: grpc.aio.Server, services: Sequence[str], address: str, background: Sequence[Coroutine[Any, Any, None]],
+    ready: Callable[[str], None] | None, grace: float,
+) -> None:  # fmt: skip
+    """Serve until SIGTERM or SIGINT; running calls get `grace` seconds to finish.
+
+    Args:
+        services: full names, for health and reflection. address: where it serves, told to `ready` once it does.
+        background: what runs beside the server and is cancelled with it.
+    """
+    health = HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(health, server)
+    reflection.enable_server_reflection((*services, reflection.SERVICE_NAME), server)
+    stop = asyncio.Event()
+    _stop_on_signals(stop)
+    await server.start()
+    for name in (*services, ""):
+        await health.set(name, health_pb2.HealthCheckResponse.SERVING)
+    tasks = [asyncio.create_task(job) for job in background]
+    for task in tasks:
+        _guard(task, stop)
+    if ready is not None:
+        ready(address)
+    await stop.wait()
+    await health.enter_graceful_shutdown()
+    await server.stop(grace)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
