@@ -12,7 +12,9 @@ import click
 from proxid import __version__
 from proxid.errors import ProxidError
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "init": "cli.init:command",
+}
 """Name of each subcommand and `module:attribute` that holds its click command."""
 
 

@@ -20,8 +20,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from proxid.config.fields import Name
 from proxid.config.loading import Section, load_section
 from proxid.config.trust import table_or_file
-
-NOTHING = "nothing"
+from proxid.protocol.consent import NOTHING
 
 
 class RequestType(StrEnum):

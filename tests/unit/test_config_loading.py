@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from proxid.config import DeviceConfig, GatewayConfig, MainServiceConfig, Policy, RequestType, load, load_policy
+from proxid.config.bundles import bundles_of
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ConfigError
+from proxid.protocol.consent import NOTHING
 
 KEY = base64.b64encode(SigningKey(bytes(32)).public).decode()
 SEAL = base64.b64encode(OpeningKey(bytes(range(96))).public.data).decode()
@@ -104,9 +106,10 @@ def test_sections_in_their_own_files(tmp_path: Path) -> None:
 
 def test_default_of_everybody_is_nothing() -> None:
     policy = Policy(parties=("a",))
-    assert policy.bundle("nothing") == {}
+    assert policy.bundle(NOTHING) == {}
     assert policy.bundle("unheard-of") is None
-    assert policy.audience("nothing", RequestType.GENERAL) == ()
+    assert bundles_of(policy) == {NOTHING: ()}
+    assert policy.audience(NOTHING, RequestType.GENERAL) == ()
 
 
 def test_bundle_of_unlisted_party_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,132 @@
+"""`proxid init`: keys, certificates and configurations (DESIGN 16).
+
+proxid init DIR                                  a whole trial: one folder a party
+proxid init --role gateway --out gateway         one party alone, on its own machine
+proxid init --sign gateway/tls.csr --ca ca --out gateway.crt          at the CA
+proxid init --into gateway --certificate gateway.crt --ca-certificate ca.crt --import ea/public.toml …
+"""
+
+import datetime
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from proxid.errors import InputError
+from proxid.provision import HouseOptions, Party, PublicFile, import_public, init_house, init_party, install_certificate
+from proxid.provision.party import sign_request
+from proxid.provision.public import write_public
+from proxid.provision.roles import ROLES
+from proxid.provision.templates import Settings, render_policy
+
+_DIRECTORY = click.Path(file_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def _names(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
+
+
+@click.command("init", epilog="Example: proxid init trial --parties acme,globex --households 20")
+@click.argument("directory", required=False, type=_DIRECTORY)
+@click.option("--parties", default="acme,globex,initech", show_default=True, callback=_names, help="Third parties.")
+@click.option("--households", default=1, show_default=True, type=click.IntRange(0), help="Number of households.")
+@click.option("--k", type=click.IntRange(2), help="Anonymity parameter (10).")
+@click.option("--level", type=click.IntRange(0), help="Depth at which categories start (2).")
+@click.option("--season-days", type=click.FloatRange(0), help="Age of an account before it counts towards k (7).")
+@click.option("--gateway", default="127.0.0.1:7443", show_default=True, help="Address of the gateway.")
+@click.option("--main-service", default="127.0.0.1:7444", show_default=True, help="Address of the main service.")
+@click.option("--host", "hosts", multiple=True, help="Further DNS name of the servers' certificates.")
+@click.option("--role", type=click.Choice(sorted(ROLES)), help="Write one party alone, into --out.")
+@click.option("--name", help="Its name (default: the role).")
+@click.option("--sign", type=_FILE, help="Certificate request to sign with the CA in --ca; result in --out.")
+@click.option("--ca", type=_DIRECTORY, help="Folder of the CA.")
+@click.option("--into", type=_DIRECTORY, help="Folder that takes a certificate or others' public files.")
+@click.option("--certificate", type=_FILE, help="Certificate to install, with --ca-certificate.")
+@click.option("--ca-certificate", type=_FILE, help="Certificate of the CA.")
+@click.option("--import", "imports", multiple=True, type=_FILE, help="Another party's public.toml.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where --role or --sign writes.")
+@click.option("--json", "as_json", is_flag=True, help="Print an object.")
+def command(**options: Any) -> None:
+    """Write keys (readable by their owner alone), certificates and configurations.
+
+    With DIRECTORY, every party's folder at once, for a trial. In earnest each party runs `--role` on its own
+    machine, has its request signed by the CA, and imports the public files of those it must know. Existing keys are
+    never overwritten.
+    """
+    done = _dispatch(options)
+    if options["as_json"]:
+        click.echo(json.dumps(done))
+    else:
+        for line in done["written"]:
+            click.echo(line)
+
+
+def _dispatch(options: Mapping[str, Any]) -> dict[str, list[str]]:
+    if options["directory"] is not None:
+        return _house(options)
+    if options["sign"] is not None:
+        return _sign(options)
+    if options["role"] is not None:
+        return _one(options)
+    if options["into"] is not None:
+        return _into(options)
+    raise click.UsageError("give DIRECTORY, --role, --sign or --into")
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+def _settings(options: Mapping[str, Any]) -> Settings:
+    anonymiser = {key: options[key] for key in ("k", "level") if options[key] is not None}
+    season = {} if options["season_days"] is None else {"season_days": options["season_days"]}
+    return Settings(
+        gateway=options["gateway"],
+        main_service=options["main_service"],
+        anonymiser=anonymiser,
+        by_role={"gateway": season, "auditor": season},
+    )
+
+
+def _house(options: Mapping[str, Any]) -> dict[str, list[str]]:
+    households = tuple(f"household-{i}" for i in range(1, options["households"] + 1))
+    house = HouseOptions(options["parties"], households, _settings(options), options["hosts"])
+    parties = init_house(options["directory"], house, _now())
+    return {"written": [str(options["directory"] / "ca"), *(str(party.folder) for party in parties)]}
+
+
+def _one(options: Mapping[str, Any]) -> dict[str, list[str]]:
+    role, out = options["role"], _need(options, "out")
+    policy = render_policy(options["parties"])
+    party = init_party(out, role, options["name"] or role, _settings(options), policy, _now())
+    return {"written": [str(party.folder)]}
+
+
+def _sign(options: Mapping[str, Any]) -> dict[str, list[str]]:
+    out = _need(options, "out")
+    pem = sign_request(_need(options, "ca"), options["sign"].read_bytes(), _now(), options["hosts"])
+    write_public(out, pem.decode("ascii"))
+    return {"written": [str(out)]}
+
+
+def _into(options: Mapping[str, Any]) -> dict[str, list[str]]:
+    party = Party.at(options["into"])
+    written = []
+    if options["certificate"] is not None:
+        install_certificate(party, options["certificate"].read_bytes(), _need(options, "ca_certificate").read_bytes())
+        written.append(str(party.folder / "tls.crt"))
+    if options["imports"]:
+        import_public(party, [PublicFile.read(path) for path in options["imports"]])
+        written.append(str(party.folder / "trust.toml"))
+    return {"written": written}
+
+
+def _need(options: Mapping[str, Any], name: str) -> Path:
+    value = options[name]
+    if value is None:
+        raise InputError(f"option --{name.replace('_', '-')} is missing")
+    assert isinstance(value, Path)
+    return value

@@ -1,0 +1,120 @@
+"""What a party tells the others: `public.toml`, its role, name, public keys and certificate's fingerprint.
+
+It is exchanged out of band: whoever imports one must know from elsewhere that it is the party's (compare its
+digest by telephone, say). `trust.toml` collects what was imported.
+"""
+
+import base64
+import os
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from proxid.config.fields import Fingerprint, Name, SealKey, VerifyKey
+from proxid.config.loading import Section, load_section
+from proxid.config.trust import PartyKeys, Peer, Trust
+from proxid.errors import CredentialError, OutputError
+from proxid.provision import toml
+from proxid.provision.roles import ROLES
+
+_SINGLE = {
+    "ea": ("enrolment_authority", None),
+    "gateway": ("screener", None),
+    "main-service": ("service", None),
+    "auditor": ("auditor", "auditor_seal"),
+    "witness": ("witness", None),
+}
+"""Role → the fields of `Trust` that hold its verification and sealing key."""
+
+
+class PublicFile(Section):
+    """The public half of a party."""
+
+    role: str = Field(min_length=1)
+    name: Name
+    sign: VerifyKey | None = None
+    seal: SealKey | None = None
+    fingerprint: Fingerprint | None = None
+
+    @model_validator(mode="after")
+    def _known_role(self) -> Self:
+        if self.role not in ROLES:
+            raise ValueError("role: unknown")
+        return self
+
+    @classmethod
+    def read(cls, path: Path) -> "PublicFile":
+        """The public file at a path; raises ConfigError naming the key that is wrong."""
+        return load_section(cls, path)
+
+    def write(self, path: Path) -> None:
+        """Write it, replacing an older one; raises OutputError."""
+        table = {
+            "role": self.role,
+            "name": self.name,
+            "sign": _text(self.sign),
+            "seal": _text(self.seal),
+            "fingerprint": self.fingerprint,
+        }
+        write_public(path, "\n".join(toml.lines(table)) + "\n")
+
+
+def _text(key: bytes | None) -> str | None:
+    return None if key is None else base64.b64encode(key).decode("ascii")
+
+
+def add_to_trust(trust: Trust, public: PublicFile, admit: bool) -> Trust:
+    """The trust with one more party.
+
+    Raises:
+        CredentialError: the party lacks a key, or another key is trusted under its name: that must be taken out by
+            hand first, so that nobody is replaced unnoticed.
+    """
+    changes: dict[str, object] = {}
+    if public.role == "party":
+        if public.sign is None or public.seal is None:
+            raise CredentialError("a party's public file needs a signing and a sealing key")
+        keys = PartyKeys(acknowledge=public.sign, seal=public.seal)
+        if trust.parties.get(public.name, keys) != keys:
+            raise CredentialError("another key is trusted under this party's name")
+        changes["parties"] = {**trust.parties, public.name: keys}
+    elif public.role in _SINGLE:
+        for field, key in zip(_SINGLE[public.role], (public.sign, public.seal), strict=True):
+            if field is None:
+                continue
+            if key is None or getattr(trust, field) not in (None, key):
+                raise CredentialError(f"key for {field} is missing, or another is trusted already")
+            changes[field] = key
+    if admit:
+        changes["peers"] = _with_peer(trust.peers, public)
+    return trust.model_copy(update=changes)
+
+
+def _with_peer(peers: tuple[Peer, ...], public: PublicFile) -> tuple[Peer, ...]:
+    if public.fingerprint is None:
+        raise CredentialError("the public file has no certificate's fingerprint yet")
+    peer = Peer.model_validate({"fingerprint": public.fingerprint, "role": public.role, "name": public.name})
+    return peers if peer in peers else (*peers, peer)
+
+
+def write_trust(path: Path, trust: Trust) -> None:
+    """Write `trust.toml`; raises OutputError."""
+    out = ["# Written by `proxid init --import`. Take out a [[peers]] entry to refuse that certificate from then on."]
+    keys = ("enrolment_authority", "screener", "service", "auditor", "auditor_seal", "witness")
+    out += toml.lines({key: _text(getattr(trust, key)) for key in keys})
+    for name, party in trust.parties.items():
+        out += toml.section(("parties", name), {"acknowledge": _text(party.acknowledge), "seal": _text(party.seal)})
+    for peer in trust.peers:
+        out += toml.section(("peers",), peer.model_dump(), array=True)
+    write_public(path, "\n".join(out) + "\n")
+
+
+def write_public(path: Path, text: str) -> None:
+    """Replace a file whole; raises OutputError."""
+    temporary = path.with_name(path.name + ".new")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError:
+        raise OutputError(f"{path.name}: the file cannot be written") from None
