@@ -22,7 +22,7 @@ def table_or_file(value: Any) -> Any:
 class Tls(Section):
     """PEM files for mutual TLS: the CA's certificate, the own certificate and its key."""
 
-    authority: ConfigPath = Field(default=Path("ca.crt"), validate_default=True)
+    ca: ConfigPath = Field(default=Path("ca.crt"), validate_default=True)
     certificate: ConfigPath = Field(default=Path("tls.crt"), validate_default=True)
     key: ConfigPath = Field(default=Path("tls.key"), validate_default=True)
 
