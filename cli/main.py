@@ -13,7 +13,11 @@ from proxid import __version__
 from proxid.errors import ProxidError
 
 COMMANDS: dict[str, str] = {
+    "attack": "cli.attack:command",
+    "evaluate": "cli.evaluate:command",
     "init": "cli.init:command",
+    "profile": "cli.profile:command",
+    "study": "cli.study:command",
 }
 """Name of each subcommand and `module:attribute` that holds its click command."""
 

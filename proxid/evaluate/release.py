@@ -4,7 +4,6 @@ Ground truth comes from the sidecar that `proxid release --truth` writes (releas
 released record's owner is still known where the input leaves one candidate; `known` says for which.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,7 +91,8 @@ def make_release(
 
 def with_text(batch: LogBatch, no_text: int) -> Flags:
     """Records that show a text."""
-    return (batch.query >= 0) & (batch.query != no_text)
+    shown: Flags = (batch.query >= 0) & (batch.query != no_text)
+    return shown
 
 
 def derive_owners(original: LogBatch, released: LogBatch, no_text: int) -> Codes:
@@ -151,10 +151,12 @@ def _sole_members(table: Columns, user: Codes, query: Codes, bounds: Longs, owne
                 owner[i] = -1
 
 
-def origin_column(lines: Iterable[tuple[int, int]], released_rows: int, original: LogBatch) -> Longs:
-    """Positions in the original for every released row, from the sidecar's (released row, input row) pairs."""
+def origin_column(pairs: Longs, released_rows: int, original: LogBatch) -> Longs:
+    """Positions in the original for every released row, from the sidecar's (released row, input row) pairs.
+
+    Raises InputError when a pair names a row that does not exist.
+    """
     origin = np.full(released_rows, -1, np.int64)
-    pairs = np.array(list(lines), np.int64).reshape(-1, 2)
     if len(pairs) and not (pairs[:, 0].min() >= 0 and pairs[:, 0].max() < released_rows):
         raise InputError("the truth file names a released row that the release does not have")
     position = np.searchsorted(original.row, pairs[:, 1])

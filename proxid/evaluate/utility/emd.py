@@ -3,8 +3,8 @@
 A profile is how many records a person has in each category; moving one along an edge costs 1. On a tree the optimum
 needs no search: across every edge moves exactly the difference of the two masses below it. Two normalisations:
 N1 divides by n times the distance of the tree's two deepest leaves, N2 by the depths of both profiles (everything moved
-through the root). Means are weighted by records; the plain mean over people stands beside. Held records are left out of the
-distance and reported as lost.
+through the root). Means are weighted by records; the plain mean over people stands beside. Held records are left out of
+the distance and reported as lost.
 """
 
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def profile_distances(
         distance += np.bincount(keys >> 32, weights=surplus, minlength=users)
     records = np.bincount(original[0], minlength=users).astype(float)
     sums = [np.bincount(user, weights=depth[category], minlength=users) for user, category in (original, published)]
-    return Distances(distance, records, sums[0] + sums[1])
+    return Distances(distance, records, (sums[0] + sums[1]).astype(np.float64))
 
 
 def _columns(user: Codes, category: Codes, which: Flags) -> tuple[Codes, Codes]:

@@ -1,0 +1,99 @@
+"""`proxid attack`: who asked what, guessed from a release (DESIGN 14)."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from cli.lab import FILE, asked, describe, facts_table, load, mechanism_options, percent, print_json
+from proxid.evaluate.attacks.registry import ATTACKS, Options, run_attacks
+
+
+@click.command(
+    "attack",
+    epilog="Example: proxid attack log.tsv released.tsv --attack rl3 --k 10 --level 2 --truth truth.tsv --json",
+)
+@click.argument("original", type=FILE)
+@click.argument("released", type=FILE)
+@click.option("--attack", "attacks", multiple=True, type=click.Choice(["all", *ATTACKS]), help="Repeatable [all].")
+@mechanism_options
+@click.option("--width", type=click.IntRange(1), help="Records to each side that the neighbour attack looks at [k].")
+@click.option("--members", default=0, show_default=True, type=click.IntRange(0), help="Colluding members.")
+@click.option("--by-time", is_flag=True, help="Sort the release by its time field first.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the attackers' own choices.")
+@click.option("--check", is_flag=True, help="Exit 1 when an attack exceeds what the mechanism claims.")
+@click.option("--json", "as_json", is_flag=True, help="Print an object.")
+def command(original: Path, released: Path, attacks: tuple[str, ...], **options: Any) -> int:
+    """Attack RELEASED, made from ORIGINAL, and count right guesses.
+
+    Pair linkage: the guessed user issued this text at some time. Same record: the guessed user issued this very record;
+    exact with --truth, else over the records whose text leaves one possible owner. Both over all input, where held
+    records count as not linked, and over the records attacked.
+    """
+    release = load(original, released, asked(options), options["truth"])
+    names = tuple(ATTACKS) if not attacks or "all" in attacks else attacks
+    chosen = Options(
+        width=options["width"],
+        colluders=options["members"],
+        by_time=options["by_time"],
+        seed=options["seed"],
+        cells=len(names),
+    )
+    report = {**describe(release), "bound": release.mechanism.bound, "attacks": run_attacks(release, names, chosen)}
+    if options["as_json"]:
+        print_json(report)
+    else:
+        _print(report)
+    return 1 if options["check"] and _exceeds(report["attacks"]) else 0
+
+
+def _exceeds(attacks: dict[str, Any]) -> bool:
+    """Whether any attack broke the claim: a posterior over its bound, or a rate of guesses over 1/(n-1)."""
+    return any(_over(found) for found in attacks.values())
+
+
+def _over(found: dict[str, Any]) -> bool:
+    test = found.get("groups", {}).get("test") or {}
+    posterior = found.get("posterior", {})
+    low = found.get("same_record", {}).get("of_attacked", {}).get("ci95", [0.0])[0]
+    return (
+        posterior.get("over_bound", 0) > 0
+        or posterior.get("group_faults", 0) > 0
+        or (test.get("verdict") == "different" and test["rate"] > test["expected"])
+        or (not test and "bound" in found and low > found["bound"])
+    )
+
+
+def _print(report: dict[str, Any]) -> None:
+    console = Console()
+    console.print(facts_table("Release", {name: report[name] for name in report if name != "attacks"}))
+    linkage = {name: found for name, found in report["attacks"].items() if "pair_linkage" in found}
+    if linkage:
+        console.print(_linkage_table(linkage))
+    for name, found in report["attacks"].items():
+        extra = found if name not in linkage else found.get("posterior")
+        if extra:
+            console.print(facts_table(name, extra))
+
+
+def _linkage_table(attacks: dict[str, Any]) -> Table:
+    table = Table(title="Linkage (of attacked records, 95 % interval; of all input)", title_justify="left")
+    for column in ("attack", "guessed", "held", "same record", "95 %", "of input", "pairs", "of input", "coincident"):
+        table.add_column(column, justify="left" if column == "attack" else "right")
+    for name, found in attacks.items():
+        same, pair = found["same_record"], found["pair_linkage"]
+        low, high = same["of_attacked"]["ci95"]
+        table.add_row(
+            name,
+            str(found["guessed"]),
+            percent(found["held"]["by_mechanism"]),
+            percent(same["of_attacked"]["value"]),
+            f"{percent(low)} – {percent(high)}",
+            percent(same["of_input"] and same["of_input"]["value"]),
+            percent(pair["of_attacked"]["value"]),
+            percent(pair["of_input"]["value"]),
+            percent(pair["coincidences"]),
+        )
+    return table

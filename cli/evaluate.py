@@ -1,0 +1,35 @@
+"""`proxid evaluate`: what is left of a log in its release (DESIGN 14)."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from cli.lab import FILE, asked, describe, facts_table, load, mechanism_options, print_json
+from proxid.evaluate.utility.registry import METRICS, evaluate
+
+
+@click.command("evaluate", epilog="Example: proxid evaluate log.tsv out.tsv --k 10 --level 2 --truth truth.tsv --json")
+@click.argument("original", type=FILE)
+@click.argument("released", type=FILE)
+@click.option("--metric", "metrics", multiple=True, type=click.Choice(["all", *METRICS]), help="Repeatable [all].")
+@mechanism_options
+@click.option("--json", "as_json", is_flag=True, help="Print an object.")
+def command(original: Path, released: Path, metrics: tuple[str, ...], **options: Any) -> int:
+    """Measure how useful RELEASED, made from ORIGINAL, still is.
+
+    Share released, delay, what still waits, distance between people's profiles before and after (EMD over the category
+    tree in two normalisations, Jensen-Shannon divergence of topics), memory. Delays need --truth.
+    """
+    release = load(original, released, asked(options), options["truth"])
+    names = () if not metrics or "all" in metrics else metrics
+    report = {**describe(release), "metrics": evaluate(release, names)}
+    if options["as_json"]:
+        print_json(report)
+        return 0
+    console = Console()
+    console.print(facts_table("Release", {name: report[name] for name in report if name != "metrics"}))
+    for name, found in report["metrics"].items():
+        console.print(facts_table(name, found))
+    return 0

@@ -1,0 +1,105 @@
+"""What the commands of the query-log lab share: options of the mechanism, loading two logs, printing reports."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from proxid.evaluate.load import Asked, load_release
+from proxid.evaluate.mechanism import MODES
+from proxid.evaluate.release import Release
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+Command = Callable[..., Any]
+
+
+def mechanism_options(command: Command) -> Command:
+    """--mode --k --level --margin --delta --truth --classify: what is known of how the release was made."""
+    options = [
+        click.option("--mode", type=click.Choice(MODES), help="Mechanism [manifest, else by its groups]."),
+        click.option("--k", type=click.IntRange(2), help="Anonymity parameter [manifest, else 10]."),
+        click.option("--level", type=click.IntRange(0), help="Depth at which records wait [manifest, else 2]."),
+        click.option("--margin", type=click.IntRange(0), help="m of mode mix [manifest, else 1]."),
+        click.option("--delta", type=float, help="δ of mode thesis3 [manifest, else 1.2]."),
+        click.option("--truth", type=FILE, help="Sidecar of `proxid release --truth`: released row TAB input row."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def asked(options: dict[str, Any]) -> Asked:
+    """The mechanism options that were given."""
+    return Asked(**{name: options.pop(name) for name in Asked.__slots__})
+
+
+@contextmanager
+def progress_bar(title: str, total: float | None = None) -> Iterator[Callable[[float, float], None]]:
+    """A bar on stderr; the block calls what it is given with (done, total)."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda done, whole: bar.update(task, completed=done, total=whole)
+
+
+def load(original: Path, released: Path, what: Asked, truth: Path | None) -> Release:
+    """Both logs with a bar."""
+    with progress_bar("reading") as progress:
+        return load_release(original, released, what, truth=truth, progress=progress)
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on stdout; what is no number becomes null."""
+    click.echo(json.dumps(_clean(value), indent=2, ensure_ascii=False))
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _clean(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(inner) for inner in value]
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 (NaN)
+
+
+def describe(release: Release) -> dict[str, Any]:
+    """The mechanism and how much of the truth is known, for the head of a report."""
+    mechanism = release.mechanism
+    return {
+        "mechanism": {name: getattr(mechanism, name) for name in mechanism.__slots__},
+        "records_in": len(release.original),
+        "records_out": len(release.released),
+        "truth": "exact" if release.exact else "derived where a text leaves one possible owner",
+        "known_owner_share": float(release.known.mean()) if len(release.released) else 0.0,
+    }
+
+
+def percent(value: float | None) -> str:
+    """A share as per cent."""
+    return "–" if value is None or value != value else f"{100 * value:.2f} %"  # noqa: PLR0124 (NaN)
+
+
+def facts_table(title: str, facts: dict[str, Any]) -> Table:
+    """Numbers by name, nested ones indented."""
+    table = Table(title=title, title_justify="left", show_header=False)
+    for name, value in _flat(facts, 0):
+        table.add_row(name, value)
+    return table
+
+
+def _flat(facts: dict[str, Any], depth: int) -> Iterator[tuple[str, str]]:
+    for name, value in facts.items():
+        label = "  " * depth + name.replace("_", " ")
+        if isinstance(value, dict):
+            yield label, ""
+            yield from _flat(value, depth + 1)
+        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            for item in value:
+                yield from _flat(item, depth + 1)
+        else:
+            yield label, f"{value:.4g}" if isinstance(value, float) else str(value)
