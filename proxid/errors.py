@@ -15,6 +15,7 @@ class Code(StrEnum):
     CONFIG_INVALID = "config_invalid"
     INPUT_INVALID = "input_invalid"
     OUTPUT_FAILED = "output_failed"
+    BUDGET_EXCEEDED = "budget_exceeded"
     ENCODING_INVALID = "encoding_invalid"
     MESSAGE_INVALID = "message_invalid"
     KEY_INVALID = "key_invalid"
@@ -70,6 +71,12 @@ class OutputError(ProxidError):
     """A file could not be written whole (no space, no permission); nothing of it was left under its name."""
 
     code = Code.OUTPUT_FAILED
+
+
+class BudgetError(ProxidError):
+    """A release would spend more than its input's declared privacy budget (DESIGN 13)."""
+
+    code = Code.BUDGET_EXCEEDED
 
 
 class EncodingError(ProxidError):
