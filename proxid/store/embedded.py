@@ -198,7 +198,7 @@ def _die_with_parent() -> list[str]:
 
 
 def _client(socket: Path) -> redis.Redis:
-    return redis.Redis(unix_socket_path=str(socket), socket_timeout=5, socket_connect_timeout=1)
+    return redis.Redis(unix_socket_path=str(socket), socket_timeout=1, socket_connect_timeout=1)
 
 
 def _answers(socket: Path) -> bool:

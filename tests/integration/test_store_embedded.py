@@ -173,9 +173,9 @@ def test_program_that_ends_is_an_error_and_frees_the_folder(tmp_path: Path) -> N
 
 
 def test_full_store_refuses_writes_and_evicts_nothing(tmp_path: Path) -> None:
-    with EmbeddedStore(tmp_path, max_memory=4 * 1024 * 1024) as store:
+    with EmbeddedStore(tmp_path, "everysec", 4 * 1024 * 1024) as store:
         connection = client(store)
         with pytest.raises(redis.exceptions.OutOfMemoryError):
-            for i in range(10_000):
-                connection.set(f"k{i}", bytes(1000))
-        assert connection.get("k0") == bytes(1000)
+            for i in range(1000):
+                connection.set(f"k{i}", bytes(50_000))
+        assert connection.get("k0") == bytes(50_000)
