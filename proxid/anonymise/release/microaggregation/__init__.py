@@ -1,0 +1,1 @@
+"""Semantic microaggregation of query logs (001; DESIGN 13)."""
