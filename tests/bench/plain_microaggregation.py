@@ -72,9 +72,10 @@ def partition(matrix, k):
 def aggregate(cluster, logs, rng):
     """Algorithm 5."""
     totals = [len(logs[user]) for user in cluster]
-    exact = [t / len(cluster) for t in totals]
-    quota = [int(e) for e in exact]
-    for a in sorted(range(len(cluster)), key=lambda a: quota[a] - exact[a])[: round(sum(exact)) - sum(quota)]:
+    n = len(cluster)
+    quota = [t // n for t in totals]
+    missing = (2 * sum(totals) + n) // (2 * n) - sum(quota)
+    for a in sorted(range(n), key=lambda a: -(totals[a] % n))[:missing]:
         quota[a] += 1
     result = []
     for a, user in enumerate(cluster):

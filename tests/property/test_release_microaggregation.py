@@ -106,7 +106,7 @@ def test_every_member_publishes_the_same_log_of_its_clusters_queries(
     representatives = microaggregate(queries, clusters, np.random.default_rng(seed))
     for r in representatives:
         issued = [len(log[u]) for u in r.members]
-        assert len(r.query) == round(sum(issued) / len(issued))  # the mean of the members' query numbers
+        assert len(r.query) == int(sum(issued) / len(issued) + 0.5)  # the mean of the members' query numbers
         for user in r.members:
             mine = sorted(r.query[r.owner == user].tolist())
             own = sorted(ord(q) for q, _ in log[user])

@@ -48,10 +48,10 @@ def contributions(totals: Ints) -> Reals:
 
 def quotas(totals: Ints) -> Ints:
     """Number of queries of each member in the representative (eq. 3): |Q_i| / members, in whole numbers."""
-    exact = totals / len(totals)
-    whole = np.floor(exact).astype(np.int64)
-    missing = round(float(exact.sum())) - int(whole.sum())
-    whole[np.argsort(whole - exact, kind="stable")[:missing]] += 1
+    members, total = len(totals), int(totals.sum())
+    whole, rest = totals // members, totals % members
+    missing = (2 * total + members) // (2 * members) - int(whole.sum())  # the mean, halves rounded up
+    whole[np.argsort(-rest, kind="stable")[:missing]] += 1
     return np.minimum(whole, totals)
 
 

@@ -98,7 +98,7 @@ def microaggregate(
 
 
 def released_columns(representatives: list[Representative]) -> tuple[Ints, Ints, Ints]:
-    """Published user, query and (secret) owner of every released row: each member publishes the whole representative."""
+    """Published user, query and (secret) owner of every released row: members publish the whole representative."""
     user = [np.repeat(np.array(r.members, np.int64), len(r.query)) for r in representatives]
     query = [np.tile(r.query, len(r.members)) for r in representatives]
     owner = [np.tile(r.owner, len(r.members)) for r in representatives]
