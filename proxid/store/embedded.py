@@ -19,6 +19,8 @@ from typing import Final, Self
 
 import redis
 import structlog
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from proxid.errors import ConfigError, StoreError
 from proxid.store.folder import make_private, socket_path, take_lock
@@ -198,7 +200,8 @@ def _die_with_parent() -> list[str]:
 
 
 def _client(socket: Path) -> redis.Redis:
-    return redis.Redis(unix_socket_path=str(socket), socket_timeout=1, socket_connect_timeout=1)
+    once = Retry(NoBackoff(), 0)
+    return redis.Redis(unix_socket_path=str(socket), socket_timeout=1, socket_connect_timeout=1, retry=once)
 
 
 def _answers(socket: Path) -> bool:
