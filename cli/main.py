@@ -14,8 +14,10 @@ from proxid.errors import ProxidError
 
 COMMANDS: dict[str, str] = {
     "attack": "cli.attack:command",
+    "bench": "cli.bench:command",
     "evaluate": "cli.evaluate:command",
     "init": "cli.init:command",
+    "serve": "cli.serve:command",
     "profile": "cli.profile:command",
     "study": "cli.study:command",
 }

@@ -1,0 +1,127 @@
+"""`proxid serve`: runs the gateway or the main service (DESIGN 12, 16).
+
+One worker runs in this process; several share a port and one store, started by this process as their parent.
+"""
+
+import asyncio
+import importlib
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+import structlog
+import uvloop
+
+from proxid.config import GatewayConfig, MainServiceConfig, ServiceConfig, load
+from proxid.observability.logging import configure_logging
+from proxid.observability.metrics import FOLDER_VARIABLE, metrics_endpoint
+from proxid.process.port import shared_port
+from proxid.process.supervisor import Supervisor, stop_with_parent
+from proxid.store.embedded import EmbeddedStore
+
+SERVICES: Final[dict[str, tuple[type[ServiceConfig], str]]] = {
+    "gateway": (GatewayConfig, "gateway.server"),
+    "main-service": (MainServiceConfig, "main_service.server"),
+}
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What one process of a service was told."""
+
+    service: str
+    path: Path
+    config: ServiceConfig
+    as_json: bool
+
+    def ready(self, address: str) -> None:
+        """Tell who started it that it serves."""
+        click.echo(json.dumps({"serving": address}) if self.as_json else f"{self.service} serves at {address}")
+        sys.stdout.flush()
+        _log.info("serving", address=address)
+
+
+@click.command("serve", epilog="Example: proxid serve gateway --config trial/gateway/gateway.toml --workers 2")
+@click.argument("service", type=click.Choice(sorted(SERVICES)))
+@click.option("--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes (configured: `workers`, 1).")
+@click.option("--json", "as_json", is_flag=True, help="Print the address as an object.")
+@click.option("--worker", type=click.IntRange(0), hidden=True)
+@click.option("--store-url", hidden=True)
+@click.option("--listen", hidden=True)
+def command(
+    service: str, path: Path, workers: int | None, as_json: bool, worker: int | None, store_url: str | None,
+    listen: str | None,
+) -> None:  # fmt: skip
+    """Run the gateway or the main service until SIGTERM or Ctrl-C.
+
+    Prints the address once it serves; logs are JSON lines on stderr. Without `store_url` in its configuration it
+    starts a Valkey or Redis of its own in its data folder.
+    """
+    changes = {"workers": workers, "store_url": store_url, "listen": listen}
+    config = load(SERVICES[service][0], path)
+    config = config.model_copy(update={key: value for key, value in changes.items() if value is not None})
+    configure_logging(service, config.log_level)
+    run = _Run(service, path, config, as_json)
+    if worker is not None:
+        stop_with_parent()
+        uvloop.run(_serve(run, worker))
+    elif config.workers == 1:
+        uvloop.run(_alone(run))
+    else:
+        uvloop.run(_with_workers(run))
+    _log.info("stopped")
+
+
+async def _serve(run: _Run, worker: int) -> None:
+    serve = importlib.import_module(SERVICES[run.service][1]).serve
+    await serve(run.config, ready=run.ready, worker=worker)
+
+
+async def _alone(run: _Run) -> None:
+    with metrics_endpoint(run.config.metrics_listen):
+        async with _store(run) as url:
+            config = run.config.model_copy(update={"store_url": url})
+            await _serve(_Run(run.service, run.path, config, run.as_json), 0)
+
+
+async def _with_workers(run: _Run) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    with tempfile.TemporaryDirectory(prefix="proxid-metrics-") as folder, shared_port(run.config.listen) as address:
+        os.environ[FOLDER_VARIABLE] = folder
+        with metrics_endpoint(run.config.metrics_listen):
+            async with _store(run) as url:
+                supervisor = Supervisor(
+                    lambda index: _worker_command(run, index, url, address), run.config.workers, os.environ,
+                    run.config.shutdown_grace + 5,
+                )  # fmt: skip
+                await supervisor.run(stop)
+
+
+def _worker_command(run: _Run, index: int, url: str, address: str) -> list[str]:
+    own = ["--worker", str(index), "--store-url", url, "--listen", address, *(["--json"] if run.as_json else [])]
+    return [sys.executable, "-m", "cli.main", "serve", run.service, "--config", str(run.path), *own]
+
+
+@asynccontextmanager
+async def _store(run: _Run) -> AsyncIterator[str]:
+    """The configured store's URL, or that of an embedded one that lives as long as the block."""
+    config = run.config
+    if config.store_url is not None:
+        yield config.store_url
+        return
+    store = EmbeddedStore(config.data_dir / "store", config.appendfsync, config.store_max_memory)
+    async with store.running():
+        yield store.url

@@ -1,0 +1,89 @@
+"""Structured logs: one JSON object a line on stderr, of listed events and fields only (issue of raw data in logs).
+
+Everything that would otherwise print on its own is led through the same filter: the standard library's logging (gRPC
+and asyncio use it), uncaught exceptions in any thread, exceptions that nobody awaited. Of an exception the type and
+the place in the source are kept; its text and its variables may hold data and are dropped.
+"""
+
+import logging
+import os
+import sys
+import threading
+import traceback
+from types import TracebackType
+from typing import Any, Final, TextIO
+
+import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+from proxid.observability.events import keep_listed
+
+_MAX_FRAMES: Final = 4
+_LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+def configure_logging(service: str, level: str = "info", stream: TextIO | None = None) -> None:
+    """Route every log line of this process through the filter.
+
+    Args:
+        service: role that stands in every line. level: `debug`, `info`, `warning` or `error`. stream: stderr if None.
+    """
+    # gRPC's C core writes to stderr by itself, addresses and all.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    output = stream or sys.stderr
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _describe_exception,
+            _Filter(service),
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+        logger_factory=structlog.PrintLoggerFactory(output),
+        cache_logger_on_first_use=False,
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [_Handler()]
+    root.setLevel(logging.WARNING)
+    sys.excepthook = _uncaught
+    threading.excepthook = lambda args: _uncaught(args.exc_type, args.exc_value, args.exc_traceback)
+    sys.unraisablehook = lambda args: _uncaught(args.exc_type, args.exc_value, args.exc_traceback)
+
+
+class _Filter:
+    def __init__(self, service: str) -> None:
+        self._service = service
+
+    def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+        return {**keep_listed(dict(event)), "service": self._service}
+
+
+class _Handler(logging.Handler):
+    """Keeps of a library's record its logger, its level and an exception's type and place."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        logger = structlog.get_logger()
+        level = record.levelname.lower() if record.levelname.lower() in _LEVELS else "error"
+        error = record.exc_info[1] if record.exc_info else None
+        getattr(logger, level)("library message", library=record.name, **_of(error))
+
+
+def _describe_exception(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    info = event.pop("exc_info", None)
+    error = sys.exc_info()[1] if info is True else info[1] if isinstance(info, tuple) else info
+    if isinstance(error, BaseException):
+        event.update(_of(error))
+    return event
+
+
+def _of(error: BaseException | None) -> dict[str, Any]:
+    if error is None:
+        return {}
+    frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
+    where = " < ".join(f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in reversed(frames))
+    return {"error_type": type(error).__name__, "where": where}
+
+
+def _uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    structlog.get_logger().error("uncaught", **(_of(error) or {"error_type": kind.__name__}))
