@@ -63,7 +63,7 @@ def decode_int(data: bytes) -> int:
     """A u64; raises EncodingError unless the item has exactly eight bytes."""
     if len(data) != _U64.size:
         raise EncodingError("integer is not eight bytes")
-    return int(_U64.unpack(data)[0])
+    return int.from_bytes(data, "big")
 
 
 def _item(item: Item) -> bytes:

@@ -19,6 +19,10 @@ MAX_USER_ID_SIZE: Final = 128
 """Bytes of UTF-8."""
 
 _REFUSED: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
+# Default-ignorable letters and marks, and the soft hyphen (a dash in 3.2): they show nothing.
+_INVISIBLE: Final = frozenset(
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u3164\uffa0" + "".join(map(chr, range(0xFE00, 0xFE10)))
+)
 _PROX_FORM: Final = re.compile(rf"px1[a-z2-7]{{{PROX_ID_LENGTH - 3}}}", re.IGNORECASE)
 _CACHED_IDS: Final = 65_536
 
@@ -42,5 +46,9 @@ def verify_user_id(user_id: str) -> None:
 def _judge(user_id: str) -> tuple[int, bool, bool]:
     """Size in bytes, whether only printing characters and single inner spaces, whether the form of a PROX_ID."""
     words = user_id.split(" ")
-    printing = all(words) and all(ucd_3_2_0.category(c) not in _REFUSED for word in words for c in word)
+    printing = all(words) and all(map(_prints, "".join(words)))
     return len(encode_text(user_id)), printing, _PROX_FORM.fullmatch(user_id) is not None
+
+
+def _prints(character: str) -> bool:
+    return ucd_3_2_0.category(character) not in _REFUSED and character not in _INVISIBLE

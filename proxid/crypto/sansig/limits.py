@@ -7,6 +7,7 @@ or record's is the USER_ID, or the party's alias, that the link names: who can c
 import base64
 import hashlib
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final
 
 from proxid.encoding import encode, label
@@ -17,6 +18,7 @@ PROX_DIGEST_SIZE: Final = 20
 PROX_ID_LENGTH: Final = len(PROX_PREFIX) + 32
 
 _PROX = label("prox")
+_CACHED_IDS: Final = 16_384
 
 
 class Limit(IntEnum):
@@ -27,6 +29,7 @@ class Limit(IntEnum):
     LINKED_ALIAS = 3
 
 
+@lru_cache(maxsize=_CACHED_IDS)
 def prox_id(service: str, epoch: int, epoch_key: bytes) -> str:
     """PROX_ID = "px1" ‖ base32(SHA512(E("prox", MS, epoch, pk_e))[:20]): 35 lower-case characters."""
     digest = hashlib.sha512(encode(_PROX, service, epoch, epoch_key)).digest()[:PROX_DIGEST_SIZE]

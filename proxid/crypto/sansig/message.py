@@ -7,7 +7,7 @@ M_L = E("FULL", ρ, SHA512(M_F), σ_F, (i, m_i) for i ∈ ADM)
 
 import hashlib
 import itertools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from functools import cached_property
 from typing import Final
@@ -40,6 +40,11 @@ class Direction(IntEnum):
     CONSENT_ACK = 5
 
 
+_DIRECTIONS: Final = {encode_int(direction): direction for direction in Direction}
+_LIMITS: Final = {encode_int(limit): limit for limit in Limit}
+_ADMISSIBLE: Final = b"".join(encode_int(i) for i in ADMISSIBLE)
+
+
 class Role(StrEnum):
     """ρ: who set the admissible blocks last."""
 
@@ -47,8 +52,15 @@ class Role(StrEnum):
     SANITIZER = "SAN"
 
 
+class _Encoded:
+    """Room for a header's encoding, outside the fields: `replace` and `==` do not see it."""
+
+    __slots__ = ("_encoding",)
+    _encoding: bytes
+
+
 @dataclass(frozen=True, slots=True)
-class Header:
+class Header(_Encoded):
     """The circumstances of a message; all of them are signed. A header that exists is well formed.
 
     Attributes:
@@ -73,7 +85,14 @@ class Header:
         self.verify_shape()
 
     def encode(self) -> bytes:
-        """hdr, canonical."""
+        """hdr, canonical; computed once."""
+        try:
+            return self._encoding
+        except AttributeError:
+            object.__setattr__(self, "_encoding", self._encode())
+        return self._encoding
+
+    def _encode(self) -> bytes:
         adm = b"".join(encode_int(i) for i in self.admissible)
         return encode(
             self.version, self.suite, int(self.direction), self.service, self.epoch, self.signer, self.sanitizer,
@@ -87,8 +106,8 @@ class Header:
             data, _HEADER_FIELDS
         )
         try:
-            return cls(
-                direction=Direction(decode_int(direction)),
+            header = cls(
+                direction=_DIRECTIONS[direction],
                 service=decode_text(service),
                 epoch=decode_int(epoch),
                 signer=signer,
@@ -96,13 +115,16 @@ class Header:
                 nonce=nonce,
                 time_ms=decode_int(time_ms),
                 blocks=decode_int(n),
-                limit=Limit(decode_int(limit)),
+                limit=_LIMITS[limit],
                 admissible=_decode_admissible(adm),
                 version=decode_int(version),
                 suite=decode_int(suite),
             )
-        except ValueError:
+        except KeyError:
             raise EncodingError("header holds an unknown direction or limit") from None
+        # Every item was decoded from the one form that it re-encodes to, so the whole re-encodes to `data`.
+        object.__setattr__(header, "_encoding", data)
+        return header
 
     def verify_shape(self) -> None:
         """Sizes and order of the fields; raises EncodingError."""
@@ -122,6 +144,8 @@ def _increases_within(adm: tuple[int, ...], blocks: int) -> bool:
 
 
 def _decode_admissible(data: bytes) -> tuple[int, ...]:
+    if data == _ADMISSIBLE:
+        return ADMISSIBLE
     if len(data) % 8 or len(data) > 8 * MAX_BLOCKS:
         raise EncodingError("ADM is not a list of integers")
     return tuple(decode_int(data[i : i + 8]) for i in range(0, len(data), 8))
@@ -165,7 +189,7 @@ class Message:
         """The same message with another m_0; raises MessageInvalidError where ADM does not hold it."""
         if USER_BLOCK not in self.header.admissible:
             raise MessageInvalidError("the user block is not admissible")
-        changed = replace(self, blocks=(block, *self.blocks[1:]))
+        changed = Message(self.header, (block, *self.blocks[1:]))
         # M_F does not cover m_0, so what was computed for it still holds.
         if "fixed_input" in self.__dict__:
             changed.__dict__["fixed_input"] = self.fixed_input
