@@ -40,6 +40,7 @@ class Code(StrEnum):
     UPSTREAM_UNREACHABLE = "upstream_unreachable"
     STORE_UNAVAILABLE = "store_unavailable"
     UPSTREAM_REFUSED = "upstream_refused"
+    GROUP_MISMATCH = "group_mismatch"
     RESTRICTION_VIOLATED = "restriction_violated"
     POOL_CLOSED = "pool_closed"
     REPLAY_MISMATCH = "replay_mismatch"
@@ -239,3 +240,9 @@ class UpstreamRefusedError(ProxidError):
     """The Main Service refused a forwarded message, and has recorded that."""
 
     code = Code.UPSTREAM_REFUSED
+
+
+class GroupMismatchError(ProxidError):
+    """A group is not what the log's replay forms or allows (DESIGN 10.4 check 5)."""
+
+    code = Code.GROUP_MISMATCH

@@ -1,0 +1,70 @@
+"""Deliveries in the gateway's log (checks 3 and 9 of DESIGN 10.4): records, their users or aliases, the party's word."""
+
+from auditor.people import People
+from auditor.trust import Trust
+from auditor.tuples import verify_pair
+from proxid.crypto.sansig import Limit
+from proxid.encoding import decode, decode_int, decode_text, encode_text
+from proxid.errors import CredentialError, RecordMismatchError
+from proxid.evidence.events import DeliveredPayload, SanitizedPair
+from proxid.protocol import record
+from proxid.protocol.receipt import DeliveryAck, group_digest
+
+Alias = tuple[str, int, str]
+
+
+class Deliveries:
+    """Checks DELIVERED and ALIASED events."""
+
+    def __init__(self, trust: Trust, people: People) -> None:
+        self._trust = trust
+        self._people = people
+        self._user_of: dict[Alias, str] = {}
+        self._alias_of: dict[Alias, str] = {}
+
+    def aliased(self, payload: bytes) -> None:
+        """An ALIASED event: one-to-one per party and period; raises RecordMismatchError."""
+        user, party, period, name = decode(payload, 4)
+        key = (decode_text(party), decode_int(period))
+        user_id, alias = decode_text(user), decode_text(name)
+        taken = self._user_of.setdefault((*key, alias), user_id) != user_id
+        if taken or self._alias_of.setdefault((*key, user_id), alias) != alias:
+            raise RecordMismatchError("aliases are not one-to-one for a party and period")
+
+    def delivered(self, payload: DeliveredPayload) -> DeliveryAck:
+        """A DELIVERED event: every record, and the acknowledgement over all of them.
+
+        Raises:
+            ProxidError: a record, a user block or the acknowledgement does not hold.
+        """
+        ack = DeliveryAck.decode(payload.acknowledgement)
+        key = self._trust.party_keys.get(ack.party)
+        if key is None:
+            raise CredentialError("party is not configured")
+        ack.verify(key)
+        pairs = [SanitizedPair.decode(data) for data in payload.pairs]
+        for position, pair in enumerate(pairs):
+            self._record(pair, ack, position, len(pairs))
+        if ack.service != self._trust.service or ack.digest != group_digest([p.sanitized for p in pairs]):
+            raise RecordMismatchError("acknowledgement is of another group")
+        return ack
+
+    def _record(self, pair: SanitizedPair, ack: DeliveryAck, position: int, size: int) -> None:
+        trust, header, blocks = self._trust, pair.original.header, pair.original.message.blocks
+        fidelity = "user_id" if header.limit is Limit.LINKED_USER else "alias"
+        expected = record.expectation(trust.service, ack.epoch, trust.service_key, trust.screener, fidelity)
+        person = self._people.of_prox(decode_text(pair.original.message.user_block))
+        name = person.user_id if fidelity == "user_id" else self._alias(person.user_id, ack.party, header.time_ms)
+        verify_pair(pair, expected, (person.prox_id, name))
+        if person.epoch != ack.epoch:
+            raise RecordMismatchError("record names a PROX_ID of another epoch")
+        if blocks[record.PARTY] != encode_text(ack.party):
+            raise RecordMismatchError("record names another party")
+        if blocks[record.PLACE] != record.Place(ack.group, position, size).encode():
+            raise RecordMismatchError("record stands at another place of the group")
+
+    def _alias(self, user_id: str, party: str, time_ms: int) -> str:
+        alias = self._alias_of.get((party, time_ms // (1000 * self._trust.alias_period), user_id))
+        if alias is None:
+            raise RecordMismatchError("alias was never recorded")
+        return alias

@@ -1,0 +1,131 @@
+"""Groups replayed (check 5 of DESIGN 10.4): the pool of each epoch is run again from the log, in memory.
+
+Every RELEASED must be the group that the replay forms, published by the cycle of the committed seed, showing what
+the ladder allowed; every body must be what its record's hash says.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from auditor.trust import Trust
+from proxid.anonymise.stream.cycle import CycleSource, seed_commitment
+from proxid.anonymise.stream.pairs import release_pairs
+from proxid.anonymise.stream.pool import Pool
+from proxid.anonymise.stream.types import Group, Outcome, Pair, Record, Rung
+from proxid.crypto.sansig import Role, SignedMessage, verify
+from proxid.encoding import encode_text
+from proxid.errors import GroupMismatchError
+from proxid.evidence.disclosure import disclosure_info, unit_digest
+from proxid.evidence.events import BufferedPayload, ReleasedPayload
+from proxid.protocol import record
+from proxid.protocol.consent import parse_audience
+from proxid.protocol.record import Mechanism, Place, RecordBody
+
+RUNGS: Mapping[Rung, int] = {Rung.TEXT: 0, Rung.UNIT: 1, Rung.CATEGORY: 2, Rung.NODE: 3}
+
+
+@dataclass(slots=True)
+class EpochReplay:
+    """One epoch's pool, the groups it formed that were not released yet, and what waits."""
+
+    pool: Pool
+    cycles: CycleSource
+    formed: dict[int, Group] = field(default_factory=dict)
+    buffered: dict[bytes, BufferedPayload] = field(default_factory=dict)
+
+    def keep(self, groups: tuple[Group, ...]) -> None:
+        """Remember groups until their release."""
+        for group in groups:
+            self.formed[group.number] = group
+
+
+class Groups:
+    """Replays what MS says it buffered, moved, gave up and released."""
+
+    def __init__(self, trust: Trust) -> None:
+        self._trust = trust
+        self._epochs: dict[int, EpochReplay] = {}
+
+    def opened(self, epoch: int, commitment: bytes, sealed: bytes) -> None:
+        """EPOCH_OPENED: the disclosed seed must be the committed one; raises GroupMismatchError, SealInvalidError."""
+        trust = self._trust
+        seed = trust.opening.open(sealed, disclosure_info(trust.service, epoch))
+        if seed_commitment(seed, epoch, trust.service) != commitment:
+            raise GroupMismatchError("disclosed seed is not the committed one")
+        if epoch in self._epochs:
+            raise GroupMismatchError("epoch was opened twice")
+        self._epochs[epoch] = EpochReplay(Pool(trust.settings), CycleSource(seed))
+
+    def replay(self, epoch: int) -> EpochReplay:
+        """The replay of an epoch; raises GroupMismatchError if it was never opened."""
+        found = self._epochs.get(epoch)
+        if found is None:
+            raise GroupMismatchError("epoch was never opened")
+        return found
+
+    def buffered(self, epoch: int, payload: BufferedPayload) -> None:
+        """BUFFERED: the replay must buffer it too; raises GroupMismatchError."""
+        at = self.replay(epoch)
+        item = Record(
+            id=payload.session, person=payload.prox_id, seasoned=payload.seasoned,
+            audience=f"{payload.kind}|{payload.audience}", path=payload.path,
+            units=tuple(unit_digest(text) for text in payload.texts), time=payload.time_ms / 1000,
+        )  # fmt: skip
+        result = at.pool.submit(item)
+        if result.outcome is not Outcome.BUFFERED:
+            raise GroupMismatchError(f"record must not be buffered ({result.outcome.value})")
+        at.buffered[payload.session] = payload
+        at.keep(result.groups)
+
+    def released(self, epoch: int, number: int, payload: ReleasedPayload) -> Group:
+        """RELEASED: the group of this number that the replay formed, shown as it must be.
+
+        Raises:
+            GroupMismatchError: people, order, cycle, audience, text or body differ from the replay's.
+        """
+        at = self.replay(epoch)
+        group = at.formed.pop(number, None)
+        if group is None:
+            raise GroupMismatchError("no such group is formed by the replay")
+        pairs = release_pairs(group, at.cycles, self._trust.settings)
+        if tuple(p.record for p in pairs) != payload.owners or tuple(p.person for p in pairs) != payload.people:
+            raise GroupMismatchError("members or cycle differ from the replay of the committed seed")
+        kind, _, audience = group.audience.partition("|")
+        named = tuple(name for name, _, _ in payload.parties)
+        if named != tuple(party for party, _ in parse_audience(audience)):
+            raise GroupMismatchError("group is released to other parties than its audience")
+        bodies = [self._expected(pair, group, epoch, at) for pair in pairs]
+        for party, records, padded in payload.parties:
+            self._party(party, records, padded, pairs, (bodies, group, epoch, audience, kind))
+        for pair in pairs:
+            del at.buffered[pair.record]
+        return group
+
+    def _expected(self, pair: Pair, group: Group, epoch: int, at: EpochReplay) -> RecordBody:
+        kind, _, audience = group.audience.partition("|")
+        settings, buffered = self._trust.settings, at.buffered[pair.record]
+        text = "" if pair.unit is None else buffered.texts[pair.unit]
+        path = group.node if pair.rung is Rung.NODE else buffered.path
+        mechanism = Mechanism("mix", settings.k, settings.margin, settings.level, len(group.node))
+        return RecordBody(audience, kind, mechanism, epoch, group.number, group.bucket, RUNGS[pair.rung], path, text)
+
+    def _party(
+        self, party: str, records: tuple[bytes, ...], padded: tuple[bytes, ...], pairs: tuple[Pair, ...],
+        context: tuple[list[RecordBody], Group, int, str, str],
+    ) -> None:  # fmt: skip
+        bodies, group, epoch, audience, kind = context
+        if len(records) != len(pairs) or len(padded) != len(pairs):
+            raise GroupMismatchError("group is not released whole")
+        fidelity = dict(parse_audience(audience))[party]
+        trust = self._trust
+        expected = record.expectation(trust.service, epoch, trust.service_key, trust.screener, fidelity)
+        for position, (data, body, pair) in enumerate(zip(records, padded, pairs, strict=True)):
+            signed = SignedMessage.decode(data)
+            verify(signed, expected, Role.SIGNER)
+            blocks = signed.message.blocks
+            place = Place(group.number, position, len(pairs)).encode()
+            said = (blocks[record.USER], blocks[record.PARTY], blocks[record.KIND], blocks[record.PLACE])
+            if said != (encode_text(pair.person), encode_text(party), encode_text(kind), place):
+                raise GroupMismatchError("record names another person, party, kind or place")
+            if blocks[record.BODY_HASH] != record.body_hash(body) or RecordBody.decode(body) != bodies[position]:
+                raise GroupMismatchError("record shows something else than the group allows")

@@ -1,0 +1,64 @@
+"""What an audit finds: violations by the number of the check in DESIGN 10.4, and how much was checked."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+GATEWAY: Final = "gateway"
+MAIN_SERVICE: Final = "main-service"
+
+SIGNATURES: Final = 3
+COMMITS: Final = 4
+GROUPS: Final = 5
+CONSENT: Final = 6
+COMPLETENESS: Final = 7
+
+
+class Verdict(StrEnum):
+    """How an audit ends; exit status 0, 1, 2."""
+
+    CLEAN = "clean"
+    VIOLATION = "violation"
+    UNCHECKED = "unchecked"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule.
+
+    Attributes:
+        rule: number of the check in DESIGN 10.4. log: whose. event: number in that log, 0 if none. text: what is wrong.
+    """
+
+    rule: int
+    log: str
+    event: int
+    text: str
+
+
+@dataclass(slots=True)
+class Report:
+    """Violations, counts of what each check looked at, and counts of what happened."""
+
+    violations: list[Violation] = field(default_factory=list)
+    checked: Counter[int] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Clean, or not."""
+        return Verdict.VIOLATION if self.violations else Verdict.CLEAN
+
+    def add(self, rule: int, log: str, event: int, text: str) -> None:
+        """Record a violation."""
+        self.violations.append(Violation(rule, log, event, text))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: verdict, checked by check number, violations, counts."""
+        return {
+            "verdict": self.verdict.value,
+            "checked": {str(rule): count for rule, count in sorted(self.checked.items())},
+            "violations": [{"rule": v.rule, "log": v.log, "leaf": v.event, "text": v.text} for v in self.violations],
+            "counts": dict(sorted(self.counts.items())),
+        }

@@ -1,0 +1,122 @@
+"""The Main Service's log (checks 3, 4, 5, 7 of DESIGN 10.4)."""
+
+from auditor.completeness import Sets
+from auditor.groups import Groups
+from auditor.log import Log
+from auditor.people import People
+from auditor.report import COMPLETENESS, GROUPS, MAIN_SERVICE, SIGNATURES, Report
+from auditor.trust import Trust
+from auditor.tuples import Tuples
+from proxid.crypto.sansig import Role, SignedMessage, verify
+from proxid.encoding import decode
+from proxid.errors import CommitMismatchError, GroupMismatchError, MessageInvalidError
+from proxid.evidence.events import BufferedPayload, Event, EventType, ReceivedPayload, ReleasedPayload
+from proxid.protocol import consent, request
+from proxid.protocol.request import Utterance
+
+
+class ServiceLog(Log):
+    """Checks each event, replays the groups and fills the sets of check 7."""
+
+    def __init__(self, trust: Trust, people: People, tuples: Tuples, sets: Sets, report: Report) -> None:
+        self._trust = trust
+        self._people = people
+        self._tuples = tuples
+        self._sets = sets
+        self._groups = Groups(trust)
+        self._commits: dict[str, tuple[bytes, str]] = {}
+        self._opened: set[int] = set()
+        rules = {
+            EventType.EPOCH_OPENED: (GROUPS, self._epoch_opened),
+            EventType.EPOCH_CLOSED: (GROUPS, self._epoch_closed),
+            EventType.CONSENT: (SIGNATURES, self._consent),
+            EventType.RECEIVED: (SIGNATURES, self._received),
+            EventType.REFUSED: (COMPLETENESS, self._refused),
+            EventType.BUFFERED: (GROUPS, self._buffered),
+            EventType.RAISED: (GROUPS, self._raised),
+            EventType.RELEASED: (GROUPS, self._released),
+            EventType.SUPPRESSED: (COMPLETENESS, self._suppressed),
+            EventType.WITHDRAWN: (COMPLETENESS, self._withdrawn),
+        }
+        super().__init__(MAIN_SERVICE, rules, report)
+
+    def _epoch_opened(self, event: Event) -> None:
+        fields = event.fields
+        epoch = int(str(fields["epoch"]))
+        self._groups.opened(epoch, bytes.fromhex(str(fields["commitment"])), event.payload)
+        self._opened.add(epoch)
+
+    def _epoch_closed(self, event: Event) -> None:
+        if int(str(event.fields["epoch"])) not in self._opened:
+            raise GroupMismatchError("an epoch was closed that was never opened")
+
+    def _consent(self, event: Event) -> None:
+        message, _ack, _credential = decode(event.payload, 3)
+        signed, trust = SignedMessage.decode(message), self._trust
+        person = self._people.of_key(signed.header.signer)
+        expected = consent.expectation(trust.service, person.epoch, signed.header.signer, trust.screener)
+        verify(signed, expected, Role.SANITIZER)
+
+    def _received(self, event: Event) -> None:
+        session = str(event.fields["session"])
+        payload = ReceivedPayload.decode(event.payload)
+        self._sets.received[session] = SignedMessage.decode(payload.request).header.time_ms
+        signed = self._tuples.received(payload)
+        if signed.session_id.hex() != session:
+            raise MessageInvalidError("session id is not the request's hash")
+        blocks = signed.message.blocks
+        self._commits[session] = (blocks[request.COMMIT], blocks[request.USER].decode("ascii"))
+
+    def _refused(self, event: Event) -> None:
+        self._sets.refused.add(str(event.fields["session"]))
+
+    def _buffered(self, event: Event) -> None:
+        payload = BufferedPayload.decode(event.payload)
+        session = payload.session.hex()
+        self._sets.buffered.add(session)
+        commit, prox_id = self._commits.pop(session, (b"", ""))
+        if Utterance.from_opening(payload.opening).commit != commit:
+            raise CommitMismatchError("buffered utterance does not open the request's commit")
+        if payload.prox_id != prox_id:
+            raise GroupMismatchError("record is buffered for another person than asked")
+        person = self._people.of_prox(prox_id)
+        if payload.seasoned != person.seasoned:
+            raise GroupMismatchError("record counts as seasoned otherwise than its credential says")
+        self._groups.buffered(person.epoch, payload)
+
+    def _raised(self, event: Event) -> None:
+        fields = event.fields
+        self._groups.raised(int(str(fields["epoch"])), bytes.fromhex(str(fields["record"])), fields)
+
+    def _released(self, event: Event) -> None:
+        fields = event.fields
+        epoch, number = int(str(fields["epoch"])), int(str(fields["group"]))
+        payload = ReleasedPayload.decode(event.payload)
+        for owner in payload.owners:
+            self._end(owner.hex(), "released")
+        for party, _, _ in payload.parties:
+            self._sets.released.add((epoch, number, party))
+        self._groups.released(epoch, number, payload)
+
+    def _suppressed(self, event: Event) -> None:
+        fields = event.fields
+        session = str(fields["session"])
+        self._commits.pop(session, None)
+        waited = session in self._sets.buffered
+        self._end(session, str(fields["reason"]))
+        if waited:
+            self._groups.gone(int(str(fields["epoch"])), bytes.fromhex(session), str(fields["reason"]))
+
+    def _withdrawn(self, event: Event) -> None:
+        fields = event.fields
+        self._end(str(fields["session"]), "withdrawn")
+        self._groups.gone(int(str(fields["epoch"])), bytes.fromhex(str(fields["session"])), "withdrawn")
+
+    def _end(self, session: str, fate: str) -> None:
+        if session in self._sets.ended:
+            raise GroupMismatchError("a record ended twice")
+        self._sets.ended[session] = fate
+
+    def finish(self) -> None:
+        """What only the whole log shows: groups that formed and were never released stay pending."""
+        self._report.counts["groups.pending"] = self._groups.unreleased()

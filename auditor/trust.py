@@ -1,0 +1,30 @@
+"""What an auditor knows beforehand: public keys, the policy, the parameters that MS is held to."""
+
+from dataclasses import dataclass, field
+
+from proxid.anonymise.stream.settings import Settings
+from proxid.crypto.hpke import OpeningKey
+from proxid.protocol.consent import Bundles
+from proxid.protocol.epochs import Epochs
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Keys are provisioned out of band, never read from a log.
+
+    Attributes:
+        service: MS id. authority: pk_EA. screener: pk_IS. service_key: pk_MS. opening: own HPKE key.
+        party_keys: parties' acknowledgement keys. season_seconds, alias_period: as IS is configured.
+    """
+
+    service: str
+    authority: bytes
+    screener: bytes
+    service_key: bytes
+    opening: OpeningKey
+    bundles: Bundles
+    party_keys: dict[str, bytes]
+    settings: Settings
+    epochs: Epochs = field(default_factory=Epochs)
+    season_seconds: float = 7 * 86_400.0
+    alias_period: int = 30 * 86_400

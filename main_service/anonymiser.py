@@ -1,0 +1,104 @@
+"""From an answered request to a waiting record (DESIGN 5.3, 6, 7): classify, ask consent, submit; or say why not.
+
+Fail closed: whatever cannot be decided is suppressed with its reason, and nothing of the utterance stays.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import structlog
+
+from main_service.store.requests import Pending
+from proxid.anonymise.stream.types import Record
+from proxid.classify import Classification, Classifier, RequestType
+from proxid.errors import ProxidError
+from proxid.evidence.disclosure import unit_digest
+from proxid.evidence.events import BufferedPayload
+from proxid.protocol.consent import Bundles, audience, audience_id
+from proxid.protocol.request import Utterance
+
+_log = structlog.get_logger(__name__)
+
+MAX_SHOWN: Final = 440
+"""Bytes of path and text together that surely fit one body (`record.BODY_SIZE`); a longer text is withheld."""
+
+
+class NotLogged(StrEnum):
+    """Why an answered request never waits for a group."""
+
+    NO_CONSENT = "no_consent"
+    REJECTED = "rejected"
+    NO_CATEGORY = "no_category"
+    UNPROCESSABLE = "unprocessable"
+    CLASSIFIER_FAILED = "classifier_failed"
+    NOT_YET = "not_yet"
+    CONSENT_CHANGED = "consent_changed"
+    EPOCH_OVER = "epoch_over"
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A record for the pool, and what the evidence holds of it."""
+
+    record: Record
+    payload: BufferedPayload
+
+
+class Anonymiser:
+    """Decides what becomes of one pending request.
+
+    Args:
+        classifier: of requests and identifiers. bundles: what each bundle grants.
+    """
+
+    def __init__(self, classifier: Classifier, bundles: Bundles) -> None:
+        self._classifier = classifier
+        self._bundles = bundles
+        self.pipeline = classifier.version
+
+    def decide(self, pending: Pending) -> Submission | NotLogged:
+        """The record to submit, or why there is none; never raises."""
+        try:
+            utterance = Utterance.from_opening(pending.opening)
+            found = self._classifier.classify(utterance.text)
+        except Exception as error:
+            _log.error("classifier failed", error_type=type(error).__name__)
+            return NotLogged.CLASSIFIER_FAILED
+        try:
+            return self._submission(pending, found)
+        except ProxidError as error:
+            _log.error("record not made", code=error.code.value)
+            return NotLogged.UNPROCESSABLE
+
+    def _submission(self, pending: Pending, found: Classification) -> Submission | NotLogged:
+        if found.type is None:
+            return NotLogged.REJECTED
+        pairs = audience(self._bundles.get(pending.bundle, ()), found.type.value)
+        if not pairs:
+            return NotLogged.NO_CONSENT
+        if found.type is not RequestType.GENERAL:
+            return NotLogged.NOT_YET
+        if found.masked is None or found.normalised is None:
+            return NotLogged.UNPROCESSABLE
+        if not found.path:
+            return NotLogged.NO_CATEGORY
+        return self._general(pending, found, audience_id(pairs), (found.normalised, *found.units))
+
+    def _general(
+        self, pending: Pending, found: Classification, audience: str, texts: tuple[str, ...]
+    ) -> Submission | NotLogged:
+        room = MAX_SHOWN - sum(len(part.encode()) + 4 for part in found.path)
+        if room < 0:
+            return NotLogged.UNPROCESSABLE
+        shown = tuple(text for text in texts if len(text.encode()) <= room)
+        record = Record(
+            id=pending.session, person=pending.prox_id, seasoned=pending.seasoned, audience=f"general|{audience}",
+            path=found.path, units=tuple(unit_digest(text) for text in shown), time=pending.time_ms / 1000,
+        )  # fmt: skip
+        payload = BufferedPayload(
+            session=pending.session, prox_id=pending.prox_id, seasoned=pending.seasoned, audience=audience,
+            kind="general", opening=pending.opening, pipeline=self.pipeline, path=found.path, texts=shown,
+            time_ms=pending.time_ms,
+        )  # fmt: skip
+        return Submission(record, payload)

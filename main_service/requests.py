@@ -1,0 +1,156 @@
+"""The request path of the Main Service (DESIGN 5.3): the checks in their order, then answer.
+
+    (1) peer is IS (by its certificate)          (4) Judge = SAN under pk_IS
+    (2) credential valid                         (5) fresh and unseen; a repeat gets the stored sealed response
+    (3) m_0 = PROX(pk_e)                         (6) opens m_1, recomputes the commit
+
+The answer never waits for anonymisation: what may be logged is left in the store and taken up later.
+"""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from main_service.epochs import EpochKeys
+from main_service.responder import Context, Responder
+from main_service.service import Service
+from main_service.store.requests import RequestStore
+from proxid.crypto.identity import Credential
+from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
+from proxid.encoding import encode
+from proxid.errors import CredentialNeededError, MessageInvalidError, ProxidError
+from proxid.evidence.events import ReceivedPayload
+from proxid.protocol import request, response
+from proxid.protocol.request import Utterance
+
+_CACHED: Final = 100_000
+
+
+class Credentials:
+    """Credentials of epoch keys, verified once each."""
+
+    def __init__(self, service: Service, store: RequestStore) -> None:
+        self._service = service
+        self._store = store
+        self._cache: OrderedDict[bytes, Credential] = OrderedDict()
+
+    async def of(self, key: bytes, epoch: int, shown: bytes) -> Credential:
+        """The credential of an epoch key: the one shown, or the one shown before.
+
+        Raises:
+            CredentialNeededError: none was shown yet. CredentialError, SignatureInvalidError: it does not hold.
+        """
+        found = self._cache.get(key)
+        if found is None:
+            data = shown or await self._store.credential(key)
+            if data is None:
+                raise CredentialNeededError("epoch key is unknown here")
+            found = Credential.decode(data)
+            if found.epoch_key != key:
+                raise CredentialNeededError("credential is of another key")
+            found.verify(self._service.screener, self._service.name, epoch, self._service.clock())
+            if shown:
+                await self._store.put_credential(key, data, self._ttl(epoch))
+            self._cache[key] = found
+            if len(self._cache) > _CACHED:
+                self._cache.popitem(last=False)
+        elif found.epoch != epoch:
+            raise CredentialNeededError("credential is of another epoch")
+        return found
+
+    def _ttl(self, epoch: int) -> int:
+        service = self._service
+        return int(service.epochs.end(epoch) - service.clock() + service.grace) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A request that passed checks 1 to 4."""
+
+    signed: SignedMessage
+    credential: Credential
+
+
+class RequestPath:
+    """Answers sanitised requests.
+
+    Args:
+        wake: called after each request that may be logged.
+    """
+
+    def __init__(
+        self, service: Service, store: RequestStore, epochs: EpochKeys, credentials: Credentials,
+        responder: Responder, wake: asyncio.Event,
+    ) -> None:  # fmt: skip
+        self._service = service
+        self._store = store
+        self._epochs = epochs
+        self._credentials = credentials
+        self._responder = responder
+        self._wake = wake
+        self._running: dict[bytes, asyncio.Future[SignedMessage]] = {}
+
+    async def ask(self, signed: SignedMessage, shown: bytes) -> SignedMessage:
+        """The sealed, signed response to a request that IS forwards.
+
+        Raises:
+            CredentialNeededError: repeat with the credential. ProxidError: a check failed, and REFUSED is recorded.
+        """
+        session = signed.session_id
+        running = self._running.get(session)
+        if running is not None:  # a retry overtakes its original: both get the one answer
+            return await asyncio.shield(running)
+        future = self._running[session] = asyncio.get_running_loop().create_future()
+        try:
+            answer = await self._ask(signed, shown)
+            future.set_result(answer)
+        except BaseException as error:
+            future.set_exception(error)
+            future.exception()  # nobody else may be waiting
+            raise
+        finally:
+            del self._running[session]
+        return answer
+
+    async def _ask(self, signed: SignedMessage, shown: bytes) -> SignedMessage:
+        try:
+            accepted = await self._verify(signed, shown)
+            if not self._responder.repeatable:
+                stored = await self._store.answer(signed)
+                if stored is not None:
+                    return SignedMessage.decode(stored)
+            utterance = request.open_body(signed, (await self._epochs.current(signed.header.epoch)).opening)
+        except CredentialNeededError:
+            raise
+        except ProxidError as error:
+            await self._store.refuse(signed.session_id, error.code.value)
+            raise
+        return await self._answer(accepted, utterance)
+
+    async def _verify(self, signed: SignedMessage, shown: bytes) -> Accepted:
+        service, header = self._service, signed.header
+        if header.blocks != request.BLOCKS:
+            raise MessageInvalidError("a request has four blocks")
+        # (2) credential
+        credential = await self._credentials.of(header.signer, header.epoch, shown)
+        # (3) pseudonym
+        verify_prox_id(signed.message.user_block, service.name, credential.epoch, credential.epoch_key)
+        # (4) signature, Judge = SAN
+        expected = request.expectation(service.name, credential.epoch, credential.epoch_key, service.screener)
+        verify(signed, expected, Role.SANITIZER)
+        request.verify_layout(signed)
+        # (5) fresh; unseen is decided in the atomic step
+        service.verify_fresh(header.epoch, header.time_ms)
+        return Accepted(signed, credential)
+
+    async def _answer(self, accepted: Accepted, utterance: Utterance) -> SignedMessage:
+        signed, credential, service = accepted.signed, accepted.credential, self._service
+        now_ms = int(service.clock() * 1000)
+        text = self._responder.answer(utterance.text, Context(utterance.time_ms, utterance.locale))
+        answer = response.make(text, utterance.response_key, signed, credential.prox_id, service.key, now_ms)
+        payload = ReceivedPayload(signed.encode(), credential.encode()).encode()
+        pending = encode(utterance.opening, credential.prox_id, int(credential.seasoned), now_ms)
+        stored = await self._store.receive(signed, credential.prox_id, answer.encode(), pending, payload)
+        self._wake.set()
+        return answer if stored is None else SignedMessage.decode(stored)

@@ -1,0 +1,106 @@
+"""Puts the Main Service together from its configuration and runs it (DESIGN 2, 16)."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from main_service.anonymiser import Anonymiser
+from main_service.consents import Consents
+from main_service.epochs import EpochKeys
+from main_service.integrator import Integrator
+from main_service.requests import Credentials, RequestPath
+from main_service.responder import BuiltInSkills
+from main_service.service import Service
+from main_service.servicer import MainService
+from main_service.store.epochs import EpochStore
+from main_service.store.library import PREFIX, library
+from main_service.store.outbox import Outbox
+from main_service.store.pool import PoolStore
+from main_service.store.requests import RequestStore
+from main_service.worker import Worker
+from proxid.classify import Classifier, load_default
+from proxid.config.bundles import bundles_of
+from proxid.config.services import MainServiceConfig
+from proxid.crypto.hpke import SealingKey
+from proxid.errors import ConfigError
+from proxid.protocol.epochs import Epochs
+from proxid.provision.keyfile import load_signing_key
+from proxid.rpc.channel import TlsFiles, new_server
+from proxid.rpc.evidence import EvidenceService
+from proxid.rpc.peers import PeerRegistry
+from proxid.rpc.runner import run
+from proxid.store import connect
+from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
+from proxid.wire.v1.main_service_pb2_grpc import add_MainServiceServicer_to_server
+
+SERVICES = ("proxid.wire.v1.MainService", "proxid.wire.v1.Evidence")
+
+
+def service_of(config: MainServiceConfig, clock: Callable[[], float] = time.time) -> Service:
+    """The Main Service of a configuration.
+
+    Raises:
+        ConfigError: a key that it needs is not provisioned. KeyInvalidError: a key file is unusable.
+    """
+    trust = config.trust
+    if trust.screener is None or trust.auditor_seal is None:
+        raise ConfigError("trust.screener and trust.auditor_seal are needed")
+    return Service(
+        name=config.service,
+        key=load_signing_key(config.signing_key),
+        screener=trust.screener,
+        auditor=SealingKey(trust.auditor_seal),
+        parties={name: SealingKey(keys.seal) for name, keys in trust.parties.items()},
+        bundles=bundles_of(config.policy),
+        epochs=Epochs(config.epoch_seconds),
+        clock_skew=config.clock_skew,
+        nonce_ttl=int(max(config.nonce_ttl, config.retention.answers)),
+        grace=config.epoch_grace,
+        clock=clock,
+    )
+
+
+async def serve(
+    config: MainServiceConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0,
+    classifier: Classifier | None = None,
+) -> None:  # fmt: skip
+    """Run until SIGTERM.
+
+    Args:
+        config: with `store_url` resolved. ready: called with the address once it serves.
+        worker: worker 0 also logs, releases and keeps time; the others only answer.
+        classifier: the shipped one if None.
+
+    Raises:
+        ConfigError, KeyInvalidError, StoreError: it cannot start.
+    """
+    if config.store_url is None:
+        raise ConfigError("store_url is not resolved")
+    service = service_of(config)
+    settings = config.anonymiser.settings()
+    client, blocking = connect(config.store_url), connect(config.store_url)
+    functions = library(client)
+    await functions.load()
+    requests, epoch_store = RequestStore(functions, service.nonce_ttl), EpochStore(functions)
+    pool = PoolStore(functions, settings)
+    wake = asyncio.Event()
+    epochs = EpochKeys(service, epoch_store)
+    credentials = Credentials(service, requests)
+    path = RequestPath(service, requests, epochs, credentials, BuiltInSkills(), wake)
+    peers = PeerRegistry({p.fingerprint: f"{p.role}/{p.name}" for p in config.trust.peers})
+    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.authority)
+    server, port = new_server(tls, config.listen)
+    servicer = MainService(peers, epochs, path, Consents(service, requests, credentials), Outbox(blocking))
+    add_MainServiceServicer_to_server(servicer, server)
+    add_EvidenceServicer_to_server(EvidenceService(peers, client, PREFIX), server)
+    background = []
+    if worker == 0:
+        anonymiser = Anonymiser(classifier or load_default(), service.bundles)
+        jobs = Worker(service, (requests, pool, epoch_store), epochs, anonymiser, Integrator(service, settings), wake)
+        background = [jobs.log_requests(), jobs.release_groups(), jobs.keep_time()]
+    address = f"{config.listen.rpartition(':')[0]}:{port}"
+    try:
+        await run(server, SERVICES, address, background, ready, config.shutdown_grace)
+    finally:
+        await client.aclose()
+        await blocking.aclose()

@@ -1,0 +1,59 @@
+"""The Main Service's gRPC surface, for IS alone (DESIGN 5.3 (1)): translates, and calls the plain classes."""
+
+from collections.abc import AsyncIterator
+
+from main_service.consents import Consents
+from main_service.epochs import EpochKeys
+from main_service.requests import RequestPath
+from main_service.store.outbox import Outbox
+from proxid.crypto.sansig import SignedMessage
+from proxid.rpc.convert import from_wire, to_wire
+from proxid.rpc.methods import streaming, unary
+from proxid.rpc.peers import Peer, PeerRegistry
+from proxid.wire.v1 import main_service_pb2 as wire
+from proxid.wire.v1.main_service_pb2_grpc import MainServiceServicer
+
+
+class MainService(MainServiceServicer):
+    """What IS calls."""
+
+    def __init__(
+        self, peers: PeerRegistry, epochs: EpochKeys, requests: RequestPath, consents: Consents, outbox: Outbox
+    ) -> None:
+        self.peers = peers
+        self._epochs = epochs
+        self._requests = requests
+        self._consents = consents
+        self._outbox = outbox
+
+    @unary("gateway")
+    async def GetEpoch(self, request: wire.EpochRequest, peer: Peer) -> wire.EpochReply:
+        """The signed key of the current epoch."""
+        return wire.EpochReply(epoch_key=(await self._epochs.current(request.epoch)).key.encode())
+
+    @unary("gateway")
+    async def Ask(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:
+        """Answer a sanitised request."""
+        answer = await self._requests.ask(from_wire(request.message), request.credential)
+        return wire.ForwardReply(message=to_wire(answer))
+
+    @unary("gateway")
+    async def Consent(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:
+        """Put a consent into effect."""
+        acknowledgement = await self._consents.change(from_wire(request.message), request.credential)
+        return wire.ForwardReply(message=to_wire(acknowledgement))
+
+    @streaming("gateway")
+    async def Releases(self, request: wire.ReleasesRequest, peer: Peer) -> AsyncIterator[wire.Release]:
+        """Stream released groups."""
+        async for entry in self._outbox.follow(request.after):
+            records = [to_wire(SignedMessage.decode(r)) for r in entry.records]
+            yield wire.Release(
+                cursor=entry.cursor, party=entry.party, epoch=entry.epoch, group=entry.group, records=records
+            )
+
+    @unary("gateway")
+    async def Acknowledge(self, request: wire.AcknowledgeReleases, peer: Peer) -> wire.AcknowledgeReleasesReply:
+        """Forget what IS has stored."""
+        await self._outbox.trim(request.cursor)
+        return wire.AcknowledgeReleasesReply()

@@ -1,0 +1,44 @@
+"""The store's part of MS's epochs: whoever opens an epoch first decides its secrets."""
+
+import os
+from collections.abc import Callable
+
+from main_service.store.library import KEYS
+from proxid.evidence.events import SALT_SIZE, encode_header
+from proxid.store import FunctionLibrary
+
+Secrets = tuple[bytes, bytes, bytes]
+"""Seed of the cycles, seed of the opening key, signed epoch key."""
+
+
+class EpochStore:
+    """Each method is one atomic step; raises StoreError when the store is away or full."""
+
+    def __init__(self, functions: FunctionLibrary, random: Callable[[int], bytes] = os.urandom) -> None:
+        self._functions = functions
+        self._random = random
+
+    async def load(self, epoch: int) -> Secrets | None:
+        """The secrets of an epoch, if it is open."""
+        seed, opening, key = await self._functions.call("ms_epoch", KEYS, epoch)
+        return None if seed is None else (seed, opening, key)
+
+    async def open(self, epoch: int, secrets: Secrets, commitment: bytes, sealed: bytes) -> Secrets:
+        """Open an epoch with these secrets unless it is open; the secrets it has. Records EPOCH_OPENED.
+
+        Args:
+            commitment: to the seed. sealed: the seed, sealed to the auditor.
+        """
+        header = encode_header(commitment=commitment.hex(), epoch=epoch)
+        seed, opening, key = await self._functions.call(
+            "ms_open_epoch", KEYS, epoch, *secrets, self._random(SALT_SIZE), header, sealed
+        )
+        return seed, opening, key
+
+    async def open_epochs(self) -> list[int]:
+        """Epochs whose secrets exist, in order."""
+        return sorted(int(epoch) for epoch in await self._functions.call("ms_open_epochs", KEYS))
+
+    async def close(self, epoch: int) -> None:
+        """Destroy an epoch's secrets; records EPOCH_CLOSED, once."""
+        await self._functions.call("ms_close_epoch", KEYS, epoch, self._random(SALT_SIZE), encode_header(epoch=epoch))

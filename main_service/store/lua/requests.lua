@@ -1,0 +1,123 @@
+-- The Main Service's atomic steps on the request path. KEYS[1] is the prefix "{ms}", so all keys share one slot.
+--
+--   n:NONCE   request hash seen under a nonce     a:SESSION   stored answer        q:KEY      credential
+--   pending   sorted set of sessions by arrival   w:SESSION   hash of what waits   arrivals   counter
+--   c:PROX    hash of a consent: b bundle, v version, h hash of the message, a acknowledgement
+--   epoch:N   hash of an epoch's secrets
+
+local function mkey(prefix, ...)
+  return prefix .. ':' .. table.concat({...}, ':')
+end
+
+-- ARGV: key tag
+local function ms_credential(keys, a)
+  return redis.call('GET', mkey(keys[1], 'q', a[1]))
+end
+
+-- ARGV: key tag, credential, ttl s
+local function ms_put_credential(keys, a)
+  return redis.call('SET', mkey(keys[1], 'q', a[1]), a[2], 'EX', a[3])
+end
+
+local function known_answer(prefix, nonce, session)
+  local seen = redis.call('GET', mkey(prefix, 'n', nonce))
+  if not seen then return {'NEW', ''} end
+  if seen ~= session then return {'REPLAYED', ''} end
+  return {'ANSWERED', redis.call('GET', mkey(prefix, 'a', session)) or ''}
+end
+
+-- ARGV: nonce tag, session
+local function ms_answer(keys, a)
+  return known_answer(keys[1], a[1], a[2])
+end
+
+-- ARGV: nonce tag, session, ttl s, PROX_ID, answer, pending, salt, header, payload, salt of SUPPRESSED
+-- Without consent to anybody nothing of the utterance is kept (DESIGN 7).
+local function ms_receive(keys, a)
+  local prefix, session = keys[1], a[2]
+  local known = known_answer(prefix, a[1], session)
+  if known[1] ~= 'NEW' then return known end
+  redis.call('SET', mkey(prefix, 'n', a[1]), session, 'EX', a[3])
+  redis.call('SET', mkey(prefix, 'a', session), a[5], 'EX', a[3])
+  append_event(prefix, 'RECEIVED', a[7], a[8], a[9])
+  local consent = redis.call('HMGET', mkey(prefix, 'c', a[4]), 'b', 'v')
+  if not consent[1] or consent[1] == 'nothing' then
+    local id = cjson.decode(a[8]).session
+    append_event(prefix, 'SUPPRESSED', a[10], cjson.encode({reason = 'no_consent', session = id}), '')
+  else
+    redis.call('HSET', mkey(prefix, 'w', session), 'p', a[6], 'b', consent[1], 'v', consent[2])
+    redis.call('ZADD', mkey(prefix, 'pending'), redis.call('INCR', mkey(prefix, 'arrivals')), session)
+  end
+  return {'NEW', ''}
+end
+
+-- ARGV: salt, header
+local function ms_refuse(keys, a)
+  return append_event(keys[1], 'REFUSED', a[1], a[2], '')
+end
+
+-- ARGV: limit
+local function ms_pending(keys, a)
+  local prefix, rows = keys[1], {}
+  for _, session in ipairs(redis.call('ZRANGE', mkey(prefix, 'pending'), 0, tonumber(a[1]) - 1)) do
+    local fields = redis.call('HMGET', mkey(prefix, 'w', session), 'p', 'b', 'v')
+    for _, item in ipairs({session, fields[1], fields[2], fields[3]}) do rows[#rows + 1] = item end
+  end
+  return rows
+end
+
+-- Take a session out of what waits for anonymisation; false if somebody else has.
+local function settle_pending(prefix, session)
+  redis.call('DEL', mkey(prefix, 'w', session))
+  return redis.call('ZREM', mkey(prefix, 'pending'), session) == 1
+end
+
+-- Whether the consent that a request was received under is still the one in effect.
+local function consent_unchanged(prefix, prox, version)
+  return (redis.call('HGET', mkey(prefix, 'c', prox), 'v') or '0') == version
+end
+
+-- ARGV: session, salt, header
+local function ms_suppress(keys, a)
+  if not settle_pending(keys[1], a[1]) then return 0 end
+  return append_event(keys[1], 'SUPPRESSED', a[2], a[3], '')
+end
+
+-- ARGV: epoch
+local function ms_epoch(keys, a)
+  return redis.call('HMGET', mkey(keys[1], 'epoch', a[1]), 'seed', 'opening', 'key')
+end
+
+-- ARGV: epoch, seed, opening seed, epoch key, salt, header, payload. Whoever is first decides the secrets.
+local function ms_open_epoch(keys, a)
+  local entry = mkey(keys[1], 'epoch', a[1])
+  if redis.call('EXISTS', entry) == 0 then
+    redis.call('HSET', entry, 'seed', a[2], 'opening', a[3], 'key', a[4])
+    redis.call('SADD', mkey(keys[1], 'epochs'), a[1])
+    append_event(keys[1], 'EPOCH_OPENED', a[5], a[6], a[7])
+  end
+  return redis.call('HMGET', entry, 'seed', 'opening', 'key')
+end
+
+-- Epochs whose secrets exist.
+local function ms_open_epochs(keys, a)
+  return redis.call('SMEMBERS', mkey(keys[1], 'epochs'))
+end
+
+-- ARGV: epoch, salt, header. Destroys the epoch's secrets.
+local function ms_close_epoch(keys, a)
+  if redis.call('SREM', mkey(keys[1], 'epochs'), a[1]) == 0 then return 0 end
+  redis.call('DEL', mkey(keys[1], 'epoch', a[1]))
+  return append_event(keys[1], 'EPOCH_CLOSED', a[2], a[3], '')
+end
+
+redis.register_function('ms_put_credential', ms_put_credential)
+redis.register_function('ms_receive', ms_receive)
+redis.register_function('ms_refuse', ms_refuse)
+redis.register_function('ms_suppress', ms_suppress)
+redis.register_function('ms_open_epoch', ms_open_epoch)
+redis.register_function('ms_close_epoch', ms_close_epoch)
+for name, fn in pairs({ms_credential = ms_credential, ms_answer = ms_answer, ms_pending = ms_pending,
+    ms_epoch = ms_epoch, ms_open_epochs = ms_open_epochs}) do
+  redis.register_function{function_name = name, callback = fn, flags = {'no-writes'}}
+end

@@ -1,0 +1,136 @@
+"""The Main Service's state on the request path: each method is one atomic step of `lua/requests.lua`."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from main_service.store.library import KEYS
+from proxid.crypto.sansig import SignedMessage
+from proxid.encoding import decode, decode_int, decode_text
+from proxid.errors import ConsentError, NonceReplayError
+from proxid.evidence.events import SALT_SIZE, encode_header
+from proxid.store import FunctionLibrary
+
+_TAG: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A request that was answered and waits for classification and anonymisation.
+
+    Attributes:
+        session: 64 bytes. opening: of its commit. bundle, version: the consent in effect when it was received.
+    """
+
+    session: bytes
+    opening: bytes
+    prox_id: str
+    seasoned: bool
+    time_ms: int
+    bundle: str
+    version: int
+
+
+def _tag(*parts: bytes) -> str:
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:_TAG]
+
+
+class RequestStore:
+    """See the module; every method raises StoreError when the store is away or full.
+
+    Args:
+        nonce_ttl: seconds that a nonce and its answer are kept.
+    """
+
+    def __init__(self, functions: FunctionLibrary, nonce_ttl: int, random: Callable[[int], bytes] = os.urandom) -> None:
+        self._functions = functions
+        self._ttl = nonce_ttl
+        self._random = random
+
+    def _salt(self) -> bytes:
+        return self._random(SALT_SIZE)
+
+    async def credential(self, key: bytes) -> bytes | None:
+        """The credential that an epoch key showed before."""
+        found = await self._functions.call("ms_credential", KEYS, _tag(key))
+        return None if found is None else bytes(found)
+
+    async def put_credential(self, key: bytes, credential: bytes, ttl: int) -> None:
+        """Keep a verified credential for `ttl` seconds."""
+        await self._functions.call("ms_put_credential", KEYS, _tag(key), credential, ttl)
+
+    async def answer(self, signed: SignedMessage) -> bytes | None:
+        """The stored answer to this very request, or None; raises NonceReplayError if its nonce was another's."""
+        header = signed.header
+        state, answer = await self._functions.call(
+            "ms_answer", KEYS, _tag(header.signer, header.nonce), signed.session_id
+        )
+        if state == b"REPLAYED":
+            raise NonceReplayError("nonce was used before for another message")
+        return bytes(answer) if state == b"ANSWERED" else None
+
+    async def receive(
+        self, signed: SignedMessage, prox_id: str, answer: bytes, pending: bytes, payload: bytes
+    ) -> bytes | None:
+        """Mark the nonce, keep the answer, record RECEIVED, leave what may be logged: one step.
+
+        Returns:
+            The answer of whoever was first, if that was somebody else.
+
+        Raises:
+            NonceReplayError: the nonce was another message's.
+        """
+        header, session = signed.header, signed.session_id
+        result = await self._functions.call(
+            "ms_receive", KEYS, _tag(header.signer, header.nonce), session, self._ttl, prox_id, answer, pending,
+            self._salt(), encode_header(session=session.hex()), payload, self._salt(),
+        )  # fmt: skip
+        if result[0] == b"REPLAYED":
+            raise NonceReplayError("nonce was used before for another message")
+        return bytes(result[1]) if result[0] == b"ANSWERED" else None
+
+    async def refuse(self, session: bytes, rule: str) -> None:
+        """Record REFUSED with the rule's code."""
+        header = encode_header(rule=rule, session=session.hex())
+        await self._functions.call("ms_refuse", KEYS, self._salt(), header)
+
+    async def pending(self, limit: int) -> list[Pending]:
+        """Requests that wait for anonymisation, oldest first."""
+        rows = await self._functions.call("ms_pending", KEYS, limit)
+        return [_pending(*rows[i : i + 4]) for i in range(0, len(rows), 4)]
+
+    async def consent(
+        self, prox_id: str, consent: SignedMessage, choice: tuple[str, int], record: tuple[bytes, bytes],
+        audiences: tuple[str, ...], ttl: int,
+    ) -> bytes:  # fmt: skip
+        """Put a bundle into effect, remove waiting records of audiences that it no longer has; record CONSENT.
+
+        Args:
+            choice: bundle, version. record: acknowledgement, payload of CONSENT. audiences: those still allowed.
+
+        Returns:
+            The acknowledgement: the given one, or the stored one if this very message was handled before.
+
+        Raises:
+            ConsentError: not the next version.
+        """
+        bundle, version = choice
+        acknowledgement, payload = record
+        header = encode_header(version=version)
+        result = await self._functions.call(
+            "ms_consent", KEYS, prox_id, consent.session_id, bundle, version, acknowledgement, ttl,
+            self._salt(), header, payload, self._salt(), *audiences,
+        )  # fmt: skip
+        if result[0] == b"STALE":
+            raise ConsentError("consent is not the next version")
+        return bytes(result[1])
+
+
+def _pending(session: bytes, blob: bytes, bundle: bytes, version: bytes) -> Pending:
+    opening, prox, seasoned, time_ms = decode(blob, 4)
+    return Pending(
+        session, opening, decode_text(prox), bool(decode_int(seasoned)), decode_int(time_ms), bundle.decode(),
+        int(version),
+    )  # fmt: skip

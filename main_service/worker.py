@@ -1,0 +1,137 @@
+"""What runs beside the request path: logging answered requests, releasing groups, moving up, closing epochs.
+
+Each job repeats until nothing is left to do, so whatever a crash interrupts is taken up again from the store.
+"""
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from main_service.anonymiser import Anonymiser, NotLogged
+from main_service.epochs import EpochKeys
+from main_service.integrator import Integrator
+from main_service.service import Service
+from main_service.store.epochs import EpochStore
+from main_service.store.pool import PoolStore
+from main_service.store.requests import Pending, RequestStore
+from proxid.errors import EpochError, RestrictionError, StoreError
+from proxid.evidence.events import BufferedPayload
+
+_log = structlog.get_logger(__name__)
+_BATCH: Final = 128
+_IDLE: Final = 0.25
+_TICK: Final = 1.0
+
+
+class Worker:
+    """Worker 0's jobs; they share nothing but the store."""
+
+    def __init__(
+        self, service: Service, stores: tuple[RequestStore, PoolStore, EpochStore], epochs: EpochKeys,
+        anonymiser: Anonymiser, integrator: Integrator, wake: asyncio.Event,
+    ) -> None:  # fmt: skip
+        self._service = service
+        self._requests, self._pool, self._epoch_store = stores
+        self._epochs = epochs
+        self._anonymiser = anonymiser
+        self._integrator = integrator
+        self._wake = wake
+
+    async def log_requests(self) -> None:
+        """Classify and submit what was answered, until cancelled."""
+        while True:
+            try:
+                done = await self.log_batch()
+            except StoreError:
+                done = 0
+                await asyncio.sleep(_IDLE)
+            if done == 0:
+                await self._sleep()
+
+    async def _sleep(self) -> None:
+        self._wake.clear()
+        try:
+            await asyncio.wait_for(self._wake.wait(), _IDLE)
+        except TimeoutError:
+            return
+
+    async def log_batch(self) -> int:
+        """Take up one batch; how many there were."""
+        batch = await self._requests.pending(_BATCH)
+        decided = []
+        for pending in batch:
+            decided.append((pending, self._anonymiser.decide(pending)))
+            await asyncio.sleep(0)  # the request path goes first
+        await asyncio.gather(*(self._settle(pending, decision) for pending, decision in decided))
+        return len(batch)
+
+    async def _settle(self, pending: Pending, decision: object) -> None:
+        epoch = self._service.epochs.number(pending.time_ms / 1000)
+        if isinstance(decision, NotLogged):
+            await self._pool.suppress(pending.session, decision.value)
+        else:
+            await self._pool.log(epoch, pending.version, decision)  # type: ignore[arg-type]
+
+    async def release_groups(self) -> None:
+        """Release formed groups, until cancelled."""
+        while True:
+            try:
+                done = await self.release_all()
+            except StoreError:
+                done = 0
+            if done == 0:
+                await asyncio.sleep(_IDLE)
+
+    async def release_all(self) -> int:
+        """Release every formed group of the epochs whose secrets exist; how many."""
+        done = 0
+        for epoch in await self._epoch_store.open_epochs():
+            for formed in await self._pool.unreleased(epoch):
+                await self._release(epoch, formed)
+                done += 1
+        return done
+
+    async def _release(self, epoch: int, formed: "FormedGroup") -> None:
+        secrets = await self._epochs.closing(epoch)
+        if secrets is None:
+            raise EpochError("secrets of an epoch with unreleased groups are gone")
+        buffered = {session: BufferedPayload.decode(data) for session, data in formed.payloads.items()}
+        try:
+            release = self._integrator.release(formed.group, epoch, secrets.seed, buffered)
+        except RestrictionError as error:
+            _log.error("group withheld", code=error.code.value, group=formed.group.number)
+            await self._pool.withhold(epoch, formed.group)
+            return
+        await self._pool.release(epoch, formed.group, release)
+
+    async def keep_time(self) -> None:
+        """Move up what waited too long, and close epochs that are over, until cancelled."""
+        while True:
+            try:
+                await self.tick()
+                await self.close_epochs()
+            except StoreError:
+                pass
+            await asyncio.sleep(_TICK)
+
+    async def tick(self) -> None:
+        """Move up, in bounded steps."""
+        for epoch in await self._epoch_store.open_epochs():
+            while (await self._pool.tick(epoch, self._service.clock())).more:
+                pass
+
+    async def close_epochs(self) -> None:
+        """Close epochs whose grace time is over: suppress what waits, release what formed, destroy the secrets."""
+        now = self._service.clock()
+        for epoch in await self._epoch_store.open_epochs():
+            if now < self._service.epochs.end(epoch) + self._service.grace:
+                continue
+            while (await self._pool.close(epoch)).more:
+                pass
+            await self.release_all()
+            await self._epoch_store.close(epoch)
+            self._epochs.forget(epoch)
+
+
+from main_service.store.pool import FormedGroup  # noqa: E402
