@@ -9,7 +9,7 @@ from proxid.crypto.sansig import Message, Role, SignedMessage, judge, prove, san
 from proxid.crypto.sansig.judge import Proof
 from proxid.crypto.sansig.scheme import resign
 from proxid.errors import KeyInvalidError, MessageInvalidError, ProofInvalidError, SignatureInvalidError
-from tests.support import scene
+from tests.support import edwards, scene
 
 ORIGINAL, SANITIZED = scene.request(), scene.sanitized()
 LATER = scene.request(nonce=bytes(16))
@@ -107,6 +107,16 @@ def test_proof_of_something_else(original: SignedMessage, sanitized: SignedMessa
         verify_proof(Proof(original), sanitized)
     with pytest.raises((ProofInvalidError, SignatureInvalidError)):
         prove(original, sanitized)
+
+
+def test_proof_with_another_fixed_signature_of_the_same_signer() -> None:
+    """The signer can sign one M_F in many ways: only the σ_F that the sanitizer kept shows what it was given."""
+    device, message = scene.DEVICE, ORIGINAL.message
+    fixed = edwards.sign_with_nonce(device.seed, device.public, message.fixed_input, 4711)
+    again = SignedMessage(message, fixed + device.sign(message.full_input(Role.SIGNER, fixed)))
+    assert judge(again) is Role.SIGNER
+    with pytest.raises(ProofInvalidError):
+        prove(again, SANITIZED)
 
 
 def test_proof_compares_every_other_block_even_if_adm_names_more() -> None:

@@ -110,3 +110,13 @@ def test_wrong_sizes_are_refused() -> None:
     for size in (0, 63, 65, 128):
         with pytest.raises(SignatureInvalidError):
             ed25519.verify(key.public, b"m", (signature * 2)[:size])
+
+
+def test_boundary_of_signature_and_message_does_not_move() -> None:
+    """libsodium takes signature ‖ message as one: where one ends is for us to check."""
+    key, message = SigningKey(bytes(32)), b"message"
+    whole = key.sign(message) + message
+    for at in (0, 1, 63, 65, 70):
+        with pytest.raises(SignatureInvalidError):
+            ed25519.verify(key.public, whole[at:], whole[:at])
+    ed25519.verify(key.public, whole[64:], whole[:64])
