@@ -1,4 +1,4 @@
-"""Deliveries in the gateway's log (checks 3 and 9 of DESIGN 10.4): records, their users or aliases, the party's word."""
+"""Deliveries in the gateway's log (DESIGN 10.4 checks 3, 9): records, their users or aliases, the party's word."""
 
 from auditor.people import People
 from auditor.trust import Trust

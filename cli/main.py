@@ -14,6 +14,7 @@ from proxid.errors import ProxidError
 
 COMMANDS: dict[str, str] = {
     "attack": "cli.attack:command",
+    "audit": "cli.audit:command",
     "bench": "cli.bench:command",
     "evaluate": "cli.evaluate:command",
     "init": "cli.init:command",

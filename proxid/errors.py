@@ -41,6 +41,7 @@ class Code(StrEnum):
     STORE_UNAVAILABLE = "store_unavailable"
     UPSTREAM_REFUSED = "upstream_refused"
     GROUP_MISMATCH = "group_mismatch"
+    EVIDENCE_UNREADABLE = "evidence_unreadable"
     RESTRICTION_VIOLATED = "restriction_violated"
     POOL_CLOSED = "pool_closed"
     REPLAY_MISMATCH = "replay_mismatch"
@@ -246,3 +247,9 @@ class GroupMismatchError(ProxidError):
     """A group is not what the log's replay forms or allows (DESIGN 10.4 check 5)."""
 
     code = Code.GROUP_MISMATCH
+
+
+class EvidenceUnreadableError(ProxidError):
+    """A service's log cannot be read: the audit is unchecked, not clean."""
+
+    code = Code.EVIDENCE_UNREADABLE

@@ -1,0 +1,39 @@
+"""An auditor from its configuration."""
+
+from auditor.client import RemoteLog
+from auditor.trust import Trust
+from proxid.config.bundles import bundles_of
+from proxid.config.services import AuditorConfig
+from proxid.errors import ConfigError
+from proxid.protocol.epochs import Epochs
+from proxid.provision.keyfile import load_opening_key
+from proxid.rpc.channel import TlsFiles
+
+
+def trust_of(config: AuditorConfig) -> Trust:
+    """What the configuration says the auditor knows; raises ConfigError, KeyInvalidError."""
+    trust = config.trust
+    if trust.enrolment_authority is None or trust.screener is None or trust.service is None:
+        raise ConfigError("trust.enrolment_authority, trust.screener and trust.service are needed")
+    return Trust(
+        service=config.service,
+        authority=trust.enrolment_authority,
+        screener=trust.screener,
+        service_key=trust.service,
+        opening=load_opening_key(config.opening_key),
+        bundles=bundles_of(config.policy),
+        party_keys={name: keys.acknowledge for name, keys in trust.parties.items()},
+        settings=config.anonymiser.settings(),
+        epochs=Epochs(config.epoch_seconds),
+        season_seconds=config.season_days * 86_400,
+        alias_period=int(config.alias_period),
+    )
+
+
+def logs_of(config: AuditorConfig) -> tuple[RemoteLog, RemoteLog]:
+    """The gateway's and the Main Service's logs."""
+    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.authority)
+    return (
+        RemoteLog(config.gateway, tls, config.gateway_name),
+        RemoteLog(config.main_service, tls, config.main_service_name),
+    )

@@ -1,0 +1,152 @@
+"""The Identity Screener's atomic steps on a real store (gateway/lua/gateway.lua)."""
+
+import pytest
+from redis.asyncio import Redis
+
+from gateway.store import PREFIX, GatewayStore, Registration
+from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RegistrationError, StoreError
+from proxid.evidence.events import decode_header
+
+LIMITS = (300, 100)
+ALICE = Registration("alice", "aa" * 16, 7, "px1alice", True, b"link-a", b"cred-a")
+BOB = Registration("bob", "bb" * 16, 7, "px1bob", True, b"link-b", b"cred-b")
+
+
+@pytest.fixture
+async def store(client: Redis) -> GatewayStore:
+    store = GatewayStore(client)
+    await store.open()
+    await store.link("ka", ALICE, b"pk-a", 1000, (b"enrol", b"linked"))
+    await store.link("kb", BOB, b"pk-b", 1000, (b"enrol", b"linked"))
+    return store
+
+
+async def events(client: Redis) -> list[tuple[int, str, dict[str, object]]]:
+    rows = await client.xrange(f"{PREFIX}:events")
+    return [(int(n.split(b"-")[0]), f[b"t"].decode(), dict(decode_header(f[b"h"]))) for n, f in rows]
+
+
+async def types(client: Redis) -> list[str]:
+    return [kind for _, kind, _ in await events(client)]
+
+
+async def test_link_is_idempotent_and_refuses_a_second_key(store: GatewayStore, client: Redis) -> None:
+    assert not await store.link("ka", ALICE, b"pk-a", 1000, (b"enrol", b"linked"))
+    with pytest.raises(RegistrationError, match="registered before"):
+        await store.link("ka", BOB, b"pk-b", 1000, (b"", b""))
+    second = Registration("alice", ALICE.user_tag, 7, "px1other", True, b"link-c", b"cred-c")
+    with pytest.raises(RegistrationError, match="live epoch key"):
+        await store.link("kc", second, b"pk-a", 1000, (b"", b""))
+    assert await store.registration("ka") == ALICE
+    with pytest.raises(RegistrationError):
+        await store.registration("kc")
+    assert await types(client) == ["ENROLLED", "LINKED"] * 2
+
+
+async def test_forward_marks_the_nonce_with_the_event(store: GatewayStore, client: Redis) -> None:
+    assert await store.forward("ka", "n1", b"s1", b"pair", 60.0, LIMITS) is None
+    assert await store.forward("ka", "n1", b"s1", b"pair", 61.0, LIMITS) is None  # a retry goes to MS again
+    with pytest.raises(NonceReplayError):
+        await store.forward("ka", "n1", b"s2", b"pair", 61.0, LIMITS)
+    with pytest.raises(RegistrationError):
+        await store.forward("kx", "n2", b"s3", b"pair", 61.0, LIMITS)
+    assert (await types(client)).count("FORWARDED") == 1
+    assert await store.answered(b"s1", b"answer", b"pair", 300) == b"answer"
+    assert await store.answered(b"s1", b"another", b"pair", 300) == b"answer"
+    assert await store.forward("ka", "n1", b"s1", b"pair", 62.0, LIMITS) == b"answer"
+    assert (await types(client)).count("ANSWERED") == 1
+
+
+async def test_rate_limit_counts_a_user_and_a_minute(store: GatewayStore) -> None:
+    for i in range(3):
+        await store.forward("ka", f"n{i}", b"s%d" % i, b"", 60.0, (300, 3))
+    with pytest.raises(RateLimitError):
+        await store.forward("ka", "n9", b"s9", b"", 119.0, (300, 3))
+    await store.forward("kb", "m0", b"t0", b"", 119.0, (300, 3))
+    await store.forward("ka", "n9", b"s9", b"", 120.0, (300, 3))
+
+
+async def test_a_crash_leaves_open_sessions_that_recovery_settles(store: GatewayStore, client: Redis) -> None:
+    await store.forward("ka", "n1", b"s1", b"", 60.0, LIMITS)
+    await store.forward("ka", "n2", b"s2", b"", 60.0, LIMITS)
+    await store.answered(b"s2", b"answer", b"", 300)
+    assert await store.open_sessions() == [b"s1"]
+    await store.unreached(b"s1")
+    await store.unreached(b"s1")
+    assert (await types(client)).count("UNREACHED") == 1
+    assert await store.open_sessions() == []
+
+
+async def test_event_numbers_have_no_gap(store: GatewayStore, client: Redis) -> None:
+    for i in range(5):
+        await store.forward("ka", f"n{i}", b"s%d" % i, b"", 60.0, LIMITS)
+        await store.refused("replayed", b"s%d" % i)
+    numbers = [number for number, _, _ in await events(client)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+async def consent(store: GatewayStore, who: Registration, version: int, *grants: str) -> None:
+    await store.consent(who.user_tag, 7, version, b"v%d" % version, grants, 1000)
+
+
+async def test_consent_versions_count_up(store: GatewayStore) -> None:
+    await consent(store, ALICE, 1, "acme|general|user_id")
+    await consent(store, ALICE, 1, "acme|general|user_id")
+    with pytest.raises(ConsentError):
+        await store.consent(ALICE.user_tag, 7, 1, b"other", (), 1000)
+    with pytest.raises(ConsentError):
+        await consent(store, ALICE, 3)
+
+
+async def append(store: GatewayStore, release: int, members: tuple[str, ...] = ("aa" * 16, "bb" * 16)) -> str:
+    return await store.append("acme", (7, release), "general|user_id", b"records", release, members)
+
+
+async def test_a_group_is_appended_whole_or_dropped_whole(store: GatewayStore, client: Redis) -> None:
+    await consent(store, ALICE, 1, "acme|general|user_id")
+    assert await append(store, 1) == "DROPPED"  # bob has not consented
+    await consent(store, BOB, 1, "acme|general|user_id")
+    assert await append(store, 2) == "NEW"
+    assert await append(store, 2) == "SAME"
+    assert await append(store, 3, ("aa" * 16, "")) == "DROPPED"  # an unknown person
+    assert [e.group for e in await store.take("acme", 0, 10)] == [2]
+    dropped = [header["reason"] for _, kind, header in await events(client) if kind == "DROPPED"]
+    assert dropped == ["no_consent", "no_consent"]
+
+
+async def test_a_withdrawal_drops_what_is_not_on_the_wire(store: GatewayStore, client: Redis) -> None:
+    for who in (ALICE, BOB):
+        await consent(store, who, 1, "acme|general|user_id")
+    await append(store, 1)
+    [first] = await store.take("acme", 0, 1)
+    await append(store, 2)
+    await consent(store, BOB, 2)
+    assert await store.settle_consent(BOB.user_tag, 7) == ["acme"]  # the first group is on the wire
+    assert await store.delivered("acme", first, b"ack", 100) == "NEW"
+    assert await store.settle_consent(BOB.user_tag, 7) == []
+    assert [e.group for e in await store.take("acme", first.cursor, 10)] == []
+    assert [h["group"] for _, kind, h in await events(client) if kind == "DROPPED"] == [2]
+
+
+async def test_a_closed_stream_counts_as_not_written(store: GatewayStore) -> None:
+    for who in (ALICE, BOB):
+        await consent(store, who, 1, "acme|general|user_id")
+    await append(store, 1)
+    [entry] = await store.take("acme", 0, 1)
+    await consent(store, ALICE, 2)
+    await store.untake("acme", [entry.cursor])
+    assert await store.settle_consent(ALICE.user_tag, 7) == []
+    assert await store.delivered("acme", entry, b"ack", 100) == "UNKNOWN"
+    with pytest.raises(StoreError):
+        await store.group("acme", entry.cursor)
+
+
+async def test_what_was_not_written_cannot_be_acknowledged(store: GatewayStore) -> None:
+    for who in (ALICE, BOB):
+        await consent(store, who, 1, "acme|general|user_id")
+    await append(store, 1)
+    entry = await store.group("acme", 1)
+    assert await store.delivered("acme", entry, b"ack", 100) == "UNWRITTEN"
+    await store.take("acme", 0, 1)
+    assert await store.delivered("acme", entry, b"ack", 100) == "NEW"
+    assert await store.delivered("acme", entry, b"ack", 100) == "SAME"
