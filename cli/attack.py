@@ -55,6 +55,8 @@ def _exceeds(attacks: dict[str, Any]) -> bool:
 
 
 def _over(found: dict[str, Any]) -> bool:
+    if not found.get("covered_by_theorem", True):
+        return False
     test = found.get("groups", {}).get("test") or {}
     posterior = found.get("posterior", {})
     low = found.get("same_record", {}).get("of_attacked", {}).get("ci95", [0.0])[0]

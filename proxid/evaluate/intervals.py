@@ -47,15 +47,14 @@ def student_quantile(probability: float, freedom: int) -> float:
 
 
 def clustered_rate(hits: Flags, cluster: Longs, *, confidence: float = 0.95) -> Rate:
-    """The share of hits and its interval, by clusters of any numbering; NaN without records.
+    """The share of hits and its interval; clusters are small numbers from 0. NaN without records.
 
     With one cluster nothing is known about its spread: the interval is [0, 1].
     """
     if not len(hits):
         return Rate(float("nan"), 0.0, 1.0, 0, 0)
-    names = np.unique(cluster, return_inverse=True)[1]
-    size = np.bincount(names).astype(float)
-    total = np.bincount(names, weights=hits)
+    size, total = np.bincount(cluster).astype(float), np.bincount(cluster, weights=hits)
+    size, total = size[size > 0], total[size > 0]
     value, clusters = float(total.sum() / size.sum()), len(size)
     if clusters < 2:
         return Rate(value, 0.0, 1.0, len(hits), clusters)
@@ -107,9 +106,9 @@ def cycle_test(
     """Test guesses inside groups; a record each: hit or not, its group, the group's size. None without records."""
     if not len(hits):
         return None
-    _, first, names = np.unique(group, return_index=True, return_inverse=True)
-    guesses = np.bincount(names)
-    sizes = size[first]
+    guesses, sizes = np.bincount(group), np.zeros(int(group.max()) + 1, np.int64)
+    sizes[group] = size
+    guesses, sizes = guesses[guesses > 0], sizes[guesses > 0]
     expected = float((guesses / np.maximum(sizes - 1, 1)).sum())
     deviation = sqrt(float(cycle_variance(sizes, guesses).sum()))
     count = len(hits)

@@ -31,7 +31,7 @@ class Hits:
 
 
 def clusters(release: Release) -> Longs:
-    """The cluster of each released record: its group, or its run at its node."""
+    """The cluster of each released record, numbered from 0: its group, or its run at its node."""
     if "clusters" not in release.cache:
         release.cache["clusters"] = _clusters(release)
     result: Longs = release.cache["clusters"]
@@ -40,13 +40,13 @@ def clusters(release: Release) -> Longs:
 
 def _clusters(release: Release) -> Longs:
     if release.grouped:
-        return release.released.group.astype(np.int64)
+        return np.unique(release.released.group, return_inverse=True)[1]
     order = np.argsort(release.node, kind="stable")
     ordered = release.node[order]
     rank = np.arange(len(ordered)) - np.searchsorted(ordered, ordered, "left")
     result = np.empty(len(ordered), np.int64)
     result[order] = (ordered.astype(np.int64) << 32) | (rank // (RUN * (release.mechanism.k + 1)))
-    return result
+    return np.unique(result, return_inverse=True)[1]
 
 
 def input_pairs(release: Release) -> Longs:
@@ -123,8 +123,7 @@ def _over_input(rate: Rate, attacked: int, rows_in: int) -> dict[str, Any]:
 
 def _pair_report(release: Release, hits: Hits, cluster: Longs) -> dict[str, Any]:
     rate = clustered_rate(hits.pair, cluster)
-    known = hits.pair & hits.known
-    coincidence = float((~hits.same[known]).mean()) if known.any() else float("nan")
+    coincidence = float((~hits.same[hits.pair]).mean()) if release.exact and hits.pair.any() else float("nan")
     return {
         "exact": True,
         "of_attacked": rate.as_dict(),
@@ -150,15 +149,22 @@ def _same_report(release: Release, hits: Hits, cluster: Longs) -> dict[str, Any]
 def _group_report(release: Release, guesses: Guesses, hits: Hits, cells: int, margin: float) -> dict[str, Any]:
     """Guesses inside the record's group against 1/(n-1), two-sided, at level 5 % / cells."""
     counted = hits.inside & hits.known
-    group = release.released.group
-    names, place, size = np.unique(group[group >= 0], return_inverse=True, return_counts=True)
-    sizes = np.zeros(len(group), np.int64)
-    sizes[group >= 0] = size[place]
+    sizes = _group_sizes(release)
     rows = guesses.row[counted]
-    result = cycle_test(hits.same[counted], group[rows].astype(np.int64), sizes[rows], cells=cells, margin=margin)
+    group = clusters(release)[rows]
+    result = cycle_test(hits.same[counted], group, sizes[rows], cells=cells, margin=margin)
     return {
-        "groups": len(names),
+        "groups": int(clusters(release).max(initial=-1)) + 1,
         "inside_share": float(hits.inside.mean()) if len(hits.inside) else float("nan"),
         "cells": cells,
         "test": result.as_dict() if result else None,
     }
+
+
+def _group_sizes(release: Release) -> Longs:
+    """Size of each released record's group; 0 without one."""
+    if "sizes" not in release.cache:
+        size = np.bincount(clusters(release))[clusters(release)]
+        release.cache["sizes"] = np.where(release.released.group >= 0, size, 0)
+    result: Longs = release.cache["sizes"]
+    return result

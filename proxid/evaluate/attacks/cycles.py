@@ -68,8 +68,10 @@ def _group(user: Codes, own: Longs, flag: Any, begin: int, end: int, out: Column
 
 
 @compiled
-def _run(user: Codes, owner: Codes, bounds: Longs, colluders: int, out: Columns, random: Any) -> None:
-    flag, own = np.zeros(len(user), np.uint8), np.full(len(user), -1, np.int64)
+def _run(people: Columns, bounds: Longs, colluders: int, room: Columns, out: Columns, random: Any) -> None:
+    """Guess group after group; people = (published user, owner), room = (flag, own) for the loop's use."""
+    user, owner = people
+    flag, own = room
     for g in range(len(bounds) - 1):
         begin, end = bounds[g], bounds[g + 1]
         if colluders:
@@ -93,7 +95,8 @@ def informed_groups(user: Codes, owner: Codes, group: Codes, *, colluders: int =
     if len(rows):
         bounds = np.concatenate([[0], np.flatnonzero(np.diff(group[rows])) + 1, [len(rows)]])
         inner = (np.full(len(rows), -1, np.int32), np.zeros(len(rows)))
-        _run(user[rows], owner[rows], bounds, colluders, inner, random_state(seed))
+        room = (np.zeros(len(rows), np.uint8), np.full(len(rows), -1, np.int64))
+        _run((user[rows], owner[rows]), bounds, colluders, room, inner, random_state(seed))
         guess[rows], top[rows] = inner
     return GroupPosterior(guess, top)
 

@@ -3,8 +3,7 @@
 In mode `mix` a group's owners and its published users are the same people, so a guess outside it is wasted. The theorem
 says that none of these does better than 1/(n-1) in a group of n:
 - `group-random` draws a member; `group-next` takes the next in order, which would find a cycle left unshuffled;
-- `group-busiest` takes the member most published at the node before (record linkage 3 inside the group);
-- `group-category`, `group-text`: the member most published before with this full category, or this very text.
+- `group-busiest` takes the member most published at the node before (record linkage 3 inside the group).
 """
 
 import numpy as np
@@ -13,7 +12,7 @@ from proxid.evaluate.attacks.base import Attacker, Guesses, Observed
 from proxid.evaluate.attacks.stretches import PairCounts, count_pair, draw, pair_key, random_state
 from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled
 
-NAMES = ("group-random", "group-next", "group-busiest", "group-category", "group-text")
+NAMES = ("group-random", "group-next", "group-busiest")
 
 
 @compiled
@@ -78,26 +77,21 @@ class GroupAttacker(Attacker):
         parts, self.tail = self.tail, []
         return Guesses.concatenate([self._guess(part) for part in parts])
 
-    def _guess(self, seen: Observed) -> Guesses:
+    @staticmethod
+    def _groups(seen: Observed) -> tuple[Observed, Longs]:
+        """The records that have a group, and where each group begins (one more at the end)."""
         seen = Observed(*(getattr(seen, name)[seen.group >= 0] for name in Observed.__slots__))
-        if not len(seen):
-            return Guesses.concatenate([])
-        bounds = np.concatenate([[0], np.flatnonzero(np.diff(seen.group)) + 1, [len(seen)]])
+        edges = np.flatnonzero(np.diff(seen.group)) + 1
+        return seen, np.concatenate([[0], edges, [len(seen)]]) if len(seen) else np.zeros(1, np.int64)
+
+    def _guess(self, seen: Observed) -> Guesses:
+        seen, bounds = self._groups(seen)
         self.counts.reserve(len(seen))
         out = (np.empty(len(seen), np.int64), np.empty(len(seen), np.int32))
         state = (self.counts.table, self.random)
-        made = _run(state, seen.user, self._context(seen), bounds, int(self.name == "group-next"), out)
+        context = seen.node if self.name == "group-busiest" else np.full(len(seen), -1, np.int32)
+        made = _run(state, seen.user, context, bounds, int(self.name == "group-next"), out)
         return Guesses(seen.row[out[0][:made]], out[1][:made].copy())
-
-    def _context(self, seen: Observed) -> Codes:
-        """What history is kept by: node, full category, text, or nothing."""
-        if self.name == "group-busiest":
-            return seen.node
-        if self.name == "group-category":
-            return seen.category
-        if self.name == "group-text":
-            return np.where(seen.query == self.no_text, np.int32(-1), seen.query).astype(np.int32)
-        return np.full(len(seen), -1, np.int32)
 
     @property
     def nbytes(self) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 
 from proxid.evaluate.attacks.base import Attacker, Guesses, Observed, run_attacker
 from proxid.evaluate.attacks.buffered import BufferedAttacker
+from proxid.evaluate.attacks.disclosure import DisclosureAttacker
 from proxid.evaluate.attacks.grouped import GroupAttacker
 from proxid.evaluate.attacks.neighbour import NeighbourAttacker
 from proxid.evaluate.attacks.registry import Options
@@ -27,6 +28,8 @@ def make_attacker(name: str, release: Release, options: Options) -> Attacker:
     mechanism = release.mechanism
     if name == "neighbour":
         return NeighbourAttacker(width=options.width or mechanism.k, seed=options.seed)
+    if name.startswith("disclosure-"):
+        return DisclosureAttacker(name, no_text=release.no_text, seed=options.seed)
     if name.startswith("group-"):
         return GroupAttacker(name, no_text=release.no_text, seed=options.seed)
     return BufferedAttacker(name, k=mechanism.k, seed=options.seed, delta=mechanism.delta)
@@ -57,3 +60,8 @@ def grouped(name: str, release: Release, options: Options) -> dict[str, Any]:
     if not release.grouped:
         return {"reason": "the release has no groups"}
     return _report(name, release, options)
+
+
+def disclosure(name: str, release: Release, options: Options) -> dict[str, Any]:
+    """The attackers that link through content, which the theorem does not cover (DESIGN 8.4.2)."""
+    return {"covered_by_theorem": False, **grouped(name, release, options)}

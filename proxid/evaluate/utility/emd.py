@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from proxid.evaluate.release import Release
-from proxid.evaluate.utility.kept import kept, pair_keys
+from proxid.evaluate.utility.kept import kept
 from proxid.logs import CategoryTree
-from proxid.logs.jit import Codes, Flags, Reals
+from proxid.logs.jit import Codes, Flags, Longs, Reals, Scalar, compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,37 +27,58 @@ class Distances:
     depths: Reals
 
 
+@compiled
+def _widest(parent: Codes, below: Longs) -> Scalar:
+    widest = 0
+    for node in range(len(parent) - 1, 0, -1):
+        arm, up = below[node] + 1, parent[node]
+        widest = max(widest, below[up] + arm)
+        below[up] = max(below[up], arm)
+    return widest
+
+
 def diameter(tree: CategoryTree) -> int:
     """Edges between the two leaves furthest apart; the root is above the top categories."""
-    depth, parent = tree.depth, tree.parent
-    below = np.zeros(len(tree), np.int64)
-    widest = 0
-    for node in range(len(tree) - 1, 0, -1):
-        arm, up = below[node] + 1, parent[node]
-        widest = max(widest, int(below[up] + arm))
-        below[up] = max(below[up], arm)
-    return widest if len(depth) > 1 else 0
+    return int(_widest(tree.parent, np.zeros(len(tree), np.int64)))
+
+
+@compiled
+def _preorder(parent: Codes, place: Longs, size: Longs, room: Longs) -> None:
+    """Number nodes so that every subtree is an interval; `size` and `room` start at 1, a parent's code is smaller."""
+    for node in range(len(parent) - 1, 0, -1):
+        size[parent[node]] += size[node]
+    for node in range(1, len(parent)):
+        place[node] = room[parent[node]]
+        room[parent[node]] += size[node]
+        room[node] = place[node] + 1
 
 
 def profile_distances(
     tree: CategoryTree, original: tuple[Codes, Codes], published: tuple[Codes, Codes], users: int
 ) -> Distances:
     """Distance of every user's two profiles, each given as (user, category) columns of equal mass a user."""
-    depth = tree.depth
+    depth, place = tree.depth, np.zeros(len(tree), np.int64)
+    _preorder(tree.parent, place, *(np.ones(len(tree), np.int64) for _ in range(2)))
+    user, category = (np.concatenate(pair) for pair in zip(original, published, strict=True))
+    sign = np.repeat([1.0, -1.0], [len(original[0]), len(published[0])])
+    order = np.argsort((user.astype(np.int64) << 32) | place[category], kind="stable")
+    user, category, sign = user[order], category[order], sign[order]
     distance = np.zeros(users)
     for level in range(1, int(depth.max(initial=0)) + 1):
-        above = tree.ancestors(level)
-        parts, signs = [], []
-        for (user, category), sign in ((original, 1.0), (published, -1.0)):
-            deep = depth[category] >= level
-            parts.append(pair_keys(user[deep], above[category[deep]]))
-            signs.append(np.full(int(deep.sum()), sign))
-        keys, place = np.unique(np.concatenate(parts), return_inverse=True)
-        surplus = np.abs(np.bincount(place, weights=np.concatenate(signs), minlength=len(keys)))
-        distance += np.bincount(keys >> 32, weights=surplus, minlength=users)
+        crossing = np.where(depth[category] >= level, sign, 0.0)
+        distance += _across_level(user, tree.ancestors(level)[category], crossing, users)
     records = np.bincount(original[0], minlength=users).astype(float)
-    sums = [np.bincount(user, weights=depth[category], minlength=users) for user, category in (original, published)]
-    return Distances(distance, records, (sums[0] + sums[1]).astype(np.float64))
+    depths = np.bincount(user, weights=depth[category], minlength=users)
+    return Distances(distance, records, depths.astype(np.float64))
+
+
+def _across_level(user: Codes, node: Codes, sign: Reals, users: int) -> Reals:
+    """Mass that crosses the edges above the nodes of one level; records sorted by user and subtree."""
+    if not len(user):
+        return np.zeros(users)
+    first = np.flatnonzero(np.concatenate([[True], (np.diff(user) != 0) | (np.diff(node) != 0)]))
+    surplus = np.abs(np.add.reduceat(sign, first))
+    return np.bincount(user[first], weights=surplus, minlength=users).astype(np.float64)
 
 
 def _columns(user: Codes, category: Codes, which: Flags) -> tuple[Codes, Codes]:

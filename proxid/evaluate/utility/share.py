@@ -4,12 +4,15 @@ from typing import Any
 
 import numpy as np
 
+from proxid.anonymise.stream.columns import MixEngine, ThesisEngine, mix_engine, thesis3_engine, thesis_engine
+from proxid.anonymise.stream.settings import Settings
 from proxid.evaluate.release import Release, with_text
 from proxid.evaluate.utility.delay import release_times
+from proxid.logs import Dictionaries
 from proxid.logs.jit import Longs
 
-RECORD_COLUMNS = 5
-"""Numbers of 8 bytes that a waiting record needs on columns: user, query, category, time, position."""
+PIECE = 1 << 14
+"""Records fed at a time while memory is measured: the engines keep room for a piece."""
 
 
 def released_share(release: Release) -> dict[str, Any]:
@@ -69,12 +72,30 @@ def peak_waiting(release: Release) -> int | None:
 
 
 def memory(release: Release) -> dict[str, Any]:
-    """The metric: the most that waited, and its bytes: five numbers and the text a record, without the dictionaries."""
-    peak = peak_waiting(release)
-    if peak is None:
-        return {"reason": "needs the truth file"}
+    """The metric: what waits at most, and the bytes of the mechanism's state a waiting record.
+
+    The mechanism is run again over the input, in pieces, without the ladder; its state is measured where most waits.
+    """
+    engine = make_engine(release)
+    most, held = 0, 0
+    for begin in range(0, len(release.original), PIECE):
+        engine.feed(release.original.take(slice(begin, begin + PIECE)))
+        if engine.waiting >= most:
+            most, held = engine.waiting, engine.nbytes
     return {
-        "peak_waiting_records": peak,
-        "bytes_per_waiting_record": 8 * RECORD_COLUMNS,
-        "peak_bytes": 8 * RECORD_COLUMNS * peak,
+        "peak_waiting_records": peak_waiting(release),
+        "state_bytes": held,
+        "waiting_records": most,
+        "bytes_per_waiting_record": held / most if most else float("nan"),
     }
+
+
+def make_engine(release: Release) -> MixEngine | ThesisEngine:
+    """The release's mechanism, fresh, with a fixed seed; for measuring only."""
+    mechanism, dictionaries = release.mechanism, Dictionaries(tree=release.tree)
+    if mechanism.mode == "thesis":
+        return thesis_engine(dictionaries, mechanism.k, mechanism.level, seed=0)
+    if mechanism.mode == "thesis3":
+        return thesis3_engine(dictionaries, mechanism.k, mechanism.level, delta=mechanism.delta, seed=0)
+    settings = Settings(k=mechanism.k, level=mechanism.level, margin=mechanism.margin)
+    return mix_engine(dictionaries, settings, ladder=False, seed=0)
