@@ -164,7 +164,7 @@ def default_ledger() -> Path:
 
 def _declared(account: Account | None, entry: Entry, budget: Guarantee | None) -> Account:
     if account is None:
-        return Account(budget or entry.cost.under(Relation.REPLACE), declared=budget is not None)
+        return Account(budget or entry.cost.approximate(), declared=budget is not None)
     if budget is None or budget == account.budget:
         return account
     if account.declared:

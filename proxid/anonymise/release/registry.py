@@ -16,6 +16,12 @@ from proxid.errors import ConfigError
 from proxid.logs.files import Classifier
 
 METHODS: dict[str, str] = {
+    "zealous": "proxid.anonymise.release.zealous.method:METHOD",
+    "partition": "proxid.anonymise.release.partition.method:METHOD",
+    "k-query": "proxid.anonymise.release.k_query:METHOD",
+    "sessions": "proxid.anonymise.release.sessions.method:METHOD",
+    "clicks": "proxid.anonymise.release.clicks:METHOD",
+    "ka": "proxid.anonymise.release.ka:METHOD",
     "hbdp": "proxid.anonymise.release.semantic.hbdp_method:METHOD",
     "nsqc": "proxid.anonymise.release.semantic.method:NSQC",
     "semantic": "proxid.anonymise.release.semantic.method:METHOD",

@@ -62,8 +62,10 @@ def gaussian_over(counts: Steps, threshold: int, scale: float, noise: Noise) -> 
 
 def _by_count(counts: Steps, threshold: int) -> Iterator[tuple[int | None, Index]]:
     """Positions of items that share a count below the threshold; the others together, under None."""
-    low = np.flatnonzero(counts * STEPS < threshold)
     yield None, np.flatnonzero(counts * STEPS >= threshold)
+    low = np.flatnonzero(counts * STEPS < threshold)
+    if not len(low):
+        return
     order = low[np.argsort(counts[low], kind="stable")]
     values, starts = np.unique(counts[order], return_index=True)
     yield from zip(values.tolist(), np.split(order, starts[1:]), strict=True)

@@ -21,7 +21,7 @@ ANALYSES = ("probabilistic", "indistinguishability")
 
 @dataclass(frozen=True, slots=True)
 class ZealousPlan:
-    """m items a user, noise scale lambda, thresholds tau (before noise) and tau' (after it), and what they guarantee."""
+    """m items a user, noise scale lambda, thresholds tau (before noise) and tau' (after it); their guarantee."""
 
     m: int
     scale: float

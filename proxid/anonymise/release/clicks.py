@@ -1,0 +1,37 @@
+"""`proxid release --method clicks` (004 §3.2.2): A_Click, frequent (query, URL) pairs with noisy counts."""
+
+from typing import Final
+
+from proxid.anonymise.release.noise import OpenDpNoise
+from proxid.anonymise.release.noisy import (
+    ENGINE_OPTIONS,
+    LEDGER_OPTIONS,
+    USERS_OPTION,
+    Report,
+    charge,
+    opened,
+    outcome,
+    require_no_seed,
+)
+from proxid.anonymise.release.published import write_published
+from proxid.anonymise.release.registry import Job, Method, Outcome
+from proxid.anonymise.release.sessions.counting import click_histogram
+from proxid.anonymise.release.sessions.method import CLICKS_LIMIT, NOISE_OPTIONS, publish
+from proxid.anonymise.release.sessions.plan import two_step_plan
+
+OPTIONS: Final = (CLICKS_LIMIT, *NOISE_OPTIONS, USERS_OPTION, *ENGINE_OPTIONS, *LEDGER_OPTIONS)
+
+
+def run(job: Job) -> Outcome:
+    """Count, charge, add noise, write."""
+    require_no_seed(job)
+    plan = two_step_plan(job.options["l"], job.options["b"], job.options["K"])
+    with opened(job) as log:
+        account = charge(job, [("clicks", plan.guarantee)])
+        release, counted = publish(log, click_histogram(log.source.log, job.options["l"]), plan, OpenDpNoise())
+        write_published(job.output, release)
+        report = Report(plan.as_dict(), log.warnings(plan.guarantee), release, counted)
+        return outcome(log, plan.guarantee.as_dict(), account, report)
+
+
+METHOD: Final = Method("clicks", "frequent clicks, query and URL (A_Click)", OPTIONS, run)

@@ -1,0 +1,132 @@
+"""What the noisy methods of `proxid release` share: options, engine, ledger, outcome (DESIGN 13).
+
+The seed policy is the same for all: noise comes from OpenDP's own generator, a given seed is refused, so no seed can
+ever be used to strip the noise.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from proxid.anonymise.release.engines import Engine, open_engine
+from proxid.anonymise.release.engines.base import ENGINES, EngineSettings
+from proxid.anonymise.release.guarantee import Guarantee, Relation, delta_warnings, require_epsilon_delta
+from proxid.anonymise.release.ledger import Account, Ledger, Part, default_ledger, entry_now
+from proxid.anonymise.release.published import Published
+from proxid.anonymise.release.registry import Job, Option, Outcome
+from proxid.anonymise.release.source import Source, digest_of, open_source
+from proxid.errors import ConfigError
+
+SEED_POLICY: Final = "noise from OpenDP's samplers over the system's secure generator; no seed exists, none is taken"
+
+ENGINE_OPTIONS: Final = (
+    Option("engine", str, "duckdb", "what counts: DuckDB embedded, or Spark (local or PROXID_SPARK_MASTER)", ENGINES),
+    Option("threads", int, 0, "threads of the engine; 0: all cores", minimum=0),
+    Option("memory_gb", float, 4.0, "gigabytes for the engine's operators; more spills to disk", minimum=0.25),
+)
+USERS_OPTION: Final = Option(
+    "users", int, 0, "U, the public number of users; 0: counted, and so published with the release", minimum=0
+)
+LEDGER_OPTIONS: Final = (
+    Option("ledger", str, "", "the budget ledger's file; empty: release-ledger.json in the user's state folder"),
+    Option("budget_epsilon", float, 0.0, "declare the input's budget: epsilon (with --budget-delta)", minimum=0.0),
+    Option("budget_delta", float, 0.0, "declare the input's budget: delta", minimum=0.0),
+    Option("budget_relation", str, "replace", "neighbours the budget is stated for", ("replace", "add-remove")),
+    Option("part", str, "", "release about a class of users only, i/n by a hash of the user id"),
+)
+
+
+def require_no_seed(job: Job) -> None:
+    """Raises ConfigError when a seed was given: a seed could be used to strip the noise."""
+    if job.seed is not None:
+        raise ConfigError("this method takes no seed: whoever knew it could strip the noise")
+
+
+@dataclass(slots=True)
+class Opened:
+    """A log on an engine, with its public number of users and where that number is from."""
+
+    engine: Engine
+    source: Source
+    users: int
+    users_from: str
+
+    def warnings(self, guarantee: Guarantee) -> list[str]:
+        """What the manifest flags about a guarantee on this log."""
+        return delta_warnings(guarantee, self.users)
+
+
+@contextmanager
+def opened(job: Job) -> Iterator[Opened]:
+    """The job's input on the job's engine, cut to the part of users asked for. Raises ConfigError, InputError."""
+    options = job.options
+    part = Part.parse(options.get("part", ""))
+    with (
+        open_engine(options["engine"], EngineSettings(options["threads"], options["memory_gb"])) as engine,
+        open_source(job.source, engine, job.progress) as source,
+    ):
+        if part.parts > 1:
+            source.only_part(part.part, part.parts)
+        users, users_from = int(options.get("users", 0)), "declared"
+        if not users:
+            users, users_from = int(source.log.user.nunique().execute()), "counted from the log, published with it"
+        yield Opened(engine, source, max(1, users), users_from)
+
+
+def charge(job: Job, costs: Sequence[tuple[str, Guarantee]]) -> Account:
+    """Take the costs of a release from the input's budget, all or none. Raises BudgetError, ConfigError."""
+    options = job.options
+    total = costs[0][1]
+    for _, cost in costs[1:]:
+        total = total.and_then(cost)
+    name = " + ".join(name for name, _ in costs)
+    entry = entry_now(name, total, Part.parse(options["part"]))
+    path = Path(options["ledger"]) if options["ledger"] else default_ledger()
+    return Ledger(path).charge(digest_of(job.source), entry, declared_budget(options))
+
+
+def declared_budget(options: Any) -> Guarantee | None:
+    """The budget that the options declare, or None. Raises ConfigError when only half of one is given."""
+    epsilon, delta = options["budget_epsilon"], options["budget_delta"]
+    if not epsilon and not delta:
+        return None
+    require_epsilon_delta(epsilon, delta, zero_delta=True)
+    return Guarantee(epsilon, delta, Relation(options["budget_relation"]))
+
+
+@dataclass(slots=True)
+class Report:
+    """What a noisy release says about itself beyond its guarantee."""
+
+    plan: dict[str, Any]
+    warnings: list[str]
+    published: Published
+    counted: int
+    reason: str = "items not over the threshold"
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def outcome(log: Opened, guarantee: dict[str, Any], account: Account | None, report: Report) -> Outcome:
+    """The method's outcome. Counts of the input are exact and for the operator, not for publication."""
+    details: dict[str, Any] = {
+        "plan": report.plan,
+        "users": {"value": log.users, "source": log.users_from},
+        "engine": log.engine.name,
+        "warnings": report.warnings,
+        "seed_policy": SEED_POLICY,
+        "items": {"counted": report.counted, "published": len(report.published)},
+        "for_the_operator_only": ["records_in", "suppressed", "bad_rows", "input digest", "items.counted"],
+        **report.extra,
+    }
+    if account is not None:
+        details["ledger"] = {"spent": account.spent().as_dict(), "budget": account.budget.as_dict()}
+    return Outcome(
+        guarantee,
+        records_in=log.source.rows,
+        records_out=len(report.published),
+        suppressed={report.reason: report.counted - len(report.published)},
+        bad_rows=log.source.bad_rows,
+        details=details,
+    )

@@ -1,0 +1,60 @@
+"""`proxid release --method partition`: frequent items with noisy counts, more of them than ZEALOUS at the same cost."""
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from proxid.anonymise.release.items import KINDS, bounded_histogram, item_columns
+from proxid.anonymise.release.noise import Noise, OpenDpNoise, from_grid
+from proxid.anonymise.release.noisy import (
+    ENGINE_OPTIONS,
+    LEDGER_OPTIONS,
+    USERS_OPTION,
+    Report,
+    charge,
+    opened,
+    outcome,
+    require_no_seed,
+)
+from proxid.anonymise.release.partition.mechanism import select
+from proxid.anonymise.release.partition.plan import NOISES, PartitionPlan, partition_plan
+from proxid.anonymise.release.published import Published, published, write_published
+from proxid.anonymise.release.registry import Job, Method, Option, Outcome
+from proxid.anonymise.release.zealous.plan import better_plan
+
+OPTIONS: Final = (
+    Option("items", str, "queries", "what is counted and published", tuple(KINDS)),
+    Option("m", int, 5, "distinct items that a user contributes at most", minimum=1),
+    Option("epsilon", float, 1.0, "epsilon, replacing one user's history", minimum=0.0),
+    Option("delta", float, 1e-6, "delta, approximate", minimum=0.0),
+    Option("noise", str, "auto", "auto takes the noise with the lower threshold", NOISES),
+    USERS_OPTION,
+    *ENGINE_OPTIONS,
+    *LEDGER_OPTIONS,
+)
+
+
+def publish(counted: pa.Table, kind: str, plan: PartitionPlan, noise: Noise) -> Published:
+    """Noise, threshold, items with their noisy counts."""
+    kept = select(counted.column("count").to_numpy().astype(np.int64), plan, noise)
+    return published(counted.select(list(item_columns(kind))).take(pa.array(kept.index)), from_grid(kept.steps))
+
+
+def run(job: Job) -> Outcome:
+    """Count, charge, add noise, write; the manifest names the threshold that ZEALOUS would have had."""
+    require_no_seed(job)
+    options = job.options
+    kind, plan = options["items"], partition_plan(options["m"], options["epsilon"], options["delta"], options["noise"])
+    with opened(job) as log:
+        counted = log.engine.fetch(bounded_histogram(log.source.log, kind, plan.m))
+        account = charge(job, [(f"partition {kind}", plan.guarantee)])
+        release = publish(counted, kind, plan, OpenDpNoise())
+        write_published(job.output, release)
+        zealous = better_plan(plan.m, options["epsilon"], options["delta"], log.users)
+        details = {"items": kind, **plan.as_dict(), "zealous_tau_prime": zealous.tau_prime}
+        report = Report(details, log.warnings(plan.guarantee), release, counted.num_rows)
+        return outcome(log, plan.guarantee.as_dict(), account, report)
+
+
+METHOD: Final = Method("partition", "frequent items with noisy counts (partition selection)", OPTIONS, run)

@@ -1,0 +1,86 @@
+"""`proxid release --method zealous` (003 §5): frequent keywords, queries, pairs or clicks, with noisy counts."""
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from proxid.anonymise.release.items import KINDS, bounded_histogram, item_columns
+from proxid.anonymise.release.noise import Noise, OpenDpNoise, from_grid
+from proxid.anonymise.release.noisy import (
+    ENGINE_OPTIONS,
+    LEDGER_OPTIONS,
+    USERS_OPTION,
+    Opened,
+    Report,
+    charge,
+    opened,
+    outcome,
+    require_no_seed,
+)
+from proxid.anonymise.release.published import Published, published, write_published
+from proxid.anonymise.release.registry import Job, Method, Option, Outcome
+from proxid.anonymise.release.zealous.mechanism import sanitise
+from proxid.anonymise.release.zealous.plan import ANALYSES, ZealousPlan, zealous_plan
+
+OPTIONS: Final = (
+    Option("items", str, "queries", "what is counted and published", tuple(KINDS)),
+    Option("m", int, 5, "distinct items that a user contributes at most", minimum=1),
+    Option("epsilon", float, 1.0, "epsilon, replacing one user's history", minimum=0.0),
+    Option("delta", float, 1e-6, "delta of the chosen analysis", minimum=0.0),
+    Option("analysis", str, ANALYSES[0], "which theorem sets the thresholds: 003 Theorem 2 or Theorem 1", ANALYSES),
+    Option("tau", int, 0, "threshold before the noise; 0: the best for the analysis", minimum=0),
+    Option("tau_prime", float, 0.0, "threshold after the noise; 0: the least that gives the guarantee", minimum=0.0),
+    USERS_OPTION,
+    *ENGINE_OPTIONS,
+    *LEDGER_OPTIONS,
+)
+
+
+def plan_of(options: Any, users: int) -> ZealousPlan:
+    """The plan that a job's options ask for. Raises ConfigError, with the reason, when they guarantee nothing."""
+    return zealous_plan(
+        options["analysis"],
+        options["m"],
+        options["epsilon"],
+        options["delta"],
+        users,
+        options["tau"] or None,
+        options["tau_prime"] or None,
+    )
+
+
+def count_items(log: Opened, kind: str, plan: ZealousPlan) -> pa.Table:
+    """003 steps 1 to 3 on the log's engine."""
+    return log.engine.fetch(bounded_histogram(log.source.log, kind, plan.m, plan.tau))
+
+
+def publish(counted: pa.Table, kind: str, plan: ZealousPlan, noise: Noise) -> Published:
+    """003 steps 4 to 6: noise, threshold, items with their noisy counts."""
+    counts = counted.column("count").to_numpy().astype(np.int64)
+    kept = sanitise(counts, plan, noise)
+    return published(counted.select(list(item_columns(kind))).take(pa.array(kept.index)), from_grid(kept.steps))
+
+
+def run(job: Job) -> Outcome:
+    """Count, charge, add noise, write."""
+    require_no_seed(job)
+    plan_of(job.options, job.options["users"] or 2)  # refused before the log is read
+    kind = job.options["items"]
+    with opened(job) as log:
+        plan = plan_of(job.options, log.users)
+        counted = count_items(log, kind, plan)
+        account = charge(job, [(f"zealous {kind}", plan.guarantee)])
+        release = publish(counted, kind, plan, OpenDpNoise())
+        write_published(job.output, release)
+        report = Report(
+            {"items": kind, "analysis": job.options["analysis"], **plan.as_dict()},
+            log.warnings(plan.guarantee),
+            release,
+            counted.num_rows,
+            "items with tau users or more, not over tau'",
+        )
+        return outcome(log, plan.guarantee.as_dict(), account, report)
+
+
+METHOD: Final = Method("zealous", "frequent items with noisy counts (ZEALOUS)", OPTIONS, run)
