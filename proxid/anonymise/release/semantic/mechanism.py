@@ -56,9 +56,7 @@ class SemanticMechanism:
         done = 0
         for concept, rows in _groups(concepts):
             table, domain = self.table(concept), self.domains[self.domain_of[concept]]
-            for value, same in _groups_real(epsilon[rows]):
-                which = rows[same]
-                output[which] = domain.concepts[draw(table, value, len(which), random)]
+            output[rows] = domain.concepts[draw(table, epsilon[rows], random)]
             done += len(rows)
             progress(done, len(concepts))
         return output
@@ -70,12 +68,6 @@ def _groups(keys: Ints) -> Iterator[tuple[int, Ints]]:
     edges = np.flatnonzero(np.r_[True, np.diff(keys[order]) != 0, True]) if len(keys) else np.zeros(1, np.int64)
     for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         yield int(keys[order[a]]), order[a:b]
-
-
-def _groups_real(keys: Reals) -> Iterator[tuple[float, Ints]]:
-    values, index = np.unique(keys, return_inverse=True)
-    for number, rows in _groups(index):
-        yield float(values[number]), rows
 
 
 def build_mechanism(wordnet: WordNet, setting: Setting, criterion: Criterion) -> SemanticMechanism:

@@ -5,6 +5,8 @@ carries no more than the concept does. The paper's own way (`put_back`) restores
 original around the new label: those words were never protected, and the release then has no guarantee at all.
 """
 
+import numpy as np
+
 from proxid.anonymise.release.semantic.exponential import RandomBytes, uniform_below
 from proxid.ontology.concepts import MappedPhrase
 from proxid.ontology.wordnet import WordNet
@@ -18,7 +20,7 @@ TEMPLATES = (
 
 def from_templates(wordnet: WordNet, concepts: list[int], random: RandomBytes) -> list[str]:
     """A query for each released concept; reads nothing of the input."""
-    chosen = uniform_below(len(TEMPLATES), len(concepts), random).tolist()
+    chosen = uniform_below(np.full(len(concepts), len(TEMPLATES)), random).tolist()
     return [TEMPLATES[t].format(wordnet.label(c)) for t, c in zip(chosen, concepts, strict=True)]
 
 
