@@ -93,6 +93,7 @@ class TsvReader(LogReader):
         # Without a header a row may have AOL's five cells even where the first rows have three.
         fields = self.layout.fields if found.header or layout else FIELDS[: max(5, len(found.fields))]
         self._places: Longs = np.array([FIELDS.index(name) for name in fields], np.int64)
+        self._room = np.empty(14, np.int64), np.empty(2, np.int64)
 
     def close(self) -> None:
         """Close the file."""
@@ -117,7 +118,7 @@ class TsvReader(LogReader):
         out = _columns(lines)
         bad = np.zeros(lines, np.int64)
         text_tables = (tables.user.table, tables.query.table, tables.url.table, self._filing.paths.table)
-        records, lines = scan_lines(data, len(data), self._places, text_tables, out, bad)
+        records, lines = scan_lines(data, self._places, text_tables, out, bad, self._room)
         if overlong:  # the first line is a remainder: whatever it looked like, it is no row
             records, out = _without_first(records, out, bad[0] == 0)
             bad[0] = LINE_TOO_LONG

@@ -69,17 +69,18 @@ def check_line(data: Bytes, start: int, stop: int, cells: Longs, numbers: Longs)
 
 
 @compiled
-def scan_lines(data: Bytes, stop: int, places: Longs, tables: Columns, out: Columns, bad: Longs) -> Scalar:
-    """Read every line of `data[:stop]` (the last byte is a newline).
+def scan_lines(data: Bytes, places: Longs, tables: Columns, out: Columns, bad: Longs, room: Columns) -> Scalar:
+    """Read every line of `data`, whose last byte is a newline.
 
     tables = (user, query, url, path), as `StringTable.table`. out = (user, query, time, rank, url, path, group), one
-    item a line; an empty path or url is -1. bad[i] = reason of line i, 0 for a record. Returns (records, lines).
+    item a line; an empty path or url is -1. bad[i] = reason of line i, 0 for a record. room = (14 cells, 2 numbers).
+    Returns (records, lines).
     """
     users, queries, urls, paths = tables
     user, query, time, rank, url, path, group = out
-    cells, numbers = np.empty(14, np.int64), np.empty(2, np.int64)
+    cells, numbers = room
     record, line, start = 0, 0, 0
-    for at in range(stop):
+    for at in range(len(data)):
         if data[at] != 10:
             continue
         end = at - 1 if at > start and data[at - 1] == 13 else at

@@ -78,8 +78,10 @@ class Released:
 
 def make_released(records: int) -> Released:
     """Columns for so many records, not filled."""
-    kinds = {"time": np.float64, "row": np.int64, "at": np.int64}
-    return Released(**{f.name: np.empty(records, kinds.get(f.name, np.int32)) for f in fields(Released)})
+    user, query, start, size, category, rank, url, group = (np.empty(records, np.int32) for _ in range(8))
+    row, at = (np.empty(records, np.int64) for _ in range(2))
+    time = np.empty(records, np.float64)
+    return Released(user, query, start, size, category, rank, url, group, time, row, at)
 
 
 class Engine(Protocol):
