@@ -2,7 +2,11 @@
 
 import base64
 import hashlib
+import hmac
 
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+from proxid.crypto.response import seal_response
 from proxid.crypto.sansig import Role, SignedMessage, judge
 from tests.support import edwards, scene
 from tests.support.golden import golden
@@ -66,6 +70,16 @@ def test_judge_on_the_vectors() -> None:
         signature = bytes.fromhex(VECTORS["signature_sig" if role is Role.SIGNER else "signature_san"])
         blocks = [bytes.fromhex(block) for block in (user_block, *VECTORS["blocks"][1:])]
         assert judge(SignedMessage.from_parts(bytes.fromhex(VECTORS["header"]), blocks, signature)) is role
+
+
+def test_answers_are_sealed_as_documented() -> None:
+    """HKDF-SHA256 (RFC 5869, one block) and the padding written out; the cipher is the library's."""
+    secret, request_hash, salt = bytes(range(32)), hashlib.sha512(b"request").digest(), bytes(range(100, 116))
+    body = seal_response(b"it is noon", secret, request_hash, random=lambda n: salt[:n])
+    extracted = hmac.digest(salt + request_hash, secret, "sha256")
+    derived = hmac.digest(extracted, b"proxid/v1/response" + b"\x01", "sha256")
+    padded = (10).to_bytes(4, "big") + b"it is noon" + bytes(512 - 14)
+    assert body == salt + ChaCha20Poly1305(derived).encrypt(bytes(12), padded, request_hash)
 
 
 def test_pinned_seal_opens() -> None:
