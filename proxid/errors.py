@@ -40,6 +40,7 @@ class Code(StrEnum):
     UPSTREAM_UNREACHABLE = "upstream_unreachable"
     STORE_UNAVAILABLE = "store_unavailable"
     UPSTREAM_REFUSED = "upstream_refused"
+    REFUSED = "refused"
     GROUP_MISMATCH = "group_mismatch"
     EVIDENCE_UNREADABLE = "evidence_unreadable"
     RESTRICTION_VIOLATED = "restriction_violated"
@@ -253,3 +254,13 @@ class EvidenceUnreadableError(ProxidError):
     """A service's log cannot be read: the audit is unchecked, not clean."""
 
     code = Code.EVIDENCE_UNREADABLE
+
+
+class RefusedError(ProxidError):
+    """The other side refused a call; `remote` is the code it gave."""
+
+    code = Code.REFUSED
+
+    def __init__(self, remote: Code) -> None:
+        super().__init__(f"refused by the other side ({remote.value})")
+        self.remote = remote

@@ -18,6 +18,7 @@ class DeviceConfig(PartyBase):
     Attributes:
         gateway: address of the gateway; gateway_name: the name its certificate must carry.
         timeout: seconds of one call. attempts: calls with the same nonce before giving up.
+        epoch_seconds, clock_skew: by them it judges the epoch that the gateway tells.
     """
 
     model_config = SettingsConfigDict(env_prefix="PROXID_DEVICE__")
@@ -26,7 +27,9 @@ class DeviceConfig(PartyBase):
     gateway: Address = "127.0.0.1:7443"
     gateway_name: str = "gateway"
     timeout: Duration = Field(default=20.0, gt=0)
-    attempts: int = Field(default=8, ge=1)
+    attempts: int = Field(default=12, ge=1)
+    epoch_seconds: int = Field(default=86_400, ge=60)
+    clock_skew: Duration = Field(default=120.0, gt=0)
     locale: str = Field(default="en-US", min_length=2, max_length=35)
     policy: PolicyField = Field(default_factory=Policy)
 

@@ -14,12 +14,14 @@ class Settings:
     """What the operator may choose at `proxid init`; the defaults are DESIGN 16's.
 
     Attributes:
-        values: settings of services, by their key; those of `anonymiser` by theirs. gateway, main_service: addresses.
+        gateway, main_service: addresses. service: id of the Main Service. epoch_seconds: of all who count epochs.
+        shared: further keys of both services. by_role: further keys of one role. anonymiser: keys of that section.
     """
 
     gateway: str = "127.0.0.1:7443"
     main_service: str = "127.0.0.1:7444"
     service: str = "main-service"
+    epoch_seconds: int = 86_400
     shared: Mapping[str, Any] = field(default_factory=dict)
     by_role: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     anonymiser: Mapping[str, Any] = field(default_factory=dict)
@@ -75,7 +77,7 @@ def _gateway(settings: Settings) -> dict[str, Any]:
         "main_service": settings.main_service,
         "appendfsync": "always",
         "on_store_failure": "refuse",
-        "epoch_seconds": 86_400,
+        "epoch_seconds": settings.epoch_seconds,
         "season_days": 7,
         "rate_per_minute": 60,
         **settings.shared,
@@ -88,7 +90,7 @@ def _main_service(settings: Settings) -> dict[str, Any]:
         "metrics_listen": "127.0.0.1:9465",
         "appendfsync": "always",
         "on_store_failure": "refuse",
-        "epoch_seconds": 86_400,
+        "epoch_seconds": settings.epoch_seconds,
         **settings.shared,
     }
 
@@ -101,13 +103,21 @@ def _caller(settings: Settings) -> dict[str, Any]:
     return {"gateway": settings.gateway}
 
 
+def _auditor(settings: Settings) -> dict[str, Any]:
+    return {**_reader(settings), "epoch_seconds": settings.epoch_seconds}
+
+
+def _device(settings: Settings) -> dict[str, Any]:
+    return {**_caller(settings), "epoch_seconds": settings.epoch_seconds}
+
+
 _ADDRESSES = {
     "gateway": _gateway,
     "main-service": _main_service,
-    "auditor": _reader,
+    "auditor": _auditor,
     "witness": _reader,
     "party": _caller,
-    "device": _caller,
+    "device": _device,
 }
 
 

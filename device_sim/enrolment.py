@@ -1,0 +1,87 @@
+"""Enrolment by the offline authority (DESIGN 4.3, 16): requests and answers are files that travel by hand.
+
+request   {"users": [{"user_id": …, "key": base64}]}
+answer    {"enrolments": [base64]}
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from device_sim.state import HouseholdState
+from proxid.config import EnrolmentAuthorityConfig
+from proxid.crypto.identity import Enrolment
+from proxid.encoding import encode_text
+from proxid.errors import EncodingError, InputError
+from proxid.protocol.request import MAX_USER_BLOCK
+from proxid.provision.keyfile import load_signing_key
+from proxid.provision.public import write_public
+
+Request = tuple[str, bytes]
+"""USER_ID and public key."""
+
+
+def make_request(state: HouseholdState, user_ids: Iterable[str]) -> list[Request]:
+    """Make keys for new users of a household; raises InputError for an unusable USER_ID."""
+    requests = []
+    for user_id in user_ids:
+        try:
+            usable = 0 < len(encode_text(user_id)) <= MAX_USER_BLOCK
+        except EncodingError:
+            usable = False
+        if not usable:
+            raise InputError("a USER_ID has 1 to 128 bytes of NFC text")
+        requests.append((user_id, state.new_user(user_id).public))
+    return requests
+
+
+def issue(authority: EnrolmentAuthorityConfig, requests: Sequence[Request], since: int) -> list[Enrolment]:
+    """The authority's word for each request; `since` in Unix seconds. Raises KeyInvalidError."""
+    key = load_signing_key(authority.signing_key)
+    return [Enrolment.issue(user_id, public, since, key) for user_id, public in requests]
+
+
+def accept(state: HouseholdState, enrolments: Iterable[Enrolment], authority: bytes) -> int:
+    """Keep what the authority issued for users of this household; returns how many. Raises as `add_enrolment`."""
+    count = 0
+    for enrolment in enrolments:
+        state.add_enrolment(enrolment, authority)
+        count += 1
+    return count
+
+
+def write_request(path: Path, requests: Sequence[Request]) -> None:
+    """Write a request file; raises OutputError."""
+    users = [{"user_id": user_id, "key": base64.b64encode(key).decode("ascii")} for user_id, key in requests]
+    write_public(path, json.dumps({"users": users}, indent=1) + "\n")
+
+
+def read_request(path: Path) -> list[Request]:
+    """The requests of a file; raises InputError."""
+    try:
+        return [(str(user["user_id"]), base64.b64decode(user["key"])) for user in _read(path)["users"]]
+    except (KeyError, TypeError, ValueError):
+        raise InputError(f"{path.name}: not an enrolment request") from None
+
+
+def write_answer(path: Path, enrolments: Sequence[Enrolment]) -> None:
+    """Write an answer file; raises OutputError."""
+    texts = [base64.b64encode(enrolment.encode()).decode("ascii") for enrolment in enrolments]
+    write_public(path, json.dumps({"enrolments": texts}, indent=1) + "\n")
+
+
+def read_answer(path: Path) -> list[Enrolment]:
+    """The enrolments of a file; raises InputError, EncodingError."""
+    try:
+        return [Enrolment.decode(base64.b64decode(text)) for text in _read(path)["enrolments"]]
+    except (KeyError, TypeError, ValueError):
+        raise InputError(f"{path.name}: not an enrolment answer") from None
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(f"{path.name}: the file cannot be read") from None

@@ -1,0 +1,74 @@
+"""A device's calls to the gateway, repeated when they fail on the way (DESIGN 5.2(5))."""
+
+from dataclasses import dataclass
+
+import grpc
+
+from proxid.config import DeviceConfig
+from proxid.crypto.identity import Enrolment, Link
+from proxid.crypto.sansig import SignedMessage
+from proxid.rpc.channel import TlsFiles, open_channel
+from proxid.rpc.convert import from_wire, to_wire
+from proxid.rpc.retry import Attempts, call
+from proxid.wire.v1 import gateway_pb2 as wire
+from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What the gateway says of the current epoch; not trusted until verified."""
+
+    epoch: int
+    epoch_key: bytes
+
+
+class GatewayClient:
+    """One channel to the gateway, with the household's certificate.
+
+    Args:
+        channel: closed by `close`. timeout: seconds of one call. limit: calls before giving up.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel, timeout: float, limit: int) -> None:
+        self._channel = channel
+        self._stub = GatewayStub(channel)
+        self._timeout = timeout
+        self._limit = limit
+
+    @classmethod
+    def open(cls, config: DeviceConfig) -> "GatewayClient":
+        """The client of a configuration."""
+        tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
+        return cls(open_channel(config.gateway, tls, config.gateway_name), config.timeout, config.attempts)
+
+    def attempts(self) -> Attempts:
+        """A fresh count."""
+        return Attempts(self._limit)
+
+    async def close(self) -> None:
+        """Close the channel."""
+        await self._channel.close()
+
+    async def parameters(self) -> Parameters:
+        """The current epoch; raises RefusedError, UpstreamError."""
+        request = wire.ParametersRequest()
+        reply = await call(lambda: self._stub.GetParameters(request, timeout=self._timeout), self.attempts())
+        return Parameters(reply.epoch, bytes(reply.epoch_key))
+
+    async def link(self, enrolment: Enrolment, link: Link) -> tuple[str, bool]:
+        """Register an epoch key: PROX_ID, and whether it counts as seasoned. Raises RefusedError, UpstreamError."""
+        request = wire.LinkRequest(enrolment=enrolment.encode(), link=link.encode())
+        reply = await call(lambda: self._stub.Link(request, timeout=self._timeout), self.attempts())
+        return reply.prox_id, reply.seasoned
+
+    async def consent(self, vector: bytes, message: SignedMessage) -> SignedMessage:
+        """Change a consent: the acknowledgement. Raises RefusedError, UpstreamError."""
+        request = wire.ConsentRequest(vector=vector, message=to_wire(message))
+        reply = await call(lambda: self._stub.Consent(request, timeout=self._timeout), self.attempts())
+        return from_wire(reply.acknowledgement)
+
+    async def ask(self, message: SignedMessage, attempts: Attempts) -> SignedMessage:
+        """Ask: the response. Raises RefusedError, UpstreamError; `attempts` tells how many calls it took."""
+        request = wire.AskRequest(message=to_wire(message))
+        reply = await call(lambda: self._stub.Ask(request, timeout=self._timeout), attempts)
+        return from_wire(reply.message)

@@ -1,0 +1,243 @@
+"""A household (DESIGN 4.3, 5.1, 7): per epoch it verifies MS's key, links a key for each user, consents, asks.
+
+The epoch's parameters come through the gateway and count only if pk_MS, which the device was provisioned with,
+signed them, and if the device's own clock agrees with the epoch.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from device_sim.gateway import GatewayClient
+from device_sim.receipts import Receipt, ReceiptBook
+from device_sim.state import ConsentState, HouseholdState, UserState
+from proxid.config import DeviceConfig
+from proxid.config.bundles import bundles_of
+from proxid.crypto.ed25519 import SigningKey
+from proxid.crypto.hpke import SealingKey
+from proxid.crypto.identity import EpochKey, Link
+from proxid.crypto.sansig import Role, SignedMessage, verify
+from proxid.encoding import encode_text
+from proxid.errors import (
+    Code,
+    ConfigError,
+    ConsentError,
+    EpochError,
+    InputError,
+    LimitError,
+    RefusedError,
+    ResponseMismatchError,
+)
+from proxid.protocol import consent, request, response
+from proxid.protocol.consent import ConsentVector
+from proxid.protocol.epochs import Epochs
+from proxid.protocol.request import Route, Utterance
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One user's linked key in one epoch."""
+
+    user: UserState
+    key: SigningKey
+    route: Route
+    prox_id: str
+    seasoned: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer:
+    """A verified, opened answer. retries: calls after the first. session: the request hash."""
+
+    text: str
+    session: bytes
+    retries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """The keys that the device was provisioned with."""
+
+    service: bytes
+    screener: bytes
+
+
+class Household:
+    """Several users behind one device.
+
+    Args:
+        config: with trust. gateway: its client. clock: Unix seconds. random: source of bytes.
+    """
+
+    def __init__(
+        self, config: DeviceConfig, gateway: GatewayClient, clock: Callable[[], float] = time.time,
+        random: Callable[[int], bytes] = os.urandom,
+    ) -> None:  # fmt: skip
+        if config.trust.service is None or config.trust.screener is None:
+            raise ConfigError("trust.service and trust.screener are needed")
+        state = HouseholdState(config.data_dir)
+        self._config = config
+        self._gateway = gateway
+        self._clock = clock
+        self._random = random
+        self._pinned = Pinned(config.trust.service, config.trust.screener)
+        self._epochs = Epochs(config.epoch_seconds)
+        self._bundles = bundles_of(config.policy)
+        self._users = state.users()
+        self._receipts = ReceiptBook(config.data_dir / "receipts.jsonl")
+        self._route: Route | None = None
+        self._sessions: dict[str, Session] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    @classmethod
+    def open(cls, config: DeviceConfig) -> "Household":
+        """The household of a configuration, with a channel of its own."""
+        return cls(config, GatewayClient.open(config))
+
+    async def close(self) -> None:
+        """Close the channel."""
+        await self._gateway.close()
+
+    @property
+    def users(self) -> list[str]:
+        """USER_IDs of the enrolled users."""
+        return list(self._users)
+
+    async def session(self, user_id: str) -> Session:
+        """The user's session of the current epoch; links a key at the first call.
+
+        Raises:
+            InputError: nobody of that name is enrolled here. RefusedError, UpstreamError: linking failed.
+        """
+        user = self._users.get(user_id)
+        if user is None:
+            raise InputError("nobody of that name is enrolled in this household")
+        async with self._locks.setdefault(user_id, asyncio.Lock()):
+            found, route = self._sessions.get(user_id), await self._current_route()
+            if found is None or found.route.epoch != route.epoch:
+                found = await self._link(user, route)
+                self._sessions[user_id] = found
+            return found
+
+    async def _current_route(self) -> Route:
+        now = self._clock()
+        if self._route is None or self._route.epoch != self._epochs.number(now):
+            self._route = await self._fetch_route()
+        return self._route
+
+    async def _fetch_route(self) -> Route:
+        told, pinned, service = await self._gateway.parameters(), self._pinned, self._config.service
+        skew, now = self._config.clock_skew, self._clock()
+        if not self._epochs.number(now - skew) <= told.epoch <= self._epochs.number(now + skew):
+            raise EpochError("the gateway names an epoch that this device's clock contradicts")
+        epoch_key = EpochKey.decode(told.epoch_key)
+        epoch_key.verify(pinned.service, service, told.epoch)
+        return Route(service, told.epoch, pinned.screener, SealingKey(epoch_key.seal_key))
+
+    async def _link(self, user: UserState, route: Route) -> Session:
+        key = user.epoch_key(route.epoch)
+        link = Link.make(user.user_id, user.key, key, route.epoch, route.service, route.screener)
+        prox_id, seasoned = await self._gateway.link(user.enrolment, link)
+        if prox_id != link.prox_id:
+            raise LimitError("the gateway names a PROX_ID that is not this key's")
+        return Session(user, key, route, prox_id, seasoned)
+
+    async def ask(self, user_id: str, text: str, location: str = "") -> Answer:
+        """Ask on behalf of a recognised speaker; a retry sends the same nonce.
+
+        Args:
+            text: NFC. location: "lat,lon" or empty.
+
+        Raises:
+            RefusedError, UpstreamError: no answer. OversizedError, EncodingError: the text cannot be sent.
+            ResponseMismatchError, SignatureInvalidError, SealInvalidError: the answer is not for this request.
+        """
+        try:
+            return await self._ask(await self.session(user_id), text, location)
+        except RefusedError as error:
+            if error.remote is not Code.EPOCH_NOT_CURRENT:
+                raise
+        # The epoch has ended on the way: nothing was taken, so a new message under a new key is safe.
+        self._route = None
+        return await self._ask(await self.session(user_id), text, location)
+
+    async def _ask(self, session: Session, text: str, location: str) -> Answer:
+        now_ms = int(self._clock() * 1000)
+        utterance = Utterance.new(text, now_ms, self._config.locale, location, self._random)
+        user_id, route = session.user.user_id, session.route
+        signed = request.make(utterance, user_id, session.key, route, now_ms, self._random)
+        attempts = self._gateway.attempts()
+        reply = await self._gateway.ask(signed, attempts)
+        expected = response.expectation(route.service, route.epoch, self._pinned.service, route.screener)
+        response.verify_response(reply, expected, Role.SANITIZER, user_id, signed.session_id)
+        answer = response.open_answer(reply, utterance.response_key)
+        self._receipts.add(Receipt("response", signed.session_id, reply))
+        return Answer(answer, signed.session_id, attempts.retries)
+
+    async def consent(self, user_id: str, bundle: str) -> int:
+        """Choose a bundle for the rest of the epoch; returns the version in effect.
+
+        Raises:
+            ConsentError: the bundle is not offered, or the acknowledgement is another's.
+            RefusedError, UpstreamError: not in effect; the same call later goes on with it.
+        """
+        if bundle not in self._bundles:
+            raise ConsentError("bundle is not offered")
+        session = await self.session(user_id)
+        epoch = session.route.epoch
+        async with self._locks[user_id]:
+            state = session.user.consent(epoch)
+            if state.pending is not None:
+                state = await self._resume(session, state)
+            if state.bundle != bundle or state.version == 0:
+                state = await self._send(session, ConsentState(state.version + 1, bundle))
+            return state.version
+
+    async def _resume(self, session: Session, state: ConsentState) -> ConsentState:
+        """Send the pending change once more; if it is too old for that, leave its version behind."""
+        assert state.pending is not None
+        vector, message = state.pending[0], SignedMessage.decode(state.pending[1])
+        try:
+            return await self._deliver(session, state, vector, message)
+        except RefusedError:
+            # Version v is in effect or not: whichever it is, one of v and v+1 is the next (see `_send`).
+            return ConsentState(state.version - 1, "")
+
+    async def _send(self, session: Session, state: ConsentState) -> ConsentState:
+        try:
+            return await self._deliver(session, state, *self._make_consent(session, state))
+        except RefusedError as error:
+            if error.remote is not Code.CONSENT_INVALID:
+                raise
+        state = ConsentState(state.version + 1, state.bundle)
+        return await self._deliver(session, state, *self._make_consent(session, state))
+
+    def _make_consent(self, session: Session, state: ConsentState) -> tuple[bytes, SignedMessage]:
+        user, route = session.user, session.route
+        grants = self._bundles[state.bundle]
+        vector = ConsentVector(user.user_id, route.service, route.epoch, state.version, state.bundle, grants)
+        message = consent.make(
+            state.bundle, state.version, user.user_id, session.key, (route.service, route.epoch, route.screener),
+            int(self._clock() * 1000), self._random,
+        )  # fmt: skip
+        return vector.sign(user.key).encode(), message
+
+    async def _deliver(
+        self, session: Session, state: ConsentState, vector: bytes, message: SignedMessage
+    ) -> ConsentState:
+        user, route = session.user, session.route
+        # On disk before it is sent: after a crash the same bytes are sent again.
+        pending = ConsentState(state.version, state.bundle, (vector, message.encode()))
+        user.save_consent(route.epoch, pending)
+        acknowledgement = await self._gateway.consent(vector, message)
+        expected = consent.ack_expectation(route.service, route.epoch, self._pinned.service, route.screener)
+        verify(acknowledgement, expected, Role.SANITIZER)
+        if acknowledgement.message.user_block != encode_text(user.user_id):
+            raise ResponseMismatchError("acknowledgement is for another user")
+        consent.verify_ack(acknowledgement, message)
+        self._receipts.add(Receipt("consent", message.session_id, acknowledgement))
+        settled = ConsentState(state.version, state.bundle)
+        user.save_consent(route.epoch, settled)
+        return settled

@@ -1,0 +1,56 @@
+"""Receipts: what both services signed for this household, kept for the auditor (DESIGN 10.4 (9)).
+
+One JSON object a line, appended and never changed: `kind` (`response` or `consent`), `session` (the request hash,
+hexadecimal), `message` (the signed message, base64). They hold no plain text.
+"""
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from proxid.crypto.sansig import SignedMessage
+from proxid.errors import InputError, OutputError
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One signed message that answers a session."""
+
+    kind: str
+    session: bytes
+    message: SignedMessage
+
+
+class ReceiptBook:
+    """An append-only file of receipts."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def add(self, receipt: Receipt) -> None:
+        """Append one; a single write, so that lines of several writers do not mix. Raises OutputError."""
+        message = base64.b64encode(receipt.message.encode()).decode("ascii")
+        line = json.dumps({"kind": receipt.kind, "session": receipt.session.hex(), "message": message}) + "\n"
+        try:
+            descriptor = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+            try:
+                os.write(descriptor, line.encode("ascii"))
+            finally:
+                os.close(descriptor)
+        except OSError:
+            raise OutputError("receipts cannot be written") from None
+
+
+def read_receipts(path: Path) -> Iterator[Receipt]:
+    """The receipts of a file; raises InputError naming the line. A torn last line, left by a crash, is skipped."""
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            data = json.loads(line)
+            message = SignedMessage.decode(base64.b64decode(data["message"]))
+            yield Receipt(str(data["kind"]), bytes.fromhex(data["session"]), message)
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path.name}: line {number} is no receipt") from None

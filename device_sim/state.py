@@ -1,0 +1,129 @@
+"""A household's users and their keys on disk, so that a restarted device goes on where it was (DESIGN 4.3).
+
+    users/TAG/user.key        pk_U's secret               users/TAG/enrolment       the EA's word
+    users/TAG/epoch-N.key     the epoch key's secret      users/TAG/epoch-N.json    consent: version, bundle, pending
+
+TAG is a digest of the USER_ID, which may hold any characters. An epoch key is on disk before it is linked: a
+device that forgot one could not be linked again in that epoch.
+"""
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from proxid.crypto.ed25519 import SigningKey
+from proxid.crypto.identity import Enrolment
+from proxid.errors import InputError, OutputError
+from proxid.protocol.consent import NOTHING
+from proxid.provision.keyfile import SIGNING, create_key, load_signing_key, read_private, write_private
+from proxid.provision.public import write_public
+
+_KEPT_EPOCHS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentState:
+    """What a user's consent is in one epoch, and what was sent and not yet acknowledged."""
+
+    version: int = 0
+    bundle: str = NOTHING
+    pending: tuple[bytes, bytes] | None = None
+    """The vector and the signed message, encoded, exactly as they were sent."""
+
+
+class UserState:
+    """One user's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.key = load_signing_key(folder / "user.key")
+        self.enrolment = Enrolment.decode(read_private(folder / "enrolment"))
+
+    @property
+    def user_id(self) -> str:
+        """USER_ID."""
+        return self.enrolment.user_id
+
+    def epoch_key(self, epoch: int) -> SigningKey:
+        """The key of an epoch, made and stored at the first call; keys of long past epochs are deleted."""
+        path = self._folder / f"epoch-{epoch}.key"
+        if create_key(path, SIGNING):
+            self._forget_before(epoch - _KEPT_EPOCHS + 1)
+        return load_signing_key(path)
+
+    def _forget_before(self, epoch: int) -> None:
+        for path in self._folder.glob("epoch-*"):
+            number = path.stem.removeprefix("epoch-")
+            if number.isdigit() and int(number) < epoch:
+                path.unlink(missing_ok=True)
+
+    def consent(self, epoch: int) -> ConsentState:
+        """The consent of an epoch; raises InputError if the file is damaged."""
+        path = self._folder / f"epoch-{epoch}.json"
+        if not path.exists():
+            return ConsentState()
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            pending = tuple(base64.b64decode(part) for part in data["pending"]) if data["pending"] else None
+            assert pending is None or len(pending) == 2
+            return ConsentState(int(data["version"]), str(data["bundle"]), pending)
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path.name}: the consent's state is damaged") from None
+
+    def save_consent(self, epoch: int, state: ConsentState) -> None:
+        """Replace the consent of an epoch; raises OutputError."""
+        pending = [base64.b64encode(part).decode("ascii") for part in state.pending] if state.pending else None
+        text = json.dumps({"version": state.version, "bundle": state.bundle, "pending": pending})
+        write_public(self._folder / f"epoch-{epoch}.json", text)
+
+    def settle_consent(self, epoch: int) -> None:
+        """The pending consent was acknowledged."""
+        self.save_consent(epoch, replace(self.consent(epoch), pending=None))
+
+
+class HouseholdState:
+    """All users of one household.
+
+    Args:
+        folder: the device's data folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._users = folder / "users"
+
+    def users(self) -> dict[str, UserState]:
+        """Enrolled users by USER_ID; raises KeyInvalidError, EncodingError for damaged files."""
+        folders = sorted(self._users.glob("*")) if self._users.exists() else []
+        found = [UserState(folder) for folder in folders if (folder / "enrolment").exists()]
+        return {user.user_id: user for user in found}
+
+    def _user_folder(self, user_id: str) -> Path:
+        return self._users / hashlib.sha256(user_id.encode("utf-8")).hexdigest()[:32]
+
+    def new_user(self, user_id: str) -> SigningKey:
+        """The user's key, made at the first call; raises OutputError."""
+        folder = self._user_folder(user_id)
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            raise OutputError("the household's data folder cannot be written") from None
+        create_key(folder / "user.key", SIGNING)
+        return load_signing_key(folder / "user.key")
+
+    def add_enrolment(self, enrolment: Enrolment, authority: bytes) -> None:
+        """Keep the EA's word for a user whose key was made here.
+
+        Raises:
+            InputError: it is for another key. SignatureInvalidError, KeyInvalidError: it is not the EA's.
+        """
+        enrolment.verify(authority)
+        folder = self._user_folder(enrolment.user_id)
+        if not (folder / "user.key").exists() or load_signing_key(folder / "user.key").public != enrolment.user_key:
+            raise InputError("enrolment is for a user or key that is not of this household")
+        path = folder / "enrolment"
+        if not write_private(path, enrolment.encode()) and Enrolment.decode(read_private(path)) != enrolment:
+            raise InputError("user is enrolled already")
