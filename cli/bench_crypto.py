@@ -49,7 +49,7 @@ BASELINES: Final = {
     "response_open": SIGN,
 }
 REACH: Final = {"sign": 2.7, "sanitize": 3.2, "verify": 2.4}
-"""Ratios of a prototype on messages of 2 kB, the validity of points cached by key (issue 2)."""
+"""Ratios of a prototype on messages of 2 kB, the validity of points cached by key."""
 
 _MS, _EPOCH, _NOW = "ms.example", 20_454, 1_767_225_600
 _BODY_SIZE: Final = 1_900
