@@ -8,6 +8,8 @@ import importlib
 import click
 
 STUDIES: dict[str, str] = {
+    "semantic": "cli.study_semantic:command",
+    "microaggregation": "cli.study_microaggregation:command",
     "thesis": "cli.study_thesis:command",
 }
 """Name of each study and `module:attribute`; add a line for a new one."""

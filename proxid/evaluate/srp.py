@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 Reals = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
 Counts = Mapping[str, int]
 
 
@@ -41,4 +42,17 @@ def semantic_remain(original: Reals, released: Reals) -> Reals:
     total = original.sum(1)
     kept = np.minimum(original, released).sum(1)
     result: Reals = np.divide(kept, total, out=np.full(len(total), np.nan), where=total > 0)
+    return result
+
+
+def semantic_remain_sparse(
+    original: tuple[Longs, Longs, Longs], released: tuple[Longs, Longs, Longs], users: int
+) -> Reals:
+    """SRP of every user of one level from (user, category, count) triples; NaN for a user without a query there."""
+    width = max([int(t[1].max(initial=0)) for t in (original, released)]) + 1
+    before, after = (t[0] * width + t[1] for t in (original, released))
+    _, mine, theirs = np.intersect1d(before, after, assume_unique=True, return_indices=True)
+    kept = np.bincount(original[0][mine], np.minimum(original[2][mine], released[2][theirs]), minlength=users)
+    total = np.bincount(original[0], original[2], minlength=users)
+    result: Reals = np.divide(kept, total, out=np.full(users, np.nan), where=total > 0)
     return result

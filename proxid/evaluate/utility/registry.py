@@ -19,6 +19,7 @@ METRICS: dict[str, str] = {
     "buffers": "proxid.evaluate.utility.share:buffers",
     "emd": "proxid.evaluate.utility.emd:profile_distance",
     "jsd": "proxid.evaluate.utility.topics:topic_divergence",
+    "srp": "proxid.evaluate.utility.remain:semantic_remain_by_level",
     "memory": "proxid.evaluate.utility.share:memory",
 }
 """Name of each metric and `module:function`; add a line for a new one."""

@@ -11,10 +11,11 @@ from proxid.anonymise.release.semantic import budget as budgets
 from proxid.anonymise.release.semantic.domain import Ints, Reals
 from proxid.anonymise.release.semantic.exponential import RandomBytes
 from proxid.anonymise.release.semantic.mechanism import SemanticMechanism, build_mechanism
+from proxid.anonymise.release.semantic.paths import ConceptPaths
 from proxid.anonymise.release.semantic.phrases import Phrases, map_log
 from proxid.anonymise.release.semantic.quality import Criterion
 from proxid.anonymise.release.semantic.reconstruct import from_templates, put_back
-from proxid.anonymise.release.semantic.topics import OTHER, SETTINGS
+from proxid.anonymise.release.semantic.topics import FOUR, OTHER, SETTINGS
 from proxid.errors import ConfigError
 from proxid.logs.batch import NONE, Dictionaries, LogBatch
 from proxid.logs.files import create_log, read_log
@@ -117,19 +118,11 @@ def _texts(wordnet: WordNet, kept: Phrases, concepts: Ints, way: str, random: Ra
     return [put_back(wordnet, c, p) for c, p in zip(concepts.tolist(), kept.phrase, strict=True)]
 
 
-def concept_path(wordnet: WordNet, concept: int) -> str:
-    """Labels from below the root down to the concept, along first hypernyms."""
-    labels = []
-    while len(parents := wordnet.parents(concept)):
-        labels.append(wordnet.label(concept).replace("/", " "))
-        concept = int(parents[0])
-    return "/".join(reversed(labels))
-
-
 def _as_log(
     wordnet: WordNet, user: Ints, concepts: Ints, texts: list[str], order: Ints, dictionaries: Dictionaries
 ) -> LogBatch:
-    paths = {c: dictionaries.tree.add(concept_path(wordnet, c)) for c in np.unique(concepts).tolist()}
+    path = ConceptPaths(wordnet, FOUR)
+    paths = {c: dictionaries.tree.add(path(c)) for c in np.unique(concepts).tolist()}
     category = np.array([paths[c] for c in concepts.tolist()], np.int32)
     n = len(order)
     none = np.full(n, NONE, np.int32)
