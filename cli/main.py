@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "bench": "cli.bench:command",
     "evaluate": "cli.evaluate:command",
     "init": "cli.init:command",
+    "release": "cli.release:command",
     "serve": "cli.serve:command",
     "profile": "cli.profile:command",
     "study": "cli.study:command",

@@ -52,6 +52,11 @@ class ColumnEngine:
         """Records that wait."""
         raise NotImplementedError
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes held for waiting records and for what is remembered of texts."""
+        raise NotImplementedError
+
     def feed(self, batch: LogBatch) -> Released:
         """Take a batch and return what leaves because of it."""
         filed = batch.category >= 0

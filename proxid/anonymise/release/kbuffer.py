@@ -1,0 +1,133 @@
+"""`proxid release --method kbuffer`: the streaming mechanisms of DESIGN 8 on a file (DESIGN 13).
+
+mode `mix` (default) is DESIGN 8.4-8.7, `thesis` and `thesis3` are the algorithms of 002 for experiments. One pass, in
+the order of the file or of time; memory follows what waits and, with the ladder, the distinct texts.
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from proxid.anonymise.release.duration import parse_duration
+from proxid.anonymise.release.kbuffer_options import OPTIONS
+from proxid.anonymise.release.kbuffer_says import guarantee
+from proxid.anonymise.release.registry import Job, Method, Outcome
+from proxid.anonymise.release.shown import Shown, default_mask
+from proxid.anonymise.release.truth import Truth, open_truth
+from proxid.anonymise.stream.columns import ColumnEngine, MixEngine, mix_engine, thesis3_engine, thesis_engine
+from proxid.anonymise.stream.released import Released
+from proxid.anonymise.stream.settings import Settings
+from proxid.logs import Dictionaries, Layout, LogWriter, create_log, layout_of, open_log
+from proxid.logs.ordered import Ordered, in_time_order
+
+_TEXTS: Final = 300_000
+"""Texts kept beyond those of waiting records before the texts are numbered anew."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """A release under way."""
+
+    engine: ColumnEngine
+    shown: Shown
+    out: LogWriter
+    truth: Truth
+    most_waiting: int = 0
+    most_bytes: int = 0
+
+    def write(self, released: Released) -> None:
+        """Write what left, and note how much waits."""
+        self.most_waiting = max(self.most_waiting, self.engine.waiting)
+        self.most_bytes = max(self.most_bytes, self.engine.nbytes)
+        if len(released):
+            self.out.write(self.shown.log(released))
+            self.truth.write(released)
+
+    def tidy(self, known: Dictionaries) -> None:
+        """Forget texts that nothing waiting needs."""
+        if max(len(known.query), len(known.url)) > 2 * self.engine.waiting + _TEXTS:
+            self.engine.forget_texts()
+        self.shown.forget()
+
+
+def make_settings(options: dict[str, Any]) -> Settings:
+    """The settings of mode mix. Raises ConfigError."""
+    return Settings(
+        k=options["k"],
+        margin=options["margin"],
+        level=options["level"],
+        max_delay_records=options["max_delay_records"] or None,
+        max_delay_s=parse_duration(options["max_delay"], "max_delay"),
+        min_text_users=options["min_text_users"],
+        person_cap=options["person_cap"] or None,
+        time_bucket_s=int(parse_duration(options["time_bucket"], "time_bucket") or 0),
+    )
+
+
+def make_engine(options: dict[str, Any], known: Dictionaries, seed: int | None) -> ColumnEngine:
+    """The mechanism that the options ask for. Raises ConfigError."""
+    if options["mode"] == "thesis":
+        return thesis_engine(known, options["k"], options["level"], seed=seed)
+    if options["mode"] == "thesis3":
+        return thesis3_engine(known, options["k"], options["level"], delta=options["delta"], seed=seed)
+    epoch = parse_duration(options["epoch"], "epoch") if options["epoch"] else None
+    clicks = options["clicks"] == "ladder"
+    return mix_engine(known, make_settings(options), ladder=options["ladder"], clicks=clicks, epoch_s=epoch, seed=seed)
+
+
+def output_layout(path: Path, source: Layout, columns: str, groups: bool) -> Layout:
+    """The input's structure, with the category where the input had none, and the group where the format allows."""
+    layout = layout_of(path, like=source)
+    if columns == "input":
+        return layout
+    layout = layout.having("category")
+    return layout.having("group") if groups and (columns == "full" or layout.format != "tsv") else layout
+
+
+def run(job: Job) -> Outcome:
+    """Read, anonymise and write in one pass. Raises ConfigError, InputError, OutputError."""
+    options = dict(job.options)
+    mix = options["mode"] == "mix"
+    with ExitStack() as stack:
+        log = stack.enter_context(open_log(job.source, classifier=job.classifier))
+        known = log.dictionaries
+        engine = make_engine(options, known, job.seed)
+        ordered = Ordered(log) if options["order"] == "file" else in_time_order(log, options["order"], stack)
+        shown = Shown(known, default_mask() if mix and options["ladder"] and options["mask"] else None)
+        layout = output_layout(job.output, log.layout, options["columns"], mix)
+        truth = stack.enter_context(open_truth(job.truth))
+        out = stack.enter_context(create_log(job.output, layout, shown.dictionaries))
+        going = _Run(engine, shown, out, truth)
+        for batch in ordered:
+            going.write(engine.feed(batch))
+            if not ordered.sorted_here:
+                going.tidy(known)
+            job.progress(log.position, log.size)
+        going.write(engine.finish())
+    return Outcome(
+        guarantee=guarantee(options, known_seed=job.seed is not None),
+        records_in=log.rows,
+        records_out=out.rows,
+        suppressed=dict(engine.suppressed),
+        bad_rows=dict(log.bad.counts),
+        bad_lines=list(log.bad.lines),
+        details=_details(going, ordered),
+        outputs=[job.output],
+    )
+
+
+def _details(going: _Run, ordered: Ordered) -> dict[str, Any]:
+    engine = going.engine
+    details: dict[str, Any] = {
+        "most_waiting": going.most_waiting,
+        "mechanism_bytes": going.most_bytes,
+        "order": "time" if ordered.sorted_here else "file",
+        "steps_back_in_time": ordered.steps_back,
+    }
+    if isinstance(engine, MixEngine):
+        details |= {"groups": engine.groups, "texts_hidden_by_mask": going.shown.hidden}
+    return details
+
+
+METHOD: Final = Method("kbuffer", "the streaming anonymiser (002; modes mix, thesis, thesis3)", OPTIONS, run)

@@ -1,0 +1,89 @@
+"""From released columns to the log that is written: what is shown of each text, without identifiers (DESIGN 6, 8.7).
+
+A text that the ladder lets through is masked before it is written; a text whose identifiers cannot be found out is not
+shown. Each distinct shown text is looked at once.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from proxid.anonymise.stream.released import Released
+from proxid.logs.batch import Dictionaries, LogBatch
+from proxid.logs.jit import Codes, Columns, compiled
+from proxid.logs.strings import StringTable, intern_bytes
+
+Mask = Callable[[str], str | None]
+"""Text -> the text without identifiers, or None when it must not be shown."""
+
+
+@compiled
+def _intern_parts(source: Columns, target: Columns, query: Codes, start: Codes, size: Codes, codes: Codes) -> None:
+    """codes[i] = code in `target` of the part of text query[i] that is shown; -1 gives the empty text."""
+    arena, bounds, _, _ = source
+    for i in range(len(query)):
+        first, last = 0, 0
+        if query[i] >= 0:
+            first = bounds[query[i]] + start[i]
+            last = bounds[query[i] + 1] if size[i] < 0 else first + size[i]
+        codes[i] = intern_bytes(target, arena, first, last)
+
+
+def default_mask() -> Mask:
+    """The identifier rules of the classifier that ships with the package; it fails closed."""
+    from proxid.classify import load_default
+
+    classifier = load_default()
+
+    def mask(text: str) -> str | None:
+        masked = classifier.classify(text).masked
+        return masked.lower() if masked else None
+
+    return mask
+
+
+class Shown:
+    """The texts of a release: parts by code, and each part's masked form by code of `dictionaries.query`."""
+
+    def __init__(self, known: Dictionaries, mask: Mask | None) -> None:
+        self._known, self._mask = known, mask
+        self._parts = StringTable()
+        self._final: Codes = np.empty(0, np.int32)
+        self.dictionaries = Dictionaries(user=known.user, url=known.url, tree=known.tree)
+        self.hidden = 0
+
+    def log(self, released: Released) -> LogBatch:
+        """Released columns as a batch of `self.dictionaries`."""
+        self.dictionaries.url = self._known.url
+        codes = np.empty(len(released), np.int32)
+        source = self._known.query
+        self._parts.reserve(len(released), _room(source, released))
+        _intern_parts(source.table, self._parts.table, released.query, released.start, released.size, codes)
+        r = released
+        return LogBatch(r.user, self._masked(codes), r.category, r.time, r.rank, r.url, r.row, r.group)
+
+    def forget(self) -> None:
+        """Let go of the texts, where no mask makes it worth while to keep them."""
+        if self._mask is None and len(self._parts) > 200_000:
+            self._parts = StringTable()
+
+    def _masked(self, codes: Codes) -> Codes:
+        if self._mask is None:
+            self.dictionaries.query = self._parts
+            return codes
+        first = len(self._final)
+        forms = [self._form(self._parts[code]) for code in range(first, len(self._parts))]
+        self._final = np.append(self._final, self.dictionaries.query.encode(forms))
+        return self._final[codes]
+
+    def _form(self, text: str) -> str:
+        assert self._mask is not None
+        form = self._mask(text) if text else ""
+        self.hidden += form is None
+        return form or ""
+
+
+def _room(source: StringTable, released: Released) -> int:
+    """Bytes that the parts may take."""
+    held = released.query[released.query >= 0]
+    return int((source.bounds[held + 1] - source.bounds[held]).sum())
