@@ -52,10 +52,11 @@ def probabilistic_threshold(m: int, epsilon: float, delta: float, users: int, ta
     """The smallest tau' of Theorem 2 for a given tau."""
     require_epsilon_delta(epsilon, delta)
     _require_users(users)
+    _require_tau(tau)
     scale = smallest_scale(m, epsilon)
     hides_tau = -scale * _ln_two_minus(scale)
     rare = -scale * math.log(2 * delta / (users * m / tau))
-    return _require_tau(tau) + max(0.0, hides_tau, rare)
+    return tau + max(0.0, hides_tau, rare)
 
 
 def indistinguishable_threshold(m: int, epsilon: float, delta: float, tau: int = 1) -> float:
