@@ -1,4 +1,4 @@
-"""Semantic remain percentage of a release, level by level (001 eq. 4): the metric `srp`; what is held counts as lost."""
+"""Semantic remain percentage of a release by level (001 eq. 4): the metric `srp`; what is held counts as lost."""
 
 from typing import Any
 
