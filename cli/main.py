@@ -18,6 +18,8 @@ COMMANDS: dict[str, str] = {
     "bench": "cli.bench:command",
     "evaluate": "cli.evaluate:command",
     "init": "cli.init:command",
+    "subscribe": "cli.subscribe:command",
+    "device": "cli.device:command",
     "release": "cli.release:command",
     "serve": "cli.serve:command",
     "profile": "cli.profile:command",

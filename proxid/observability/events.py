@@ -12,6 +12,7 @@ EVENTS: Final = frozenset(
         "background task ended",
         "classifier failed",
         "failed",
+        "group refused",
         "group withheld",
         "library message",
         "record not made",

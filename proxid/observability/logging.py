@@ -81,8 +81,12 @@ def _of(error: BaseException | None) -> dict[str, Any]:
     if error is None:
         return {}
     frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
-    where = " < ".join(f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in reversed(frames))
+    where = " < ".join(f"{_file(frame)}:{frame.lineno}" for frame in reversed(frames))
     return {"error_type": type(error).__name__, "where": where}
+
+
+def _file(frame: traceback.FrameSummary) -> str:
+    return os.path.basename(frame.filename).replace(" ", "_")
 
 
 def _uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:

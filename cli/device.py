@@ -1,0 +1,16 @@
+"""`proxid device`: enrol, ask, consent, replay (DESIGN 15). A device's configuration is a household's."""
+
+import click
+
+from cli.device_ask import ask, consent
+from cli.device_enrol import enrol
+from cli.device_replay import replay
+
+
+@click.group("device", epilog="Example: proxid device ask --config trial/devices/household-1/device.toml -u ann hello")
+def command() -> None:
+    """A household's device: enrol users, consent, ask, replay files."""
+
+
+for _command in (enrol, ask, consent, replay):
+    command.add_command(_command)

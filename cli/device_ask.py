@@ -1,0 +1,62 @@
+"""`proxid device ask` and `proxid device consent` (DESIGN 5.1, 7)."""
+
+import asyncio
+import json
+import unicodedata
+from pathlib import Path
+
+import click
+
+from cli.device_common import CONFIG, JSON, load_households, open_households
+from device_sim.household import Answer, Household
+from proxid.errors import InputError
+
+_USER = click.option("-u", "--user", required=True, help="The recognised speaker's USER_ID.")
+
+
+@click.command("ask", epilog='Example: proxid device ask --config device.toml -u ann "what time is it"')
+@CONFIG
+@_USER
+@click.option("--location", default="", help='Place as "lat,lon".')
+@click.argument("text")
+@JSON
+def ask(path: Path, user: str, location: str, text: str, as_json: bool) -> None:
+    """Ask one question and print the verified answer."""
+    answer = asyncio.run(_ask(path, user, unicodedata.normalize("NFC", text), location))
+    if as_json:
+        done = {"answer": answer.text, "session": answer.session.hex(), "retries": answer.retries}
+        click.echo(json.dumps(done))
+    else:
+        click.echo(answer.text)
+
+
+async def _ask(path: Path, user: str, text: str, location: str) -> Answer:
+    async with open_households(load_households([path])) as speakers:
+        return await _household(speakers.get(user)).ask(user, text, location)
+
+
+@click.command("consent", epilog="Example: proxid device consent --config device.toml -u ann searches")
+@CONFIG
+@_USER
+@click.argument("bundle")
+@JSON
+def consent(path: Path, user: str, bundle: str, as_json: bool) -> None:
+    """Choose a bundle of consent for the current epoch; `nothing` withdraws everything.
+
+    Returns when both services have acknowledged: from then on nothing of the user is delivered that the bundle does
+    not allow.
+    """
+    version = asyncio.run(_consent(path, user, bundle))
+    done = {"user": user, "bundle": bundle, "version": version}
+    click.echo(json.dumps(done) if as_json else f"{bundle} is in effect (version {version} of this epoch)")
+
+
+async def _consent(path: Path, user: str, bundle: str) -> int:
+    async with open_households(load_households([path])) as speakers:
+        return await _household(speakers.get(user)).consent(user, bundle)
+
+
+def _household(found: Household | None) -> Household:
+    if found is None:
+        raise InputError("nobody of that name is enrolled in this household")
+    return found

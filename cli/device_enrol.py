@@ -1,0 +1,107 @@
+"""`proxid device enrol`: keys for users, and the authority's word for them (DESIGN 4.3).
+
+With `--ea` both sides are at hand. In earnest the request file travels to the authority's machine and back:
+
+    proxid device enrol --config device.toml -u ann --request ann.json          at the household
+    proxid device enrol --ea ea --sign ann.json --since 2026-01-01 --answer ann.enrolled     at the authority
+    proxid device enrol --config device.toml --answer ann.enrolled              at the household
+"""
+
+import datetime
+import itertools
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cli.device_common import JSON, load_households
+from device_sim import enrolment
+from device_sim.corpus import read_events
+from device_sim.state import HouseholdState
+from proxid.config import DeviceConfig, EnrolmentAuthorityConfig, load
+from proxid.errors import InputError
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("enrol", epilog="Example: proxid device enrol --config device.toml --ea ../../ea -u ann -u bob")
+@click.option(
+    "--config",
+    "paths",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="device.toml, or a folder of households; several share the users.",
+)
+@click.option("-u", "--user", "users", multiple=True, help="USER_ID to enrol.")
+@click.option("--users-of", type=_FILE, help="Enrol everybody who occurs in a JSONL or TSV file.")
+@click.option("--people", type=click.IntRange(1), help="At most so many of them.")
+@click.option("--ea", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The authority's folder.")
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Since when the account exists (default: now).")
+@click.option("--request", type=_FILE, help="Write the request here instead.")
+@click.option("--sign", type=_FILE, help="At the authority: sign this request into --answer.")
+@click.option("--answer", type=_FILE, help="The authority's answer.")
+@JSON
+def enrol(as_json: bool, **options: Any) -> None:
+    """Enrol users of households with the offline enrolment authority."""
+    count = _enrol(options)
+    click.echo(json.dumps({"enrolled": count}) if as_json else f"{count} enrolled")
+
+
+def _enrol(options: dict[str, Any]) -> int:
+    now = datetime.datetime.now(datetime.UTC)
+    since = int((options["since"] or now).replace(tzinfo=datetime.UTC).timestamp())
+    if options["sign"] is not None:
+        requests = enrolment.read_request(options["sign"])
+        enrolment.write_answer(_need(options, "answer"), enrolment.issue(_authority(options), requests, since))
+        return len(requests)
+    configs = load_households(options["paths"])
+    if options["answer"] is not None:
+        return _accept(configs[0], enrolment.read_answer(options["answer"]))
+    users = _users(options)
+    if options["request"] is not None:
+        enrolment.write_request(options["request"], enrolment.make_request(_state(configs[0]), users))
+        return 0
+    authority = _authority(options)
+    return sum(
+        _accept(config, enrolment.issue(authority, enrolment.make_request(_state(config), part), since))
+        for config, part in share_out(users, configs)
+    )
+
+
+def share_out(users: Sequence[str], configs: Sequence[DeviceConfig]) -> Iterable[tuple[DeviceConfig, Sequence[str]]]:
+    """Users by household, in turn; who is enrolled somewhere already is left out."""
+    enrolled = {user for config in configs for user in _state(config).users()}
+    fresh = [user for user in users if user not in enrolled]
+    return ((config, fresh[i :: len(configs)]) for i, config in enumerate(configs))
+
+
+def _users(options: dict[str, Any]) -> list[str]:
+    users = list(options["users"])
+    if options["users_of"] is not None:
+        users += [event.user for event in read_events(options["users_of"])]
+    if not users:
+        raise InputError("nobody to enrol: give --user or --users-of")
+    return list(itertools.islice(dict.fromkeys(users), options["people"]))
+
+
+def _state(config: DeviceConfig) -> HouseholdState:
+    return HouseholdState(config.data_dir)
+
+
+def _accept(config: DeviceConfig, answer: Sequence[Any]) -> int:
+    assert config.trust.enrolment_authority is not None
+    return enrolment.accept(_state(config), answer, config.trust.enrolment_authority)
+
+
+def _authority(options: dict[str, Any]) -> EnrolmentAuthorityConfig:
+    return load(EnrolmentAuthorityConfig, _need(options, "ea") / "ea.toml")
+
+
+def _need(options: dict[str, Any], name: str) -> Path:
+    value = options[name]
+    if value is None:
+        raise InputError(f"option --{name} is missing")
+    assert isinstance(value, Path)
+    return value

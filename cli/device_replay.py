@@ -1,0 +1,87 @@
+"""`proxid device replay`: a file of utterances through the households' devices (DESIGN 15)."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import uvloop
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from cli.device_common import CONFIGS, JSON, load_households, open_households
+from device_sim.corpus import Event, read_events, shipped_events
+from device_sim.household import Household
+from device_sim.replay import Pace, Replay, Summary
+from proxid.config import DeviceConfig
+
+
+@click.command("replay", epilog="Example: proxid device replay massive_en.tsv --config trial/devices --rate 50")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@CONFIGS
+@click.option(
+    "--rate", type=click.FloatRange(0, min_open=True), help="Requests a second (default: as fast as answers come)."
+)
+@click.option("--speed", type=click.FloatRange(0, min_open=True), help="Follow the file's times, so many times faster.")
+@click.option("--concurrency", default=16, show_default=True, type=click.IntRange(1, 1024), help="Requests at once.")
+@click.option("--limit", type=click.IntRange(1), help="At most so many events.")
+@click.option("--bundle", help="Everybody first chooses this bundle.")
+@JSON
+def replay(
+    file: Path | None, paths: tuple[Path, ...], rate: float | None, speed: float | None, concurrency: int,
+    limit: int | None, bundle: str | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Replay FILE (JSONL or TSV; the shipped people without one); speakers are recognised by the user in it.
+
+    Prints what was answered, refused (by code) and retried; exit status 1 if anything failed. People of the file
+    who are enrolled in no household are left out.
+    """
+    events = list(read_events(file)) if file is not None else shipped_events()
+    configs = load_households(paths)
+    summary, unknown = uvloop.run(_replay(events[:limit], configs, Pace(concurrency, rate, speed), bundle))
+    done = {**summary.as_dict(), "unknown_people": unknown}
+    if as_json:
+        click.echo(json.dumps(done))
+    else:
+        _print(done)
+    return 1 if summary.failed or summary.refused else 0
+
+
+async def _replay(
+    events: Sequence[Event], configs: Sequence[DeviceConfig], pace: Pace, bundle: str | None
+) -> tuple[Summary, int]:
+    async with open_households(configs) as speakers:
+        known = [event for event in events if event.user in speakers]
+        unknown = len({event.user for event in events} - set(speakers))
+        if bundle is not None:
+            await consent_all(speakers, list(dict.fromkeys(event.user for event in known)), bundle, pace.concurrency)
+        with _progress() as progress:
+            task = progress.add_task("replay", total=len(known))
+            run = Replay(speakers, pace, lambda _: progress.advance(task))
+            return await run.run(known), unknown
+
+
+async def consent_all(speakers: Mapping[str, Household], users: Sequence[str], bundle: str, concurrency: int) -> None:
+    """Let everybody choose a bundle; raises what the first failing one raises."""
+    limit = asyncio.Semaphore(concurrency)
+
+    async def one(user: str) -> None:
+        async with limit:
+            await speakers[user].consent(user, bundle)
+
+    await asyncio.gather(*(one(user) for user in users))
+
+
+def _progress() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _print(done: Mapping[str, Any]) -> None:
+    table = Table(show_header=False, box=None)
+    for key, value in done.items():
+        table.add_row(key, json.dumps(value) if isinstance(value, dict) else str(value))
+    Console().print(table)

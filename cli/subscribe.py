@@ -1,0 +1,89 @@
+"""`proxid subscribe`: a third party's feed (DESIGN 9)."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from proxid.config import PartyConfig, load
+from proxid.party.ledger import read_groups
+from proxid.party.rows import TSV_HEADER, row_of, tsv_of
+from proxid.party.subscriber import Counts, open_subscriber
+
+
+@click.command("subscribe", epilog="Example: proxid subscribe --config trial/parties/acme/party.toml --follow")
+@click.option(
+    "--config",
+    "path",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The party's party.toml.",
+)
+@click.option("--follow", is_flag=True, help="Wait for groups to come, until Ctrl-C.")
+@click.option("--all", "everything", is_flag=True, help="First print what was received before.")
+@click.option(
+    "--format",
+    "layout",
+    default="table",
+    show_default=True,
+    type=click.Choice(["table", "jsonl", "tsv"]),
+    help="tsv: the AOL log's layout.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
+def command(path: Path, follow: bool, everything: bool, layout: str, as_json: bool) -> int:
+    """Receive a party's feed: verify, keep and acknowledge each group, and print its records.
+
+    Each group is printed once, however often it is delivered; what was received stays in data_dir/feed.jsonl.
+    Exit status 1 if a group did not verify.
+    """
+    config = load(PartyConfig, path)
+    show = _printer("jsonl" if as_json else layout)
+    feed = config.data_dir / "feed.jsonl"
+    if everything and feed.exists():
+        for group in read_groups(feed):
+            show(group["records"], group["epoch"], group["group"])
+    counts = asyncio.run(_receive(config, follow, show))
+    return 1 if counts.refused else 0
+
+
+Show = Callable[[list[dict[str, Any]], int, int], None]
+
+
+async def _receive(config: PartyConfig, follow: bool, show: Show) -> Counts:
+    async with open_subscriber(config) as subscriber:
+        async for group in subscriber.groups(follow):
+            show([row_of(record) for record in group.records], group.id.epoch, group.id.group)
+        return subscriber.counts
+
+
+def _printer(layout: str) -> Show:
+    if layout == "jsonl":
+        return _jsonl
+    if layout == "tsv":
+        click.echo("\t".join(TSV_HEADER))
+        return lambda rows, _epoch, _group: click.echo("\n".join(tsv_of(row) for row in rows))
+    return _table
+
+
+def _jsonl(rows: list[dict[str, Any]], epoch: int, group: int) -> None:
+    for row in rows:
+        click.echo(json.dumps({"epoch": epoch, "group": group, **row}))
+
+
+def _table(rows: list[dict[str, Any]], epoch: int, group: int) -> None:
+    Console().print(table_of(rows, f"epoch {epoch}, group {group}"))
+
+
+def table_of(rows: list[dict[str, Any]], title: str) -> Table:
+    """Records as a table."""
+    table = Table(title=title, title_justify="left")
+    for column in ("user", "kind", "shown", "text", "category", "time"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(row["user"], row["kind"], row["rung"], row["text"], row["category"], row["time"])
+    return table

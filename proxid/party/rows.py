@@ -1,0 +1,42 @@
+"""Records as rows for people and tools: JSON objects, and the layout of the AOL log (DESIGN 9, 13)."""
+
+import datetime
+from typing import Any, Final
+
+from proxid.party.group import OpenedRecord
+
+RUNGS: Final = ("text", "unit", "category")
+"""Names of the ladder's rungs (8.7), by their number in the body."""
+TSV_HEADER: Final = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
+NO_QUERY: Final = "-"
+"""What stands for a query that is not shown; the AOL log uses it too."""
+
+
+def row_of(record: OpenedRecord) -> dict[str, Any]:
+    """A record as a JSON object."""
+    body = record.body
+    mechanism = body.mechanism
+    return {
+        "user": record.user,
+        "as": record.fidelity,
+        "kind": body.kind,
+        "rung": RUNGS[body.rung] if body.rung < len(RUNGS) else str(body.rung),
+        "text": body.text,
+        "category": "/".join(body.path),
+        "time": _iso(body.time_bucket),
+        "k": mechanism.k,
+        "margin": mechanism.margin,
+        "level": mechanism.level,
+        "mode": mechanism.mode,
+    }
+
+
+def tsv_of(row: dict[str, Any]) -> str:
+    """A row as a line of the AOL layout: rank and URL are never published."""
+    time = str(row["time"]).replace("T", " ").removesuffix("Z")
+    fields = (row["user"], row["text"] or NO_QUERY, time, "", "")
+    return "\t".join(str(field).replace("\t", " ").replace("\n", " ") for field in fields)
+
+
+def _iso(seconds: int) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

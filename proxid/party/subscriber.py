@@ -1,0 +1,156 @@
+"""Follows a party's feed (DESIGN 9): verify, keep, acknowledge; a broken stream is taken up where it was."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import grpc
+import structlog
+
+from proxid.config import PartyConfig
+from proxid.crypto.ed25519 import SigningKey
+from proxid.errors import ConfigError, ProxidError, RefusedError, UpstreamError
+from proxid.party.group import OpenedRecord, Reader, open_group
+from proxid.party.ledger import GroupId, Ledger
+from proxid.protocol.receipt import DeliveryAck, group_digest
+from proxid.provision.keyfile import load_opening_key, load_signing_key
+from proxid.rpc.channel import TlsFiles, open_channel
+from proxid.rpc.convert import from_wire
+from proxid.rpc.retry import Attempts, call
+from proxid.rpc.status import code_of
+from proxid.wire.v1 import gateway_pb2 as wire
+from proxid.wire.v1.gateway_pb2_grpc import FeedStub
+
+if TYPE_CHECKING:
+    from proxid.wire.v1.gateway_pb2_grpc import FeedAsyncStub
+
+_ATTEMPTS: Final = 12
+_TIMEOUT: Final = 20.0
+_AGAIN_SECONDS: Final = 0.5
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a subscriber has seen: groups, records, repeats, and refused groups by code."""
+
+    groups: int = 0
+    records: int = 0
+    repeated: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group as it was kept."""
+
+    id: GroupId
+    cursor: int
+    records: list[OpenedRecord]
+
+
+class Subscriber:
+    """One party's subscription.
+
+    Args:
+        stub: of the gateway's feed. reader: keys to verify and open with. key: signs acknowledgements.
+        ledger: an open ledger; its cursor is where the feed goes on.
+    """
+
+    def __init__(self, stub: "FeedAsyncStub", reader: Reader, key: SigningKey, ledger: Ledger) -> None:
+        self._stub = stub
+        self._reader = reader
+        self._key = key
+        self._ledger = ledger
+        self._after = ledger.cursor
+        self.counts = Counts()
+
+    async def groups(self, follow: bool) -> AsyncIterator[Group]:
+        """New groups, each kept and acknowledged before it is given out.
+
+        Args:
+            follow: wait for groups to come, through whatever breaks; else end when the feed is read.
+
+        Raises:
+            RefusedError: the gateway does not serve this party. UpstreamError: it cannot be reached (not `follow`).
+        """
+        failures = Attempts(_ATTEMPTS)
+        while True:
+            try:
+                async for group in self._stream(follow):
+                    failures.made = 0
+                    yield group
+                if not follow:
+                    return
+            except UpstreamError:
+                failures.made += 1
+                if not follow and failures.made >= failures.limit:
+                    raise
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+    async def _stream(self, follow: bool) -> AsyncIterator[Group]:
+        request = wire.SubscribeRequest(after=self._after, follow=follow)
+        try:
+            async for message in self._stub.Subscribe(request):
+                group = await self._take(message)
+                self._after = max(self._after, message.cursor)
+                if group is not None:
+                    yield group
+        except grpc.aio.AioRpcError as error:
+            code = code_of(error)
+            if code is not None and error.code() not in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL}:
+                raise RefusedError(code) from None
+            raise UpstreamError("the gateway cannot be reached") from None
+
+    async def _take(self, message: wire.FeedGroup) -> Group | None:
+        """Verify, keep, acknowledge; None for a group that was had before, or that does not verify."""
+        group_id = GroupId(message.epoch, message.group)
+        try:
+            records = [from_wire(record) for record in message.records]
+            opened = open_group(records, message.epoch, message.group, self._reader)
+        except ProxidError as error:
+            # Not acknowledged: the gateway keeps it, and the auditor will see what it was.
+            _log.error("group refused", code=error.code.value, group=message.group)
+            self.counts.refused[error.code.value] += 1
+            return None
+        repeated = self._ledger.has(group_id)
+        if not repeated:
+            self._ledger.add(group_id, message.cursor, opened)
+        reader = self._reader
+        ack = DeliveryAck(reader.party, reader.service, message.epoch, message.group, group_digest(records))
+        await self._acknowledge(message.cursor, ack.sign(self._key))
+        if repeated:
+            self.counts.repeated += 1
+            return None
+        self.counts.groups += 1
+        self.counts.records += len(opened)
+        return Group(group_id, message.cursor, opened)
+
+    async def _acknowledge(self, cursor: int, ack: DeliveryAck) -> None:
+        request = wire.AcknowledgeRequest(cursor=cursor, acknowledgement=ack.encode())
+        await call(lambda: self._stub.Acknowledge(request, timeout=_TIMEOUT), Attempts(_ATTEMPTS))
+
+
+def reader_of(config: PartyConfig) -> Reader:
+    """The reader of a configuration; raises ConfigError, KeyInvalidError."""
+    trust = config.trust
+    if trust.service is None or trust.screener is None:
+        raise ConfigError("trust.service and trust.screener are needed")
+    return Reader(config.name, config.service, trust.service, trust.screener, load_opening_key(config.opening_key))
+
+
+@asynccontextmanager
+async def open_subscriber(config: PartyConfig) -> AsyncIterator[Subscriber]:
+    """The subscriber of a configuration, with its channel and ledger. Raises as `Ledger` and `reader_of`."""
+    reader, key = reader_of(config), load_signing_key(config.signing_key)
+    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
+    channel = open_channel(config.gateway, tls, config.gateway_name)
+    try:
+        with Ledger(config.data_dir / "feed.jsonl") as ledger:
+            yield Subscriber(FeedStub(channel), reader, key, ledger)
+    finally:
+        await channel.close()
