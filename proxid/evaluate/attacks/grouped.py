@@ -43,6 +43,8 @@ def _run(state: Columns, user: Codes, context: Codes, bounds: Longs, take_next: 
             continue
         for i in range(begin, end):
             pick = begin + (i - begin + 1) % (end - begin)
+            if user[pick] == user[i]:
+                pick = -1
             if not take_next:
                 pick = _pick(table, user, begin, end, i, context[i], random)
             if pick >= 0:

@@ -33,23 +33,30 @@ def kept(release: Release) -> Flags:
 
 
 def _keep_by_entries(release: Release, flags: Flags) -> None:
-    """Match published users with their own arrivals at the node, deepest nodes first (raised groups are shallower)."""
-    depth = release.tree.depth
-    for level in range(release.mechanism.level, -1, -1):
-        published = depth[release.node] == level
-        if not published.any():
-            continue
-        above = release.tree.ancestors(level)
-        keys, counts = np.unique(
-            pair_keys(release.released.user[published], release.node[published]), return_counts=True
-        )
-        free = np.flatnonzero(~flags)
-        mine = pair_keys(release.original.user[free], above[release.original_node[free]])
-        flags[free[_first_of_each(mine, keys, counts)]] = True
+    """Match published users with their own arrivals: at the same node first, then (groups moved up) below it."""
+    keys, counts = np.unique(pair_keys(release.released.user, release.node), return_counts=True)
+    mine = pair_keys(release.original.user, release.original_node)
+    flags[_first_of_each(mine, keys, counts)] = True
+    counts = counts - _occurrences(mine[flags], keys)
+    depth = release.tree.depth[keys & 0xFFFFFFFF]
+    for level in range(release.mechanism.level - 1, -1, -1):
+        here = (depth == level) & (counts > 0)
+        if here.any():
+            above = release.tree.ancestors(level)
+            free = np.flatnonzero(~flags)
+            mine = pair_keys(release.original.user[free], above[release.original_node[free]])
+            flags[free[_first_of_each(mine, keys[here], counts[here])]] = True
+
+
+def _occurrences(values: Longs, keys: Longs) -> Longs:
+    """How often each of the sorted keys occurs; every value is one of them."""
+    return np.bincount(np.searchsorted(keys, values), minlength=len(keys)).astype(np.int64)
 
 
 def _first_of_each(mine: Longs, keys: Longs, counts: Any) -> Any:
     """Positions of the first `counts[j]` occurrences of `keys[j]` in `mine`."""
+    if not len(keys):
+        return np.zeros(0, np.int64)
     order = np.argsort(mine, kind="stable")
     ordered = mine[order]
     first = np.searchsorted(ordered, ordered, "left")
