@@ -11,7 +11,16 @@ from auditor.trust import Trust
 from proxid.anonymise.stream.cycle import CycleSource, seed_commitment
 from proxid.anonymise.stream.pairs import release_pairs
 from proxid.anonymise.stream.pool import Pool
-from proxid.anonymise.stream.types import Group, Outcome, Pair, Record, Rung
+from proxid.anonymise.stream.types import (
+    Group,
+    Outcome,
+    Pair,
+    Raised,
+    Reason,
+    Record,
+    Rung,
+    Suppressed,
+)
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.encoding import encode_text
 from proxid.errors import GroupMismatchError
@@ -32,6 +41,7 @@ class EpochReplay:
     cycles: CycleSource
     formed: dict[int, Group] = field(default_factory=dict)
     buffered: dict[bytes, BufferedPayload] = field(default_factory=dict)
+    leaving: set[bytes] = field(default_factory=set)
 
     def keep(self, groups: tuple[Group, ...]) -> None:
         """Remember groups until their release."""
@@ -76,6 +86,45 @@ class Groups:
             raise GroupMismatchError(f"record must not be buffered ({result.outcome.value})")
         at.buffered[payload.session] = payload
         at.keep(result.groups)
+
+    def raised(self, epoch: int, session: bytes, nodes: tuple[tuple[str, ...], tuple[str, ...]], now: float) -> None:
+        """RAISED: the record that is due next moves up one level; raises GroupMismatchError."""
+        at = self.replay(epoch)
+        step = at.pool.tick(now, limit=1)
+        if step.raised != (Raised(session, *nodes),):
+            raise GroupMismatchError("another record is due to move up, or none")
+        at.keep(step.groups)
+
+    def gone(self, epoch: int, session: bytes, reason: str, now: float) -> None:
+        """SUPPRESSED of a waiting record: the replay must give it up too; raises GroupMismatchError."""
+        at = self.replay(epoch)
+        if reason == Reason.EPOCH_END:
+            given = at.pool.close(limit=1).suppressed
+        elif reason in {Reason.EXPIRED, Reason.CAPPED}:
+            given = at.pool.tick(now, limit=1).suppressed
+        else:
+            raise GroupMismatchError("a waiting record was given up without a reason of the pool")
+        if given != (Suppressed(session, Reason(reason)),):
+            raise GroupMismatchError("another record is due to be given up, or none")
+        del at.buffered[session]
+
+    def withdrawn(self, epoch: int, session: bytes) -> None:
+        """WITHDRAWN: one of a person's waiting records in an audience, all of which must go."""
+        at = self.replay(epoch)
+        payload = at.buffered.pop(session, None)
+        if payload is None:
+            raise GroupMismatchError("a record was withdrawn that does not wait")
+        if session not in at.leaving:
+            at.leaving.update(at.pool.withdraw(payload.prox_id, {f"{payload.kind}|{payload.audience}"}))
+        if session not in at.leaving:
+            raise GroupMismatchError("a record was withdrawn that does not wait")
+        at.leaving.remove(session)
+
+    def unreleased(self) -> int:
+        """Groups that formed and were not released; raises GroupMismatchError if a withdrawal left records behind."""
+        if any(at.leaving for at in self._epochs.values()):
+            raise GroupMismatchError("a withdrawal left records of the person behind")
+        return sum(len(at.formed) for at in self._epochs.values())
 
     def released(self, epoch: int, number: int, payload: ReleasedPayload) -> Group:
         """RELEASED: the group of this number that the replay formed, shown as it must be.

@@ -86,7 +86,9 @@ class ServiceLog(Log):
 
     def _raised(self, event: Event) -> None:
         fields = event.fields
-        self._groups.raised(int(str(fields["epoch"])), bytes.fromhex(str(fields["record"])), fields)
+        nodes = (_path(fields["source"]), _path(fields["target"]))
+        session = bytes.fromhex(str(fields["session"]))
+        self._groups.raised(int(str(fields["epoch"])), session, nodes, float(str(fields["time"])))
 
     def _released(self, event: Event) -> None:
         fields = event.fields
@@ -105,12 +107,13 @@ class ServiceLog(Log):
         waited = session in self._sets.buffered
         self._end(session, str(fields["reason"]))
         if waited:
-            self._groups.gone(int(str(fields["epoch"])), bytes.fromhex(session), str(fields["reason"]))
+            now = float(str(fields["time"]))
+            self._groups.gone(int(str(fields["epoch"])), bytes.fromhex(session), str(fields["reason"]), now)
 
     def _withdrawn(self, event: Event) -> None:
         fields = event.fields
         self._end(str(fields["session"]), "withdrawn")
-        self._groups.gone(int(str(fields["epoch"])), bytes.fromhex(str(fields["session"])), "withdrawn")
+        self._groups.withdrawn(int(str(fields["epoch"])), bytes.fromhex(str(fields["session"])))
 
     def _end(self, session: str, fate: str) -> None:
         if session in self._sets.ended:
@@ -119,4 +122,13 @@ class ServiceLog(Log):
 
     def finish(self) -> None:
         """What only the whole log shows: groups that formed and were never released stay pending."""
-        self._report.counts["groups.pending"] = self._groups.unreleased()
+        try:
+            self._report.counts["groups.pending"] = self._groups.unreleased()
+        except GroupMismatchError as error:
+            self._report.add(GROUPS, MAIN_SERVICE, 0, error.rule)
+
+
+def _path(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError("a node is a list")
+    return tuple(str(part) for part in value)

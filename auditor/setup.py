@@ -32,7 +32,7 @@ def trust_of(config: AuditorConfig) -> Trust:
 
 def logs_of(config: AuditorConfig) -> tuple[RemoteLog, RemoteLog]:
     """The gateway's and the Main Service's logs."""
-    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.authority)
+    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     return (
         RemoteLog(config.gateway, tls, config.gateway_name),
         RemoteLog(config.main_service, tls, config.main_service_name),

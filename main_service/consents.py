@@ -2,7 +2,7 @@
 
 from main_service.requests import Credentials
 from main_service.service import Service
-from main_service.store.requests import RequestStore
+from main_service.store.pool import PoolStore
 from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
 from proxid.encoding import encode
 from proxid.errors import ConsentError
@@ -13,7 +13,7 @@ from proxid.protocol.consent import TYPES, audience, audience_id
 class Consents:
     """Takes sanitised consent messages from IS."""
 
-    def __init__(self, service: Service, store: RequestStore, credentials: Credentials) -> None:
+    def __init__(self, service: Service, store: PoolStore, credentials: Credentials) -> None:
         self._service = service
         self._store = store
         self._credentials = credentials
@@ -37,8 +37,8 @@ class Consents:
         ack = consent.make_ack(signed, credential.prox_id, service.key, now_ms)
         payload = encode(signed.encode(), ack.encode(), credential.encode())
         stored = await self._store.consent(
-            credential.prox_id, signed, (bundle, version), (ack.encode(), payload), self._audiences(bundle),
-            header.epoch, self._ttl(header.epoch),
+            header.epoch, credential.prox_id, signed, (bundle, version), (ack.encode(), payload),
+            self._audiences(bundle), self._ttl(header.epoch),
         )  # fmt: skip
         return SignedMessage.decode(stored)
 

@@ -88,9 +88,9 @@ async def serve(
     credentials = Credentials(service, requests)
     path = RequestPath(service, requests, epochs, credentials, BuiltInSkills(), wake)
     peers = PeerRegistry({p.fingerprint: f"{p.role}/{p.name}" for p in config.trust.peers})
-    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.authority)
+    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     server, port = new_server(tls, config.listen)
-    servicer = MainService(peers, epochs, path, Consents(service, requests, credentials), Outbox(blocking))
+    servicer = MainService(peers, epochs, path, Consents(service, pool, credentials), Outbox(blocking))
     add_MainServiceServicer_to_server(servicer, server)
     add_EvidenceServicer_to_server(EvidenceService(peers, client, PREFIX), server)
     background = []

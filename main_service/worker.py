@@ -8,12 +8,12 @@ from typing import Final
 
 import structlog
 
-from main_service.anonymiser import Anonymiser, NotLogged
+from main_service.anonymiser import Anonymiser, NotLogged, Submission
 from main_service.epochs import EpochKeys
 from main_service.integrator import Integrator
 from main_service.service import Service
 from main_service.store.epochs import EpochStore
-from main_service.store.pool import PoolStore
+from main_service.store.pool import FormedGroup, PoolStore
 from main_service.store.requests import Pending, RequestStore
 from proxid.errors import EpochError, RestrictionError, StoreError
 from proxid.evidence.events import BufferedPayload
@@ -66,12 +66,12 @@ class Worker:
         await asyncio.gather(*(self._settle(pending, decision) for pending, decision in decided))
         return len(batch)
 
-    async def _settle(self, pending: Pending, decision: object) -> None:
-        epoch = self._service.epochs.number(pending.time_ms / 1000)
+    async def _settle(self, pending: Pending, decision: Submission | NotLogged) -> None:
         if isinstance(decision, NotLogged):
             await self._pool.suppress(pending.session, decision.value)
         else:
-            await self._pool.log(epoch, pending.version, decision)  # type: ignore[arg-type]
+            epoch = self._service.epochs.number(pending.time_ms / 1000)
+            await self._pool.log(epoch, pending.version, decision.record, decision.payload)
 
     async def release_groups(self) -> None:
         """Release formed groups, until cancelled."""
@@ -92,7 +92,7 @@ class Worker:
                 done += 1
         return done
 
-    async def _release(self, epoch: int, formed: "FormedGroup") -> None:
+    async def _release(self, epoch: int, formed: FormedGroup) -> None:
         secrets = await self._epochs.closing(epoch)
         if secrets is None:
             raise EpochError("secrets of an epoch with unreleased groups are gone")
@@ -103,7 +103,8 @@ class Worker:
             _log.error("group withheld", code=error.code.value, group=formed.group.number)
             await self._pool.withhold(epoch, formed.group)
             return
-        await self._pool.release(epoch, formed.group, release)
+        parties = [(party.party, party.records) for party in release.parties]
+        await self._pool.release(epoch, formed.group, release.payload, parties)
 
     async def keep_time(self) -> None:
         """Move up what waited too long, and close epochs that are over, until cancelled."""
@@ -132,6 +133,3 @@ class Worker:
             await self.release_all()
             await self._epoch_store.close(epoch)
             self._epochs.forget(epoch)
-
-
-from main_service.store.pool import FormedGroup  # noqa: E402

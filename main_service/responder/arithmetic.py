@@ -2,12 +2,13 @@
 
 import math
 import re
+from collections.abc import Callable
 
 from main_service.responder.base import Context
 from main_service.responder.numbers import parse, show
 
 _LEAD = re.compile(r"^(?:hey \w+ |please )?(?:what is|what's|whats|calculate|how much is|tell me|solve)\s+")
-_OPERATORS = (
+_OPERATORS: tuple[tuple[re.Pattern[str], Callable[[float, float], float]], ...] = (
     (re.compile(r"^(.+?) (?:plus|\+) (.+)$"), lambda a, b: a + b),
     (re.compile(r"^(.+?) (?:minus|-) (.+)$"), lambda a, b: a - b),
     (re.compile(r"^(.+?) (?:times|multiplied by|\*|x) (.+)$"), lambda a, b: a * b),

@@ -9,7 +9,7 @@ from typing import Final
 from main_service.store.library import KEYS
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_int, decode_text
-from proxid.errors import ConsentError, NonceReplayError
+from proxid.errors import NonceReplayError
 from proxid.evidence.events import SALT_SIZE, encode_header
 from proxid.store import FunctionLibrary
 
@@ -100,32 +100,6 @@ class RequestStore:
         """Requests that wait for anonymisation, oldest first."""
         rows = await self._functions.call("ms_pending", KEYS, limit)
         return [_pending(*rows[i : i + 4]) for i in range(0, len(rows), 4)]
-
-    async def consent(
-        self, prox_id: str, consent: SignedMessage, choice: tuple[str, int], record: tuple[bytes, bytes],
-        audiences: tuple[str, ...], ttl: int,
-    ) -> bytes:  # fmt: skip
-        """Put a bundle into effect, remove waiting records of audiences that it no longer has; record CONSENT.
-
-        Args:
-            choice: bundle, version. record: acknowledgement, payload of CONSENT. audiences: those still allowed.
-
-        Returns:
-            The acknowledgement: the given one, or the stored one if this very message was handled before.
-
-        Raises:
-            ConsentError: not the next version.
-        """
-        bundle, version = choice
-        acknowledgement, payload = record
-        header = encode_header(version=version)
-        result = await self._functions.call(
-            "ms_consent", KEYS, prox_id, consent.session_id, bundle, version, acknowledgement, ttl,
-            self._salt(), header, payload, self._salt(), *audiences,
-        )  # fmt: skip
-        if result[0] == b"STALE":
-            raise ConsentError("consent is not the next version")
-        return bytes(result[1])
 
 
 def _pending(session: bytes, blob: bytes, bundle: bytes, version: bytes) -> Pending:

@@ -117,7 +117,8 @@ redis.register_function('ms_refuse', ms_refuse)
 redis.register_function('ms_suppress', ms_suppress)
 redis.register_function('ms_open_epoch', ms_open_epoch)
 redis.register_function('ms_close_epoch', ms_close_epoch)
-for name, fn in pairs({ms_credential = ms_credential, ms_answer = ms_answer, ms_pending = ms_pending,
-    ms_epoch = ms_epoch, ms_open_epochs = ms_open_epochs}) do
-  redis.register_function{function_name = name, callback = fn, flags = {'no-writes'}}
-end
+redis.register_function{function_name = 'ms_credential', callback = ms_credential, flags = {'no-writes'}}
+redis.register_function{function_name = 'ms_answer', callback = ms_answer, flags = {'no-writes'}}
+redis.register_function{function_name = 'ms_pending', callback = ms_pending, flags = {'no-writes'}}
+redis.register_function{function_name = 'ms_epoch', callback = ms_epoch, flags = {'no-writes'}}
+redis.register_function{function_name = 'ms_open_epochs', callback = ms_open_epochs, flags = {'no-writes'}}

@@ -1,0 +1,363 @@
+-- The pool of mode mix on a store (DESIGN 8.1, 8.4-8.7): the same rules in the same order as
+-- proxid/anonymise/stream/pool.py, held together by one contract test. KEYS[1] is the prefix "{ms}".
+-- Everything of an epoch lies below P = PREFIX:pool:EPOCH.
+--
+--   P:state     hash: clock, closed, groups (last number), moves (order of coming to nodes)
+--   P:aud       sorted set of audiences by first record   P:arrivals  hash audience -> records buffered
+--   P:ids       set of all ids                            P:seasoned  hash person -> 0 or 1
+--   P:in:A      set person|text that entered              P:count:A   hash unit -> distinct seasoned issuers
+--   P:by:A      set unit|person                           P:due:A     sorted set of ids by coming to their node
+--   P:r:ID      hash of a waiting record                  P:mine:A:U  sorted set of a person's ids by arrival
+--   P:s:N, P:o:N  sorted set of the seasoned people, of the others, at a node, by their oldest arrival
+--   P:q:N:U     sorted set of a person's ids at a node    P:formed    sorted set of groups not released
+--   P:g:NUMBER  hash of a formed group
+
+local SEP = '\31'
+
+local function hex(s)
+  return (s:gsub('.', function(c) return string.format('%02x', string.byte(c)) end))
+end
+
+local function unhex(s)
+  return (s:gsub('..', function(c) return string.char(tonumber(c, 16)) end))
+end
+
+-- A source of 16-byte salts from one that the caller drew.
+local function salts_of(seed)
+  local i = 0
+  return function()
+    i = i + 1
+    return unhex(redis.sha1hex(seed .. ':' .. i):sub(1, 32))
+  end
+end
+
+-- ARGV of every pool function begins with: epoch, n, level, max records, max seconds (or -1), text threshold,
+-- person cap (or -1), unseasoned cap, bucket seconds, salt seed
+local SETTINGS = 10
+
+local function open_pool(prefix, a)
+  local p = {
+    prefix = prefix, epoch = a[1], n = tonumber(a[2]), level = tonumber(a[3]), max_records = tonumber(a[4]),
+    max_seconds = tonumber(a[5]), threshold = tonumber(a[6]), cap = tonumber(a[7]), join = tonumber(a[8]),
+    width = tonumber(a[9]), salt = salts_of(a[10]), base = prefix .. ':pool:' .. a[1],
+  }
+  local state = redis.call('HMGET', p.base .. ':state', 'clock', 'closed')
+  p.clock, p.closed = tonumber(state[1] or '0'), state[2] == '1'
+  return p
+end
+
+local function k(p, ...)
+  return p.base .. ':' .. table.concat({...}, ':')
+end
+
+local function set_clock(p, now)
+  if now > p.clock then
+    p.clock = now
+    redis.call('HSET', k(p, 'state'), 'clock', string.format('%.17g', now))
+  end
+end
+
+local function split(path)
+  local parts = {}
+  if path ~= '' then for part in string.gmatch(path .. SEP, '([^' .. SEP .. ']*)' .. SEP) do parts[#parts + 1] = part end end
+  return parts
+end
+
+local function node_at(path, depth)
+  local parts = split(path)
+  while #parts > depth do parts[#parts] = nil end
+  return table.concat(parts, SEP)
+end
+
+local function list_json(path)
+  local parts = split(path)
+  return #parts == 0 and '[]' or cjson.encode(parts)
+end
+
+local function node_key(audience, node)
+  return audience .. SEP .. node
+end
+
+local function line_key(p, where, seasoned)
+  return k(p, seasoned == '1' and 's' or 'o', where)
+end
+
+local function suppressed_event(p, id, reason)
+  local header = string.format('{"epoch":%s,"reason":"%s","session":"%s","time":"%.17g"}', p.epoch, reason, hex(id), p.clock)
+  append_event(p.prefix, 'SUPPRESSED', p.salt(), header, '')
+end
+
+local function add_to_line(p, where, person, seasoned, id, arrival)
+  redis.call('ZADD', k(p, 'q', where, person), arrival, id)
+  local first = redis.call('ZRANGE', k(p, 'q', where, person), 0, 0, 'WITHSCORES')
+  redis.call('ZADD', line_key(p, where, seasoned), first[2], person)
+end
+
+local function remove_from_line(p, where, person, seasoned, id)
+  redis.call('ZREM', k(p, 'q', where, person), id)
+  local first = redis.call('ZRANGE', k(p, 'q', where, person), 0, 0, 'WITHSCORES')
+  if first[2] then redis.call('ZADD', line_key(p, where, seasoned), first[2], person)
+  else redis.call('ZREM', line_key(p, where, seasoned), person) end
+end
+
+local function next_move(p)
+  return redis.call('HINCRBY', k(p, 'state'), 'moves', 1)
+end
+
+local function read_record(p, id)
+  local f = redis.call('HMGET', k(p, 'r', id), 'u', 's', 'a', 'n', 'i', 't', 'v', 'c', 'r', 'p')
+  if not f[1] then return nil end
+  return {id = id, person = f[1], seasoned = f[2], audience = f[3], node = f[4], units = f[5], time = tonumber(f[6]),
+    arrival = tonumber(f[7]), entered = tonumber(f[8]), raised = f[9] == '1', payload = f[10]}
+end
+
+local function forget_record(p, r)
+  remove_from_line(p, node_key(r.audience, r.node), r.person, r.seasoned, r.id)
+  redis.call('ZREM', k(p, 'due', r.audience), r.id)
+  redis.call('ZREM', k(p, 'mine', r.audience, r.person), r.id)
+  redis.call('DEL', k(p, 'r', r.id))
+end
+
+-- The rung of the ladder (8.7): the first listed unit that enough people issued.
+local function rung_of(p, r)
+  for i = 1, #r.units / 16 do
+    local unit = r.units:sub(16 * i - 15, 16 * i)
+    if tonumber(redis.call('HGET', k(p, 'count', r.audience), unit) or '0') >= p.threshold then
+      return i == 1 and 'text' or 'unit', i - 1
+    end
+  end
+  return 'category', -1
+end
+
+local function count_issues(p, audience, person, units)
+  for i = 1, #units / 16 do
+    local unit = units:sub(16 * i - 15, 16 * i)
+    if redis.call('SADD', k(p, 'by', audience), unit .. person) == 1 then
+      redis.call('HINCRBY', k(p, 'count', audience), unit, 1)
+    end
+  end
+end
+
+local function oldest(p, where, seasoned, count)
+  local ids = {}
+  for _, person in ipairs(redis.call('ZRANGE', line_key(p, where, seasoned), 0, count - 1)) do
+    ids[#ids + 1] = redis.call('ZRANGE', k(p, 'q', where, person), 0, 0)[1]
+  end
+  return ids
+end
+
+-- Take a group from a ripe node, give it the next number, decide what is shown of its texts.
+local function form_group(p, audience, node)
+  local where, taken, raised = node_key(audience, node), {}, false
+  for _, seasoned in ipairs({'1', '0'}) do
+    for _, id in ipairs(oldest(p, where, seasoned, seasoned == '1' and p.n or p.join)) do
+      local r = read_record(p, id)
+      raised = raised or r.raised
+      taken[#taken + 1] = r
+    end
+  end
+  table.sort(taken, function(x, y) return x.arrival < y.arrival end)
+  local number = redis.call('HINCRBY', k(p, 'state'), 'groups', 1)
+  local key, members = k(p, 'g', number), {}
+  for _, r in ipairs(taken) do
+    local rung, unit = 'node', -1
+    if not raised then rung, unit = rung_of(p, r) end
+    for _, item in ipairs({r.id, r.person, r.seasoned, rung, tostring(unit), r.payload}) do members[#members + 1] = item end
+    forget_record(p, r)
+  end
+  redis.call('RPUSH', k(p, 'm', number), unpack(members))
+  redis.call('HSET', key, 'a', audience, 'n', node, 'r', raised and '1' or '0', 'b', math.floor(p.clock / p.width) * p.width)
+  redis.call('ZADD', k(p, 'formed'), number, number)
+  return number
+end
+
+local function form_groups(p, audience, node, formed)
+  while redis.call('ZCARD', line_key(p, node_key(audience, node), '1')) >= p.n do
+    formed[#formed + 1] = form_group(p, audience, node)
+  end
+end
+
+local function is_full(p, where, person)
+  return p.cap >= 0 and redis.call('ZCARD', k(p, 'q', where, person)) >= p.cap
+end
+
+-- rec: id, person, seasoned, audience, path, units, time; event: header, payload; returns outcome and group numbers
+local function pool_submit(p, id, person, seasoned, audience, path, units, time, payload, header, event)
+  if p.closed then return 'CLOSED', {} end
+  if redis.call('SISMEMBER', k(p, 'ids'), id) == 1 then return 'duplicate', {} end
+  local known = redis.call('HGET', k(p, 'seasoned'), person)
+  if known and known ~= seasoned then return 'UNSTEADY', {} end
+  redis.call('HSET', k(p, 'seasoned'), person, seasoned)
+  set_clock(p, time)
+  redis.call('SADD', k(p, 'ids'), id)
+  local node = node_at(path, p.level)
+  local where = node_key(audience, node)
+  if #units > 0 and redis.call('SISMEMBER', k(p, 'in', audience), person .. '|' .. units:sub(1, 16)) == 1 then
+    suppressed_event(p, id, 'repeated')
+    return 'repeated', {}
+  end
+  if is_full(p, where, person) then
+    suppressed_event(p, id, 'capped')
+    return 'capped', {}
+  end
+  local arrival = redis.call('HINCRBY', k(p, 'arrivals'), audience, 1)
+  if arrival == 1 then redis.call('ZADD', k(p, 'aud'), next_move(p), audience) end
+  redis.call('HSET', k(p, 'r', id), 'u', person, 's', seasoned, 'a', audience, 'n', node, 'i', units,
+    't', string.format('%.17g', p.clock), 'v', arrival, 'c', arrival, 'r', '0', 'p', payload)
+  redis.call('ZADD', k(p, 'due', audience), next_move(p), id)
+  redis.call('ZADD', k(p, 'mine', audience, person), arrival, id)
+  add_to_line(p, where, person, seasoned, id, arrival)
+  append_event(p.prefix, 'BUFFERED', p.salt(), header, event)
+  if #units > 0 then
+    redis.call('SADD', k(p, 'in', audience), person .. '|' .. units:sub(1, 16))
+    if seasoned == '1' then count_issues(p, audience, person, units) end
+  end
+  local formed = {}
+  form_groups(p, audience, node, formed)
+  return 'buffered', formed
+end
+
+local function give_up(p, r, reason)
+  forget_record(p, r)
+  suppressed_event(p, r.id, reason)
+end
+
+local function first_due(p, audience)
+  local id = redis.call('ZRANGE', k(p, 'due', audience), 0, 0)[1]
+  if not id then return nil end
+  local r = read_record(p, id)
+  local arrivals = tonumber(redis.call('HGET', k(p, 'arrivals'), audience))
+  local late = (p.max_records >= 0 and arrivals - r.entered >= p.max_records)
+    or (p.max_seconds >= 0 and p.clock - r.time >= p.max_seconds)
+  return late and r or nil
+end
+
+local function move_up(p, r, formed)
+  if r.node == '' then
+    give_up(p, r, 'expired')
+    return
+  end
+  local target = node_at(r.node, #split(r.node) - 1)
+  if is_full(p, node_key(r.audience, target), r.person) then
+    give_up(p, r, 'capped')
+    return
+  end
+  remove_from_line(p, node_key(r.audience, r.node), r.person, r.seasoned, r.id)
+  redis.call('HSET', k(p, 'r', r.id), 'n', target, 'r', '1', 't', string.format('%.17g', p.clock),
+    'c', redis.call('HGET', k(p, 'arrivals'), r.audience))
+  redis.call('ZADD', k(p, 'due', r.audience), next_move(p), r.id)
+  add_to_line(p, node_key(r.audience, target), r.person, r.seasoned, r.id, r.arrival)
+  local header = string.format('{"epoch":%s,"session":"%s","source":%s,"target":%s,"time":"%.17g"}', p.epoch, hex(r.id),
+    list_json(r.node), list_json(target), p.clock)
+  append_event(p.prefix, 'RAISED', p.salt(), header, '')
+  form_groups(p, r.audience, target, formed)
+end
+
+-- ARGV: settings, now, limit. Returns how many moved, 1 if more is due, then the numbers of groups formed.
+local function ms_pool_tick(keys, a)
+  local p = open_pool(keys[1], a)
+  set_clock(p, tonumber(a[SETTINGS + 1]))
+  local moved, limit, formed = 0, tonumber(a[SETTINGS + 2]), {}
+  for _, audience in ipairs(redis.call('ZRANGE', k(p, 'aud'), 0, -1)) do
+    local r = first_due(p, audience)
+    while r do
+      if moved == limit then return {moved, 1, unpack(formed)} end
+      move_up(p, r, formed)
+      moved = moved + 1
+      r = first_due(p, audience)
+    end
+  end
+  return {moved, 0, unpack(formed)}
+end
+
+-- Remove a person's waiting records from audiences that `keep` does not hold; how many.
+local function pool_withdraw(p, person, keep)
+  local gone = 0
+  for _, audience in ipairs(redis.call('ZRANGE', k(p, 'aud'), 0, -1)) do
+    if not keep[audience] then
+      for _, id in ipairs(redis.call('ZRANGE', k(p, 'mine', audience, person), 0, -1)) do
+        forget_record(p, read_record(p, id))
+        local header = string.format('{"epoch":%s,"session":"%s"}', p.epoch, hex(id))
+        append_event(p.prefix, 'WITHDRAWN', p.salt(), header, '')
+        gone = gone + 1
+      end
+    end
+  end
+  return gone
+end
+
+-- ARGV: settings, person, audience to keep…
+local function ms_pool_withdraw(keys, a)
+  local keep = {}
+  for i = SETTINGS + 2, #a do keep[a[i]] = true end
+  return pool_withdraw(open_pool(keys[1], a), a[SETTINGS + 1], keep)
+end
+
+-- ARGV: settings, limit. Ends the epoch; returns how many were given up, and 1 if some still wait.
+local function ms_pool_close(keys, a)
+  local p = open_pool(keys[1], a)
+  redis.call('HSET', k(p, 'state'), 'closed', '1')
+  local gone, limit = 0, tonumber(a[SETTINGS + 1])
+  for _, audience in ipairs(redis.call('ZRANGE', k(p, 'aud'), 0, -1)) do
+    for _, id in ipairs(redis.call('ZRANGE', k(p, 'due', audience), 0, limit - gone)) do
+      if gone == limit then return {gone, 1} end
+      give_up(p, read_record(p, id), 'epoch_end')
+      gone = gone + 1
+    end
+  end
+  return {gone, 0}
+end
+
+-- ARGV: settings. Formed groups that were not released: number, audience, node, raised, bucket, then their members.
+local function ms_pool_unreleased(keys, a)
+  local p, groups = open_pool(keys[1], a), {}
+  for _, number in ipairs(redis.call('ZRANGE', k(p, 'formed'), 0, 63)) do
+    local f = redis.call('HMGET', k(p, 'g', number), 'a', 'n', 'r', 'b')
+    groups[#groups + 1] = {number, f[1], f[2], f[3], f[4], redis.call('LRANGE', k(p, 'm', number), 0, -1)}
+  end
+  return groups
+end
+
+local function drop_formed(p, number)
+  redis.call('DEL', k(p, 'g', number), k(p, 'm', number))
+  return redis.call('ZREM', k(p, 'formed'), number) == 1
+end
+
+-- ARGV: settings, group number, header, payload, then for each party: name, records. Released once.
+local function ms_pool_release(keys, a)
+  local p = open_pool(keys[1], a)
+  local number = a[SETTINGS + 1]
+  if not drop_formed(p, number) then return 0 end
+  append_event(p.prefix, 'RELEASED', p.salt(), a[SETTINGS + 2], a[SETTINGS + 3])
+  for i = SETTINGS + 4, #a, 2 do
+    local cursor = redis.call('INCR', p.prefix .. ':outbox:n')
+    redis.call('XADD', p.prefix .. ':outbox', cursor .. '-0', 'party', a[i], 'e', p.epoch, 'n', number, 'r', a[i + 1])
+  end
+  return 1
+end
+
+-- ARGV: settings, group number, reason. A group that breaks an invariant is given up as a whole.
+local function ms_pool_withhold(keys, a)
+  local p = open_pool(keys[1], a)
+  local number = a[SETTINGS + 1]
+  local members = redis.call('LRANGE', k(p, 'm', number), 0, -1)
+  if not drop_formed(p, number) then return 0 end
+  for i = 1, #members, 6 do suppressed_event(p, members[i], a[SETTINGS + 2]) end
+  return 1
+end
+
+-- ARGV: settings, id, person, seasoned, audience, path, units, time, payload, header, event payload
+local function ms_pool_submit(keys, a)
+  local p, s = open_pool(keys[1], a), SETTINGS
+  local outcome, formed = pool_submit(p, a[s + 1], a[s + 2], a[s + 3], a[s + 4], a[s + 5], a[s + 6], tonumber(a[s + 7]),
+    a[s + 8], a[s + 9], a[s + 10])
+  return {outcome, unpack(formed)}
+end
+
+redis.register_function('ms_pool_submit', ms_pool_submit)
+redis.register_function('ms_pool_tick', ms_pool_tick)
+redis.register_function('ms_pool_withdraw', ms_pool_withdraw)
+redis.register_function('ms_pool_close', ms_pool_close)
+redis.register_function('ms_pool_release', ms_pool_release)
+redis.register_function('ms_pool_withhold', ms_pool_withhold)
+redis.register_function{function_name = 'ms_pool_unreleased', callback = ms_pool_unreleased, flags = {'no-writes'}}

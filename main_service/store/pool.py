@@ -1,0 +1,187 @@
+"""The pool of mode `mix` on the store: each method is one atomic step of `lua/pool.lua` or `lua/service.lua`."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from main_service.store.library import KEYS
+from proxid.anonymise.stream.settings import Settings
+from proxid.anonymise.stream.types import Group, Member, Outcome, Record, Rung
+from proxid.crypto.sansig import SignedMessage
+from proxid.encoding import encode
+from proxid.errors import ConsentError, InputError, PoolClosedError
+from proxid.evidence.events import SALT_SIZE, BufferedPayload, ReleasedPayload, encode_header
+from proxid.store import FunctionLibrary
+
+SEPARATOR: Final = "\x1f"
+STEP_LIMIT: Final = 256
+_OUTBOX_FIELDS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class FormedGroup:
+    """A group that formed and was not released yet, with the payload of each record by id."""
+
+    group: Group
+    payloads: Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStep:
+    """What a bounded step did: how many records moved or left, and whether more is due."""
+
+    moved: int
+    more: bool
+
+
+class PoolStore:
+    """One pool an epoch; every method raises StoreError when the store is away or full.
+
+    Args:
+        settings: of the mix. random: source of salts.
+    """
+
+    def __init__(
+        self, functions: FunctionLibrary, settings: Settings, random: Callable[[int], bytes] = os.urandom
+    ) -> None:
+        self._functions = functions
+        self._settings = settings
+        self._random = random
+
+    def _arguments(self, epoch: int) -> list[Any]:
+        s = self._settings
+        optional = [-1 if value is None else value for value in (s.max_delay_records, s.max_delay_s)]
+        cap = -1 if s.person_cap is None else s.person_cap
+        return [
+            epoch, s.n, s.level, *optional, s.text_threshold, cap, s.unseasoned_cap, s.time_bucket_s,
+            self._random(SALT_SIZE),
+        ]  # fmt: skip
+
+    @staticmethod
+    def _record(record: Record) -> list[Any]:
+        if any(SEPARATOR in part or not part for part in record.path):
+            raise InputError("a category path has an empty component or a control character")
+        return [
+            record.id, record.person, int(record.seasoned), record.audience, SEPARATOR.join(record.path),
+            b"".join(record.units), repr(record.time),
+        ]  # fmt: skip
+
+    async def submit(self, epoch: int, record: Record, payload: BufferedPayload) -> tuple[Outcome, list[int]]:
+        """Buffer or withhold a record and form the groups that it completes; the numbers of those groups.
+
+        Raises:
+            PoolClosedError: the epoch was closed. InputError: the person's season changed within the epoch.
+        """
+        data = payload.encode()
+        header = encode_header(epoch=epoch, session=record.id.hex())
+        result = await self._functions.call(
+            "ms_pool_submit", KEYS, *self._arguments(epoch), *self._record(record), data, header, data
+        )
+        return _outcome(result)
+
+    async def log(self, epoch: int, version: int, record: Record, payload: BufferedPayload) -> str:
+        """Take an answered request into the pool, unless its consent changed or its epoch is over; its fate."""
+        data = payload.encode()
+        session = record.id
+        gone = [encode_header(reason=why, session=session.hex()) for why in ("consent_changed", "epoch_over")]
+        header = encode_header(epoch=epoch, session=session.hex())
+        result = await self._functions.call(
+            "ms_log", KEYS, *self._arguments(epoch), session, version, *self._record(record), data, header, data,
+            self._random(SALT_SIZE), *gone,
+        )  # fmt: skip
+        return str(result[0].decode())
+
+    async def suppress(self, session: bytes, reason: str) -> None:
+        """An answered request is not logged; nothing of it stays but the reason."""
+        header = encode_header(reason=reason, session=session.hex())
+        await self._functions.call("ms_suppress", KEYS, session, self._random(SALT_SIZE), header)
+
+    async def tick(self, epoch: int, now: float, limit: int = STEP_LIMIT) -> StoreStep:
+        """Move up, or at the root suppress, at most `limit` records that waited too long."""
+        result = await self._functions.call("ms_pool_tick", KEYS, *self._arguments(epoch), repr(now), limit)
+        return StoreStep(int(result[0]), bool(result[1]))
+
+    async def withdraw(self, epoch: int, person: str, keep: Sequence[str] = ()) -> int:
+        """Remove a person's waiting records from all audiences but those to keep; how many."""
+        arguments = self._arguments(epoch)
+        return int(await self._functions.call("ms_pool_withdraw", KEYS, *arguments, person, *keep))
+
+    async def close(self, epoch: int, limit: int = STEP_LIMIT) -> StoreStep:
+        """End the epoch: nothing more enters, and at most `limit` waiting records are suppressed."""
+        result = await self._functions.call("ms_pool_close", KEYS, *self._arguments(epoch), limit)
+        return StoreStep(int(result[0]), bool(result[1]))
+
+    async def unreleased(self, epoch: int) -> list[FormedGroup]:
+        """Groups that formed and were not released, in order: also what a crash left between the two."""
+        rows = await self._functions.call("ms_pool_unreleased", KEYS, *self._arguments(epoch))
+        return [_formed(*row) for row in rows]
+
+    async def release(
+        self, epoch: int, group: Group, payload: ReleasedPayload, parties: Sequence[tuple[str, tuple[bytes, ...]]]
+    ) -> bool:
+        """Record RELEASED and put the group into the outbox of each party, once; False if it was done before."""
+        header = encode_header(
+            audience=group.audience, epoch=epoch, group=group.number, node=list(group.node), raised=group.raised
+        )
+        outbox = [item for party, records in parties for item in (party, encode(*records))]
+        arguments = self._arguments(epoch)
+        done = await self._functions.call(
+            "ms_pool_release", KEYS, *arguments, group.number, header, payload.encode(), *outbox
+        )
+        return bool(done)
+
+    async def withhold(self, epoch: int, group: Group, reason: str = "restriction") -> None:
+        """Give a formed group up as a whole: it breaks an invariant."""
+        await self._functions.call("ms_pool_withhold", KEYS, *self._arguments(epoch), group.number, reason)
+
+    async def consent(
+        self, epoch: int, prox_id: str, consent: SignedMessage, choice: tuple[str, int],
+        record: tuple[bytes, bytes], audiences: Sequence[str], ttl: int,
+    ) -> bytes:  # fmt: skip
+        """Put a bundle into effect, remove waiting records of audiences that it no longer has; record CONSENT.
+
+        Args:
+            choice: bundle, version. record: acknowledgement, payload of CONSENT. audiences: those still allowed.
+
+        Returns:
+            The acknowledgement: the given one, or the stored one if this very message was handled before.
+
+        Raises:
+            ConsentError: not the next version.
+        """
+        bundle, version = choice
+        acknowledgement, payload = record
+        result = await self._functions.call(
+            "ms_consent", KEYS, *self._arguments(epoch), prox_id, consent.session_id, bundle, version,
+            acknowledgement, ttl, self._random(SALT_SIZE), encode_header(epoch=epoch, version=version), payload,
+            *audiences,
+        )  # fmt: skip
+        if result[0] == b"STALE":
+            raise ConsentError("consent is not the next version")
+        return bytes(result[1])
+
+
+def _outcome(result: list[Any]) -> tuple[Outcome, list[int]]:
+    state = result[0].decode()
+    if state == "CLOSED":
+        raise PoolClosedError("the epoch is closed")
+    if state == "UNSTEADY":
+        raise InputError("a person is either seasoned or not for a whole epoch")
+    return Outcome(state), [int(number) for number in result[1:]]
+
+
+def _formed(
+    number: bytes, audience: bytes, node: bytes, raised: bytes, bucket: bytes, rows: list[bytes]
+) -> FormedGroup:
+    members, payloads = [], {}
+    for i in range(0, len(rows), _OUTBOX_FIELDS):
+        record, person, seasoned, rung, unit, payload = rows[i : i + _OUTBOX_FIELDS]
+        index = int(unit)
+        members.append(
+            Member(record, person.decode(), seasoned == b"1", Rung(rung.decode()), None if index < 0 else index)
+        )
+        payloads[record] = payload
+    path = tuple(node.decode().split(SEPARATOR)) if node else ()
+    group = Group(int(number), audience.decode(), path, raised == b"1", int(bucket), tuple(members))
+    return FormedGroup(group, payloads)
