@@ -46,6 +46,11 @@ class Code(StrEnum):
     RESTRICTION_VIOLATED = "restriction_violated"
     POOL_CLOSED = "pool_closed"
     REPLAY_MISMATCH = "replay_mismatch"
+    TREE_PROOF_INVALID = "tree_proof_invalid"
+    NOTE_INVALID = "note_invalid"
+    HISTORY_FORKED = "history_forked"
+    LOG_DAMAGED = "log_damaged"
+    PAYLOAD_UNREADABLE = "payload_unreadable"
 
 
 class ProxidError(Exception):
@@ -264,3 +269,33 @@ class RefusedError(ProxidError):
     def __init__(self, remote: Code) -> None:
         super().__init__(f"refused by the other side ({remote.value})")
         self.remote = remote
+
+
+class TreeProofError(ProxidError):
+    """An inclusion or consistency proof does not show what it claims (RFC 9162 §2.1; DESIGN 10.2)."""
+
+    code = Code.TREE_PROOF_INVALID
+
+
+class NoteInvalidError(ProxidError):
+    """A checkpoint, cosignature or proof bundle is malformed or not signed by whom it must (DESIGN 10.2)."""
+
+    code = Code.NOTE_INVALID
+
+
+class HistoryForkedError(ProxidError):
+    """A log shows another history than before (DESIGN 10.4 check 1)."""
+
+    code = Code.HISTORY_FORKED
+
+
+class LogDamagedError(ProxidError):
+    """A log's files contradict each other beyond what a crash can leave: the service stops (DESIGN 10.2)."""
+
+    code = Code.LOG_DAMAGED
+
+
+class PayloadUnreadableError(ProxidError):
+    """A payload does not open under its chain key, or the key is gone (DESIGN 10.2, 10.3)."""
+
+    code = Code.PAYLOAD_UNREADABLE
