@@ -1,0 +1,128 @@
+"""A party acknowledges only whole, genuine groups that name it, and keeps each once (DESIGN 9)."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proxid.crypto.ed25519 import SigningKey
+from proxid.crypto.hpke import OpeningKey
+from proxid.crypto.sansig import SignedMessage
+from proxid.crypto.sansig.scheme import resign
+from proxid.errors import InputError, ProxidError, RecordMismatchError
+from proxid.party.group import OpenedRecord, Reader, open_group
+from proxid.party.ledger import GroupId, Ledger, read_groups
+from proxid.party.rows import row_of, tsv_of
+from proxid.protocol import record
+from proxid.protocol.record import Issuer, Mechanism, Place, Recipient, RecordBody
+
+MS, IS = SigningKey(bytes(31) + b"\x01"), SigningKey(bytes(31) + b"\x02")
+KEY = OpeningKey(bytes(range(96)))
+READER = Reader("acme", "main-service", MS.public, IS.public, KEY)
+BODY = RecordBody("acme:user_id,globex:alias", "general", Mechanism("mix", 3, 1, 2, 2), 7, 4, 900, 0, ("a", "b"), "hi")
+
+
+def restored(signed: SignedMessage, user: str) -> SignedMessage:
+    return resign(signed, user.encode(), IS, lambda _: None)
+
+
+def group(
+    users: tuple[str, ...] = ("ann", "bob", "cem"), body: RecordBody = BODY, to: str = "acme",
+    fidelity: str = "user_id", number: int = 4,
+) -> list[SignedMessage]:  # fmt: skip
+    recipient, issuer = Recipient(to, fidelity, KEY.public), Issuer("main-service", MS, IS.public)
+    return [
+        restored(record.make(body, "px1" + "a" * 32, Place(number, i, len(users)), recipient, issuer)[0], user)
+        for i, user in enumerate(users)
+    ]
+
+
+def test_group_opens() -> None:
+    opened = open_group(group(), 7, 4, READER)
+    assert [(o.user, o.fidelity, o.body) for o in opened] == [(u, "user_id", BODY) for u in ("ann", "bob", "cem")]
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [],
+        group()[:2],
+        group()[1:],
+        [group()[0], group()[2], group()[1]],
+        [group()[0]] * 3,
+        group(("ann", "bob", "ann")),
+        group(to="globex"),
+        group(fidelity="alias"),
+        group(body=replace(BODY, audience="globex:user_id")),
+        group(body=replace(BODY, group=5)),
+        group(body=replace(BODY, epoch=8)),
+        group(number=5),
+        [*group()[:2], group(body=replace(BODY, time_bucket=1800))[2]],
+        [*group()[:2], group(body=replace(BODY, mechanism=Mechanism("mix", 2, 1, 2, 2)))[2]],
+        [*group()[:2], group(fidelity="alias")[2]],
+    ],
+    ids=[
+        "empty", "cut short", "first missing", "out of order", "one thrice", "person twice", "other party",
+        "other fidelity", "other audience", "body of other group", "other epoch", "other group", "other bucket",
+        "other mechanism", "mixed fidelity",
+    ],
+)  # fmt: skip
+def test_what_is_no_whole_group_for_this_party_is_refused(records: list[SignedMessage]) -> None:
+    with pytest.raises(ProxidError):
+        open_group(records, 7, 4, READER)
+
+
+def test_record_that_the_screener_did_not_restore_is_refused() -> None:
+    recipient, issuer = Recipient("acme", "user_id", KEY.public), Issuer("main-service", MS, IS.public)
+    unrestored = record.make(BODY, "px1" + "a" * 32, Place(4, 0, 1), recipient, issuer)[0]
+    with pytest.raises(ProxidError):
+        open_group([unrestored], 7, 4, READER)
+
+
+def test_every_changed_byte_is_refused() -> None:
+    (good,) = group(("ann",))
+    for at in range(0, len(good.signature), 7):
+        signature = bytes(b ^ (i == at) for i, b in enumerate(good.signature))
+        with pytest.raises(ProxidError):
+            open_group([SignedMessage(good.message, signature)], 7, 4, READER)
+    for block in range(len(good.message.blocks)):
+        blocks = list(good.message.blocks)
+        blocks[block] = bytes([blocks[block][0] ^ 1]) + blocks[block][1:]
+        with pytest.raises(ProxidError):
+            open_group([SignedMessage(replace(good.message, blocks=tuple(blocks)), good.signature)], 7, 4, READER)
+
+
+def test_ledger_keeps_each_group_once_through_crashes(tmp_path: Path) -> None:
+    path, opened = tmp_path / "f" / "feed.jsonl", open_group(group(), 7, 4, READER)
+    with Ledger(path) as ledger:
+        ledger.add(GroupId(7, 4), 11, opened)
+        assert ledger.has(GroupId(7, 4))
+    with path.open("a") as file:
+        file.write('{"epoch": 7, "group": 5, "cur')
+    with Ledger(path) as ledger:
+        assert (ledger.has(GroupId(7, 4)), ledger.has(GroupId(7, 5)), ledger.cursor) == (True, False, 11)
+        ledger.add(GroupId(7, 5), 12, opened)
+    assert [found["group"] for found in read_groups(path)] == [4, 5]
+
+
+def test_damaged_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "feed.jsonl"
+    path.write_text('{"epoch\n{}\n')
+    with pytest.raises(InputError, match="line 1"), Ledger(path):
+        pass
+
+
+def test_rows() -> None:
+    row = row_of(OpenedRecord("ann", "user_id", BODY))
+    assert json.loads(json.dumps(row)) == row
+    assert (row["rung"], row["category"], row["time"]) == ("text", "a/b", "1970-01-01T00:15:00Z")
+    assert tsv_of(row) == "ann\thi\t1970-01-01 00:15:00\t\t"
+    hidden = row_of(OpenedRecord("a\tb", "user_id", replace(BODY, rung=2, text="")))
+    assert tsv_of(hidden) == "a b\t-\t1970-01-01 00:15:00\t\t"
+
+
+def test_record_shows_nothing_of_its_text() -> None:
+    assert "hi" not in repr(OpenedRecord("ann", "user_id", BODY))
+    with pytest.raises(RecordMismatchError):
+        open_group([], 7, 4, READER)

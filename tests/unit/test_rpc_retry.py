@@ -1,0 +1,74 @@
+"""What a client tries again, and what it does not."""
+
+import grpc
+import pytest
+
+from proxid.errors import Code, RefusedError, UpstreamError
+from proxid.rpc import retry
+from proxid.rpc.retry import Attempts, call
+from proxid.rpc.status import CODE_KEY
+
+S = grpc.StatusCode
+
+
+def failure(status: grpc.StatusCode, code: Code | None = None) -> grpc.aio.AioRpcError:
+    trailing = grpc.aio.Metadata(*([(CODE_KEY, code.value)] if code else []))
+    return grpc.aio.AioRpcError(status, grpc.aio.Metadata(), trailing)
+
+
+class Peer:
+    """Fails as told, then answers."""
+
+    def __init__(self, *failures: grpc.aio.AioRpcError) -> None:
+        self.failures = list(failures)
+
+    async def __call__(self) -> str:
+        if self.failures:
+            raise self.failures.pop(0)
+        return "ok"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "FIRST_DELAY", 0.001)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        failure(S.UNAVAILABLE),
+        failure(S.DEADLINE_EXCEEDED),
+        failure(S.UNKNOWN),
+        failure(S.INTERNAL),
+        failure(S.UNAVAILABLE, Code.UPSTREAM_UNREACHABLE),
+        failure(S.UNAVAILABLE, Code.STORE_UNAVAILABLE),
+        failure(S.INTERNAL, Code.INTERNAL),
+    ],
+)
+async def test_failure_on_the_way_is_tried_again(error: grpc.aio.AioRpcError) -> None:
+    attempts = Attempts(5)
+    assert await call(Peer(error, error), attempts) == "ok"
+    assert (attempts.made, attempts.retries) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (failure(S.RESOURCE_EXHAUSTED, Code.RATE_LIMITED), Code.RATE_LIMITED),
+        (failure(S.INTERNAL, Code.SIGNATURE_INVALID), Code.SIGNATURE_INVALID),
+        (failure(S.PERMISSION_DENIED), Code.PEER_REFUSED),
+        (failure(S.RESOURCE_EXHAUSTED), Code.OVERSIZED),
+    ],
+)
+async def test_refusal_is_not(error: grpc.aio.AioRpcError, code: Code) -> None:
+    attempts = Attempts(5)
+    with pytest.raises(RefusedError) as caught:
+        await call(Peer(error), attempts)
+    assert (caught.value.remote, attempts.made) == (code, 1)
+
+
+async def test_attempts_are_bounded() -> None:
+    attempts = Attempts(3)
+    with pytest.raises(UpstreamError):
+        await call(Peer(*[failure(S.UNAVAILABLE)] * 9), attempts)
+    assert attempts.made == 3
