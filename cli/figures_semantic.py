@@ -101,8 +101,9 @@ def _semantic(users: int) -> dict[str, Figure]:
             out.write(batch)
         read_log(source)  # compiled readers are compiled once per installation, not once per release
         method = load_method("semantic")
+        chosen = method.checked({"setting": "B", "ledger": str(Path(folder) / "ledger.json")})
         begin = time.perf_counter()
-        outcome = method.run(Job(source, Path(folder) / "out.tsv", method.checked({"setting": "B"})))
+        outcome = method.run(Job(source, Path(folder) / "out.tsv", chosen))
         rate = outcome.records_in / (time.perf_counter() - begin)
     mechanism = build_mechanism(load(), SETTINGS["B"], Criterion.SQC2)
     return {

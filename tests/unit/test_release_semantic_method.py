@@ -13,7 +13,7 @@ from proxid.anonymise.release.semantic.hbdp_method import release as release_hbd
 from proxid.anonymise.release.semantic.method import release
 from proxid.anonymise.release.semantic.quality import Criterion
 from proxid.anonymise.release.semantic.reconstruct import TEMPLATES, from_templates, put_back
-from proxid.errors import ConfigError, InputError
+from proxid.errors import BudgetError, ConfigError, InputError
 from proxid.logs.files import read_log
 from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import load
@@ -28,9 +28,10 @@ LOG = """AnonID\tQuery\tQueryTime\tItemRank\tClickURL
 """
 
 
-def job(tmp_path: Path, method: str = "semantic", **options: object) -> Job:
+def job(tmp_path: Path, method: str = "semantic", more: str = "", **options: object) -> Job:
     source = tmp_path / "log.tsv"
-    source.write_text(LOG)
+    source.write_text(LOG + more)
+    options.setdefault("ledger", str(tmp_path / "ledger.json"))
     return Job(source, tmp_path / "out.tsv", load_method(method).checked(options), truth=tmp_path / "truth.tsv")
 
 
@@ -108,8 +109,10 @@ def test_an_epsilon_without_guarantee_is_refused(tmp_path: Path, epsilon: float)
 def test_streaming_spends_over_releases_and_then_refuses(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     counts = []
-    for _ in range(3):
-        asked = job(tmp_path, epsilon=1.0, budget="stream", max_queries=4, state=str(state))
+    for day in range(3):
+        asked = job(
+            tmp_path, more=f"3\tday {day}\t\t\t\n", epsilon=1.0, budget="stream", max_queries=4, state=str(state)
+        )
         outcome = release(asked, Criterion.SQC2, np.random.default_rng(1).bytes)
         counts.append((outcome.records_out, outcome.suppressed["over the budget"]))
     # User 1 has 2 phrases a release, user 2 has 3; 4 each in all.
@@ -149,7 +152,21 @@ def test_hbdp_adds_noise_of_scale_2m_over_epsilon_and_bounds_users() -> None:
 def test_hbdp_writes_counts_of_every_user(tmp_path: Path) -> None:
     asked = job(tmp_path, "hbdp", epsilon=1000.0, max_queries=2)
     outcome = release_hbdp(asked, np.random.default_rng(1).bytes)
-    assert outcome.details == {"bins": 1476, "sensitivity": 4}
+    assert (outcome.details["bins"], outcome.details["sensitivity"]) == (1476, 4)
     assert outcome.suppressed["over max_queries"] == 1
     lines = [line.split("\t") for line in asked.output.read_text().splitlines()[1:]]
     assert {(u, c) for u, c, _, n in lines if n == "1"} >= {("1", "asthma.n.01"), ("1", "tennis.n.01")}
+
+
+def test_releases_of_one_log_add_up_and_are_refused_past_its_budget(tmp_path: Path) -> None:
+    def again(method: str, **options: object) -> dict[str, float]:
+        asked = job(tmp_path, method, budget_epsilon=3.0, budget_relation="replace", **options)
+        spent: dict[str, float] = load_method(method).run(asked).details["ledger"]["spent"]
+        return spent
+
+    assert again("semantic", epsilon=1.0)["epsilon"] == 1.0
+    assert again("hbdp", epsilon=0.5)["epsilon"] == 1.5
+    # Epsilon a query costs the user with most noun phrases (3) three times epsilon.
+    assert again("nsqc", epsilon=0.5, budget="query")["epsilon"] == 3.0
+    with pytest.raises(BudgetError):
+        again("semantic", epsilon=0.1)

@@ -7,14 +7,14 @@ import os
 
 import numpy as np
 
+from proxid.anonymise.release.noisy import require_no_seed
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
+from proxid.anonymise.release.semantic.accounting import BUDGET_OPTIONS, charge_epsilon, details
 from proxid.anonymise.release.semantic.domain import Ints
 from proxid.anonymise.release.semantic.exponential import RandomBytes
-from proxid.anonymise.release.semantic.hbdp import Noise, bound_user, discrete_laplace, noisy_histogram
-from proxid.anonymise.release.semantic.method import SEED_RULE
+from proxid.anonymise.release.semantic.hbdp import Noise, bound_user, discrete_laplace, noisy_histogram, sensitivity
 from proxid.anonymise.release.semantic.phrases import map_log
 from proxid.anonymise.release.semantic.topics import OTHER, SETTINGS, categorise
-from proxid.errors import ConfigError
 from proxid.logs.files import read_log
 from proxid.logs.whole import whole_file
 from proxid.ontology.concepts import ConceptMapper
@@ -28,12 +28,12 @@ def run_hbdp(job: Job) -> Outcome:
 
 def release(job: Job, random: RandomBytes) -> Outcome:
     """Write every user's noisy histogram. Raises ConfigError, InputError."""
-    if job.seed is not None:
-        raise ConfigError(SEED_RULE)
+    require_no_seed(job)
     wordnet, maximum = load(), job.options["max_queries"]
     bins = np.flatnonzero(categorise(wordnet, SETTINGS[job.options["setting"]].domains) != OTHER)
     noise: Noise = discrete_laplace(job.options["epsilon"], maximum)
     batch, log = read_log(job.source)
+    account = charge_epsilon(job, "hbdp", job.options["epsilon"])
     phrases = map_log(batch, log.dictionaries.query, ConceptMapper(wordnet, bins.tolist()))
     names = [f"{wordnet.name(c)}\t{wordnet.label(c)}" for c in bins.tolist()]
     users, written, cut = np.unique(batch.user), 0, 0
@@ -58,7 +58,7 @@ def release(job: Job, random: RandomBytes) -> Outcome:
         suppressed={"no concept in the domains": phrases.unmapped, "over max_queries": cut},
         bad_rows=dict(log.bad.counts),
         bad_lines=list(log.bad.lines),
-        details={"bins": len(bins), "sensitivity": 2 * maximum},
+        details=details(account, bins=len(bins), sensitivity=sensitivity(maximum)),
         outputs=[job.output],
     )  # fmt: skip
 
@@ -74,6 +74,7 @@ METHOD = Method(
         Option("epsilon", float, 1.0, "privacy budget of a user's histogram"),
         Option("setting", str, "A", "domains of 000 §4", ("A", "B", "C")),
         Option("max_queries", int, 100, "declared maximum of noun phrases a user; more are cut", (), 1),
+        *BUDGET_OPTIONS,
     ),
     run_hbdp,
 )

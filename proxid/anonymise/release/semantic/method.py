@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from proxid.anonymise.release.ledger import Account
+from proxid.anonymise.release.noisy import require_no_seed
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
 from proxid.anonymise.release.semantic import budget as budgets
+from proxid.anonymise.release.semantic.accounting import BUDGET_OPTIONS, charge_epsilon, details
 from proxid.anonymise.release.semantic.domain import Ints, Reals
 from proxid.anonymise.release.semantic.exponential import RandomBytes
 from proxid.anonymise.release.semantic.mechanism import SemanticMechanism, build_mechanism
@@ -16,7 +19,6 @@ from proxid.anonymise.release.semantic.phrases import Phrases, map_log
 from proxid.anonymise.release.semantic.quality import Criterion
 from proxid.anonymise.release.semantic.reconstruct import from_templates, put_back
 from proxid.anonymise.release.semantic.topics import FOUR, OTHER, SETTINGS
-from proxid.errors import ConfigError
 from proxid.logs.batch import NONE, Dictionaries, LogBatch
 from proxid.logs.files import create_log, read_log
 from proxid.logs.layout import layout_of
@@ -39,8 +41,8 @@ _SHARED = (
         "templates: the text depends on the released concept alone; put-back: the original's modifiers and plurals "
         "around it, an experiment without any guarantee", ("templates", "put-back"),
     ),
+    *BUDGET_OPTIONS,
 )  # fmt: skip
-SEED_RULE = "seed is not for releases with a guarantee: whoever knows it can take the noise away"
 
 
 def run_semantic(job: Job) -> Outcome:
@@ -55,14 +57,14 @@ def run_nsqc(job: Job) -> Outcome:
 
 def release(job: Job, criterion: Criterion, random: RandomBytes) -> Outcome:
     """Protect a log file; `random` is the system's source except in tests. Raises ConfigError, InputError."""
-    if job.seed is not None:
-        raise ConfigError(SEED_RULE)
+    require_no_seed(job)
     wordnet, options = load(), job.options
     mechanism = build_mechanism(wordnet, SETTINGS[options["setting"]], criterion)
     batch, log = read_log(job.source)
     scope = np.flatnonzero(mechanism.domain_of != OTHER)
     phrases = map_log(batch, log.dictionaries.query, ConceptMapper(wordnet, scope.tolist()))
     kept, epsilon, spent = _within_budget(phrases, log.dictionaries, options)
+    account = _charge(job, kept, epsilon)
     if spent is not None and options["state"]:  # before anything is written: a crash must not give budget back
         budgets.save_stream_budget(Path(options["state"]), spent)
     concepts = mechanism.protect(kept.concept, epsilon, random, job.progress)
@@ -80,9 +82,18 @@ def release(job: Job, criterion: Criterion, random: RandomBytes) -> Outcome:
         suppressed={"no concept in the domains": phrases.unmapped, "over the budget": len(phrases) - len(kept)},
         bad_rows=dict(log.bad.counts),
         bad_lines=list(log.bad.lines),
-        details={"criterion": str(criterion), "noun_phrases": len(phrases), "domains": list(mechanism.setting.domains)},
+        details=details(account, criterion=str(criterion), domains=list(mechanism.setting.domains)),
         outputs=[job.output],
     )
+
+
+def _charge(job: Job, kept: Phrases, epsilon: Reals) -> Account | None:
+    """Pay for the dearest user; a release without a guarantee has no price and is not accounted."""
+    if job.options["reconstruct"] != "templates" or not len(kept):
+        return None
+    whole = job.options["epsilon"]
+    spent = float(np.bincount(kept.user, epsilon).max()) if job.options["budget"] == "query" else whole
+    return charge_epsilon(job, "semantic", spent)
 
 
 def _within_budget(
