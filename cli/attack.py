@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -81,21 +82,15 @@ def _print(report: dict[str, Any]) -> None:
 
 
 def _linkage_table(attacks: dict[str, Any]) -> Table:
-    table = Table(title="Linkage (of attacked records, 95 % interval; of all input)", title_justify="left")
-    for column in ("attack", "guessed", "held", "same record", "95 %", "of input", "pairs", "of input", "coincident"):
-        table.add_column(column, justify="left" if column == "attack" else "right")
+    title = "Right guesses, per cent of the attacked (± half of the 95 % interval) and of all input; coincident pairs"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    for column in ("attack", "guessed", "record", "±", "input", "pair", "input", "coinc."):
+        table.add_column(column, justify="left" if column == "attack" else "right", no_wrap=True)
     for name, found in attacks.items():
         same, pair = found["same_record"], found["pair_linkage"]
         low, high = same["of_attacked"]["ci95"]
-        table.add_row(
-            name,
-            str(found["guessed"]),
-            percent(found["held"]["by_mechanism"]),
-            percent(same["of_attacked"]["value"]),
-            f"{percent(low)} – {percent(high)}",
-            percent(same["of_input"] and same["of_input"]["value"]),
-            percent(pair["of_attacked"]["value"]),
-            percent(pair["of_input"]["value"]),
-            percent(pair["coincidences"]),
-        )
+        half = (high - low) / 2 if same["of_attacked"]["records"] else None
+        shares = [same["of_attacked"]["value"], half, same["of_input"] and same["of_input"]["value"]]
+        shares += [pair["of_attacked"]["value"], pair["of_input"]["value"], pair["coincidences"]]
+        table.add_row(name, str(found["guessed"]), *map(percent, shares))
     return table

@@ -48,10 +48,24 @@ def progress_bar(title: str, total: float | None = None) -> Iterator[Callable[[f
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
 
+def default_classifier() -> Callable[[str], str]:
+    """The classifier that ships with the package, loaded when the first query without a category asks for it."""
+    loaded: list[Any] = []
+
+    def path_of(text: str) -> str:
+        if not loaded:
+            from proxid.classify import load_default
+
+            loaded.append(load_default())
+        return "/".join(loaded[0].classify(text).path)
+
+    return path_of
+
+
 def load(original: Path, released: Path, what: Asked, truth: Path | None) -> Release:
-    """Both logs with a bar."""
+    """Both logs with a bar; queries without a category are filed as `proxid release` files them."""
     with progress_bar("reading") as progress:
-        return load_release(original, released, what, truth=truth, progress=progress)
+        return load_release(original, released, what, truth=truth, classifier=default_classifier(), progress=progress)
 
 
 def print_json(value: Any) -> None:
@@ -74,14 +88,15 @@ def describe(release: Release) -> dict[str, Any]:
         "mechanism": {name: getattr(mechanism, name) for name in mechanism.__slots__},
         "records_in": len(release.original),
         "records_out": len(release.released),
-        "truth": "exact" if release.exact else "derived where a text leaves one possible owner",
+        "held_share": 1 - len(release.released) / max(len(release.original), 1),
+        "truth": "exact" if release.exact else "derived where a whole text leaves one possible owner",
         "known_owner_share": float(release.known.mean()) if len(release.released) else 0.0,
     }
 
 
 def percent(value: float | None) -> str:
-    """A share as per cent."""
-    return "–" if value is None or value != value else f"{100 * value:.2f} %"  # noqa: PLR0124 (NaN)
+    """A share in per cent."""
+    return "–" if value is None or value != value else f"{100 * value:.2f}"  # noqa: PLR0124 (NaN)
 
 
 def facts_table(title: str, facts: dict[str, Any]) -> Table:

@@ -1,7 +1,8 @@
 """A log, its release and the truth sidecar, from files (DESIGN 14, 15).
 
-Both logs are read with one set of dictionaries, so that their codes compare. The sidecar has a line a released record:
-its row in the release, TAB, its row in the input, both from 0.
+Both logs are read with one set of dictionaries, so that their codes compare, and the input is put in the order in which
+the mechanism read it. The sidecar (`proxid release --truth`) has a line a released record: its row in the release, its
+row in the input and, optionally, the input row whose arrival released it and its group; tabs between, all from 0.
 """
 
 import json
@@ -17,7 +18,7 @@ from proxid.evaluate.mechanism import Mechanism
 from proxid.evaluate.release import Release, make_release, origin_column
 from proxid.logs import LogBatch, LogReader, open_log
 from proxid.logs.files import Classifier
-from proxid.logs.jit import Longs
+from proxid.logs.jit import Codes, Longs
 
 Progress = Callable[[int, int], None]
 
@@ -47,10 +48,38 @@ def load_release(
     second, _ = _read(released, reader, classifier, progress)
     if len(first) and (first.category < 0).all():
         raise InputError("the logs have no categories: add a Category column or ask for a classifier")
-    mechanism = find_mechanism(asked, released, bool((second.group >= 0).any()))
-    origin = None if truth is None else read_truth(truth, len(second), first)
+    first = in_order_read(first, manifest_of(released).get("details", {}).get("order"))
+    origin, at, groups = (None, None, None) if truth is None else read_truth(truth, len(second), first)
+    grouped = (second.group if groups is None else groups) >= 0
+    mechanism = find_mechanism(asked, released, bool(grouped.any()))
+    if not (second.group >= 0).any():
+        second = replace(second, group=_runs_of_n(second, mechanism) if groups is None else groups)
     no_text = reader.dictionaries.query.find("")
-    return make_release(first, second, reader.dictionaries.tree, mechanism, no_text=no_text, origin=origin)
+    tree, whole = reader.dictionaries.tree, shows_whole_texts(manifest_of(released), mechanism)
+    return make_release(first, second, tree, mechanism, no_text=no_text, origin=origin, at=at, whole_texts=whole)
+
+
+def in_order_read(batch: LogBatch, order: str | None) -> LogBatch:
+    """The input in the order in which a release reads it: by time unless its manifest says file order."""
+    time = np.where(np.isnan(batch.time), -np.inf, batch.time)
+    if order == "file" or (np.diff(time) >= 0).all():
+        return batch
+    return batch.take(np.argsort(time, kind="stable"))
+
+
+def _runs_of_n(released: LogBatch, mechanism: Mechanism) -> Codes:
+    """Groups of a `mix` release that does not number them: on files every n = k+1+m records in order are one.
+
+    -1 for all where some such run has a person twice or two times: then it is no release of these parameters.
+    """
+    n, none = mechanism.k + 1 + mechanism.margin, np.full(len(released), -1, np.int32)
+    if mechanism.mode != "mix" or len(released) % n:
+        return none
+    runs = np.sort(released.user.reshape(-1, n), axis=1)
+    times = np.nan_to_num(released.time).reshape(-1, n)
+    if (np.diff(runs, axis=1) == 0).any() or (times != times[:, :1]).any():
+        return none
+    return (np.arange(len(released)) // n).astype(np.int32)
 
 
 def _read(
@@ -65,16 +94,27 @@ def _read(
         return LogBatch.concatenate(batches), log
 
 
-def read_truth(path: Path, released_rows: int, original: LogBatch) -> Longs:
-    """Position in the original of every released record. Raises InputError when the file cannot be that."""
+def read_truth(path: Path, released_rows: int, original: LogBatch) -> tuple[Longs, Longs | None, Codes | None]:
+    """Of every released record its position in the input, how many records had been read when it left, its group.
+
+    The latter two are None where the sidecar does not say. Raises InputError when the file cannot be a sidecar.
+    """
     try:
         with path.open("rb") as file:
             head = file.readline()
         skip = 0 if head[:1].isdigit() or not head else 1
-        pairs = np.loadtxt(path, np.int64, delimiter="\t", skiprows=skip, usecols=(0, 1), ndmin=2, comments=None)
+        lines = np.loadtxt(path, np.int64, delimiter="\t", skiprows=skip, ndmin=2, comments=None)
     except (OSError, ValueError):
-        raise InputError("the truth file has two whole numbers a line, separated by a tab") from None
-    return origin_column(pairs.reshape(-1, 2), released_rows, original)
+        raise InputError("the truth file has whole numbers, separated by tabs") from None
+    lines = lines if lines.size else np.zeros((0, 4), np.int64)
+    if lines.shape[1] not in (2, 3, 4):
+        raise InputError("the truth file has two to four numbers a line")
+    origin = origin_column(lines[:, :2], released_rows, original)
+    at = origin_column(lines[:, [0, 2]], released_rows, original) if lines.shape[1] > 2 else None
+    groups = np.full(released_rows, -1, np.int32)
+    if lines.shape[1] > 3:
+        groups[lines[:, 0]] = lines[:, 3]
+    return origin, None if at is None else at + 1, groups if (groups >= 0).any() else None
 
 
 def manifest_of(released: Path) -> dict[str, Any]:
@@ -87,6 +127,11 @@ def manifest_of(released: Path) -> dict[str, Any]:
                 raise InputError("the manifest beside the release is no JSON") from None
             return found if isinstance(found, dict) else {}
     return {}
+
+
+def shows_whole_texts(manifest: dict[str, Any], mechanism: Mechanism) -> bool:
+    """Whether a shown text is a whole query: the ladder of `mix` shows parts, which name nobody for certain."""
+    return mechanism.mode != "mix" or manifest.get("parameters", {}).get("ladder") is False
 
 
 def find_mechanism(asked: Asked, released: Path, grouped: bool) -> Mechanism:

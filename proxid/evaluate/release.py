@@ -59,8 +59,12 @@ def make_release(
     no_text: int = NONE,
     origin: Longs | None = None,
     at: Longs | None = None,
+    whole_texts: bool = True,
 ) -> Release:
-    """Put a release together. Raises InputError when the parts cannot belong to each other."""
+    """Put a release together. Without `origin`, owners are derived, if texts are shown whole or not at all.
+
+    Raises InputError when the parts cannot belong to each other.
+    """
     above = tree.ancestors(mechanism.level)
     nodes = [np.where(b.category >= 0, above[b.category], 0).astype(np.int32) for b in (original, released)]
     if origin is not None and len(origin) != len(released):
@@ -70,7 +74,7 @@ def make_release(
     unknown = np.full(len(released), -1, np.int64)
     exact = origin is not None
     if origin is None:
-        owner = derive_owners(original, released, no_text)
+        owner = derive_owners(original, released, no_text) if whole_texts else unknown.astype(np.int32)
         origin = unknown
     else:
         owner = np.where(origin >= 0, original.user[origin], -1).astype(np.int32)
@@ -159,9 +163,10 @@ def origin_column(pairs: Longs, released_rows: int, original: LogBatch) -> Longs
     origin = np.full(released_rows, -1, np.int64)
     if len(pairs) and not (pairs[:, 0].min() >= 0 and pairs[:, 0].max() < released_rows):
         raise InputError("the truth file names a released row that the release does not have")
-    position = np.searchsorted(original.row, pairs[:, 1])
-    position = np.minimum(position, max(len(original) - 1, 0))
-    if len(pairs) and (original.row[position] != pairs[:, 1]).any():
+    order = np.argsort(original.row, kind="stable")
+    place = np.minimum(np.searchsorted(original.row[order], pairs[:, 1]), max(len(original) - 1, 0))
+    position = order[place] if len(original) else place
+    if len(pairs) and (not len(original) or (original.row[position] != pairs[:, 1]).any()):
         raise InputError("the truth file names a row that the original does not have")
     origin[pairs[:, 0]] = position
     return origin

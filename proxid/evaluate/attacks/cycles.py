@@ -102,17 +102,22 @@ def informed_groups(user: Codes, owner: Codes, group: Codes, *, colluders: int =
 
 
 def group_faults(user: Codes, owner: Codes, group: Codes, least: int) -> int:
-    """Groups in which the theorem's premises fail: under `least` people, a person twice, or other owners than users."""
+    """Groups in which the theorem's premises fail, as far as owners are known (-1: unknown).
+
+    The premises: at least so many people, nobody twice, the owners are the published, nobody is published with the own
+    record.
+    """
     rows = np.flatnonzero(group >= 0)
     if not len(rows):
         return 0
-    order = rows[np.lexsort((user[rows], group[rows]))]
-    users, groups = user[order], group[order]
-    owners = owner[rows[np.lexsort((owner[rows], group[rows]))]]
-    known = owners >= 0
-    twice = np.concatenate([[False], (np.diff(groups) == 0) & (np.diff(users) == 0)])
-    wrong = twice | (known & (owners != users)) | (owner[order] == users)
-    names, size = np.unique(groups, return_counts=True)
-    bad = np.zeros(len(names), bool)
-    bad[np.searchsorted(names, groups[wrong])] = True
-    return int((bad | (size < least)).sum())
+    _, place, size = np.unique(group[rows], return_inverse=True, return_counts=True)
+    bad = size < least
+    members = np.sort((place.astype(np.int64) << 32) | user[rows])
+    bad[members[1:][np.diff(members) == 0] >> 32] = True
+    known = owner[rows] >= 0
+    owners = np.sort((place[known].astype(np.int64) << 32) | owner[rows][known])
+    bad[owners[1:][np.diff(owners) == 0] >> 32] = True
+    at = np.minimum(np.searchsorted(members, owners), len(members) - 1)
+    bad[owners[members[at] != owners] >> 32] = True
+    bad[place[owner[rows] == user[rows]]] = True
+    return int(bad.sum())
