@@ -20,15 +20,8 @@ from proxid.evaluate.releases_audit import Direction, audited_epsilon
 Row = tuple[str, str]  # user, query; the time is the row's number
 Sanitise = Callable[[Steps, Noise], Kept]
 Histogram = Callable[[ibis.Table], ibis.Table]
-SCHEMA = pa.schema(
-    [
-        ("user", pa.string()),
-        ("query", pa.string()),
-        ("time", pa.timestamp("us")),
-        ("rank", pa.int32()),
-        ("url", pa.string()),
-    ]
-)
+TEXTS = [(name, pa.string()) for name in ("user", "query", "url")]
+SCHEMA = pa.schema([*TEXTS, ("time", pa.timestamp("us")), ("rank", pa.int32())])
 
 
 class HalvedNoise:
@@ -43,7 +36,7 @@ class HalvedNoise:
 
 def write_rows(path: Path, rows: list[Row]) -> Path:
     """A log in Parquet; every query has a click on its own URL."""
-    start = dt.datetime(2006, 3, 1)
+    start = dt.datetime(2006, 3, 1, tzinfo=dt.UTC)
     pq.write_table(
         pa.table(
             {
