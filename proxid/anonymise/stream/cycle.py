@@ -3,92 +3,114 @@
 Who is published with whose record is a pure function of (seed, group number, number of members), so a crash between
 forming a group and releasing it repeats the draw, and the auditor recomputes it from the committed seed.
 
-    block_i = SHA-512(E(label, seed, group, i)),   i = 0, 1, …      read as sixteen big-endian u32 words
+    stream = SHAKE-256(E("proxid/v1/cycle", seed, group)) as big-endian u32 words, as many as are needed
 
-A word w gives a number below b, exactly uniform, unless w ≥ 2³² − (2³² mod b): then the next word is taken.
+A word w gives w mod b, exactly uniform below b, unless w ≥ 2³² − (2³² mod b): such a word is skipped. Numbers below
+1, 2, …, n − 1 make the cycle, numbers below 2, 3, …, n after them the order in which the pairs are shown.
 """
 
 import hashlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from operator import mod
+from typing import Any
 
 from proxid.encoding import encode, label
 from proxid.errors import InputError
 
 CYCLE_LABEL = label("cycle")
-ORDER_LABEL = label("order")
 SEED_LABEL = label("seed")
 SEED_BYTES = 32
 
-_TAIL = struct.Struct(">IQIQ")
-_WORDS = struct.Struct(">16I")
+_U64 = struct.Struct(">Q")
 _SPAN = 1 << 32
 
 
 class CycleSource:
-    """Cycles and orders of one epoch seed; keeps hash states of the seed, so drop it with the seed."""
+    """Cycles and orders of one epoch seed; keeps a hash state of the seed, so drop it with the seed."""
 
     def __init__(self, seed: bytes) -> None:
         """Raises InputError unless the seed has 32 bytes."""
-        if len(seed) != SEED_BYTES:
-            raise InputError("an epoch seed has 32 bytes")
-        self._cycle = hashlib.sha512(encode(CYCLE_LABEL, seed, 0, 0)[: -_TAIL.size])
-        self._order = hashlib.sha512(encode(ORDER_LABEL, seed, 0, 0)[: -_TAIL.size])
+        self._state = hashlib.shake_256(encode(CYCLE_LABEL, _seed(seed), 0)[: -_U64.size])
 
-    def cycle(self, group: int, n: int) -> tuple[int, ...]:
-        """A uniformly random n-cycle (Sattolo 1986): record i is published under member cycle[i].
+    def draw(self, group: int, n: int) -> tuple[list[int], list[int]]:
+        """A uniformly random n-cycle and, independent of it, a uniformly random order of n pairs.
+
+        Record i is published under member cycle[i]; pair order[0] is shown first.
 
         Raises:
             InputError: fewer than two members, which no cycle can hide.
         """
+        for_cycle, for_order = self.numbers(group, n)
+        cycle, order = list(range(n)), list(range(n))
+        swap(cycle, for_cycle)
+        swap(order, for_order)
+        return cycle, order
+
+    def numbers(self, group: int, n: int) -> tuple[list[int], list[int]]:
+        """Uniform numbers below 1, …, n − 1, and below 2, …, n: with `swap`, a cycle and an order.
+
+        Raises:
+            InputError: fewer than two members.
+        """
         if n < 2:
             raise InputError("a cycle needs at least two members")
-        words = _words(self._cycle, group)
-        cycle = list(range(n))
-        for i in range(n - 1, 0, -1):
-            j = _below(words, i)
-            cycle[i], cycle[j] = cycle[j], cycle[i]
-        return tuple(cycle)
+        bounds, unpack = _plan(n)
+        state = self._state.copy()
+        state.update(_U64.pack(group))
+        words = unpack(state.digest(4 * len(bounds)))
+        if max(words) < _SPAN - n:  # then no bound skips a word: nearly always, and much faster
+            numbers = list(map(mod, words, bounds))
+        else:
+            stream = _words(state.digest)
+            numbers = [next(w for w in stream if w < _SPAN - _SPAN % bound) % bound for bound in bounds]
+        return numbers[: n - 1], numbers[n - 1 :]
 
-    def order(self, group: int, n: int) -> tuple[int, ...]:
-        """A uniformly random order of n pairs (Fisher and Yates): pair order[0] is shown first."""
-        words = _words(self._order, group)
-        order = list(range(n))
-        for i in range(n - 1, 0, -1):
-            j = _below(words, i + 1)
-            order[i], order[j] = order[j], order[i]
-        return tuple(order)
+
+def swap(items: list[Any], numbers: list[int]) -> None:
+    """Permute in place: for i = 1, …, n − 1 exchange items i and j, j being the next number.
+
+    Uniform j < i insert i at a random place of a cycle: a uniformly random n-cycle (Sattolo 1986). Uniform j ≤ i
+    give a uniformly random order (Fisher and Yates).
+    """
+    for i, j in enumerate(numbers, 1):
+        items[i], items[j] = items[j], items[i]
 
 
 def group_cycle(seed: bytes, group: int, n: int) -> tuple[int, ...]:
-    """The n-cycle of group number `group` under a 32-byte epoch seed; see `CycleSource.cycle`."""
-    return CycleSource(seed).cycle(group, n)
+    """The n-cycle of group number `group` under a 32-byte epoch seed; see `CycleSource.draw`."""
+    return tuple(CycleSource(seed).draw(group, n)[0])
 
 
 def show_order(seed: bytes, group: int, n: int) -> tuple[int, ...]:
-    """The order in which a group's n pairs are shown; see `CycleSource.order`."""
-    return CycleSource(seed).order(group, n)
+    """The order in which a group's n pairs are shown; see `CycleSource.draw`."""
+    return tuple(CycleSource(seed).draw(group, n)[1])
 
 
 def seed_commitment(seed: bytes, epoch: int, ms: str) -> bytes:
-    """What the Main Service `ms` commits to before an epoch: SHA-256(E("seed", ms, epoch, seed))."""
+    """What the Main Service `ms` commits to before an epoch: SHA-256(E("proxid/v1/seed", ms, epoch, seed))."""
+    return hashlib.sha256(encode(SEED_LABEL, ms, epoch, _seed(seed))).digest()
+
+
+def _seed(seed: bytes) -> bytes:
     if len(seed) != SEED_BYTES:
         raise InputError("an epoch seed has 32 bytes")
-    return hashlib.sha256(encode(SEED_LABEL, ms, epoch, seed)).digest()
+    return seed
 
 
-def _words(state: "hashlib._Hash", group: int) -> Iterator[int]:
-    counter = 0
+@lru_cache(maxsize=1024)
+def _plan(n: int) -> tuple[tuple[int, ...], Any]:
+    """The bounds of the numbers that n members need, and the unpacker of as many words."""
+    bounds = (*range(1, n), *range(2, n + 1))
+    return bounds, struct.Struct(f">{len(bounds)}I").unpack
+
+
+def _words(digest: Callable[[int], bytes]) -> Iterator[int]:
+    """The words of a stream, without end: a longer output of an XOF begins with the shorter one."""
+    size, done = 1024, 0
     while True:
-        block = state.copy()
-        block.update(_TAIL.pack(8, group, 8, counter))
-        yield from _WORDS.unpack(block.digest())
-        counter += 1
-
-
-def _below(words: Iterator[int], bound: int) -> int:
-    limit = _SPAN - _SPAN % bound
-    for word in words:
-        if word < limit:
-            return word % bound
-    raise AssertionError("the stream of words does not end")
+        output = digest(size)
+        for at in range(done, size, 4):
+            yield int.from_bytes(output[at : at + 4], "big")
+        size, done = 2 * size, size

@@ -1,189 +1,212 @@
 """The nodes at which one audience's records wait, and how they move (DESIGN 8.1, 8.4-8.6).
 
 A lane is the mechanism without its bookkeeping: `pool.Pool` adds identity, repeats, the ladder and numbers,
-`batch.MixStream` adds none of them. Costs do not grow with k: entering and leaving a node are dictionary operations,
-and a group sorts its own members only.
+`batch.MixStream` adds none of them. What a record costs does not grow with k.
 
-How a node stays small: a group is formed as soon as n distinct seasoned people wait at a node, so never do more than n.
-"The n people who waited longest" are therefore all of them, and a group takes the oldest record of each.
+- A group is formed as soon as n distinct seasoned people wait at a node, so never do more than n: "the n people who
+  waited longest" are all of them, and a group takes the oldest record of each.
+- Records leave a lane much sooner than they become due to move up, so no record is scheduled by itself: each node
+  with records in it stands once on the agenda, under a record that may have left since. It is looked at again when
+  that record would have been due.
 """
 
 from collections import deque
-from heapq import nsmallest
-from operator import attrgetter
-from typing import Any
+from collections.abc import Iterator
+from heapq import heappop, heappush, heapreplace
+from operator import itemgetter
+from typing import Any, NamedTuple
 
+from proxid.anonymise.stream.line import ENTERED, LIFT, PERSON, TIME, Line, Waiting
 from proxid.anonymise.stream.settings import Settings
 from proxid.errors import InputError
 
 Path = tuple[str, ...]
 
-_SLACK = 1024
-_arrival = attrgetter("arrival")
+_NEVER = float("inf")
 
 
 class Node:
-    """The queues of the people who have records waiting at a node, by person; each queue in order of arrival."""
+    """A place in the tree, with the lines of the seasoned people and of the others; a person is in one of them.
 
-    __slots__ = ("lane", "path", "seasoned", "unseasoned")
+    `lifted` is True once a record has moved up to here.
+    """
 
-    def __init__(self, lane: "Lane", path: Path) -> None:
-        self.lane = lane
+    __slots__ = ("_by_entry", "lifted", "on_agenda", "parent", "path", "seasoned", "unseasoned")
+
+    def __init__(self, path: Path, parent: "Node | None") -> None:
         self.path = path
-        self.seasoned: dict[str, list[Waiting]] = {}
-        self.unseasoned: dict[str, list[Waiting]] = {}
+        self.parent = parent
+        self.seasoned = Line()
+        self.unseasoned = Line()
+        self.lifted = False
+        self.on_agenda = False
+        self._by_entry: deque[Waiting] = deque()
 
-    def queue(self, person: str) -> "list[Waiting] | None":
-        """The person's queue, or None when nothing of the person waits here."""
-        return self.seasoned.get(person) or self.unseasoned.get(person)
+    def __iter__(self) -> Iterator[Waiting]:
+        yield from self.seasoned
+        yield from self.unseasoned
+
+    def line(self, person: str) -> Line:
+        """The line in which a person who has records here waits."""
+        return self.seasoned if person in self.seasoned.heads else self.unseasoned
+
+    def first(self) -> Waiting | None:
+        """The record that came here first and still waits here."""
+        queue = self._by_entry
+        while queue:
+            waiting = queue[0]
+            if self.line(waiting[PERSON]).holds(waiting):
+                return waiting
+            queue.popleft()
+        # Whatever came since came later than all that was in the queue.
+        queue.extend(sorted(self, key=itemgetter(ENTERED, LIFT)))
+        return queue[0] if queue else None
 
 
-class Waiting:
-    """A record that waits: `arrival` is its number in the audience; (`entered`, `time`) are the audience's sequence
-    and the clock when it came to its node. `node` is None once it has left."""
+class Move(NamedTuple):
+    """A record left `source` because it was due: up to `target`, or out of the lane when that is None."""
 
-    __slots__ = ("arrival", "entered", "item", "node", "person", "raised", "seasoned", "time")
-
-    def __init__(self, arrival: int, person: str, seasoned: bool, item: Any, node: Node, time: float) -> None:
-        self.arrival = self.entered = arrival
-        self.person = person
-        self.seasoned = seasoned
-        self.item = item
-        self.node: Node | None = node
-        self.time = time
-        self.raised = False
+    waiting: Waiting
+    source: Node
+    target: Node | None
 
 
 class Lane:
-    """All nodes of one audience."""
+    """All nodes of one audience.
+
+    `arrivals` counts the records that ever came. Nothing is due before `arrivals` reaches `check_arrivals` or the
+    clock `check_time`.
+    """
 
     def __init__(self, settings: Settings, name: str = "") -> None:
         self.name = name
         self.arrivals = 0
-        self.waiting = 0
+        self.check_arrivals: float = _NEVER
+        self.check_time: float = _NEVER
         self._n = settings.n
         self._level = settings.level
         self._cap = settings.person_cap
         self._join = settings.unseasoned_cap
-        self._max_records = settings.max_delay_records or float("inf")
-        self._max_seconds = settings.max_delay_s or float("inf")
+        self._max_records = settings.max_delay_records or _NEVER
+        self._max_seconds = settings.max_delay_s or _NEVER
+        self._lifts = 0
         self._nodes: dict[Path, Node] = {}
-        self._entries: deque[Waiting] = deque()
+        self._agenda: list[tuple[int, int, float, Node]] = []
+
+    def __iter__(self) -> Iterator[tuple[Node, Waiting]]:
+        """Every waiting record, with its node, in order of arrival."""
+        everything = ((node, waiting) for node in self._nodes.values() for waiting in node)
+        return iter(sorted(everything, key=itemgetter(1)))
 
     def node(self, path: Path) -> Node:
         """The node where a record of this category starts to wait; raises InputError for an empty component."""
         return self._at(path[: self._level])
 
-    def nodes(self) -> tuple[Node, ...]:
-        """Every node that was used."""
-        return tuple(self._nodes.values())
-
-    def enter(self, node: Node, person: str, seasoned: bool, item: Any, time: float) -> Waiting:
-        """Let a record wait at a node; the caller takes a group if the node is then `ripe`."""
+    def enter(self, node: Node, person: str, seasoned: bool, time: float, item: Any, label: Any) -> bool:
+        """Let a record wait at a node. True if the node is then ripe: the caller takes a group from it."""
         self.arrivals = arrival = self.arrivals + 1
-        self.waiting += 1
-        waiting = Waiting(arrival, person, seasoned, item, node, time)
-        people = node.seasoned if seasoned else node.unseasoned
-        queue = people.get(person)
-        if queue is None:
-            people[person] = [waiting]
-        else:
-            queue.append(waiting)
-        self._entries.append(waiting)
-        return waiting
+        waiting = (arrival, arrival, 0, time, person, item, label)
+        line = node.seasoned if seasoned else node.unseasoned
+        if person in line.heads:
+            line.append(waiting)
+            return False
+        line.heads[person] = waiting
+        if not node.on_agenda:
+            self.watch(node, waiting)
+        return seasoned and len(line.heads) >= self._n
 
     def full(self, node: Node, person: str) -> bool:
         """Whether the person has as many records waiting at the node as one person may (8.5)."""
-        if self._cap is None:
-            return False
-        queue = node.queue(person)
-        return queue is not None and len(queue) >= self._cap
+        return self._cap is not None and node.line(person).count(person) >= self._cap
 
     def ripe(self, node: Node) -> bool:
         """Whether records of n distinct seasoned people wait at the node: the gate of 8.4."""
-        return len(node.seasoned) >= self._n
+        return len(node.seasoned.heads) >= self._n
 
     def take(self, node: Node) -> list[Waiting]:
         """Remove and return a group from a ripe node: one record a person, in order of arrival.
 
-        The oldest record of each seasoned person there, and of the unseasoned people whose oldest records arrived
-        first, at most as many as the seasoned people that a group needs.
+        The oldest record of each of the n seasoned people who waited longest, and of the unseasoned people who
+        waited longest, of whom at most as many join as the seasoned people that a group needs.
         """
-        taken, node.seasoned = _heads(node.seasoned)
-        if node.unseasoned:
-            first = nsmallest(self._join, node.unseasoned.items(), key=lambda entry: entry[1][0].arrival)
-            joining, kept = _heads(dict(first))
-            taken += joining
-            for person, _ in first:
-                if person not in kept:
-                    del node.unseasoned[person]
-        for waiting in taken:
-            waiting.node = None
-        taken.sort(key=_arrival)
-        self.waiting -= len(taken)
-        if len(self._entries) > 2 * self.waiting + _SLACK:
-            self._entries = deque(entry for entry in self._entries if entry.node is not None)
+        taken = node.seasoned.take(self._n)
+        if node.unseasoned.heads:
+            taken += node.unseasoned.take(self._join)
+            taken.sort()
         return taken
 
-    def due(self, clock: float) -> Waiting | None:
-        """The record that came to its node first, if it waited there `max_delay` records or seconds."""
-        first = self.first()
-        if first is None:
+    def first(self) -> tuple[Node, Waiting] | None:
+        """The waiting record that came to its node first, and its node."""
+        agenda = self._agenda
+        while agenda:
+            entered, lift, _, node = agenda[0]
+            first = node.first()
+            if first is None:
+                heappop(agenda)
+                node.on_agenda = False
+            elif (first[ENTERED], first[LIFT]) == (entered, lift):
+                return node, first
+            else:
+                heapreplace(agenda, (first[ENTERED], first[LIFT], first[TIME], node))
+        return None
+
+    def due(self, clock: float) -> tuple[Node, Waiting] | None:
+        """The `first` record, if it waited at its node for `max_delay` records or seconds."""
+        if self.arrivals < self.check_arrivals and clock < self.check_time:
             return None
-        late = self.arrivals - first.entered >= self._max_records or clock - first.time >= self._max_seconds
-        return first if late else None
+        found = self.first()
+        self._set_check()
+        if found is None or (self.arrivals < self.check_arrivals and clock < self.check_time):
+            return None
+        return found
 
-    def first(self) -> Waiting | None:
-        """The waiting record that came to its node first."""
-        entries = self._entries
-        while entries and entries[0].node is None:
-            entries.popleft()
-        return entries[0] if entries else None
+    def move_up(self, clock: float) -> Move | None:
+        """Move the record that is `due` to the parent, where it keeps its place in the order of arrival (8.6).
 
-    def parent(self, node: Node) -> Node | None:
-        """The node above, or None for the root."""
-        return self._at(node.path[:-1]) if node.path else None
+        It leaves the lane at the root, and if its person has as many records at the parent as one may have.
+        """
+        found = self.due(clock)
+        if found is None:
+            return None
+        source, waiting = found
+        arrival, _, _, _, person, item, label = waiting
+        line, target = source.line(person), source.parent
+        line.remove(waiting)
+        if target is None or self.full(target, person):
+            return Move(waiting, source, None)
+        self._lifts += 1
+        moved = (arrival, self.arrivals, self._lifts, clock, person, item, label)
+        (target.seasoned if line is source.seasoned else target.unseasoned).insert(moved)
+        target.lifted = True
+        if not target.on_agenda:
+            self.watch(target, moved)
+        return Move(waiting, source, target)
 
-    def lift(self, target: Node, clock: float) -> Waiting:
-        """Move the `first` record up to `target`, where it keeps its place in the order of arrival (8.6)."""
-        waiting = self._entries.popleft()
-        self.drop(waiting)
-        self.waiting += 1
-        waiting.node, waiting.raised = target, True
-        waiting.entered, waiting.time = self.arrivals, clock
-        people = target.seasoned if waiting.seasoned else target.unseasoned
-        queue = people.setdefault(waiting.person, [])
-        queue.append(waiting)
-        queue.sort(key=_arrival)
-        self._entries.append(waiting)
-        return waiting
-
-    def drop(self, waiting: Waiting) -> None:
+    def drop(self, node: Node, waiting: Waiting) -> None:
         """Remove a waiting record from its node."""
-        node = waiting.node
-        assert node is not None
-        people = node.seasoned if waiting.seasoned else node.unseasoned
-        queue = people[waiting.person]
-        queue.remove(waiting)
-        if not queue:
-            del people[waiting.person]
-        waiting.node = None
-        self.waiting -= 1
+        node.line(waiting[PERSON]).remove(waiting)
+
+    def of(self, person: str) -> list[tuple[Node, Waiting]]:
+        """A person's waiting records, with their nodes, in order of arrival."""
+        mine = ((node, waiting) for node in self._nodes.values() for waiting in node.line(person).of(person))
+        return sorted(mine, key=itemgetter(1))
 
     def _at(self, path: Path) -> Node:
         node = self._nodes.get(path)
         if node is None:
             if not all(path):
                 raise InputError("a category path has an empty component")
-            node = self._nodes[path] = Node(self, path)
+            node = self._nodes[path] = Node(path, self._at(path[:-1]) if path else None)
         return node
 
+    def watch(self, node: Node, waiting: Waiting) -> None:
+        """Put a node that is not there on the agenda, under the record that came to it first."""
+        node.on_agenda = True
+        heappush(self._agenda, (waiting[ENTERED], waiting[LIFT], waiting[TIME], node))
+        self._set_check()
 
-def _heads(people: dict[str, list[Waiting]]) -> tuple[list[Waiting], dict[str, list[Waiting]]]:
-    """Pop the oldest record of each person; returns them and the people who have more."""
-    heads, more = [], {}
-    for person, queue in people.items():
-        heads.append(queue.pop(0))
-        if queue:
-            more[person] = queue
-    return heads, more
+    def _set_check(self) -> None:
+        if self._agenda:
+            entered, _, time, _ = self._agenda[0]
+            self.check_arrivals = entered + self._max_records
+            self.check_time = time + self._max_seconds

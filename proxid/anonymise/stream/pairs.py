@@ -19,10 +19,10 @@ def release_pairs(group: Group, source: CycleSource, settings: Settings) -> tupl
         RestrictionError: a restriction does not hold; nothing of the group may leave.
     """
     n = len(group.members)
-    cycle = source.cycle(group.number, n)
+    cycle, order = source.draw(group.number, n)
     check_restrictions(group, cycle, settings)
     shown = []
-    for i in source.order(group.number, n):
+    for i in order:
         member = group.members[i]
         shown.append(Pair(member.record, group.members[cycle[i]].person, member.rung, member.unit))
     return tuple(shown)

@@ -18,7 +18,8 @@ runs back: an earlier time counts as the latest one seen.
 from collections.abc import Collection, Iterator
 
 from proxid.anonymise.stream.ladder import Issuers
-from proxid.anonymise.stream.lane import Lane, Node, Waiting
+from proxid.anonymise.stream.lane import Lane, Move, Node
+from proxid.anonymise.stream.line import ARRIVAL, ITEM, LIFT, PERSON, Waiting
 from proxid.anonymise.stream.settings import Settings
 from proxid.anonymise.stream.types import (
     Group,
@@ -33,7 +34,7 @@ from proxid.anonymise.stream.types import (
     Suppressed,
     WaitingRecord,
 )
-from proxid.errors import InputError, PoolClosedError
+from proxid.errors import InputError, PoolClosedError, ReplayMismatchError
 
 STEP_LIMIT = 256
 _BUFFERED = Submission(Outcome.BUFFERED)
@@ -60,7 +61,7 @@ class Pool:
         self._closed = False
         self._audiences: dict[str, _Audience] = {}
         self._seasoned: dict[str, bool] = {}
-        self._records: dict[bytes, Waiting | None] = {}
+        self._submitted: set[bytes] = set()
 
     def submit(self, record: Record) -> Submission:
         """Buffer or withhold a record, and form the groups that it completes.
@@ -73,7 +74,7 @@ class Pool:
         if self._closed:
             raise PoolClosedError("the epoch is closed")
         identity, person, seasoned, name, path, units, time = record
-        if identity in self._records:
+        if identity in self._submitted:
             return Submission(Outcome.DUPLICATE)
         audience = self._audiences.get(name) or _Audience(self.settings, name)
         lane = audience.lane
@@ -81,36 +82,35 @@ class Pool:
         if self._seasoned.setdefault(person, seasoned) is not seasoned:
             raise InputError("a person is either seasoned or not for a whole epoch")
         self.clock = max(self.clock, time)
+        self._submitted.add(identity)
         if units and (person, units[0]) in audience.entered:
-            return self._withhold(identity, Outcome.REPEATED)
+            return Submission(Outcome.REPEATED)
         if lane.full(node, person):
-            return self._withhold(identity, Outcome.CAPPED)
-        self._records[identity] = lane.enter(node, person, seasoned, record, self.clock)
-        if lane.arrivals == 1:
+            return Submission(Outcome.CAPPED)
+        if not lane.arrivals:
             self._audiences[name] = audience
+        ripe = lane.enter(node, person, seasoned, self.clock, record, None)
         if units:
             audience.entered.add((person, units[0]))
             if seasoned:
                 audience.issuers.count(person, units)
-        if lane.ripe(node):
-            return Submission(Outcome.BUFFERED, tuple(self._groups(audience, node)))
-        return _BUFFERED
+        return Submission(Outcome.BUFFERED, tuple(self._groups(audience, node))) if ripe else _BUFFERED
 
     def tick(self, now: float, limit: int = STEP_LIMIT) -> Step:
         """Move up, or at the root suppress, at most `limit` records that waited `max_delay` where they are.
 
         Audiences are served in the order of their first records, each record in the order in which it came to its
-        node. Groups that become complete are formed at once.
+        node. A record that would exceed `person_cap` above is suppressed. Groups that become complete are formed.
         """
         self.clock = max(self.clock, now)
         raised: list[Raised] = []
         suppressed: list[Suppressed] = []
         groups: list[Group] = []
         for audience in self._audiences.values():
-            while waiting := audience.lane.due(self.clock):
+            while audience.lane.due(self.clock) is not None:
                 if len(raised) + len(suppressed) == limit:
                     return Step(tuple(raised), tuple(suppressed), tuple(groups), more=True)
-                moved, formed = self._move_up(audience, waiting)
+                moved, formed = self._move_up(audience)
                 if isinstance(moved, Raised):
                     raised.append(moved)
                 else:
@@ -122,53 +122,63 @@ class Pool:
         """Remove a person's waiting records from the given audiences, or all; their ids in order of arrival."""
         gone: list[bytes] = []
         for name, audience in self._audiences.items():
-            if audiences is not None and name not in audiences:
-                continue
-            mine = [w for node in audience.lane.nodes() for w in node.queue(person) or ()]
-            for waiting in sorted(mine, key=lambda waiting: waiting.arrival):
-                gone.append(self._drop(audience, waiting))
+            if audiences is None or name in audiences:
+                gone += [_drop(audience.lane, node, waiting) for node, waiting in audience.lane.of(person)]
         return tuple(gone)
 
     def close(self, limit: int = STEP_LIMIT) -> Step:
-        """End the epoch: nothing more enters, and at most `limit` waiting records are suppressed."""
+        """End the epoch: nothing more enters, and at most `limit` waiting records are suppressed.
+
+        Audiences are served in the order of their first records, each record in the order in which it came to its
+        node.
+        """
         self._closed = True
         suppressed: list[Suppressed] = []
         for audience in self._audiences.values():
-            while waiting := audience.lane.first():
+            while (found := audience.lane.first()) is not None:
                 if len(suppressed) == limit:
                     return Step(suppressed=tuple(suppressed), more=True)
-                suppressed.append(Suppressed(self._drop(audience, waiting), Reason.EPOCH_END))
+                suppressed.append(Suppressed(_drop(audience.lane, *found), Reason.EPOCH_END))
         return Step(suppressed=tuple(suppressed))
 
     def waiting(self) -> Iterator[WaitingRecord]:
         """Every waiting record, by audience and in order of arrival."""
         for name, audience in self._audiences.items():
-            nodes = audience.lane.nodes()
-            here = [w for n in nodes for q in (*n.seasoned.values(), *n.unseasoned.values()) for w in q]
-            for w in sorted(here, key=lambda waiting: waiting.arrival):
-                assert w.node is not None
-                yield WaitingRecord(w.item.id, w.person, name, w.node.path, w.arrival)
+            for node, waiting in audience.lane:
+                yield WaitingRecord(waiting[ITEM].id, waiting[PERSON], name, node.path, waiting[ARRIVAL])
 
-    def _withhold(self, identity: bytes, outcome: Outcome) -> Submission:
-        self._records[identity] = None
-        return Submission(outcome)
+    def move(self, record: bytes, now: float) -> tuple[Raised | Suppressed, tuple[Group, ...]]:
+        """Replay one step of a `tick`; raises ReplayMismatchError unless this record is next to move up at `now`."""
+        self.clock = max(self.clock, now)
+        for audience in self._audiences.values():
+            found = audience.lane.due(self.clock)
+            if found is not None and found[1][ITEM].id == record:
+                moved, groups = self._move_up(audience)
+                return moved, tuple(groups)
+        raise ReplayMismatchError("a record moved up or was suppressed before it was due, or out of turn")
 
-    def _drop(self, audience: _Audience, waiting: Waiting) -> bytes:
-        audience.lane.drop(waiting)
-        identity: bytes = waiting.item.id
-        self._records[identity] = None
-        return identity
+    def remove(self, record: bytes, person: str) -> None:
+        """Replay one step of a `withdraw`; raises ReplayMismatchError unless the person has this record waiting."""
+        for audience in self._audiences.values():
+            for node, waiting in audience.lane.of(person):
+                if waiting[ITEM].id == record:
+                    _drop(audience.lane, node, waiting)
+                    return
+        raise ReplayMismatchError("a record was withdrawn that was not waiting")
 
-    def _move_up(self, audience: _Audience, waiting: Waiting) -> tuple[Raised | Suppressed, list[Group]]:
-        lane, source = audience.lane, waiting.node
-        assert source is not None
-        target = lane.parent(source)
-        if target is None:
-            return Suppressed(self._drop(audience, waiting), Reason.EXPIRED), []
-        if lane.full(target, waiting.person):
-            return Suppressed(self._drop(audience, waiting), Reason.CAPPED), []
-        lane.lift(target, self.clock)
-        return Raised(waiting.item.id, source.path, target.path), self._groups(audience, target)
+    def expire(self, record: bytes) -> None:
+        """Replay one step of a `close`; raises ReplayMismatchError unless this record is next to be suppressed."""
+        if self.close(limit=1).suppressed != (Suppressed(record, Reason.EPOCH_END),):
+            raise ReplayMismatchError("a record was suppressed at the end of the epoch out of turn")
+
+    def _move_up(self, audience: _Audience) -> tuple[Raised | Suppressed, list[Group]]:
+        move = audience.lane.move_up(self.clock)
+        assert isinstance(move, Move)
+        identity: bytes = move.waiting[ITEM].id
+        if move.target is not None:
+            return Raised(identity, move.source.path, move.target.path), self._groups(audience, move.target)
+        reason = Reason.CAPPED if move.source.path else Reason.EXPIRED
+        return Suppressed(identity, reason), []
 
     def _groups(self, audience: _Audience, node: Node) -> list[Group]:
         groups = []
@@ -178,14 +188,19 @@ class Pool:
 
     def _group(self, audience: _Audience, node: Node) -> Group:
         taken = audience.lane.take(node)
-        raised = any(waiting.raised for waiting in taken)
-        self.groups_formed += 1
+        raised = any(waiting[LIFT] for waiting in taken)
         members = []
         for waiting in taken:
-            record: Record = waiting.item
+            record: Record = waiting[ITEM]
             rung, unit = (Rung.NODE, None) if raised else audience.issuers.rung(record.units)
             members.append(Member(record.id, record.person, record.seasoned, rung, unit))
-            self._records[record.id] = None
+        self.groups_formed += 1
         width = self.settings.time_bucket_s
         bucket = int(self.clock // width) * width
         return Group(self.groups_formed, audience.lane.name, node.path, raised, bucket, tuple(members))
+
+
+def _drop(lane: Lane, node: Node, waiting: Waiting) -> bytes:
+    lane.drop(node, waiting)
+    identity: bytes = waiting[ITEM].id
+    return identity
