@@ -1,7 +1,8 @@
 """What a party has received, on disk: each group once, however often it is delivered (DESIGN 9).
 
 `feed.jsonl`, one group a line, appended and synchronised before the group is acknowledged. A line torn by a crash is
-cut off at the next start; the gateway delivers that group again.
+cut off at the next start; the gateway delivers that group again. A group whose acknowledgement comes too late,
+because somebody in it withdrew, is taken back by a line `retracted`.
 """
 
 import json
@@ -44,7 +45,7 @@ class Ledger:
         end = whole.rfind(b"\n") + 1
         os.ftruncate(self._file, end)
         os.lseek(self._file, end, os.SEEK_SET)
-        for group in read_groups(self._path):
+        for group in _entries(self._path):
             self._seen.add(GroupId(group["epoch"], group["group"]))
             self.cursor = max(self.cursor, group["cursor"])
         return self
@@ -60,23 +61,42 @@ class Ledger:
 
     def add(self, group: GroupId, cursor: int, records: list[OpenedRecord]) -> None:
         """Keep a group durably; raises OutputError."""
-        assert self._file is not None
         rows = [row_of(record) for record in records]
-        line = json.dumps({"epoch": group.epoch, "group": group.group, "cursor": cursor, "records": rows})
+        self._append({"epoch": group.epoch, "group": group.group, "cursor": cursor, "records": rows})
+        self._seen.add(group)
+        self.cursor = max(self.cursor, cursor)
+
+    def retract(self, group: GroupId, cursor: int) -> None:
+        """Take a group back that the gateway no longer counts as delivered; raises OutputError."""
+        self._append({"epoch": group.epoch, "group": group.group, "cursor": cursor, "retracted": True})
+
+    def _append(self, entry: dict[str, Any]) -> None:
+        assert self._file is not None
+        line = json.dumps(entry)
         try:
             os.write(self._file, line.encode("utf-8") + b"\n")
             os.fsync(self._file)
         except OSError:
             raise OutputError(f"{self._path.name}: the file cannot be written") from None
-        self._seen.add(group)
-        self.cursor = max(self.cursor, cursor)
 
 
-def read_groups(path: Path) -> Iterator[dict[str, Any]]:
-    """The groups of a feed file as they were kept; raises InputError naming the line."""
+def read_groups(path: Path) -> list[dict[str, Any]]:
+    """The groups of a feed file that were kept; raises InputError naming the line that is damaged."""
+    kept: dict[tuple[int, int], dict[str, Any]] = {}
+    for entry in _entries(path):
+        if entry.get("retracted"):
+            kept.pop((entry["epoch"], entry["group"]), None)
+        else:
+            kept[entry["epoch"], entry["group"]] = entry
+    return list(kept.values())
+
+
+def _entries(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
-                yield json.loads(line)
-            except ValueError:
+                entry = json.loads(line)
+                entry["epoch"], entry["group"], entry["cursor"]
+            except (ValueError, KeyError, TypeError):
                 raise InputError(f"{path.name}: line {number} is damaged") from None
+            yield entry

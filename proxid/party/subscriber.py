@@ -12,7 +12,7 @@ import structlog
 
 from proxid.config import PartyConfig
 from proxid.crypto.ed25519 import SigningKey
-from proxid.errors import ConfigError, ProxidError, RefusedError, UpstreamError
+from proxid.errors import Code, ConfigError, ProxidError, RefusedError, UpstreamError
 from proxid.party.group import OpenedRecord, Reader, open_group
 from proxid.party.ledger import GroupId, Ledger
 from proxid.protocol.receipt import DeliveryAck, group_digest
@@ -36,11 +36,12 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Counts:
-    """What a subscriber has seen: groups, records, repeats, and refused groups by code."""
+    """What a subscriber has seen: groups, records, repeats, groups taken back, and refused groups by code."""
 
     groups: int = 0
     records: int = 0
     repeated: int = 0
+    withdrawn: int = 0
     refused: Counter[str] = field(default_factory=Counter)
 
 
@@ -122,7 +123,10 @@ class Subscriber:
             self._ledger.add(group_id, message.cursor, opened)
         reader = self._reader
         ack = DeliveryAck(reader.party, reader.service, message.epoch, message.group, group_digest(records))
-        await self._acknowledge(message.cursor, ack.sign(self._key))
+        if not await self._acknowledge(message.cursor, ack.sign(self._key)):
+            self._ledger.retract(group_id, message.cursor)
+            self.counts.withdrawn += 1
+            return None
         if repeated:
             self.counts.repeated += 1
             return None
@@ -130,9 +134,16 @@ class Subscriber:
         self.counts.records += len(opened)
         return Group(group_id, message.cursor, opened)
 
-    async def _acknowledge(self, cursor: int, ack: DeliveryAck) -> None:
+    async def _acknowledge(self, cursor: int, ack: DeliveryAck) -> bool:
+        """False if the gateway has dropped the group meanwhile: somebody in it withdrew."""
         request = wire.AcknowledgeRequest(cursor=cursor, acknowledgement=ack.encode())
-        await call(lambda: self._stub.Acknowledge(request, timeout=_TIMEOUT), Attempts(_ATTEMPTS))
+        try:
+            await call(lambda: self._stub.Acknowledge(request, timeout=_TIMEOUT), Attempts(_ATTEMPTS))
+        except RefusedError as error:
+            if error.remote is not Code.RECORD_MISMATCH:
+                raise
+            return False
+        return True
 
 
 def reader_of(config: PartyConfig) -> Reader:

@@ -103,7 +103,11 @@ def test_ledger_keeps_each_group_once_through_crashes(tmp_path: Path) -> None:
     with Ledger(path) as ledger:
         assert (ledger.has(GroupId(7, 4)), ledger.has(GroupId(7, 5)), ledger.cursor) == (True, False, 11)
         ledger.add(GroupId(7, 5), 12, opened)
-    assert [found["group"] for found in read_groups(path)] == [4, 5]
+        assert [found["group"] for found in read_groups(path)] == [4, 5]
+        ledger.retract(GroupId(7, 4), 11)
+    assert [found["group"] for found in read_groups(path)] == [5]
+    with Ledger(path) as ledger:
+        assert ledger.has(GroupId(7, 4))
 
 
 def test_damaged_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
