@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -16,8 +17,8 @@ from proxid.anonymise.release.semantic.topics import FOUR, NINETEEN, OTHER, cate
 from proxid.logs.files import read_log
 from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import load
-from proxid.study.semantic import WAYS, Plan, run
-from proxid.study.semantic_report import METHODS, figures, summary
+from proxid.study.semantic import PROFILES, WAYS, Plan, run
+from proxid.study.semantic_report import METHODS, PROFILE_TITLES, TITLES, figures, summary
 from proxid.study.topical_log import LogShape, make_topical_log
 
 
@@ -72,16 +73,20 @@ def _plan(log: Path | None, users: int, runs: int, settings: tuple[str, ...], se
 def _print(found: dict[str, Any], files: list[Path]) -> None:
     console = Console()
     for setting, entry in found["settings"].items():
-        for way in WAYS:
-            table = Table(title=f"Setting {setting}, ε {'/m' if way == 'user' else ''} a query: mean JSD ± 95 %")
-            table.add_column("ε", justify="right")
-            for method in METHODS:
-                table.add_column(method.upper(), justify="right")
-            for i, epsilon in enumerate(found["epsilons"]):
-                losses = [entry[way]["loss"][m] for m in METHODS]
-                table.add_row(f"{epsilon:g}", *(f"{v['mean'][i]:.4f} ± {v['half_width'][i]:.4f}" for v in losses))
-            console.print(table)
-            console.print("  at every ε > 1: ", entry[way]["ordering"])
+        for kind in PROFILES:
+            for way in WAYS:
+                console.print(_table(f"Setting {setting}: {TITLES[way]}", found["epsilons"], entry[kind][way]["loss"]))
+                console.print(f"  {PROFILE_TITLES[kind]}; at every ε > 1: {entry[kind][way]['ordering']}\n")
         console.print(f"  D = P: {entry['domains_equal_topics']}")
         console.print(f"  paper: {entry['published']}\n")
     console.print("written: ", *(str(file) for file in files))
+
+
+def _table(title: str, epsilons: list[float], loss: dict[str, Any]) -> Table:
+    table = Table(title=f"{title}, mean JSD ± 95 %", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in ("ε", *(method.upper() for method in METHODS)):
+        table.add_column(name, justify="right")
+    for i, epsilon in enumerate(epsilons):
+        cells = (f"{loss[m]['mean'][i]:.4f} ± {loss[m]['half_width'][i]:.4f}" for m in METHODS)
+        table.add_row(f"{epsilon:g}", *cells)
+    return table

@@ -2,7 +2,8 @@
 
 Every cell is the JSD of each user, averaged over runs, so that methods are compared user by user. Two ways to spend
 ε: `user` (ε/m a query, the guarantee the paper states) and `query` (ε a query, what its curves look like). HBDP spends
-ε on a user's histogram in both. A profile has a bin for every topic and one for concepts under none of them.
+ε on a user's histogram in both. Two kinds of profile: `topics`, distributions over P as in the paper, where a query
+that became something else counts nowhere, and `other`, with one more bin for those, so that they count as lost.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from proxid.ontology.wordnet import WordNet
 
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
 WAYS = ("user", "query")
+PROFILES = ("topics", "other")
 HBDP = "hbdp"
 Progress = Callable[[int, int], None]
 
@@ -50,10 +52,10 @@ class Plan:
 
 @dataclass(eq=False)
 class Losses:
-    """JSD by user: `values[setting, way, method]` is epsilons × users; HBDP's has its first users only."""
+    """JSD by user: `values[profile, setting, way, method]` is epsilons × users; HBDP's has its first users only."""
 
     epsilons: tuple[float, ...]
-    values: dict[tuple[str, str, str], Reals] = field(default_factory=dict)
+    values: dict[tuple[str, str, str, str], Reals] = field(default_factory=dict)
     equal: dict[tuple[str, str], float] = field(default_factory=dict)
     """Largest JSD of any user on the line D = P, by (setting, criterion); HBDP's is its mean at ε = 1."""
 
@@ -85,13 +87,14 @@ def _exponential(
 ) -> None:  # fmt: skip
     mechanism = build_mechanism(wordnet, SETTINGS[name], criterion)
     for way in WAYS:
-        losses.values[name, way, str(criterion)] = curve(mechanism, plan, way, random)
+        for kind, values in zip(PROFILES, curves(mechanism, plan, way, random), strict=True):
+            losses.values[kind, name, way, str(criterion)] = values
         tick()
     equal = build_mechanism(wordnet, EQUAL_SETTINGS[name], criterion)
     inside = equal.domain_of[plan.concept] != OTHER
     part = Plan(plan.user[inside], plan.concept[inside], plan.epsilons, 1)
     if len(part.user):
-        losses.equal[name, str(criterion)] = float(curve(equal, part, "query", random).max())
+        losses.equal[name, str(criterion)] = float(curves(equal, part, "query", random).max())
     tick()
 
 
@@ -101,8 +104,14 @@ def _budget(plan: Plan, way: str, epsilon: float) -> Reals:
     return result
 
 
-def curve(mechanism: SemanticMechanism, plan: Plan, way: str, random: RandomBytes) -> Reals:
-    """JSD of every user at every ε (epsilons × users), the mean over runs.
+def divergences(original: Reals, released: Reals) -> Reals:
+    """JSD of every user for both kinds of profile (2 × users); the last bin is OTHER."""
+    topics = jensen_shannon(original[:, :-1], released[:, :-1])
+    return np.array([topics, jensen_shannon(original, released)])
+
+
+def curves(mechanism: SemanticMechanism, plan: Plan, way: str, random: RandomBytes) -> Reals:
+    """JSD of every user at every ε (kinds of profile × epsilons × users), the mean over runs.
 
     All values of ε and all runs are one call, so that the candidates of a concept are ranked once.
     """
@@ -110,8 +119,9 @@ def curve(mechanism: SemanticMechanism, plan: Plan, way: str, random: RandomByte
     epsilon = np.concatenate([_budget(plan, way, e) for e in plan.epsilons for _ in range(plan.runs)])
     released = mechanism.protect(np.tile(plan.concept, copies), epsilon, random).reshape(copies, -1)
     before = profile(plan.user, mechanism.topic_of[plan.concept], plan.users, topics)
-    loss = [jensen_shannon(before, profile(plan.user, mechanism.topic_of[row], plan.users, topics)) for row in released]
-    result: Reals = np.array(loss).reshape(len(plan.epsilons), plan.runs, plan.users).mean(1)
+    loss = [divergences(before, profile(plan.user, mechanism.topic_of[row], plan.users, topics)) for row in released]
+    shape = (len(plan.epsilons), plan.runs, len(PROFILES), plan.users)
+    result: Reals = np.array(loss).reshape(shape).mean(1).transpose(1, 0, 2)
     return result
 
 
@@ -134,11 +144,12 @@ def _histograms(wordnet: WordNet, plan: Plan, name: str, random: RandomBytes, lo
             inside = equal_topic[bins] != OTHER
             same_before.append(_weighted(equal_topic[bins[inside]], exact[inside], len(equal.topics)))
             same_after.append(_weighted(equal_topic[bins[inside]], noisy[inside], len(equal.topics)))
-        rows.append(jensen_shannon(np.array(before), np.array(after)))
+        rows.append(divergences(np.array(before), np.array(after)))
         if epsilon == 1.0:
             losses.equal[name, HBDP] = float(jensen_shannon(np.array(same_before), np.array(same_after)).mean())
-    for way in WAYS:
-        losses.values[name, way, HBDP] = np.array(rows)
+    for number, kind in enumerate(PROFILES):
+        for way in WAYS:
+            losses.values[kind, name, way, HBDP] = np.array(rows)[:, number]
 
 
 def _of_users(plan: Plan, users: int) -> Iterator[Ints]:

@@ -8,12 +8,13 @@ import numpy as np
 
 from proxid.anonymise.release.semantic.domain import Reals
 from proxid.study.plots import Curve, Panel, draw_panels
-from proxid.study.semantic import HBDP, WAYS, Losses
+from proxid.study.semantic import HBDP, PROFILES, WAYS, Losses
 
 NORMAL_95 = 1.96
 METHODS = ("sqc2", "sqc1", "nsqc", HBDP)
 """In the order of utility that the paper found, best first."""
 TITLES = {"user": "ε/m a query (the stated guarantee)", "query": "ε a query (the paper's curves)"}
+PROFILE_TITLES = {"topics": "profiles over the topics", "other": "with a bin for what left the topics"}
 PUBLISHED = {
     "A": "SQC2 significantly best for ε > 1, SQC1 and NSQC close, HBDP worst",
     "B": "larger than in A; NSQC slightly worse near ε = 10; HBDP worst, more than twice its value in A",
@@ -37,46 +38,41 @@ def paired(worse: Reals, better: Reals) -> dict[str, float]:
 
 def summary(losses: Losses) -> dict[str, Any]:
     """Everything the study found, as JSON."""
-    settings = sorted({setting for setting, _, _ in losses.values})
+    settings = sorted({setting for _, setting, _, _ in losses.values})
     result: dict[str, Any] = {"epsilons": list(losses.epsilons), "settings": {}}
     for setting in settings:
         entry: dict[str, Any] = {"published": PUBLISHED[setting], "domains_equal_topics": {}}
         for method in METHODS:
             if (setting, method) in losses.equal:
                 entry["domains_equal_topics"][method] = losses.equal[setting, method]
-        for way in WAYS:
-            entry[way] = _way(losses, setting, way)
+        for kind in PROFILES:
+            entry[kind] = {way: _way(losses, kind, setting, way) for way in WAYS}
         result["settings"][setting] = entry
     return result
 
 
-def _way(losses: Losses, setting: str, way: str) -> dict[str, Any]:
-    curves = {m: losses.values[setting, way, m] for m in METHODS if (setting, way, m) in losses.values}
+def _way(losses: Losses, kind: str, setting: str, way: str) -> dict[str, Any]:
+    curves = {m: losses.values[kind, setting, way, m] for m in METHODS}
     found: dict[str, Any] = {}
     for method, values in curves.items():
         pairs = [interval(row) for row in values]
         found[method] = {"mean": [p[0] for p in pairs], "half_width": [p[1] for p in pairs], "users": values.shape[1]}
     differences = {
         f"{worse} - {better}": [paired(w, b) for w, b in zip(curves[worse], curves[better], strict=True)]
-        for better, worse in pairwise(m for m in METHODS if m in curves)
+        for better, worse in pairwise(METHODS)
     }
-    return {"loss": found, "paired": differences, "ordering": ordering(losses, setting, way)}
+    return {"loss": found, "paired": differences, "ordering": ordering(losses, kind, setting, way)}
 
 
-def ordering(losses: Losses, setting: str, way: str) -> dict[str, bool]:
+def ordering(losses: Losses, kind: str, setting: str, way: str) -> dict[str, bool]:
     """Whether each step SQC2 < SQC1, SQC1 ≤ NSQC, NSQC < HBDP holds at every ε > 1.
 
     `<`: the paired interval lies over 0. `≤`: it does not lie under 0.
     """
     held: dict[str, bool] = {}
     for better, worse in pairwise(METHODS):
-        rows = [
-            paired(w, b)
-            for epsilon, w, b in zip(
-                losses.epsilons, losses.values[setting, way, worse], losses.values[setting, way, better], strict=True
-            )
-            if epsilon > 1
-        ]
+        pairs = (losses.values[kind, setting, way, method] for method in (worse, better))
+        rows = [paired(w, b) for epsilon, w, b in zip(losses.epsilons, *pairs, strict=True) if epsilon > 1]
         strict = (better, worse) != ("sqc1", "nsqc")
         held[f"{better} {'<' if strict else '<='} {worse}"] = all(
             row["low"] > 0 if strict else row["high"] >= 0 for row in rows
@@ -87,21 +83,21 @@ def ordering(losses: Losses, setting: str, way: str) -> dict[str, bool]:
 def figures(losses: Losses, folder: Path) -> list[Path]:
     """The paper's Figures 2 to 4, one a setting, with both ways to spend ε side by side."""
     files: list[Path] = []
-    for setting in sorted({s for s, _, _ in losses.values}):
-        panels = [_panel(losses, setting, way) for way in WAYS]
+    for setting in sorted({s for _, s, _, _ in losses.values}):
+        panels = [_panel(losses, kind, setting, way) for kind in PROFILES for way in WAYS]
         files += draw_panels(panels, folder / f"semantic_{setting}", title=f"Utility loss, setting {setting} (000 §4)")
     return files
 
 
-def _panel(losses: Losses, setting: str, way: str) -> Panel:
+def _panel(losses: Losses, kind: str, setting: str, way: str) -> Panel:
     x = np.array(losses.epsilons)
     curves = []
     for method in METHODS:
-        values = losses.values[setting, way, method]
+        values = losses.values[kind, setting, way, method]
         pairs = np.array([interval(row) for row in values])
         curves.append(Curve(method.upper(), x, pairs[:, 0], pairs[:, 1]))
     equal = max((v for (s, m), v in losses.equal.items() if s == setting and m != HBDP), default=0.0)
     marks = [("D = P: SQC1, SQC2, NSQC", equal)]
     if (setting, HBDP) in losses.equal:
         marks.append(("D = P: HBDP, ε = 1", losses.equal[setting, HBDP]))
-    return Panel(TITLES[way], "ε", "mean JSD (bits)", curves, marks)
+    return Panel(f"{TITLES[way]}\n{PROFILE_TITLES[kind]}", "ε", "mean JSD (bits)", curves, marks)

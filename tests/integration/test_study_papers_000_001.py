@@ -19,7 +19,7 @@ from proxid.ontology.wordnet import load
 from proxid.study.microaggregation import RANDOM, SIMILAR
 from proxid.study.microaggregation import run as run_microaggregation
 from proxid.study.microaggregation_report import mean
-from proxid.study.semantic import HBDP, Plan
+from proxid.study.semantic import HBDP, PROFILES, Plan
 from proxid.study.semantic import run as run_semantic
 from proxid.study.semantic_report import ordering, paired
 from proxid.study.topical_log import ALL_TOPICS, LogShape, make_topical_log
@@ -40,7 +40,7 @@ def test_domains_equal_to_topics_lose_nothing_and_histograms_do() -> None:
     losses = run_semantic(load(), chosen, np.random.default_rng(1).bytes)
     assert [losses.equal["A", str(c)] for c in Criterion] == [0.0, 0.0, 0.0]
     assert losses.equal["A", HBDP] > 0
-    assert losses.values["A", "user", "sqc2"].shape == (1, 12)
+    assert losses.values["topics", "A", "user", "sqc2"].shape == (1, 12)
 
 
 def test_a_log_about_nothing_of_it_is_refused() -> None:
@@ -54,11 +54,13 @@ def test_the_order_of_000_in_setting_a() -> None:
     # 000 §4: for ε > 1 SQC2 is best, then SQC1, not worse than NSQC; HBDP is worst (here: paired 95 % intervals).
     chosen = plan(400, epsilons=(2.0, 4.0, 6.0, 8.0, 10.0), settings=("A",), hbdp_users=(40, 1))
     losses = run_semantic(load(), chosen, np.random.default_rng(1).bytes)
-    assert all(ordering(losses, "A", "query").values())
+    assert all(ordering(losses, "topics", "A", "query").values())
+    assert all(ordering(losses, "other", "A", "query").values())
     # With ε/m a query, m ≈ 100, the curves are nearly flat: no criterion gains 0.02 bits from ε = 2 to 10.
     for criterion in Criterion:
-        curve = losses.values["A", "user", str(criterion)]
-        assert abs(paired(curve[0], curve[-1])["mean"]) < 0.02
+        for kind in PROFILES:
+            curve = losses.values[kind, "A", "user", str(criterion)]
+            assert abs(paired(curve[0], curve[-1])["mean"]) < 0.02
 
 
 def test_srp_over_theory_and_over_random_clusters_at_every_level() -> None:
