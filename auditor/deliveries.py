@@ -4,9 +4,9 @@ from auditor.people import People
 from auditor.trust import Trust
 from auditor.tuples import verify_pair
 from proxid.crypto.sansig import Limit
-from proxid.encoding import decode, decode_int, decode_text, encode_text
+from proxid.encoding import decode_text, encode_text
 from proxid.errors import CredentialError, RecordMismatchError
-from proxid.evidence.events import DeliveredPayload, SanitizedPair
+from proxid.evidence.events import AliasedPayload, DeliveredPayload, SanitizedPair
 from proxid.protocol import record
 from proxid.protocol.receipt import DeliveryAck, group_digest
 
@@ -24,9 +24,8 @@ class Deliveries:
 
     def aliased(self, payload: bytes) -> None:
         """An ALIASED event: one-to-one per party and period; raises RecordMismatchError."""
-        user, party, period, name = decode(payload, 4)
-        key = (decode_text(party), decode_int(period))
-        user_id, alias = decode_text(user), decode_text(name)
+        said = AliasedPayload.decode(payload)
+        key, user_id, alias = (said.party, said.period), said.user_id, said.name
         taken = self._user_of.setdefault((*key, alias), user_id) != user_id
         if taken or self._alias_of.setdefault((*key, user_id), alias) != alias:
             raise RecordMismatchError("aliases are not one-to-one for a party and period")

@@ -11,6 +11,7 @@ from proxid.errors import MessageInvalidError, RecordMismatchError
 from proxid.evidence.events import (
     ConsentPayload,
     DeliveredPayload,
+    EnrolledPayload,
     Event,
     EventType,
     LinkedPayload,
@@ -42,7 +43,7 @@ class GatewayLog(Log):
         super().__init__(GATEWAY, rules, report)
 
     def _enrolled(self, event: Event) -> None:
-        self._people.enrolled(Enrolment.decode(event.payload))
+        self._people.enrolled(Enrolment.decode(EnrolledPayload.decode(event.payload).enrolment))
 
     def _linked(self, event: Event) -> None:
         self._people.linked(LinkedPayload.decode(event.payload))

@@ -139,6 +139,8 @@ class Groups:
         pairs = release_pairs(group, at.cycles, self._trust.settings)
         if tuple(p.record for p in pairs) != payload.owners or tuple(p.person for p in pairs) != payload.people:
             raise GroupMismatchError("members or cycle differ from the replay of the committed seed")
+        if tuple(at.buffered[p.record].prox_id for p in pairs) != payload.askers:
+            raise GroupMismatchError("a text is filed under another person than asked")
         kind, _, audience = group.audience.partition("|")
         named = tuple(name for name, _, _ in payload.parties)
         if named != tuple(party for party, _ in parse_audience(audience)):

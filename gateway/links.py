@@ -5,7 +5,7 @@ from gateway.store import GatewayStore, Registration
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.encoding import encode_text
 from proxid.errors import CredentialError, MessageInvalidError
-from proxid.evidence.events import LinkedPayload
+from proxid.evidence.events import EnrolledPayload, LinkedPayload
 from proxid.protocol.request import MAX_USER_BLOCK
 
 
@@ -50,5 +50,5 @@ class Links:
         )  # fmt: skip
         await self._store.link(
             key_tag(link.epoch_key), person, link.user_key, self._screener.link_ttl(link.epoch),
-            (documents.enrolment, documents.encode()),
+            (EnrolledPayload(documents.enrolment, link.prox_id).encode(), documents.encode()),
         )  # fmt: skip

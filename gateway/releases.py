@@ -16,7 +16,7 @@ from proxid.crypto.sansig import Limit, Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import decode_text, encode, encode_text
 from proxid.errors import LimitError, ProxidError, RecordMismatchError, StoreError, UpstreamError
-from proxid.evidence.events import SanitizedPair
+from proxid.evidence.events import AliasedPayload, SanitizedPair
 from proxid.protocol import record
 
 _log = structlog.get_logger(__name__)
@@ -113,8 +113,8 @@ class Releases:
     def _aliases(
         self, people: Sequence[Person], names: Sequence[str], group: ReleasedGroup
     ) -> tuple[tuple[str, bytes], ...]:
-        period = self._period(group)
-        return tuple((n, encode(p.user_id, group.party, period, n)) for p, n in zip(people, names, strict=True))
+        period, rows = self._period(group), zip(people, names, group.records, strict=True)
+        return tuple((n, AliasedPayload(p.user_id, group.party, period, n, _prox(r)).encode()) for p, n, r in rows)
 
     def _sanitize(self, signed: SignedMessage, name: str) -> SignedMessage:
         block = encode_text(name)

@@ -61,7 +61,9 @@ class Integrator:
         parties = tuple(self._for_party(to, bodies, pairs, group) for to in recipients)
         owners = tuple(pair.record for pair in pairs)
         people = tuple(pair.person for pair in pairs)
-        payload = ReleasedPayload(owners, people, tuple((p.party, p.records, p.bodies) for p in parties))
+        shown = tuple((p.party, p.records, p.bodies) for p in parties)
+        askers = tuple(buffered[pair.record].prox_id for pair in pairs)
+        payload = ReleasedPayload(owners, people, shown, askers)
         return GroupRelease(parties, payload)
 
     def _body(

@@ -20,7 +20,7 @@ SALT_SIZE: Final = 16
 
 
 class EventType(StrEnum):
-    """What the Identity Screener (first part) and the Main Service (second part) record."""
+    """What the Identity Screener (first part), the Main Service (second part) and both (EXPIRED) record."""
 
     ENROLLED = "ENROLLED"
     LINKED = "LINKED"
@@ -41,6 +41,8 @@ class EventType(StrEnum):
     WITHDRAWN = "WITHDRAWN"
     EPOCH_OPENED = "EPOCH_OPENED"
     EPOCH_CLOSED = "EPOCH_CLOSED"
+    OBJECTED = "OBJECTED"
+    EXPIRED = "EXPIRED"
 
 
 Header = dict[str, str | int | bool | list[str] | list[int]]
@@ -64,13 +66,18 @@ def decode_header(data: bytes) -> Header:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One recorded event: number (from 1, gap-free), type, 16 salt bytes, header, payload."""
+    """One recorded event: number (from 1, gap-free), type, 16 salt bytes, header, payload.
+
+    Attributes:
+        hidden: how many of the payload's parts do not open (any more); they are left empty (`parts.join`).
+    """
 
     number: int
     type: EventType
     salt: bytes
     header: bytes
     payload: bytes
+    hidden: int = 0
 
     @property
     def fields(self) -> Header:
@@ -98,6 +105,47 @@ class SanitizedPair:
             raise EncodingError("a pair holds a signature of the wrong size")
         changed = original.message.with_user_block(user_block)
         return cls(original, SignedMessage(changed, original.fixed + full))
+
+
+@dataclass(frozen=True, slots=True)
+class EnrolledPayload:
+    """ENROLLED: the EA's word, and the PROX_ID under which the user first came."""
+
+    enrolment: bytes
+    prox_id: str
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.enrolment, self.prox_id)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "EnrolledPayload":
+        """The payload of an encoding; raises EncodingError."""
+        enrolment, prox_id = decode(data, 2)
+        return cls(enrolment, decode_text(prox_id))
+
+
+@dataclass(frozen=True, slots=True)
+class AliasedPayload:
+    """ALIASED: a user's name for one party and period, and the PROX_ID that it was first put in the place of."""
+
+    user_id: str
+    party: str
+    period: int
+    name: str
+    prox_id: str
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.user_id, self.party, self.period, self.name, self.prox_id)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "AliasedPayload":
+        """The payload of an encoding; raises EncodingError."""
+        user, party, period, name, prox_id = decode(data, 5)
+        return cls(
+            decode_text(user), decode_text(party), decode_int(period), decode_text(name), decode_text(prox_id)
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,22 +246,24 @@ class ReleasedPayload:
         owners: session id of the request whose text each position shows, in the order of positions.
         people: PROX_ID that each position is published under.
         parties: for each party its name, the records MS signed, and the padded bodies (for the auditor).
+        askers: PROX_ID of each owner, so that its part is encrypted for that person alone.
     """
 
     owners: tuple[bytes, ...]
     people: tuple[str, ...]
     parties: tuple[tuple[str, tuple[bytes, ...], tuple[bytes, ...]], ...]
+    askers: tuple[str, ...]
 
     def encode(self) -> bytes:
         """Canonical form."""
         parties = [encode(name, encode(*records), encode(*bodies)) for name, records, bodies in self.parties]
-        return encode(encode(*self.owners), encode(*self.people), encode(*parties))
+        return encode(encode(*self.owners), encode(*self.people), encode(*parties), encode(*self.askers))
 
     @classmethod
     def decode(cls, data: bytes) -> "ReleasedPayload":
         """The payload of an encoding; raises EncodingError."""
-        owners, people, parties = decode(data, 3)
-        return cls(tuple(decode(owners)), _texts(people), tuple(_party(p) for p in decode(parties)))
+        owners, people, parties, askers = decode(data, 4)
+        return cls(tuple(decode(owners)), _texts(people), tuple(_party(p) for p in decode(parties)), _texts(askers))
 
 
 def _party(data: bytes) -> tuple[str, tuple[bytes, ...], tuple[bytes, ...]]:

@@ -1,0 +1,139 @@
+"""Leaves (DESIGN 10.2): a salted commitment to a header, which commits to encrypted payloads, one a person.
+
+    leaf     = SHA256(0x00 ‖ E("leaf", salt, header))
+    header   = E(number, type, fields, E(tag, hash), E(tag, hash), …)      hash = SHA256(E("part", part))
+    part     = E(tag, chain index, seal of the chain key or empty, ciphertext)
+
+Headers and hashes stay for ever; a part may go (erasure makes it unreadable, retention removes it) and every proof
+still verifies. A part with an empty tag is for everybody: it names nobody and is stored as it is.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+from proxid.encoding import decode, decode_int, decode_text, encode, label
+from proxid.errors import EncodingError
+from proxid.evidence.events import EventType, Header, decode_header
+from proxid.evidence.merkle import leaf_hash
+from proxid.evidence.ratchet import TAG_SIZE
+
+OPEN_TAG: Final = b""
+"""The tag of a part that names nobody."""
+
+_LEAF = label("leaf")
+_PART = label("part")
+_CONTEXT = label("part-context")
+_HASH_SIZE: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One person's payload of an event, encrypted; or a part for everybody, if its tag is empty.
+
+    Attributes:
+        seal: of the chain key, in the first part under that chain only. body: ciphertext, or open bytes.
+    """
+
+    tag: bytes
+    index: int
+    seal: bytes
+    body: bytes
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.tag, self.index, self.seal, self.body)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Part":
+        """The part of an encoding; raises EncodingError."""
+        tag, index, seal, body = decode(data, 4)
+        _verify_tag(tag)
+        return cls(tag, decode_int(index), seal, body)
+
+
+def part_hash(part: bytes) -> bytes:
+    """What the header holds of an encoded part, 32 bytes."""
+    return hashlib.sha256(encode(_PART, part)).digest()
+
+
+def part_context(log: str, number: int, position: int, tag: bytes) -> bytes:
+    """What binds a ciphertext to its place."""
+    return encode(_CONTEXT, log, number, position, tag)
+
+
+def _verify_tag(tag: bytes) -> None:
+    if len(tag) not in {0, TAG_SIZE}:
+        raise EncodingError("a subject tag has the wrong size")
+
+
+@dataclass(frozen=True, slots=True)
+class LeafHeader:
+    """What an event says for ever.
+
+    Attributes:
+        number: from 1, gap-free. fields: canonical JSON. parts: tag and hash of each part, in order.
+    """
+
+    number: int
+    type: EventType
+    fields: bytes
+    parts: tuple[tuple[bytes, bytes], ...] = ()
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.number, self.type.value, self.fields, *(encode(tag, digest) for tag, digest in self.parts))
+
+    @classmethod
+    def decode(cls, data: bytes) -> "LeafHeader":
+        """The header of an encoding; raises EncodingError."""
+        items = decode(data)
+        if len(items) < 3:
+            raise EncodingError("leaf header is truncated")
+        try:
+            kind = EventType(decode_text(items[1]))
+        except ValueError:
+            raise EncodingError("leaf is of an unknown type") from None
+        return cls(decode_int(items[0]), kind, items[2], tuple(_commitment(item) for item in items[3:]))
+
+    @property
+    def values(self) -> Header:
+        """The fields; raises EncodingError."""
+        return decode_header(self.fields)
+
+
+def _commitment(data: bytes) -> tuple[bytes, bytes]:
+    tag, digest = decode(data, 2)
+    _verify_tag(tag)
+    if len(digest) != _HASH_SIZE:
+        raise EncodingError("leaf header holds a hash of the wrong size")
+    return tag, digest
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What a log stores of an event: salt, encoded header, encoded parts (empty where one is gone)."""
+
+    salt: bytes
+    header: bytes
+    parts: tuple[bytes, ...] = ()
+
+    @property
+    def hash(self) -> bytes:
+        """The leaf hash in the Merkle tree, 32 bytes."""
+        return hash_of(self.salt, self.header)
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.salt, self.header, encode(*self.parts))
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Leaf":
+        """The leaf of an encoding; raises EncodingError."""
+        salt, header, parts = decode(data, 3)
+        return cls(salt, header, tuple(decode(parts)))
+
+
+def hash_of(salt: bytes, header: bytes) -> bytes:
+    """The leaf hash of a salt and an encoded header, 32 bytes."""
+    return leaf_hash(encode(_LEAF, salt, header))
