@@ -45,7 +45,6 @@ class Code(StrEnum):
     EVIDENCE_UNREADABLE = "evidence_unreadable"
     RESTRICTION_VIOLATED = "restriction_violated"
     POOL_CLOSED = "pool_closed"
-    REPLAY_MISMATCH = "replay_mismatch"
     TREE_PROOF_INVALID = "tree_proof_invalid"
     NOTE_INVALID = "note_invalid"
     HISTORY_FORKED = "history_forked"
@@ -157,12 +156,6 @@ class PoolClosedError(ProxidError):
     """The epoch's pool is closed and takes no more records (DESIGN 8.6)."""
 
     code = Code.POOL_CLOSED
-
-
-class ReplayMismatchError(ProxidError):
-    """An event is not what the pool's rules allow at this point of the log (DESIGN 10.4 (5))."""
-
-    code = Code.REPLAY_MISMATCH
 
 
 class CommitMismatchError(ProxidError):

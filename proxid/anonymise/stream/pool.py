@@ -13,9 +13,13 @@ contract test holds the two together step by step:
 
 `tick` moves up what waited too long, `withdraw` removes a person's records, `close` ends the epoch. The clock never
 runs back: an earlier time counts as the latest one seen.
+
+The pool has no randomness and no clock of its own, so whoever has the events of an epoch in order can run it again:
+`tick` and `close` with a limit of 1 do what one RAISED or SUPPRESSED says (10.4 (5)).
 """
 
 from collections.abc import Collection, Iterator
+from math import floor
 
 from proxid.anonymise.stream.ladder import Issuers
 from proxid.anonymise.stream.lane import Lane, Move, Node
@@ -34,7 +38,7 @@ from proxid.anonymise.stream.types import (
     Suppressed,
     WaitingRecord,
 )
-from proxid.errors import InputError, PoolClosedError, ReplayMismatchError
+from proxid.errors import InputError, PoolClosedError
 
 STEP_LIMIT = 256
 _BUFFERED = Submission(Outcome.BUFFERED)
@@ -147,30 +151,6 @@ class Pool:
             for node, waiting in audience.lane:
                 yield WaitingRecord(waiting[ITEM].id, waiting[PERSON], name, node.path, waiting[ARRIVAL])
 
-    def move(self, record: bytes, now: float) -> tuple[Raised | Suppressed, tuple[Group, ...]]:
-        """Replay one step of a `tick`; raises ReplayMismatchError unless this record is next to move up at `now`."""
-        self.clock = max(self.clock, now)
-        for audience in self._audiences.values():
-            found = audience.lane.due(self.clock)
-            if found is not None and found[1][ITEM].id == record:
-                moved, groups = self._move_up(audience)
-                return moved, tuple(groups)
-        raise ReplayMismatchError("a record moved up or was suppressed before it was due, or out of turn")
-
-    def remove(self, record: bytes, person: str) -> None:
-        """Replay one step of a `withdraw`; raises ReplayMismatchError unless the person has this record waiting."""
-        for audience in self._audiences.values():
-            for node, waiting in audience.lane.of(person):
-                if waiting[ITEM].id == record:
-                    _drop(audience.lane, node, waiting)
-                    return
-        raise ReplayMismatchError("a record was withdrawn that was not waiting")
-
-    def expire(self, record: bytes) -> None:
-        """Replay one step of a `close`; raises ReplayMismatchError unless this record is next to be suppressed."""
-        if self.close(limit=1).suppressed != (Suppressed(record, Reason.EPOCH_END),):
-            raise ReplayMismatchError("a record was suppressed at the end of the epoch out of turn")
-
     def _move_up(self, audience: _Audience) -> tuple[Raised | Suppressed, list[Group]]:
         move = audience.lane.move_up(self.clock)
         assert isinstance(move, Move)
@@ -196,7 +176,7 @@ class Pool:
             members.append(Member(record.id, record.person, record.seasoned, rung, unit))
         self.groups_formed += 1
         width = self.settings.time_bucket_s
-        bucket = int(self.clock // width) * width
+        bucket = floor(self.clock / width) * width
         return Group(self.groups_formed, audience.lane.name, node.path, raised, bucket, tuple(members))
 
 
