@@ -130,6 +130,7 @@ class Worker:
                 continue
             while (await self._pool.close(epoch)).more:
                 pass
-            await self.release_all()
+            while not await self._pool.forget(epoch):
+                await self.release_all()
             await self._epoch_store.close(epoch)
             self._epochs.forget(epoch)

@@ -16,6 +16,9 @@ from proxid.store import FunctionLibrary
 
 SEPARATOR: Final = "\x1f"
 STEP_LIMIT: Final = 256
+UNIT_SIZE: Final = 16
+CLOSED_FOR: Final = 30 * 86_400
+"""Seconds for which a forgotten epoch is still known to be closed."""
 _OUTBOX_FIELDS: Final = 6
 
 
@@ -62,6 +65,8 @@ class PoolStore:
     def _record(record: Record) -> list[Any]:
         if any(SEPARATOR in part or not part for part in record.path):
             raise InputError("a category path has an empty component or a control character")
+        if any(len(unit) != UNIT_SIZE for unit in record.units):
+            raise InputError("digests of texts and units have 16 bytes")
         return [
             record.id, record.person, int(record.seasoned), record.audience, SEPARATOR.join(record.path),
             b"".join(record.units), repr(record.time),
@@ -111,6 +116,10 @@ class PoolStore:
         """End the epoch: nothing more enters, and at most `limit` waiting records are suppressed."""
         result = await self._functions.call("ms_pool_close", KEYS, *self._arguments(epoch), limit)
         return StoreStep(int(result[0]), bool(result[1]))
+
+    async def forget(self, epoch: int) -> bool:
+        """Remove what is left of a closed epoch; False while records wait or groups are to be released."""
+        return bool(await self._functions.call("ms_pool_forget", KEYS, *self._arguments(epoch), CLOSED_FOR))
 
     async def unreleased(self, epoch: int) -> list[FormedGroup]:
         """Groups that formed and were not released, in order: also what a crash left between the two."""

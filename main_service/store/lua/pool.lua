@@ -129,10 +129,12 @@ local function rung_of(p, r)
   return 'category', -1
 end
 
+-- Once enough people issued a unit, nobody needs to be counted, or kept, any more.
 local function count_issues(p, audience, person, units)
   for i = 1, #units / 16 do
     local unit = units:sub(16 * i - 15, 16 * i)
-    if redis.call('SADD', k(p, 'by', audience), unit .. person) == 1 then
+    if tonumber(redis.call('HGET', k(p, 'count', audience), unit) or '0') < p.threshold
+      and redis.call('SADD', k(p, 'by', audience), unit .. person) == 1 then
       redis.call('HINCRBY', k(p, 'count', audience), unit, 1)
     end
   end
@@ -144,6 +146,11 @@ local function oldest(p, where, seasoned, count)
     ids[#ids + 1] = redis.call('ZRANGE', k(p, 'q', where, person), 0, 0)[1]
   end
   return ids
+end
+
+-- A Lua function takes a few thousand arguments at most.
+local function push_all(key, items)
+  for i = 1, #items, 4096 do redis.call('RPUSH', key, unpack(items, i, math.min(i + 4095, #items))) end
 end
 
 -- Take a group from a ripe node, give it the next number, decide what is shown of its texts.
@@ -165,7 +172,7 @@ local function form_group(p, audience, node)
     for _, item in ipairs({r.id, r.person, r.seasoned, rung, tostring(unit), r.payload}) do members[#members + 1] = item end
     forget_record(p, r)
   end
-  redis.call('RPUSH', k(p, 'm', number), unpack(members))
+  push_all(k(p, 'm', number), members)
   redis.call('HSET', key, 'a', audience, 'n', node, 'r', raised and '1' or '0', 'b', math.floor(p.clock / p.width) * p.width)
   redis.call('ZADD', k(p, 'formed'), number, number)
   return number
@@ -308,6 +315,23 @@ local function ms_pool_close(keys, a)
   return {gone, 0}
 end
 
+-- ARGV: settings, seconds. Once a closed epoch has nothing waiting and nothing to release, removes all that is left of
+-- it, but for `seconds` the fact that it is closed. Returns 1, or 0 if there is still something to do.
+local function ms_pool_forget(keys, a)
+  local p = open_pool(keys[1], a)
+  if not p.closed or redis.call('EXISTS', k(p, 'formed')) == 1 then return 0 end
+  local audiences = redis.call('ZRANGE', k(p, 'aud'), 0, -1)
+  for _, audience in ipairs(audiences) do
+    if redis.call('EXISTS', k(p, 'due', audience)) == 1 then return 0 end
+  end
+  for _, audience in ipairs(audiences) do
+    redis.call('UNLINK', k(p, 'in', audience), k(p, 'count', audience), k(p, 'by', audience))
+  end
+  redis.call('UNLINK', k(p, 'aud'), k(p, 'arrivals'), k(p, 'ids'), k(p, 'seasoned'))
+  redis.call('EXPIRE', k(p, 'state'), a[SETTINGS + 1])
+  return 1
+end
+
 -- ARGV: settings. Formed groups that were not released: number, audience, node, raised, bucket, then their members.
 local function ms_pool_unreleased(keys, a)
   local p, groups = open_pool(keys[1], a), {}
@@ -358,6 +382,7 @@ redis.register_function('ms_pool_submit', ms_pool_submit)
 redis.register_function('ms_pool_tick', ms_pool_tick)
 redis.register_function('ms_pool_withdraw', ms_pool_withdraw)
 redis.register_function('ms_pool_close', ms_pool_close)
+redis.register_function('ms_pool_forget', ms_pool_forget)
 redis.register_function('ms_pool_release', ms_pool_release)
 redis.register_function('ms_pool_withhold', ms_pool_withhold)
 redis.register_function{function_name = 'ms_pool_unreleased', callback = ms_pool_unreleased, flags = {'no-writes'}}
