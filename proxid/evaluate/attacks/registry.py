@@ -27,6 +27,7 @@ ATTACKS: dict[str, str] = {
     "group-busiest": f"{_OWNERS}:grouped",
     "disclosure-category": f"{_OWNERS}:disclosure",
     "disclosure-text": f"{_OWNERS}:disclosure",
+    "contribution": "proxid.evaluate.attacks.contribution:contribution",
     "informed": "proxid.evaluate.attacks.informed:informed",
     "sybil": "proxid.evaluate.attacks.sybil:sybil",
     "homogeneity": "proxid.evaluate.attacks.homogeneity:homogeneity",
