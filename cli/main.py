@@ -17,12 +17,14 @@ COMMANDS: dict[str, str] = {
     "audit": "cli.audit:command",
     "bench": "cli.bench:command",
     "evaluate": "cli.evaluate:command",
+    "demo": "cli.demo:command",
     "init": "cli.init:command",
     "subscribe": "cli.subscribe:command",
     "device": "cli.device:command",
     "release": "cli.release:command",
     "serve": "cli.serve:command",
     "profile": "cli.profile:command",
+    "synth": "cli.synth:command",
     "study": "cli.study:command",
 }
 """Name of each subcommand and `module:attribute` that holds its click command."""

@@ -18,30 +18,49 @@ class CategoryTree:
     """Paths with `/`, their parents and depths; grows as a log is read."""
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
-        self.paths = StringTable([""])
+        self._node: dict[str, int] = {"": ROOT}
+        self._paths: list[str] = [""]
         self._parent: list[int] = [-1]
         self._depth: list[int] = [0]
+        self._table = StringTable()
         for path in paths:
             self.add(path)
 
     def __len__(self) -> int:
         return len(self._parent)
 
+    @property
+    def paths(self) -> StringTable:
+        """Path of each node."""
+        if len(self._table) < len(self._paths):
+            self._table.encode(self._paths[len(self._table) :])
+        return self._table
+
     def add(self, path: str) -> int:
         """The node of a path, added with its ancestors when new; empty parts are left out."""
-        node, prefix = ROOT, ""
+        if (known := self._node.get(path)) is not None:
+            return known
+        node = ROOT
         for part in path.split("/"):
             if name := part.strip():
-                prefix = f"{prefix}/{name}" if prefix else name
-                node = self._child(node, prefix)
+                node = self.child(node, name)
         return node
 
-    def _child(self, parent: int, path: str) -> int:
-        node = self.paths.code(path)
-        if node == len(self._parent):
+    def child(self, parent: int, name: str) -> int:
+        """The child of a node with a name (which holds no `/`), added when new."""
+        path = f"{self._paths[parent]}/{name}" if parent else name
+        node = self._node.setdefault(path, len(self._paths))
+        if node == len(self._paths):
+            self._paths.append(path)
             self._parent.append(parent)
             self._depth.append(self._depth[parent] + 1)
         return node
+
+    def copy_of(self, other: "CategoryTree") -> None:
+        """Become a copy of another tree."""
+        self._node, self._paths = dict(other._node), list(other._paths)
+        self._parent, self._depth = list(other._parent), list(other._depth)
+        self._table = StringTable()
 
     @property
     def parent(self) -> Codes:
