@@ -85,5 +85,10 @@ def table_of(rows: list[dict[str, Any]], title: str) -> Table:
     for column in ("user", "kind", "shown", "text", "category", "time"):
         table.add_column(column)
     for row in rows:
-        table.add_row(row["user"], row["kind"], row["rung"], row["text"], row["category"], row["time"])
+        table.add_row(row["user"], row["kind"], row["rung"], row["text"], row["category"], _short(row["time"]))
     return table
+
+
+def _short(time: str) -> str:
+    """A release's time bucket without its year and seconds, UTC."""
+    return time[5:16].replace("T", " ")

@@ -11,7 +11,7 @@ from typing import Final
 
 from device_sim.corpus import Event
 
-SHARED_SCENARIOS: Final = frozenset({"qa", "general", "cooking", "news", "recommendation", "music", "weather"})
+SHARED_SCENARIOS: Final = frozenset({"qa", "general", "cooking", "news", "recommendation"})
 _CENTRES: Final = ((41.39, 2.17), (48.86, 2.35), (52.52, 13.40))
 
 
@@ -26,8 +26,8 @@ class Simulation:
 
     seed: int = 7
     people: int = 100
-    repeats: float = 0.3
-    pool: int = 10
+    repeats: float = 0.35
+    pool: int = 12
 
     def events(self, corpus: Sequence[Event]) -> list[Event]:
         """The events of `people` persons, mixed in time."""

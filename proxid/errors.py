@@ -41,6 +41,7 @@ class Code(StrEnum):
     STORE_UNAVAILABLE = "store_unavailable"
     UPSTREAM_REFUSED = "upstream_refused"
     REFUSED = "refused"
+    CHILD_FAILED = "child_failed"
     GROUP_MISMATCH = "group_mismatch"
     EVIDENCE_UNREADABLE = "evidence_unreadable"
     RESTRICTION_VIOLATED = "restriction_violated"
@@ -292,3 +293,9 @@ class PayloadUnreadableError(ProxidError):
     """A payload does not open under its chain key, or the key is gone (DESIGN 10.2, 10.3)."""
 
     code = Code.PAYLOAD_UNREADABLE
+
+
+class ChildError(ProxidError):
+    """A process that this one started ended, or did not do its part in time; the rule names it."""
+
+    code = Code.CHILD_FAILED

@@ -1,0 +1,59 @@
+"""`proxid demo`: the main job, end to end, on real people's utterances (DESIGN 15, 16).
+
+Everything runs as in earnest, on one machine: a gateway and a main service, each a process with its own store; three
+third parties, each a process; the households of this process; an auditor at the end.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import uvloop
+from rich.console import Console
+
+from cli.demo_house import DemoHouse, DemoOptions
+from cli.demo_report import show
+from cli.demo_run import run_demo
+from proxid.errors import InputError
+
+
+@click.command("demo", epilog="Example: proxid demo --people 120 --seconds 30")
+@click.option("--people", default=100, show_default=True, type=click.IntRange(10, 200), help="People to enrol.")
+@click.option("--seconds", default=90, show_default=True, type=click.IntRange(1), help="Ask for so long at most.")
+@click.option("--rate", default=60.0, show_default=True, type=click.FloatRange(1), help="Requests a second at most.")
+@click.option("--k", default=3, show_default=True, type=click.IntRange(2), help="Anonymity parameter.")
+@click.option("--seed", default=7, show_default=True, type=int, help="Of who repeats what, and when.")
+@click.option("--dir", "directory", type=click.Path(file_okay=False, path_type=Path), help="Keep everything here.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as an object.")
+def command(people: int, seconds: int, rate: float, k: int, seed: int, directory: Path | None, as_json: bool) -> int:
+    """Run every part on this machine and watch the main job.
+
+    Enrols people of the shipped utterances, replays what they said, shows how their records are grouped and
+    delivered, lets the auditor check everything, and prints the first rows of a third party's feed. Exit status 1 if
+    the audit finds a violation.
+    """
+    options = DemoOptions(people, seconds, rate, k, seed)
+    with _folder(directory) as folder:
+        result = uvloop.run(run_demo(DemoHouse(folder, options), Console(stderr=True)))
+    if as_json:
+        click.echo(json.dumps(result.as_dict()))
+    else:
+        show(result, Console())
+        click.echo(result.last_line())
+    return 0 if result.clean else 1
+
+
+@contextmanager
+def _folder(directory: Path | None) -> Iterator[Path]:
+    """The folder that was asked for, or a temporary one that is deleted at the end."""
+    if directory is None:
+        with tempfile.TemporaryDirectory(prefix="proxid-demo-") as temporary:
+            yield Path(temporary)
+        return
+    if directory.exists() and any(directory.iterdir()):
+        raise InputError("--dir: the folder is not empty")
+    directory.mkdir(parents=True, exist_ok=True)
+    yield directory

@@ -1,0 +1,159 @@
+"""The demo's folders and processes (see `cli.demo`)."""
+
+import datetime
+import random
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from device_sim import enrolment
+from device_sim.corpus import Event, shipped_events
+from device_sim.simulate import Simulation
+from device_sim.state import HouseholdState
+from proxid.config import AuditorConfig, DeviceConfig, EnrolmentAuthorityConfig, load
+from proxid.errors import OutputError
+from proxid.process.child import Child
+from proxid.provision import HouseOptions, init_house
+from proxid.provision.templates import Settings
+
+PARTIES: Final = ("acme", "globex", "initech")
+PEOPLE_PER_HOUSEHOLD: Final = 10
+_ACCOUNT_AGE: Final = datetime.timedelta(days=30)
+_BUNDLES: Final = {"everything": 80, "searches": 15, "nothing": 5}
+"""Bundle and weight: what people choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoOptions:
+    """See the command's options."""
+
+    people: int = 100
+    seconds: float = 90.0
+    rate: float = 60.0
+    k: int = 3
+    seed: int = 7
+
+
+class DemoHouse:
+    """Everything that the demo puts on disk and starts.
+
+    Args:
+        folder: empty or new.
+    """
+
+    def __init__(self, folder: Path, options: DemoOptions) -> None:
+        self.folder = folder
+        self.options = options
+        self._gateway, self._main_service = _free_addresses(2)
+        self._children: list[Child] = []
+
+    def provision(self) -> None:
+        """Keys and configurations of every party, and everybody enrolled."""
+        households = tuple(f"household-{i + 1}" for i in range(-(-self.options.people // PEOPLE_PER_HOUSEHOLD)))
+        settings = Settings(
+            gateway=self._gateway,
+            main_service=self._main_service,
+            # One machine plays a hundred people: no limit of one person is meant for it.
+            by_role={"gateway": {"rate_per_minute": 10_000, "metrics_listen": "127.0.0.1:0"},
+                     "main-service": {"metrics_listen": "127.0.0.1:0"}},
+            anonymiser={"k": self.options.k},
+        )  # fmt: skip
+        now = datetime.datetime.now(datetime.UTC)
+        init_house(self.folder, HouseOptions(PARTIES, households, settings), now)
+        self._enrol(int((now - _ACCOUNT_AGE).timestamp()))
+
+    def _enrol(self, since: int) -> None:
+        authority = load(EnrolmentAuthorityConfig, self.folder / "ea/ea.toml")
+        users, configs = self.users, self.devices()
+        for i, config in enumerate(configs):
+            state = HouseholdState(config.data_dir)
+            requests = enrolment.make_request(state, users[i :: len(configs)])
+            assert config.trust.enrolment_authority is not None
+            issued = enrolment.issue(authority, requests, since)
+            enrolment.accept(state, issued, config.trust.enrolment_authority)
+
+    @property
+    def users(self) -> list[str]:
+        """USER_IDs of those who take part."""
+        return list(dict.fromkeys(event.user for event in shipped_events()))[: self.options.people]
+
+    def events(self) -> list[Event]:
+        """What they say, in a simulated order."""
+        return Simulation(seed=self.options.seed, people=self.options.people).events(shipped_events())
+
+    def bundles(self) -> dict[str, str]:
+        """The bundle that each of them chooses."""
+        source = random.Random(self.options.seed)  # noqa: S311 - a simulation, not a secret
+        chosen = source.choices(list(_BUNDLES), list(_BUNDLES.values()), k=len(self.users))
+        return dict(zip(self.users, chosen, strict=True))
+
+    def devices(self) -> list[DeviceConfig]:
+        """Configurations of the households."""
+        return [load(DeviceConfig, path) for path in sorted(self.folder.glob("devices/*/device.toml"))]
+
+    def auditor(self) -> AuditorConfig:
+        """The auditor's configuration."""
+        return load(AuditorConfig, self.auditor_path)
+
+    @property
+    def auditor_path(self) -> Path:
+        """Its file."""
+        return self.folder / "auditor/auditor.toml"
+
+    def feed(self, party: str) -> Path:
+        """What a party has received."""
+        return self.folder / f"parties/{party}/data/feed.jsonl"
+
+    def start(self) -> None:
+        """Start the services and the parties; raises ChildError if one does not come up."""
+        services = [self._service("main-service"), self._service("gateway")]
+        for service in services:
+            service.wait_ready()
+        for party in PARTIES:
+            config = str(self.folder / f"parties/{party}/party.toml")
+            self._start(Child(party, ["subscribe", "--config", config, "--follow", "--json"], self.logs))
+
+    def _service(self, name: str) -> Child:
+        arguments = ["serve", name, "--config", str(self.folder / name / f"{name}.toml")]
+        return self._start(Child(name, arguments, self.logs))
+
+    def _start(self, child: Child) -> Child:
+        self._children.append(child)
+        child.start()
+        return child
+
+    def audit(self) -> Child:
+        """An auditor that was just started; it prints its report as an object and ends."""
+        return self._start(Child("auditor", ["audit", "--config", str(self.auditor_path), "--json"], self.logs))
+
+    @property
+    def logs(self) -> Path:
+        """Folder of all processes' output."""
+        folder = self.folder / "logs"
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError:
+            raise OutputError("the demo's folder cannot be written") from None
+        return folder
+
+    def dead(self) -> list[str]:
+        """Names of processes that should run and do not."""
+        return [child.name for child in self._children if child.name != "auditor" and not child.running]
+
+    def stop(self) -> None:
+        """End every process, parties first, so that nothing is on the wire."""
+        for child in reversed(self._children):
+            child.stop()
+        self._children.clear()
+
+
+def _free_addresses(count: int) -> list[str]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()

@@ -1,0 +1,114 @@
+"""What the demo ends with: the auditor's verdict, the first rows of a feed, one last line."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from cli.subscribe import table_of
+from proxid.party.rows import RUNGS
+
+_FIRST_ROWS: Final = 4
+"""Rows shown of each rung."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """The auditor's report, and each party's groups as it kept them."""
+
+    people: int
+    report: dict[str, Any]
+    feeds: dict[str, list[dict[str, Any]]]
+
+    @property
+    def clean(self) -> bool:
+        """Whether the audit found nothing."""
+        return str(self.report["verdict"]) == "clean"
+
+    @property
+    def requests(self) -> int:
+        """Requests that were answered, by the evidence."""
+        return int(self.report["counts"].get("requests", 0))
+
+    @property
+    def released(self) -> int:
+        """Records released in groups; each goes to every party of its audience."""
+        return int(self.report["counts"].get("released", 0))
+
+    @property
+    def delivered(self) -> int:
+        """Records that parties hold, verified and acknowledged, all parties together."""
+        return sum(len(group["records"]) for groups in self.feeds.values() for group in groups)
+
+    @property
+    def withheld(self) -> int:
+        """Requests of which nothing was released: suppressed, not logged, or still waiting at the end."""
+        return self.requests - self.released
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        return "clean" if self.clean else f"violated {len(self.report['violations'])} times"
+
+    def last_line(self) -> str:
+        """The whole demo in one line."""
+        return (
+            f"demo: {self.requests} requests, {self.released} released, {self.delivered} delivered, "
+            f"{self.withheld} withheld, audit {self.verdict}"
+        )
+
+    def rungs(self, party: str) -> dict[str, list[dict[str, Any]]]:
+        """A party's records by rung of the ladder (8.7)."""
+        rows = [row for group in self.feeds.get(party, []) for row in group["records"]]
+        return {rung: [row for row in rows if row["rung"] == rung] for rung in RUNGS}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as an object."""
+        counts = self.report["counts"]
+        return {
+            "requests": self.requests,
+            "released": self.released,
+            "delivered": self.delivered,
+            "withheld": self.withheld,
+            "audit": "clean" if self.clean else "violated",
+            "violations": self.report["violations"],
+            "people": self.people,
+            "groups": counts.get("groups", 0),
+            "waiting": counts.get("waiting", 0),
+            "withheld_by_reason": _reasons(counts),
+            "rungs": {party: {rung: len(rows) for rung, rows in self.rungs(party).items()} for party in self.feeds},
+        }
+
+
+def _reasons(counts: dict[str, int]) -> dict[str, int]:
+    prefix = "withheld."
+    return {name.removeprefix(prefix): count for name, count in counts.items() if name.startswith(prefix)}
+
+
+def show(result: DemoResult, console: Console) -> None:
+    """Verdict, counts, and first rows of each rung of one party's feed."""
+    console.print(_verdict(result))
+    for violation in result.report["violations"]:
+        console.print(f"  check {violation['rule']}, {violation['log']}: {violation['text']}", markup=False)
+    party = next(iter(result.feeds), None)
+    if party is None:
+        return
+    first = [row for rows in result.rungs(party).values() for row in rows[:_FIRST_ROWS]]
+    console.print(table_of(first, f"first rows of {party}'s feed, by what is shown of a text"))
+
+
+def _verdict(result: DemoResult) -> Table:
+    table = Table(title=f"audit: {result.verdict}", title_justify="left", show_header=False)
+    counts = result.report["counts"]
+    table.add_row("requests answered", str(result.requests))
+    table.add_row("groups released", str(counts.get("groups", 0)))
+    table.add_row("records released", str(result.released))
+    for party, groups in result.feeds.items():
+        table.add_row(f"records held by {party}", str(sum(len(group["records"]) for group in groups)))
+    for reason, count in sorted(_reasons(counts).items()):
+        table.add_row(f"withheld, {reason}", str(count))
+    table.add_row("waiting for a group", str(counts.get("waiting", 0)))
+    for check, count in result.report["checked"].items():
+        table.add_row(f"looked at by check {check}", str(count))
+    return table

@@ -1,0 +1,123 @@
+"""The demo's course (see `cli.demo`): provision, start, consent, replay under a live view, settle, audit."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from rich.console import Console
+
+from cli.demo_house import PARTIES, DemoHouse
+from cli.demo_report import DemoResult
+from cli.demo_view import DemoView
+from cli.demo_watch import Watch
+from cli.device_common import open_households
+from device_sim.household import Household
+from device_sim.replay import Pace, Replay
+from proxid.errors import ChildError, ProxidError
+from proxid.party.ledger import read_groups
+
+CONCURRENCY: Final = 24
+SETTLE_SECONDS: Final = 45.0
+AUDIT_SECONDS: Final = 120.0
+_POLL_SECONDS: Final = 0.5
+
+
+async def run_demo(house: DemoHouse, console: Console) -> DemoResult:
+    """Run it; the live view goes to `console`. Raises ChildError if a process fails; leaves no process behind."""
+    view = DemoView(console, house.options.k)
+    try:
+        view.say("writing keys and configurations, enrolling people")
+        await asyncio.to_thread(house.provision)
+        view.say("starting gateway, main service and three third parties")
+        # In this thread: what they start in turn ends with the thread that started it.
+        house.start()
+        await _replay(house, view)
+        view.say("the auditor reads both services' evidence")
+        report = await _audit(house)
+        return _result(house, report)
+    finally:
+        view.close()
+        # Ctrl-C a second time must not leave processes behind either.
+        await asyncio.shield(asyncio.to_thread(house.stop))
+
+
+async def _replay(house: DemoHouse, view: DemoView) -> None:
+    async with open_households(house.devices()) as speakers, _watching(house, view) as watch:
+        await _consents(house, speakers, view)
+        replay = Replay(speakers, Pace(CONCURRENCY, house.options.rate), view.replayed)
+        view.expect(len(house.events()))
+        try:
+            async with asyncio.timeout(house.options.seconds):
+                await replay.run(house.events())
+        except TimeoutError:
+            view.say("time is over")
+        failures = {**replay.summary.failed, **replay.summary.refused}
+        if failures:
+            raise ChildError(f"requests failed: {', '.join(sorted(failures))}")
+        view.say("waiting until the last groups are delivered")
+        await _settle(house, watch)
+
+
+async def _consents(house: DemoHouse, speakers: Any, view: DemoView) -> None:
+    limit, bundles = asyncio.Semaphore(CONCURRENCY), house.bundles()
+
+    async def choose(household: Household, user: str) -> None:
+        async with limit:
+            await household.consent(user, bundles[user])
+            view.consented()
+
+    view.say("people link their keys of the day and choose what they consent to")
+    await asyncio.gather(*(choose(speakers[user], user) for user in house.users))
+
+
+@asynccontextmanager
+async def _watching(house: DemoHouse, view: DemoView) -> AsyncIterator[Watch]:
+    watch = Watch(house.auditor())
+
+    async def poll() -> None:
+        while True:
+            try:
+                view.seen(await asyncio.to_thread(watch.poll))
+            except ProxidError:
+                view.say("a service is away")
+            await asyncio.sleep(_POLL_SECONDS)
+
+    task = asyncio.create_task(poll())
+    try:
+        yield watch
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        watch.close()
+
+
+async def _settle(house: DemoHouse, watch: Watch) -> None:
+    deadline = time.monotonic() + SETTLE_SECONDS
+    quiet = 0
+    while time.monotonic() < deadline:
+        # Settled twice in a row: a record that completes a group is counted before the group is.
+        quiet = quiet + 1 if watch.tally.settled else 0
+        if quiet >= 3:
+            return
+        dead = house.dead()
+        if dead:
+            raise ChildError(f"{dead[0]} has ended")
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _audit(house: DemoHouse) -> dict[str, Any]:
+    child = house.audit()
+    status = await asyncio.to_thread(child.finish, AUDIT_SECONDS)
+    if status not in {0, 1}:
+        raise ChildError("the auditor could not check")
+    report = json.loads(child.output.read_text(encoding="utf-8"))
+    assert isinstance(report, dict)
+    return report
+
+
+def _result(house: DemoHouse, report: dict[str, Any]) -> DemoResult:
+    feeds = {party: read_groups(house.feed(party)) for party in PARTIES if house.feed(party).exists()}
+    return DemoResult(house.options.people, report, feeds)

@@ -1,0 +1,108 @@
+"""What the demo's live view shows of the services: counted from their evidence, as the auditor reads it."""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from auditor.setup import logs_of
+from proxid.config import AuditorConfig
+from proxid.errors import ProxidError
+from proxid.evidence.events import BufferedPayload, DeliveredPayload, Event, EventType, ReleasedPayload
+from proxid.protocol.receipt import DeliveryAck
+
+_IGNORED = frozenset({EventType.ANSWERED, EventType.ENROLLED, EventType.CONSENT})
+
+
+@dataclass(slots=True)
+class Tally:
+    """Running counts.
+
+    Attributes:
+        events: by type. withheld: records that are not published, by reason. waiting: node → session → person.
+        released: records. delivered: records by party.
+    """
+
+    level: int
+    events: Counter[str] = field(default_factory=Counter)
+    withheld: Counter[str] = field(default_factory=Counter)
+    delivered: Counter[str] = field(default_factory=Counter)
+    waiting: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
+    released: int = 0
+    deliveries_due: int = 0
+    _node_of: dict[str, str] = field(default_factory=dict)
+
+    def add(self, event: Event) -> None:
+        """Count one event; a payload that does not open counts by its header alone."""
+        self.events[event.type.value] += 1
+        try:
+            self._add(event)
+        except ProxidError:
+            self.events["unreadable"] += 1
+
+    def _add(self, event: Event) -> None:
+        if event.type is EventType.BUFFERED:
+            payload = BufferedPayload.decode(event.payload)
+            self._wait("/".join(payload.path[: self.level]), payload.session.hex(), payload.prox_id)
+        elif event.type is EventType.RELEASED:
+            released = ReleasedPayload.decode(event.payload)
+            self.released += len(released.owners)
+            self.deliveries_due += len(released.parties)
+            for owner in released.owners:
+                self._leave(owner.hex())
+        elif event.type is EventType.RAISED:
+            session, target = str(event.fields["session"]), event.fields["target"]
+            person = self._leave(session)
+            if person is not None and isinstance(target, list):
+                self._wait("/".join(str(part) for part in target), session, person)
+        elif event.type in {EventType.SUPPRESSED, EventType.WITHDRAWN}:
+            self.withheld[str(event.fields.get("reason", event.type.value.lower()))] += 1
+            self._leave(str(event.fields.get("session", "")))
+        elif event.type is EventType.DELIVERED:
+            delivered = DeliveredPayload.decode(event.payload)
+            party = DeliveryAck.decode(delivered.acknowledgement).party
+            self.delivered[party] += len(delivered.pairs)
+
+    def _wait(self, node: str, session: str, person: str) -> None:
+        self.waiting[node][session] = person
+        self._node_of[session] = node
+
+    def _leave(self, session: str) -> str | None:
+        node = self._node_of.pop(session, None)
+        return None if node is None else self.waiting[node].pop(session, None)
+
+    def filling(self) -> list[tuple[str, int]]:
+        """Nodes with the number of distinct people waiting there, fullest first."""
+        people = [(node, len(set(sessions.values()))) for node, sessions in self.waiting.items()]
+        return sorted(((node, count) for node, count in people if count), key=lambda item: (-item[1], item[0]))
+
+    @property
+    def settled(self) -> bool:
+        """Whether every answered request was dealt with and every release delivered or dropped."""
+        dealt = self.events["BUFFERED"] + sum(self.withheld.values())
+        done = self.events["DELIVERED"] + self.events["DROPPED"]
+        return dealt >= self.events["RECEIVED"] and done >= self.deliveries_due
+
+
+class Watch:
+    """Reads what is new in both logs.
+
+    Args:
+        config: the auditor's, whose certificate both services let read.
+    """
+
+    def __init__(self, config: AuditorConfig) -> None:
+        self._logs = logs_of(config)
+        self._next = [1, 1]
+        self.tally = Tally(config.anonymiser.level)
+
+    def poll(self) -> Tally:
+        """Read on; raises EvidenceUnreadableError while a service is away."""
+        for i, log in enumerate(self._logs):
+            for event in log.events(self._next[i]):
+                self.tally.add(event)
+                self._next[i] = event.number + 1
+        return self.tally
+
+    def close(self) -> None:
+        """Close both channels."""
+        for log in self._logs:
+            log.close()
