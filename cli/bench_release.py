@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from cli.bench import Figure
 
-PARTS = ("cli.figures_semantic",)
+PARTS = ("cli.figures_semantic", "cli.figures_zealous")
 """Modules with a `run(options) -> dict[str, Figure]`; add one for further figures."""
 
 

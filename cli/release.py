@@ -143,5 +143,7 @@ def _print(manifest: dict[str, Any], outcome: Outcome, output: Path) -> None:
         console.print(f"line {line}: {reason}", style="yellow", highlight=False)
     if (hidden := sum(outcome.bad_rows.values()) - min(20, len(outcome.bad_lines))) > 0:
         console.print(f"and {hidden} more unreadable rows", style="yellow", highlight=False)
+    for warning in outcome.details.get("warnings", []):
+        console.print(f"warning: {warning}", style="yellow", highlight=False)
     facts = {"release": str(output), **{name: manifest[name] for name in ("mechanism", "guarantee", "counts")}}
     Console().print(facts_table("Released", facts))

@@ -81,7 +81,7 @@ def test_costs_are_converted_before_they_are_added(tmp_path: Path) -> None:
 def test_without_a_declaration_the_first_release_is_the_budget(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.json")
     ledger.charge("d", entry(1.0))
-    with pytest.raises(BudgetError, match="no budget was declared"):
+    with pytest.raises(BudgetError, match="none was declared"):
         ledger.charge("d", entry(0.1))
     ledger.charge("d", entry(0.1), Guarantee(2.0, 1e-5, REPLACE))
 

@@ -31,6 +31,8 @@ MOST_PARTS: Final = 12
 SLACK: Final = 1e-12
 """Relative slack of comparisons, for sums of decimal fractions."""
 
+UNDECLARED: Final = "none was declared, so it is the first release's cost (--budget-epsilon, --budget-delta)"
+
 Clock = Callable[[], datetime]
 
 
@@ -176,7 +178,11 @@ def _require_within(account: Account) -> None:
     spent, budget = account.spent(), account.budget
     for name, used, allowed in (("epsilon", spent.epsilon, budget.epsilon), ("delta", spent.delta, budget.delta)):
         if used > allowed * (1 + SLACK):
-            hint = "" if account.declared else "; no budget was declared, so it is the first release's cost"
+            hint = (
+                ""
+                if account.declared
+                else "; none was declared, so it is the first release's cost (--budget-epsilon, --budget-delta)"
+            )
             raise BudgetError(
                 f"the release would exceed the input's budget: {name} {used:.6g} of {allowed:.6g} "
                 f"({budget.relation.value} neighbours){hint}"

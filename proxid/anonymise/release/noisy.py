@@ -39,7 +39,9 @@ LEDGER_OPTIONS: Final = (
 
 
 def require_no_seed(job: Job) -> None:
-    """Raises ConfigError when a seed was given: a seed could be used to strip the noise."""
+    """Raises ConfigError when a seed or a truth file was asked for: either could be used to strip the noise."""
+    if job.truth is not None:
+        raise ConfigError("this method writes no truth: nothing published belongs to one record")
     if job.seed is not None:
         raise ConfigError("this method takes no seed: whoever knew it could strip the noise")
 
