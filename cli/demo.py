@@ -4,6 +4,7 @@ Everything runs as in earnest, on one machine: a gateway and a main service, eac
 third parties, each a process; the households of this process; an auditor at the end.
 """
 
+import asyncio
 import json
 import tempfile
 from collections.abc import Iterator
@@ -37,7 +38,10 @@ def command(people: int, seconds: int, rate: float, k: int, seed: int, directory
     """
     options = DemoOptions(people, seconds, rate, k, seed)
     with _folder(directory) as folder:
-        result = uvloop.run(run_demo(DemoHouse(folder, options), Console(stderr=True)))
+        try:
+            result = uvloop.run(run_demo(DemoHouse(folder, options), Console(stderr=True)))
+        except asyncio.CancelledError:
+            raise click.Abort from None
     if as_json:
         click.echo(json.dumps(result.as_dict()))
     else:

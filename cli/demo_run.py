@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,6 +29,9 @@ _POLL_SECONDS: Final = 0.5
 async def run_demo(house: DemoHouse, console: Console) -> DemoResult:
     """Run it; the live view goes to `console`. Raises ChildError if a process fails; leaves no process behind."""
     view = DemoView(console, house.options.k)
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
         view.say("writing keys and configurations, enrolling people")
         await asyncio.to_thread(house.provision)
@@ -40,20 +44,17 @@ async def run_demo(house: DemoHouse, console: Console) -> DemoResult:
         return _result(house, report)
     finally:
         view.close()
-        # Ctrl-C a second time must not leave processes behind either.
-        await asyncio.shield(asyncio.to_thread(house.stop))
+        await asyncio.to_thread(house.stop)
 
 
 async def _replay(house: DemoHouse, view: DemoView) -> None:
     async with open_households(house.devices()) as speakers, _watching(house, view) as watch:
         await _consents(house, speakers, view)
-        replay = Replay(speakers, Pace(CONCURRENCY, house.options.rate), view.replayed)
-        view.expect(len(house.events()))
-        try:
-            async with asyncio.timeout(house.options.seconds):
-                await replay.run(house.events())
-        except TimeoutError:
-            view.say("time is over")
+        view.say("people ask")
+        events, options = house.events(), house.options
+        replay = Replay(speakers, Pace(CONCURRENCY, options.rate, seconds=options.seconds), view.replayed)
+        view.expect(len(events))
+        await replay.run(events)
         failures = {**replay.summary.failed, **replay.summary.refused}
         if failures:
             raise ChildError(f"requests failed: {', '.join(sorted(failures))}")

@@ -18,11 +18,13 @@ class Pace:
     Attributes:
         concurrency: requests under way at once. rate: requests a second, or None. speed: how many times faster than
             the events' own times, or None: as fast as answers come.
+        seconds: after which nothing more is sent; what is under way is finished. None: no limit.
     """
 
     concurrency: int = 16
     rate: float | None = None
     speed: float | None = None
+    seconds: float | None = None
 
     def due(self, events: Iterable[Event]) -> Iterator[tuple[float, Event]]:
         """Each event with the seconds after the start at which it is due."""
@@ -98,7 +100,9 @@ class Replay:
 
     async def _worker(self, waiting: Iterator[tuple[float, Event]], start: float) -> None:
         for due, event in waiting:
-            delay = start + due - time.monotonic()
+            delay = max(0.0, start + due - time.monotonic())
+            if self._pace.seconds is not None and time.monotonic() + delay - start > self._pace.seconds:
+                return
             if delay > 0:
                 await asyncio.sleep(delay)
             # A person does one thing after the other, in the order of the file.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from proxid.errors import ChildError
+from proxid.process.parent import die_with_parent
 
 READY_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 30.0
@@ -18,6 +19,8 @@ _POLL_SECONDS: Final = 0.02
 
 class Child:
     """One `proxid …` process in a session of its own, so that Ctrl-C in a terminal reaches its parent alone.
+
+    It ends with its parent, even a killed one (see `die_with_parent`).
 
     Args:
         name: for messages and file names. arguments: of `proxid`. folder: takes NAME.out and NAME.err.
@@ -48,7 +51,7 @@ class Child:
 
     def start(self) -> None:
         """Start it, or start it again after it ended; output is appended."""
-        command = [sys.executable, "-m", "cli.main", *self._arguments]
+        command = [*die_with_parent(), sys.executable, "-m", "cli.main", *self._arguments]
         self.output.write_bytes(b"")
         with self.output.open("ab") as output, self.errors.open("ab") as errors:
             self._process = subprocess.Popen(

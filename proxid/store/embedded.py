@@ -8,12 +8,10 @@ second. A server that a killed parent left behind is stopped before a new one st
 import asyncio
 import os
 import subprocess
-import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from shutil import which
 from types import TracebackType
 from typing import Final, Self
 
@@ -23,6 +21,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from proxid.errors import ConfigError, StoreError
+from proxid.process.parent import die_with_parent
 from proxid.store.folder import make_private, socket_path, take_lock
 from proxid.store.resolve import resolve_server
 
@@ -142,7 +141,7 @@ class EmbeddedStore:
             with (self._folder / "server.log").open("ab") as log:
                 # The server inherits the lock: as long as it, or a child of it, lives, nobody else may open the data.
                 self._process = subprocess.Popen(
-                    [*_die_with_parent(), self._program, config], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                    [*die_with_parent(), self._program, config], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                     cwd=self._folder, pass_fds=(lock,), start_new_session=True,
                 )  # fmt: skip
         except OSError:
@@ -186,17 +185,6 @@ def _quote(path: Path) -> str:
     if any(not char.isprintable() for char in text):
         raise ConfigError("data_dir: the path holds a control character")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _die_with_parent() -> list[str]:
-    """A prefix that lets the kernel stop the server, gently, when the thread that starts it ends.
-
-    Only the main thread ends with its process, so only there it is wanted.
-    """
-    setpriv = which("setpriv")
-    if setpriv is None or threading.current_thread() is not threading.main_thread():
-        return []
-    return [setpriv, "--pdeathsig", "TERM"]
 
 
 def _client(socket: Path) -> redis.Redis:

@@ -77,3 +77,9 @@ def test_due_times() -> None:
     assert [due for due, _ in Pace(rate=4).due(events)] == [0.0, 0.25, 0.5, 0.75]
     assert [due for due, _ in Pace(speed=2).due(events)] == [0.0, 5.0, 2.5, 0.0]
     assert [due for due, _ in itertools.islice(Pace().due(events), 2)] == [0.0, 0.0]
+
+
+async def test_nothing_is_sent_after_the_time_is_over() -> None:
+    """At 200 a second for 0.1 s: 20 or 21 of 1,000 are due, however slow the machine."""
+    summary = await replay(FakeHousehold(), Pace(4, rate=200, seconds=0.1), "a").run([Event("a", "x")] * 1000)
+    assert 0 < summary.answered <= 21
