@@ -18,6 +18,8 @@ from proxid.provision import HouseOptions, init_house
 from proxid.provision.templates import Settings
 
 PARTIES: Final = ("acme", "globex", "initech")
+SERVICES: Final = ("main-service", "gateway")
+AUDITOR: Final = "auditor"
 PEOPLE_PER_HOUSEHOLD: Final = 10
 _ACCOUNT_AGE: Final = datetime.timedelta(days=30)
 _BUNDLES: Final = {"everything": 80, "searches": 15, "nothing": 5}
@@ -46,7 +48,7 @@ class DemoHouse:
         self.folder = folder
         self.options = options
         self._gateway, self._main_service = _free_addresses(2)
-        self._children: list[Child] = []
+        self.children: dict[str, Child] = {}
 
     def provision(self) -> None:
         """Keys and configurations of every party, and everybody enrolled."""
@@ -101,31 +103,31 @@ class DemoHouse:
         """Its file."""
         return self.folder / "auditor/auditor.toml"
 
+    def party_path(self, party: str) -> Path:
+        """A party's configuration file."""
+        return self.folder / f"parties/{party}/party.toml"
+
     def feed(self, party: str) -> Path:
         """What a party has received."""
         return self.folder / f"parties/{party}/data/feed.jsonl"
 
     def start(self) -> None:
         """Start the services and the parties; raises ChildError if one does not come up."""
-        services = [self._service("main-service"), self._service("gateway")]
-        for service in services:
-            service.wait_ready()
+        for name in SERVICES:
+            self._start(name, ["serve", name, "--config", str(self.folder / name / f"{name}.toml")])
+        for name in SERVICES:
+            self.children[name].wait_ready()
         for party in PARTIES:
-            config = str(self.folder / f"parties/{party}/party.toml")
-            self._start(Child(party, ["subscribe", "--config", config, "--follow", "--json"], self.logs))
+            self._start(party, ["subscribe", "--config", str(self.party_path(party)), "--follow", "--json"])
 
-    def _service(self, name: str) -> Child:
-        arguments = ["serve", name, "--config", str(self.folder / name / f"{name}.toml")]
-        return self._start(Child(name, arguments, self.logs))
-
-    def _start(self, child: Child) -> Child:
-        self._children.append(child)
+    def _start(self, name: str, arguments: list[str]) -> Child:
+        self.children[name] = child = Child(name, arguments, self.logs)
         child.start()
         return child
 
     def audit(self) -> Child:
         """An auditor that was just started; it prints its report as an object and ends."""
-        return self._start(Child("auditor", ["audit", "--config", str(self.auditor_path), "--json"], self.logs))
+        return self._start(AUDITOR, ["audit", "--config", str(self.auditor_path), "--json"])
 
     @property
     def logs(self) -> Path:
@@ -139,13 +141,12 @@ class DemoHouse:
 
     def dead(self) -> list[str]:
         """Names of processes that should run and do not."""
-        return [child.name for child in self._children if child.name != "auditor" and not child.running]
+        return [name for name, child in self.children.items() if name != AUDITOR and not child.running]
 
     def stop(self) -> None:
         """End every process, parties first, so that nothing is on the wire."""
-        for child in reversed(self._children):
+        for child in reversed(self.children.values()):
             child.stop()
-        self._children.clear()
 
 
 def _free_addresses(count: int) -> list[str]:

@@ -1,0 +1,119 @@
+"""Who may call whom: certificates of another CA, another role, or taken off the allow-list are refused (DESIGN 16)."""
+
+import datetime
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from cli.demo_house import DemoHouse, DemoOptions
+from proxid.config import Trust, load
+from proxid.config.loading import load_section
+from proxid.config.services import GatewayConfig, MainServiceConfig
+from proxid.errors import Code
+from proxid.process.child import Child
+from proxid.provision import HouseOptions, init_house
+from proxid.provision.public import write_trust
+from proxid.rpc.channel import TlsFiles, open_channel
+from proxid.rpc.status import code_of
+from proxid.wire.v1 import gateway_pb2, main_service_pb2
+from proxid.wire.v1.gateway_pb2_grpc import FeedStub, GatewayStub
+from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
+
+TIMEOUT = 20
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoHouse]:
+    found = DemoHouse(tmp_path_factory.mktemp("house"), DemoOptions(people=20))
+    found.provision()
+    # One household's certificate was revoked: it is not on the gateway's list any more.
+    path = found.folder / "gateway/trust.toml"
+    trust = load_section(Trust, path)
+    peers = tuple(peer for peer in trust.peers if peer.name != "household-2")
+    write_trust(path, trust.model_copy(update={"peers": peers}))
+    found.start()
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="module")
+def other_house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("other")
+    init_house(folder, HouseOptions(), datetime.datetime.now(datetime.UTC))
+    return folder
+
+
+def files(folder: Path) -> TlsFiles:
+    return TlsFiles(folder / "tls.key", folder / "tls.crt", folder / "ca.crt")
+
+
+def gateway(house: DemoHouse) -> str:
+    return load(GatewayConfig, house.folder / "gateway/gateway.toml").listen
+
+
+def main_service(house: DemoHouse) -> str:
+    return load(MainServiceConfig, house.folder / "main-service/main-service.toml").listen
+
+
+async def parameters(address: str, tls: TlsFiles, name: str = "gateway") -> int:
+    async with open_channel(address, tls, name) as channel:
+        reply = await GatewayStub(channel).GetParameters(gateway_pb2.ParametersRequest(), timeout=TIMEOUT)
+        return int(reply.epoch)
+
+
+async def refused(call: object) -> grpc.aio.AioRpcError:
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call  # type: ignore[misc]
+    return caught.value
+
+
+async def test_household_is_served(house: DemoHouse) -> None:
+    assert await parameters(gateway(house), files(house.folder / "devices/household-1")) > 0
+
+
+@pytest.mark.parametrize("folder", ["devices/household-2", "parties/acme", "auditor", "main-service", "witness"])
+async def test_revoked_and_other_roles_are_not_served_as_devices(house: DemoHouse, folder: str) -> None:
+    error = await refused(parameters(gateway(house), files(house.folder / folder)))
+    assert code_of(error) is Code.PEER_REFUSED
+
+
+async def test_another_cas_certificate_is_not_even_connected(house: DemoHouse, other_house: Path) -> None:
+    theirs, ours = other_house / "devices/household-1", house.folder / "devices/household-1"
+    # Theirs, trusting our CA, so that it is the server who refuses.
+    error = await refused(parameters(gateway(house), TlsFiles(theirs / "tls.key", theirs / "tls.crt", ours / "ca.crt")))
+    assert error.code() is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_device_refuses_a_server_that_is_not_the_gateway(house: DemoHouse) -> None:
+    """MS's certificate is of the same CA, and must not pass for the gateway's."""
+    error = await refused(parameters(main_service(house), files(house.folder / "devices/household-1")))
+    assert error.code() is grpc.StatusCode.UNAVAILABLE
+
+
+@pytest.mark.parametrize("folder", ["devices/household-1", "parties/acme", "auditor"])
+async def test_main_service_answers_the_screener_alone(house: DemoHouse, folder: str) -> None:
+    async with open_channel(main_service(house), files(house.folder / folder), "main-service") as channel:
+        stub = MainServiceStub(channel)
+        for call in (
+            stub.GetEpoch(main_service_pb2.EpochRequest(epoch=1), timeout=TIMEOUT),
+            stub.Ask(main_service_pb2.ForwardRequest(), timeout=TIMEOUT),
+            stub.Consent(main_service_pb2.ForwardRequest(), timeout=TIMEOUT),
+        ):
+            assert code_of(await refused(call)) is Code.PEER_REFUSED
+
+
+async def test_feed_is_its_partys(house: DemoHouse) -> None:
+    """A device gets no feed; a party cannot ask for another's, since the certificate says whose it is."""
+    async with open_channel(gateway(house), files(house.folder / "devices/household-1"), "gateway") as channel:
+        stream = FeedStub(channel).Subscribe(gateway_pb2.SubscribeRequest(), timeout=TIMEOUT)
+        assert code_of(await refused(stream.read())) is Code.PEER_REFUSED
+
+
+def test_service_without_its_screener_key_does_not_start(house: DemoHouse, tmp_path: Path) -> None:
+    (tmp_path / "main-service.toml").write_text("name = 'main-service'\n")
+    child = Child("broken", ["serve", "main-service", "--config", str(tmp_path / "main-service.toml")], tmp_path)
+    child.start()
+    assert child.finish(TIMEOUT) == 2
+    assert "trust.screener" in child.errors.read_text()

@@ -1,0 +1,115 @@
+"""The main job with real processes, stores and keys (issue 2 (6))."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.processes import processes_under, wait_until_gone
+
+DEADLINE = 120
+
+
+def demo(folder: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "cli.main", "demo", "--dir", str(folder), *arguments]
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("demo")
+    run = subprocess.run(
+        demo(folder, "--people", "60", "--rate", "400", "--json"), capture_output=True, timeout=DEADLINE, check=False
+    )
+    assert run.returncode == 0, run.stderr.decode()
+    return folder, json.loads(run.stdout)
+
+
+def test_every_request_is_accounted_for_and_the_audit_is_clean(done: tuple[Path, dict[str, Any]]) -> None:
+    _, result = done
+    assert (result["audit"], result["violations"]) == ("clean", [])
+    assert result["requests"] == 60 * 16
+    assert result["released"] + result["withheld"] == result["requests"]
+    assert sum(result["withheld_by_reason"].values()) + result["waiting"] == result["withheld"]
+    # Bundles that allow general queries allow them to all three parties.
+    assert result["delivered"] == 3 * result["released"] > 0
+
+
+def test_all_three_rungs_of_the_ladder_are_seen(done: tuple[Path, dict[str, Any]]) -> None:
+    _, result = done
+    for rungs in result["rungs"].values():
+        assert min(rungs["text"], rungs["unit"], rungs["category"]) > 0
+
+
+def test_nothing_personal_in_any_output_of_the_services(done: tuple[Path, dict[str, Any]]) -> None:
+    """Texts of the corpus, answers and pseudonyms are searched for in all logs and outputs of both services."""
+    from device_sim.corpus import shipped_events
+
+    folder, _ = done
+    printed = "".join(
+        (folder / "logs" / f"{name}.{kind}").read_text()
+        for name in ("gateway", "main-service")
+        for kind in ("out", "err")
+    )
+    assert printed
+    # Texts of three words and more: a single word, "stop" say, is a word of our own log lines too.
+    texts = {event.text for event in shipped_events() if event.text.count(" ") >= 2}
+    assert len(texts) > 1000
+    assert [text for text in texts if text in printed] == []
+    assert re.findall(r"px1[a-z2-7]{32}", printed) == []
+
+
+def test_store_files_of_the_gateway_hold_no_text(done: tuple[Path, dict[str, Any]]) -> None:
+    """IS must never learn an utterance: its append-only file is searched for the texts that were published."""
+    folder, _ = done
+    texts = {
+        row["text"].encode()
+        for line in (folder / "parties/acme/data/feed.jsonl").read_text().splitlines()
+        for row in json.loads(line)["records"]
+        if row["text"].count(" ") >= 1
+    }
+    assert texts
+    gateway = b"".join(path.read_bytes() for path in (folder / "gateway/data/store").rglob("*") if path.is_file())
+    assert b"main-service" in gateway
+    assert [text for text in texts if text in gateway] == []
+
+
+def test_no_process_is_left(done: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = done
+    assert processes_under(folder) == []
+
+
+def test_last_line(tmp_path: Path) -> None:
+    run = subprocess.run(
+        demo(tmp_path, "--people", "20", "--rate", "400", "--seconds", "2"),
+        capture_output=True, text=True, timeout=DEADLINE, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    last = run.stdout.splitlines()[-1]
+    assert re.fullmatch(r"demo: \d+ requests, \d+ released, \d+ delivered, \d+ withheld, audit clean", last)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_interrupted_demo_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+    with subprocess.Popen(
+        demo(tmp_path, "--people", "20", "--rate", "5"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        deadline = time.monotonic() + DEADLINE
+        while not (tmp_path / "logs/acme.err").exists():
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(number)
+        status = process.wait(DEADLINE)
+    assert status == (-signal.SIGKILL if number is signal.SIGKILL else 2)
+    assert wait_until_gone(tmp_path) == []
+
+
+def test_folder_in_use_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert subprocess.run(demo(tmp_path), capture_output=True, timeout=DEADLINE, check=False).returncode == 2

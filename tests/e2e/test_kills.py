@@ -1,0 +1,132 @@
+"""Nothing that was acknowledged is lost, whatever process is killed (DESIGN 12; issues 2 (3) and 3)."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.demo_house import PARTIES, SERVICES, DemoHouse, DemoOptions
+from cli.demo_watch import Watch
+from cli.device_common import open_households
+from device_sim.receipts import read_receipts
+from device_sim.replay import Pace, Replay, Summary
+from proxid.errors import ProxidError
+from proxid.party.ledger import read_groups
+
+PEOPLE = 30
+SETTLE_SECONDS = 60.0
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[DemoHouse]:
+    found = DemoHouse(tmp_path, DemoOptions(people=PEOPLE))
+    found.provision()
+    found.start()
+    yield found
+    found.stop()
+
+
+def kill_service(house: DemoHouse, name: str) -> None:
+    """Kill a service and start it again, as whoever supervises it would."""
+    child = house.children[name]
+    child.kill()
+    child.start()
+
+
+def kill_store(house: DemoHouse, name: str) -> None:
+    """Kill a service's store; the service starts it again."""
+    wanted = str(house.folder / name / "data/store")
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (entry / "cmdline").read_bytes().decode("utf-8", "replace")
+        except OSError:
+            continue
+        if ("valkey-server" in line and wanted in line) or ("redis-server" in line and wanted in line):
+            os.kill(int(entry.name), signal.SIGKILL)
+            return
+    raise AssertionError("no store found to kill")
+
+
+async def replay_with_faults(house: DemoHouse, faults: list[tuple[Any, str]]) -> Summary:
+    """Replay everything, with a fault at each even part of the requests."""
+    events = house.events()
+    due = [(i + 1) * len(events) // (len(faults) + 1) for i in range(len(faults))]
+    waiting = list(zip(due, faults, strict=True))
+
+    def strike(summary: Summary) -> None:
+        if waiting and summary.requests >= waiting[0][0]:
+            _, (fault, name) = waiting.pop(0)
+            fault(house, name)
+
+    async with open_households(house.devices()) as speakers:
+        for user, bundle in house.bundles().items():
+            await speakers[user].consent(user, bundle)
+        summary = await Replay(speakers, Pace(12), strike).run(events)
+    assert waiting == []
+    return summary
+
+
+async def settle(house: DemoHouse) -> None:
+    watch, quiet = Watch(house.auditor()), 0
+    try:
+        async with asyncio.timeout(SETTLE_SECONDS):
+            while quiet < 3:
+                try:
+                    tally = await asyncio.to_thread(watch.poll)
+                    quiet = quiet + 1 if tally.settled else 0
+                except ProxidError:
+                    quiet = 0
+                await asyncio.sleep(0.3)
+    finally:
+        watch.close()
+
+
+def audit(house: DemoHouse) -> dict[str, Any]:
+    child = house.audit()
+    assert child.finish(60) in {0, 1}, child.errors.read_text()
+    report = json.loads(child.output.read_text())
+    assert isinstance(report, dict)
+    return report
+
+
+def check(house: DemoHouse, summary: Summary) -> None:
+    """Every request answered once; each in the evidence once; each group held once by each party; audit clean."""
+    total = len(house.events())
+    assert (summary.answered, dict(summary.failed), dict(summary.refused)) == (total, {}, {})
+    receipts = [
+        r for c in house.devices() for r in read_receipts(c.data_dir / "receipts.jsonl") if r.kind == "response"
+    ]
+    assert len({receipt.session for receipt in receipts}) == total
+    report = audit(house)
+    assert report["violations"] == []
+    counts = report["counts"]
+    assert counts["requests"] == counts["received"] == total
+    withheld = sum(count for name, count in counts.items() if name.startswith("withheld."))
+    assert counts["released"] + withheld + counts["waiting"] == total
+    for party in PARTIES:
+        lines = [json.loads(line) for line in house.feed(party).read_text().splitlines()]
+        assert len({(line["epoch"], line["group"]) for line in lines}) == len(lines) == counts["groups"]
+        assert sum(len(group["records"]) for group in read_groups(house.feed(party))) == counts["released"]
+
+
+async def test_each_service_killed_once(house: DemoHouse) -> None:
+    summary = await replay_with_faults(house, [(kill_service, name) for name in SERVICES])
+    assert summary.retried > 0
+    await settle(house)
+    check(house, summary)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+async def test_every_process_killed_in_random_order(house: DemoHouse, seed: int) -> None:
+    faults = [(fault, name) for fault in (kill_service, kill_store) for name in SERVICES]
+    random.Random(seed).shuffle(faults)
+    summary = await replay_with_faults(house, faults)
+    await settle(house)
+    check(house, summary)
