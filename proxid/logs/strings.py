@@ -165,7 +165,7 @@ class StringTable(Sequence[str]):
     def find(self, text: str) -> int:
         """The code of a text, or -1."""
         data = np.frombuffer(text.encode(), np.uint8)
-        key = hash_bytes(data, 0, len(data), np.uint64(self.fill[1]))
+        key = np.uint64(hash_bytes(data, 0, len(data), np.uint64(self.fill[1])))
         word = self.slots[find_slot(self.table, data, 0, len(data), key)]
         return int(word & _LOW) - 1
 
