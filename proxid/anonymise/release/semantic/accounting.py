@@ -8,10 +8,20 @@ from proxid.anonymise.release.ledger import Account, Ledger, Part, default_ledge
 from proxid.anonymise.release.noisy import LEDGER_OPTIONS, declared_budget
 from proxid.anonymise.release.registry import Job
 from proxid.anonymise.release.source import digest_of
+from proxid.errors import ConfigError
 
 BUDGET_OPTIONS: Final = tuple(option for option in LEDGER_OPTIONS if option.key != "part")
 SEED_POLICY: Final = "randomness from the system's secure generator; no seed exists, none is taken"
 OPERATOR_ONLY: Final = ["records_in", "suppressed", "bad_rows", "input digest"]
+
+
+def require_no_seed(job: Job) -> None:
+    """Raises ConfigError when a seed was given: a seed could be used to strip the noise.
+
+    The truth file is another matter: it names the record that a released row stands for, and is the operator's secret.
+    """
+    if job.seed is not None:
+        raise ConfigError("this method takes no seed: whoever knew it could strip the noise")
 
 
 def charge_epsilon(job: Job, mechanism: str, epsilon: float) -> Account:

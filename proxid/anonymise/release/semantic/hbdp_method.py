@@ -7,9 +7,8 @@ import os
 
 import numpy as np
 
-from proxid.anonymise.release.noisy import require_no_seed
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
-from proxid.anonymise.release.semantic.accounting import BUDGET_OPTIONS, charge_epsilon, details
+from proxid.anonymise.release.semantic.accounting import BUDGET_OPTIONS, charge_epsilon, details, require_no_seed
 from proxid.anonymise.release.semantic.domain import Ints
 from proxid.anonymise.release.semantic.exponential import RandomBytes
 from proxid.anonymise.release.semantic.hbdp import Noise, bound_user, discrete_laplace, noisy_histogram, sensitivity

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from proxid.anonymise.release.ledger import Account
-from proxid.anonymise.release.noisy import require_no_seed
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
 from proxid.anonymise.release.semantic import budget as budgets
-from proxid.anonymise.release.semantic.accounting import BUDGET_OPTIONS, charge_epsilon, details
+from proxid.anonymise.release.semantic.accounting import BUDGET_OPTIONS, charge_epsilon, details, require_no_seed
 from proxid.anonymise.release.semantic.domain import Ints, Reals
 from proxid.anonymise.release.semantic.exponential import RandomBytes
 from proxid.anonymise.release.semantic.mechanism import SemanticMechanism, build_mechanism
