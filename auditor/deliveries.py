@@ -53,7 +53,12 @@ class Deliveries:
         fidelity = "user_id" if header.limit is Limit.LINKED_USER else "alias"
         expected = record.expectation(trust.service, ack.epoch, trust.service_key, trust.screener, fidelity)
         person = self._people.of_prox(decode_text(pair.original.message.user_block))
-        name = person.user_id if fidelity == "user_id" else self._alias(person.user_id, ack.party, header.time_ms)
+        kind = decode_text(blocks[record.KIND])
+        name = person.user_id
+        if fidelity != "user_id":
+            name = self._alias(person.user_id, ack.party, header.time_ms, kind)
+        elif kind != "general":
+            raise RecordMismatchError("a place or command is published under a lasting name")
         verify_pair(pair, expected, (person.prox_id, name))
         if person.epoch != ack.epoch:
             raise RecordMismatchError("record names a PROX_ID of another epoch")
@@ -62,8 +67,9 @@ class Deliveries:
         if blocks[record.PLACE] != record.Place(ack.group, position, size).encode():
             raise RecordMismatchError("record stands at another place of the group")
 
-    def _alias(self, user_id: str, party: str, time_ms: int) -> str:
-        alias = self._alias_of.get((party, time_ms // (1000 * self._trust.alias_period), user_id))
+    def _alias(self, user_id: str, party: str, time_ms: int, kind: str) -> str:
+        period = record.alias_period(kind, time_ms, self._trust.alias_period)
+        alias = self._alias_of.get((party, period, user_id))
         if alias is None:
             raise RecordMismatchError("alias was never recorded")
         return alias

@@ -7,7 +7,10 @@ the ladder allowed; every body must be what its record's hash says.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from auditor.records import verify_records
+from auditor.slots import SlotReplay
 from auditor.trust import Trust
+from proxid.anonymise.slotted.pool import SlotPool
 from proxid.anonymise.stream.cycle import CycleSource, seed_commitment
 from proxid.anonymise.stream.pairs import release_pairs
 from proxid.anonymise.stream.pool import Pool
@@ -21,14 +24,10 @@ from proxid.anonymise.stream.types import (
     Rung,
     Suppressed,
 )
-from proxid.crypto.sansig import Role, SignedMessage, verify
-from proxid.encoding import encode_text
 from proxid.errors import GroupMismatchError
 from proxid.evidence.disclosure import disclosure_info, unit_digest
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
-from proxid.protocol import record
-from proxid.protocol.consent import parse_audience
-from proxid.protocol.record import Mechanism, Place, RecordBody
+from proxid.protocol.record import Mechanism, RecordBody
 
 RUNGS: Mapping[Rung, int] = {Rung.TEXT: 0, Rung.UNIT: 1, Rung.CATEGORY: 2, Rung.NODE: 3}
 
@@ -42,6 +41,7 @@ class EpochReplay:
     formed: dict[int, Group] = field(default_factory=dict)
     buffered: dict[bytes, BufferedPayload] = field(default_factory=dict)
     leaving: set[bytes] = field(default_factory=set)
+    slots: dict[str, SlotReplay] = field(default_factory=dict)
 
     def keep(self, groups: tuple[Group, ...]) -> None:
         """Remember groups until their release."""
@@ -64,7 +64,9 @@ class Groups:
             raise GroupMismatchError("disclosed seed is not the committed one")
         if epoch in self._epochs:
             raise GroupMismatchError("epoch was opened twice")
-        self._epochs[epoch] = EpochReplay(Pool(trust.settings), CycleSource(seed))
+        end = float(trust.epochs.end(epoch))
+        slots = {kind: SlotReplay(SlotPool(settings, end), settings) for kind, settings in trust.slots.items()}
+        self._epochs[epoch] = EpochReplay(Pool(trust.settings), CycleSource(seed), slots=slots)
 
     def replay(self, epoch: int) -> EpochReplay:
         """The replay of an epoch; raises GroupMismatchError if it was never opened."""
@@ -73,9 +75,21 @@ class Groups:
             raise GroupMismatchError("epoch was never opened")
         return found
 
+    def slots(self, epoch: int, kind: str, close: str | None = None) -> SlotReplay:
+        """The slots of a kind, closed as of an event's close; raises GroupMismatchError."""
+        found = self.replay(epoch).slots.get(kind)
+        if found is None:
+            raise GroupMismatchError("no such kind of record")
+        if close is not None:
+            found.close(float(close))
+        return found
+
     def buffered(self, epoch: int, payload: BufferedPayload) -> None:
         """BUFFERED: the replay must buffer it too; raises GroupMismatchError."""
         at = self.replay(epoch)
+        if payload.kind != "general":
+            self.slots(epoch, payload.kind).buffer(payload)
+            return
         item = Record(
             id=payload.session, person=payload.prox_id, seasoned=payload.seasoned,
             audience=f"{payload.kind}|{payload.audience}", path=payload.path,
@@ -124,7 +138,16 @@ class Groups:
         """Groups that formed and were not released; raises GroupMismatchError if a withdrawal left records behind."""
         if any(at.leaving for at in self._epochs.values()):
             raise GroupMismatchError("a withdrawal left records of the person behind")
-        return sum(len(at.formed) for at in self._epochs.values())
+        for at in self._epochs.values():
+            for slots in at.slots.values():
+                slots.verify_settled()
+        pending = [len(at.formed) + sum(len(s.formed) for s in at.slots.values()) for at in self._epochs.values()]
+        return sum(pending)
+
+    def released_slot(self, place: tuple[int, int], kind: str, close: str, payload: ReleasedPayload) -> None:
+        """RELEASED of a location or command group; raises GroupMismatchError."""
+        slots = self.slots(place[0], kind, close)
+        slots.release(self._trust, self.replay(place[0]).cycles, place, payload)
 
     def released(self, epoch: int, number: int, payload: ReleasedPayload) -> Group:
         """RELEASED: the group of this number that the replay formed, shown as it must be.
@@ -141,13 +164,7 @@ class Groups:
             raise GroupMismatchError("members or cycle differ from the replay of the committed seed")
         if tuple(at.buffered[p.record].prox_id for p in pairs) != payload.askers:
             raise GroupMismatchError("a text is filed under another person than asked")
-        kind, _, audience = group.audience.partition("|")
-        named = tuple(name for name, _, _ in payload.parties)
-        if named != tuple(party for party, _ in parse_audience(audience)):
-            raise GroupMismatchError("group is released to other parties than its audience")
-        bodies = [self._expected(pair, group, epoch, at) for pair in pairs]
-        for party, records, padded in payload.parties:
-            self._party(party, records, padded, pairs, (bodies, group, epoch, audience, kind))
+        verify_records(self._trust, payload, [self._expected(pair, group, epoch, at) for pair in pairs])
         for pair in pairs:
             del at.buffered[pair.record]
         return group
@@ -159,24 +176,3 @@ class Groups:
         path = group.node if pair.rung is Rung.NODE else buffered.path
         mechanism = Mechanism("mix", settings.k, settings.margin, settings.level, len(group.node))
         return RecordBody(audience, kind, mechanism, epoch, group.number, group.bucket, RUNGS[pair.rung], path, text)
-
-    def _party(
-        self, party: str, records: tuple[bytes, ...], padded: tuple[bytes, ...], pairs: tuple[Pair, ...],
-        context: tuple[list[RecordBody], Group, int, str, str],
-    ) -> None:  # fmt: skip
-        bodies, group, epoch, audience, kind = context
-        if len(records) != len(pairs) or len(padded) != len(pairs):
-            raise GroupMismatchError("group is not released whole")
-        fidelity = dict(parse_audience(audience))[party]
-        trust = self._trust
-        expected = record.expectation(trust.service, epoch, trust.service_key, trust.screener, fidelity)
-        for position, (data, body, pair) in enumerate(zip(records, padded, pairs, strict=True)):
-            signed = SignedMessage.decode(data)
-            verify(signed, expected, Role.SIGNER)
-            blocks = signed.message.blocks
-            place = Place(group.number, position, len(pairs)).encode()
-            said = (blocks[record.USER], blocks[record.PARTY], blocks[record.KIND], blocks[record.PLACE])
-            if said != (encode_text(pair.person), encode_text(party), encode_text(kind), place):
-                raise GroupMismatchError("record names another person, party, kind or place")
-            if blocks[record.BODY_HASH] != record.body_hash(body) or RecordBody.decode(body) != bodies[position]:
-                raise GroupMismatchError("record shows something else than the group allows")

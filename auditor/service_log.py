@@ -88,6 +88,10 @@ class ServiceLog(Log):
         fields = event.fields
         nodes = (_path(fields["source"]), _path(fields["target"]))
         session = bytes.fromhex(str(fields["session"]))
+        if "kind" in fields:
+            slots = self._groups.slots(int(str(fields["epoch"])), str(fields["kind"]), str(fields["close"]))
+            slots.verify_raised(session, nodes)
+            return
         self._groups.raised(int(str(fields["epoch"])), session, nodes, float(str(fields["time"])))
 
     def _released(self, event: Event) -> None:
@@ -98,7 +102,10 @@ class ServiceLog(Log):
             self._end(owner.hex(), "released")
         for party, _, _ in payload.parties:
             self._sets.released.add((epoch, number, party))
-        self._groups.released(epoch, number, payload)
+        if "kind" in fields:
+            self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload)
+        else:
+            self._groups.released(epoch, number, payload)
 
     def _suppressed(self, event: Event) -> None:
         fields = event.fields
@@ -106,14 +113,21 @@ class ServiceLog(Log):
         self._commits.pop(session, None)
         waited = session in self._sets.buffered
         self._end(session, str(fields["reason"]))
-        if waited:
+        if waited and "kind" in fields:
+            slots = self._groups.slots(int(str(fields["epoch"])), str(fields["kind"]), str(fields["close"]))
+            slots.verify_gone(bytes.fromhex(session), str(fields["reason"]))
+        elif waited:
             now = float(str(fields["time"]))
             self._groups.gone(int(str(fields["epoch"])), bytes.fromhex(session), str(fields["reason"]), now)
 
     def _withdrawn(self, event: Event) -> None:
         fields = event.fields
         self._end(str(fields["session"]), "withdrawn")
-        self._groups.withdrawn(int(str(fields["epoch"])), bytes.fromhex(str(fields["session"])))
+        epoch, session = int(str(fields["epoch"])), bytes.fromhex(str(fields["session"]))
+        if "kind" in fields:
+            self._groups.slots(epoch, str(fields["kind"])).withdrawn(session)
+        else:
+            self._groups.withdrawn(epoch, session)
 
     def _end(self, session: str, fate: str) -> None:
         if session in self._sets.ended:

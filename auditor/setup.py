@@ -24,6 +24,7 @@ def trust_of(config: AuditorConfig) -> Trust:
         bundles=bundles_of(config.policy),
         party_keys={name: keys.acknowledge for name, keys in trust.parties.items()},
         settings=config.anonymiser.settings(),
+        slots=config.anonymiser.slot_settings(),
         epochs=Epochs(config.epoch_seconds),
         season_seconds=config.season_days * 86_400,
         alias_period=int(config.alias_period),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.stream.settings import Settings
 from proxid.crypto.hpke import OpeningKey
 from proxid.protocol.consent import Bundles
@@ -25,6 +26,7 @@ class Trust:
     bundles: Bundles
     party_keys: dict[str, bytes]
     settings: Settings
+    slots: dict[str, SlotSettings]
     epochs: Epochs = field(default_factory=Epochs)
     season_seconds: float = 7 * 86_400.0
     alias_period: int = 30 * 86_400

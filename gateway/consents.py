@@ -19,6 +19,7 @@ from proxid.errors import ConsentError, LimitError, MessageInvalidError
 from proxid.evidence.events import ConsentPayload, SanitizedPair
 from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector
+from proxid.protocol.record import fidelity_of
 
 GRACE: Final = 3.0
 """Seconds a party gets to acknowledge what was written to it before its streams are closed."""
@@ -47,7 +48,7 @@ class Consents:
         person = await self._verify(vector, message)
         sanitized = self._sanitize(message, person)
         payload = ConsentPayload(vector_bytes, SanitizedPair(message, sanitized).encode(), b"").encode()
-        grants = [f"{g.party}|{kind}|{g.fidelity}" for g in vector.grants for kind in g.types]
+        grants = [f"{g.party}|{kind}|{fidelity_of(kind, g.fidelity)}" for g in vector.grants for kind in g.types]
         await self._store.consent(
             person.user_tag, person.epoch, vector.version, payload, grants, self._screener.link_ttl(person.epoch)
         )

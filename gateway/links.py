@@ -1,7 +1,11 @@
 """Linking epoch keys to enrolled users (DESIGN 4.3)."""
 
+import os
+from collections.abc import Callable
+
 from gateway.screener import Screener, key_tag
 from gateway.store import GatewayStore, Registration
+from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.encoding import encode_text
 from proxid.errors import CredentialError, MessageInvalidError
@@ -12,9 +16,10 @@ from proxid.protocol.request import MAX_USER_BLOCK
 class Links:
     """Registers epoch keys and issues their credentials."""
 
-    def __init__(self, screener: Screener, store: GatewayStore) -> None:
+    def __init__(self, screener: Screener, store: GatewayStore, random: Callable[[int], bytes] = os.urandom) -> None:
         self._screener = screener
         self._store = store
+        self._random = random
 
     async def link(self, enrolment_bytes: bytes, link_bytes: bytes) -> Credential:
         """Check an enrolment and a link, register the key; linking the same again is harmless.
@@ -33,15 +38,18 @@ class Links:
             raise CredentialError("link is for another service or screener")
         now = screener.clock()
         screener.verify_current(link.epoch, int(now * 1000))
+        # Of the person's evidence in this epoch: IS keeps the private half, and deletes it on erasure (10.3).
+        evidence = OpeningKey.generate(self._random)
         credential = Credential(
             epoch_key=link.epoch_key, epoch=link.epoch, service=link.service,
             not_after=screener.epochs.end(link.epoch),
             seasoned=now - enrolment.since >= screener.limits.season_seconds,
+            evidence_key=evidence.public.data,
         ).issue(screener.key)  # fmt: skip
-        await self._register(enrolment, link, credential)
+        await self._register(enrolment, link, credential, evidence)
         return credential
 
-    async def _register(self, enrolment: Enrolment, link: Link, credential: Credential) -> None:
+    async def _register(self, enrolment: Enrolment, link: Link, credential: Credential, evidence: OpeningKey) -> None:
         documents = LinkedPayload(enrolment.encode(), link.encode(), credential.encode())
         person = Registration(
             user_id=link.user_id, user_tag=self._screener.user_tag(link.user_id), epoch=link.epoch,
@@ -50,5 +58,5 @@ class Links:
         )  # fmt: skip
         await self._store.link(
             key_tag(link.epoch_key), person, link.user_key, self._screener.link_ttl(link.epoch),
-            (EnrolledPayload(documents.enrolment, link.prox_id).encode(), documents.encode()),
+            (EnrolledPayload(documents.enrolment, link.prox_id).encode(), documents.encode()), evidence,
         )  # fmt: skip

@@ -82,10 +82,14 @@ class Releases:
             self._verify(signed, group, position, (kind, fidelity))
         if len({p.user_tag for p in people}) != len(people):
             raise RecordMismatchError("group publishes a person twice")
-        names = [self._name(p, group, fidelity) for p in people]
+        if kind != "general" and fidelity != "alias":
+            raise RecordMismatchError("a place or command would be published under a lasting name")
+        period = record.alias_period(kind, records[0].header.time_ms, self._screener.limits.alias_period)
+        names = [self._name(p, group, fidelity, period) for p in people]
         pairs = tuple(SanitizedPair(r, self._sanitize(r, n)) for r, n in zip(records, names, strict=True))
-        aliases = self._aliases(people, names, group) if fidelity == "alias" else ()
-        return RestoredGroup(pairs, tuple(p.user_tag for p in people), f"{kind}|{fidelity}", aliases)
+        aliases = self._aliases(people, names, group, period) if fidelity == "alias" else ()
+        grant = f"{kind}|{record.fidelity_of(kind, fidelity)}"
+        return RestoredGroup(pairs, tuple(p.user_tag for p in people), grant, aliases)
 
     def _verify(self, signed: SignedMessage, group: ReleasedGroup, position: int, common: tuple[str, str]) -> None:
         screener, (kind, fidelity) = self._screener, common
@@ -100,20 +104,17 @@ class Releases:
         if blocks[record.KIND] != encode_text(kind):
             raise RecordMismatchError("records of one group are of different kinds")
 
-    def _period(self, group: ReleasedGroup) -> int:
-        return group.records[0].header.time_ms // (1000 * self._screener.limits.alias_period)
-
-    def _name(self, person: Person, group: ReleasedGroup, fidelity: str) -> str:
+    def _name(self, person: Person, group: ReleasedGroup, fidelity: str, period: int) -> str:
         if not person.user_tag or person.epoch != group.epoch:
             raise RecordMismatchError("record names a PROX_ID that is not linked in its epoch")
         if fidelity == "user_id":
             return person.user_id
-        return record.alias(self._screener.secret, group.party, self._period(group), person.user_id)
+        return record.alias(self._screener.secret, group.party, period, person.user_id)
 
     def _aliases(
-        self, people: Sequence[Person], names: Sequence[str], group: ReleasedGroup
+        self, people: Sequence[Person], names: Sequence[str], group: ReleasedGroup, period: int
     ) -> tuple[tuple[str, bytes], ...]:
-        period, rows = self._period(group), zip(people, names, group.records, strict=True)
+        rows = zip(people, names, group.records, strict=True)
         return tuple((n, AliasedPayload(p.user_id, group.party, period, n, _prox(r)).encode()) for p, n, r in rows)
 
     def _sanitize(self, signed: SignedMessage, name: str) -> SignedMessage:

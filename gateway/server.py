@@ -22,6 +22,7 @@ from proxid.rpc.evidence import EvidenceService
 from proxid.rpc.peers import PeerRegistry
 from proxid.rpc.runner import run
 from proxid.store import connect
+from proxid.store.evidence.setup import EvidenceOptions, reader_of, writer_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.gateway_pb2_grpc import add_FeedServicer_to_server, add_GatewayServicer_to_server
 
@@ -87,8 +88,11 @@ async def serve(config: GatewayConfig, *, ready: Callable[[str], None] | None = 
         GatewayService(peers, screener, upstream, (Links(screener, store), consents, requests)), server
     )
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store)), server)
-    add_EvidenceServicer_to_server(EvidenceService(peers, store.client, PREFIX), server)
-    background = []
+    evidence = EvidenceOptions("gateway", PREFIX, screener.key)
+    writer = writer_of(config, evidence, store.client) if worker == 0 else None
+    reader = reader_of(config, evidence)
+    add_EvidenceServicer_to_server(EvidenceService(peers, reader, store.client, PREFIX, store.evidence_keys), server)
+    background = [] if writer is None else [writer.run()]
     if worker == 0:
         await requests.recover()
         await store.reset_streams(list(screener.party_keys))

@@ -3,13 +3,17 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from redis.asyncio import Redis
 
+from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RegistrationError, StoreError
 from proxid.evidence.events import SALT_SIZE, EventType, encode_header
+from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
 from proxid.store import FunctionLibrary
+from proxid.store.connection import store_errors
+from proxid.store.evidence.writer import evidence_key_name
 
 PREFIX: Final = "{gw}"
 _KEYS: Final = (PREFIX,)
@@ -64,15 +68,23 @@ class GatewayStore:
         return self._random(SALT_SIZE)
 
     async def link(
-        self, key_tag: str, person: Registration, user_key: bytes, ttl: int, payloads: tuple[bytes, bytes]
-    ) -> bool:
-        """Register an epoch key; False if the very same link was there. Raises RegistrationError."""
+        self, key_tag: str, person: Registration, user_key: bytes, ttl: int, payloads: tuple[bytes, bytes],
+        evidence: OpeningKey,
+    ) -> bool:  # fmt: skip
+        """Register an epoch key; False if the very same link was there. Raises RegistrationError.
+
+        Args:
+            payloads: of ENROLLED and LINKED. evidence: the person-epoch's, kept until erasure or `ttl` seconds.
+        """
         enrolled, linked = payloads
-        header = encode_header(epoch=person.epoch)
+        owner = owner_commitment(person.user_id, owner_salt(evidence.seed))
+        header = encode_header(epoch=person.epoch, owner=owner.hex())
         state = await self._functions.call(
             "gw_link", _KEYS, key_tag, person.user_tag, person.epoch, person.prox_id, person.user_id, user_key,
             int(person.seasoned), person.link, person.credential, ttl,
             self._salt(), b"{}", enrolled, self._salt(), header, linked,
+            subject_tag(evidence.public.data).hex(), evidence.seed,
+            evidence_key_name(PREFIX, person.prox_id), evidence.public.data,
         )  # fmt: skip
         reasons = {
             b"ERASED": "user is erased",
@@ -82,6 +94,14 @@ class GatewayStore:
         if state in reasons:
             raise RegistrationError(reasons[state])
         return bool(state == b"NEW")
+
+    async def evidence_keys(self, tags: Sequence[bytes]) -> list[bytes]:
+        """The private evidence keys of subject tags, empty where there is none (any more)."""
+        if not tags:
+            return []
+        with store_errors():
+            found: Any = await self.client.mget([f"{PREFIX}:ek:{tag.hex()}" for tag in tags])
+        return [bytes(seed or b"") for seed in found]
 
     async def registration(self, key_tag: str) -> Registration:
         """The live registration of an epoch key; raises RegistrationError."""

@@ -10,10 +10,13 @@ from typing import Final
 import structlog
 
 from main_service.store.requests import Pending
+from proxid.anonymise.slotted.places import PlaceRules, parse_location
+from proxid.anonymise.slotted.shown import command_path, location_text
+from proxid.anonymise.slotted.types import SlotRecord
 from proxid.anonymise.stream.types import Record
 from proxid.classify import Classification, Classifier, RequestType
 from proxid.errors import ProxidError
-from proxid.evidence.disclosure import unit_digest
+from proxid.evidence.disclosure import slot_record, unit_digest
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.consent import Bundles, audience, audience_id
 from proxid.protocol.request import Utterance
@@ -32,7 +35,8 @@ class NotLogged(StrEnum):
     NO_CATEGORY = "no_category"
     UNPROCESSABLE = "unprocessable"
     CLASSIFIER_FAILED = "classifier_failed"
-    NOT_YET = "not_yet"
+    NO_PLACE = "no_place"
+    NO_SHAPE = "no_shape"
     CONSENT_CHANGED = "consent_changed"
     EPOCH_OVER = "epoch_over"
 
@@ -45,19 +49,35 @@ class Submission:
     payload: BufferedPayload
 
 
+@dataclass(frozen=True, slots=True)
+class SlotSubmission:
+    """A record for the slots, and what the evidence holds of it."""
+
+    record: SlotRecord
+    payload: BufferedPayload
+
+
+Decision = Submission | SlotSubmission | NotLogged
+
+
 class Anonymiser:
     """Decides what becomes of one pending request.
 
     Args:
-        classifier: of requests and identifiers. bundles: what each bundle grants.
+        classifier: of requests and identifiers. bundles: what each bundle grants. places: how fine places may be.
+        command_resolution: H3 resolution of the coarse place of a command.
     """
 
-    def __init__(self, classifier: Classifier, bundles: Bundles) -> None:
+    def __init__(
+        self, classifier: Classifier, bundles: Bundles, places: PlaceRules, command_resolution: int = 3
+    ) -> None:
         self._classifier = classifier
         self._bundles = bundles
+        self._places = places
+        self._command_resolution = command_resolution
         self.pipeline = classifier.version
 
-    def decide(self, pending: Pending) -> Submission | NotLogged:
+    def decide(self, pending: Pending) -> Decision:
         """The record to submit, or why there is none; never raises."""
         try:
             utterance = Utterance.from_opening(pending.opening)
@@ -66,28 +86,29 @@ class Anonymiser:
             _log.error("classifier failed", error_type=type(error).__name__)
             return NotLogged.CLASSIFIER_FAILED
         try:
-            return self._submission(pending, found)
+            return self._submission(pending, found, utterance.location)
         except ProxidError as error:
             _log.error("record not made", code=error.code.value)
             return NotLogged.UNPROCESSABLE
 
-    def _submission(self, pending: Pending, found: Classification) -> Submission | NotLogged:
+    def _submission(self, pending: Pending, found: Classification, location: str) -> Decision:
         if found.type is None:
             return NotLogged.REJECTED
         pairs = audience(self._bundles.get(pending.bundle, ()), found.type.value)
         if not pairs:
             return NotLogged.NO_CONSENT
-        if found.type is not RequestType.GENERAL:
-            return NotLogged.NOT_YET
+        if found.type is RequestType.LOCATION:
+            return self._location(pending, found, audience_id(pairs), location)
+        if found.type is RequestType.COMMAND:
+            return self._command(pending, found, audience_id(pairs), location)
+        return self._general(pending, found, audience_id(pairs))
+
+    def _general(self, pending: Pending, found: Classification, audience: str) -> Decision:
         if found.masked is None or found.normalised is None:
             return NotLogged.UNPROCESSABLE
         if not found.path:
             return NotLogged.NO_CATEGORY
-        return self._general(pending, found, audience_id(pairs), (found.normalised, *found.units))
-
-    def _general(
-        self, pending: Pending, found: Classification, audience: str, texts: tuple[str, ...]
-    ) -> Submission | NotLogged:
+        texts = (found.normalised, *found.units)
         room = MAX_SHOWN - sum(len(part.encode()) + 4 for part in found.path)
         if room < 0:
             return NotLogged.UNPROCESSABLE
@@ -102,3 +123,33 @@ class Anonymiser:
             time_ms=pending.time_ms,
         )  # fmt: skip
         return Submission(record, payload)
+
+    def _location(self, pending: Pending, found: Classification, audience: str, location: str) -> Decision:
+        point = parse_location(location)
+        path = () if point is None else self._places.path(*point, pending.time_ms / 1000)
+        if not path:
+            return NotLogged.NO_PLACE
+        intent = found.intent or ""
+        text = location_text(intent, ((slot.kind, slot.value) for slot in found.slots)) if intent else ""
+        return self._slot(pending, ("location", audience), path, (intent, text))
+
+    def _command(self, pending: Pending, found: Classification, audience: str, location: str) -> Decision:
+        if not found.shape:
+            return NotLogged.NO_SHAPE
+        point = parse_location(location)
+        cells = () if point is None else self._places.path(*point, pending.time_ms / 1000)
+        place = cells[min(self._command_resolution, len(cells) - 1)] if cells else ""
+        return self._slot(pending, ("command", audience), command_path(found.shape, place), ("", ""))
+
+    def _slot(
+        self, pending: Pending, label: tuple[str, str], path: tuple[str, ...], texts: tuple[str, str]
+    ) -> SlotSubmission | NotLogged:
+        kind, audience = label
+        if sum(len(part.encode()) + 4 for part in (*path[-4:], texts[1])) > MAX_SHOWN:
+            return NotLogged.UNPROCESSABLE
+        payload = BufferedPayload(
+            session=pending.session, prox_id=pending.prox_id, seasoned=pending.seasoned, audience=audience,
+            kind=kind, opening=pending.opening, pipeline=self.pipeline, path=path, texts=texts,
+            time_ms=pending.time_ms,
+        )  # fmt: skip
+        return SlotSubmission(slot_record(payload), payload)

@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from main_service.service import Service
+from main_service.store.slots import FormedSlotGroup
+from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.stream.cycle import CycleSource
 from proxid.anonymise.stream.pairs import release_pairs
 from proxid.anonymise.stream.settings import Settings
 from proxid.anonymise.stream.types import Group, Pair, Rung
 from proxid.errors import RecordMismatchError
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
+from proxid.evidence.slots import slot_bodies
 from proxid.protocol import record
 from proxid.protocol.consent import parse_audience
-from proxid.protocol.record import Issuer, Mechanism, Place, Recipient, RecordBody
+from proxid.protocol.record import Issuer, Mechanism, Place, Recipient, RecordBody, fidelity_of, group_number
 
 RUNGS = {Rung.TEXT: 0, Rung.UNIT: 1, Rung.CATEGORY: 2, Rung.NODE: 3}
 
@@ -40,9 +43,10 @@ class GroupRelease:
 class Integrator:
     """Makes releases of formed groups."""
 
-    def __init__(self, service: Service, settings: Settings) -> None:
+    def __init__(self, service: Service, settings: Settings, slots: Mapping[str, SlotSettings]) -> None:
         self._service = service
         self._settings = settings
+        self._slots = slots
 
     def release(self, group: Group, epoch: int, seed: bytes, buffered: Mapping[bytes, BufferedPayload]) -> GroupRelease:
         """Cycle, seal and sign a group.
@@ -58,13 +62,35 @@ class Integrator:
         kind, _, audience = group.audience.partition("|")
         bodies = [self._body(pair, group, epoch, (kind, audience), buffered[pair.record]) for pair in pairs]
         recipients = [self._recipient(party, fidelity) for party, fidelity in parse_audience(audience)]
-        parties = tuple(self._for_party(to, bodies, pairs, group) for to in recipients)
-        owners = tuple(pair.record for pair in pairs)
         people = tuple(pair.person for pair in pairs)
+        parties = tuple(self._for_party(to, bodies, people, group.number) for to in recipients)
+        owners = tuple(pair.record for pair in pairs)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)
         askers = tuple(buffered[pair.record].prox_id for pair in pairs)
         payload = ReleasedPayload(owners, people, shown, askers)
         return GroupRelease(parties, payload)
+
+    def release_slot(
+        self, formed: FormedSlotGroup, kind: str, epoch: int, seed: bytes, buffered: Mapping[bytes, BufferedPayload]
+    ) -> GroupRelease:
+        """Seal and sign a group of a slot: each record keeps its user, the order is drawn from the seed.
+
+        Raises:
+            RestrictionError: fewer than k + m distinct seasoned people; nothing of it may leave.
+            RecordMismatchError: a party has no sealing key here.
+        """
+        group, number = formed.group, group_number(kind, formed.number)
+        bodies_by_record = slot_bodies(group, kind, epoch, number, buffered, self._slots[kind])
+        order = CycleSource(seed).draw(number, len(group.members))[1]
+        members = [group.members[i] for i in order]
+        bodies = [bodies_by_record[member.id] for member in members]
+        people = tuple(member.person for member in members)
+        _, _, audience = group.audience.partition("|")
+        recipients = [self._recipient(party, fidelity_of(kind, f)) for party, f in parse_audience(audience)]
+        parties = tuple(self._for_party(to, bodies, people, number) for to in recipients)
+        owners = tuple(member.id for member in members)
+        shown = tuple((p.party, p.records, p.bodies) for p in parties)
+        return GroupRelease(parties, ReleasedPayload(owners, people, shown, people))
 
     def _body(
         self, pair: Pair, group: Group, epoch: int, label: tuple[str, str], buffered: BufferedPayload
@@ -83,12 +109,12 @@ class Integrator:
         return Recipient(party, fidelity, key)
 
     def _for_party(
-        self, to: Recipient, bodies: Sequence[RecordBody], pairs: Sequence[Pair], group: Group
+        self, to: Recipient, bodies: Sequence[RecordBody], people: Sequence[str], number: int
     ) -> PartyRelease:
         service = self._service
         issuer = Issuer(service.name, service.key, service.screener)
         made = [
-            record.make(body, pair.person, Place(group.number, position, len(pairs)), to, issuer)
-            for position, (body, pair) in enumerate(zip(bodies, pairs, strict=True))
+            record.make(body, person, Place(number, position, len(people)), to, issuer)
+            for position, (body, person) in enumerate(zip(bodies, people, strict=True))
         ]
         return PartyRelease(to.party, tuple(signed.encode() for signed, _ in made), tuple(body for _, body in made))

@@ -19,7 +19,7 @@ from main_service.store.requests import RequestStore
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
 from proxid.encoding import encode
-from proxid.errors import CredentialNeededError, MessageInvalidError, ProxidError
+from proxid.errors import CredentialError, CredentialNeededError, MessageInvalidError, ProxidError
 from proxid.evidence.events import ReceivedPayload
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
@@ -50,8 +50,10 @@ class Credentials:
             if found.epoch_key != key:
                 raise CredentialNeededError("credential is of another key")
             found.verify(self._service.screener, self._service.name, epoch, self._service.clock())
+            if not found.evidence_key:
+                raise CredentialError("credential has no evidence key")
             if shown:
-                await self._store.put_credential(key, data, self._ttl(epoch))
+                await self._store.put_credential(found, self._ttl(epoch))
             self._cache[key] = found
             if len(self._cache) > _CACHED:
                 self._cache.popitem(last=False)

@@ -17,6 +17,7 @@ from main_service.store.library import PREFIX, library
 from main_service.store.outbox import Outbox
 from main_service.store.pool import PoolStore
 from main_service.store.requests import RequestStore
+from main_service.store.slots import SlotStore
 from main_service.worker import Worker
 from proxid.classify import Classifier, load_default
 from proxid.config.bundles import bundles_of
@@ -30,6 +31,7 @@ from proxid.rpc.evidence import EvidenceService
 from proxid.rpc.peers import PeerRegistry
 from proxid.rpc.runner import run
 from proxid.store import connect
+from proxid.store.evidence.setup import EvidenceOptions, reader_of, writer_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.main_service_pb2_grpc import add_MainServiceServicer_to_server
 
@@ -82,7 +84,8 @@ async def serve(
     functions = library(client)
     await functions.load()
     requests, epoch_store = RequestStore(functions, service.nonce_ttl), EpochStore(functions)
-    pool = PoolStore(functions, settings)
+    slots = config.anonymiser.slot_settings()
+    pool, slot_store = PoolStore(functions, settings), SlotStore(functions, slots, service.epochs)
     wake = asyncio.Event()
     epochs = EpochKeys(service, epoch_store)
     credentials = Credentials(service, requests)
@@ -92,12 +95,23 @@ async def serve(
     server, port = new_server(tls, config.listen)
     servicer = MainService(peers, epochs, path, Consents(service, pool, credentials), Outbox(blocking))
     add_MainServiceServicer_to_server(servicer, server)
-    add_EvidenceServicer_to_server(EvidenceService(peers, client, PREFIX), server)
+    evidence = EvidenceOptions("main-service", PREFIX, service.key)
+    writer = writer_of(config, evidence, client) if worker == 0 else None
+    add_EvidenceServicer_to_server(EvidenceService(peers, reader_of(config, evidence), client, PREFIX), server)
     background = []
     if worker == 0:
-        anonymiser = Anonymiser(classifier or load_default(), service.bundles)
-        jobs = Worker(service, (requests, pool, epoch_store), epochs, anonymiser, Integrator(service, settings), wake)
+        anonymiser = Anonymiser(classifier or load_default(), service.bundles, config.anonymiser.place_rules())
+        jobs = Worker(
+            service,
+            (requests, pool, slot_store, epoch_store),
+            epochs,
+            anonymiser,
+            Integrator(service, settings, slots),
+            wake,
+        )
         background = [jobs.log_requests(), jobs.release_groups(), jobs.keep_time()]
+    if writer is not None:
+        background.append(writer.run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
         await run(server, SERVICES, address, background, ready, config.shutdown_grace)

@@ -8,13 +8,14 @@ from typing import Final
 
 import structlog
 
-from main_service.anonymiser import Anonymiser, NotLogged, Submission
+from main_service.anonymiser import Anonymiser, Decision, NotLogged, Submission
 from main_service.epochs import EpochKeys
 from main_service.integrator import Integrator
-from main_service.service import Service
+from main_service.service import EpochSecrets, Service
 from main_service.store.epochs import EpochStore
 from main_service.store.pool import FormedGroup, PoolStore
 from main_service.store.requests import Pending, RequestStore
+from main_service.store.slots import KINDS, FormedSlotGroup, SlotStore
 from proxid.errors import EpochError, RestrictionError, StoreError
 from proxid.evidence.events import BufferedPayload
 
@@ -28,11 +29,11 @@ class Worker:
     """Worker 0's jobs; they share nothing but the store."""
 
     def __init__(
-        self, service: Service, stores: tuple[RequestStore, PoolStore, EpochStore], epochs: EpochKeys,
+        self, service: Service, stores: tuple[RequestStore, PoolStore, SlotStore, EpochStore], epochs: EpochKeys,
         anonymiser: Anonymiser, integrator: Integrator, wake: asyncio.Event,
     ) -> None:  # fmt: skip
         self._service = service
-        self._requests, self._pool, self._epoch_store = stores
+        self._requests, self._pool, self._slots, self._epoch_store = stores
         self._epochs = epochs
         self._anonymiser = anonymiser
         self._integrator = integrator
@@ -66,12 +67,15 @@ class Worker:
         await asyncio.gather(*(self._settle(pending, decision) for pending, decision in decided))
         return len(batch)
 
-    async def _settle(self, pending: Pending, decision: Submission | NotLogged) -> None:
+    async def _settle(self, pending: Pending, decision: Decision) -> None:
         if isinstance(decision, NotLogged):
             await self._pool.suppress(pending.session, decision.value)
-        else:
-            epoch = self._service.epochs.number(pending.time_ms / 1000)
+            return
+        epoch = self._service.epochs.number(pending.time_ms / 1000)
+        if isinstance(decision, Submission):
             await self._pool.log(epoch, pending.version, decision.record, decision.payload)
+        elif await self._slots.log(epoch, pending.version, decision.record, decision.payload) == "late":
+            await self._pool.suppress(pending.session, NotLogged.EPOCH_OVER.value)
 
     async def release_groups(self) -> None:
         """Release formed groups, until cancelled."""
@@ -90,12 +94,27 @@ class Worker:
             for formed in await self._pool.unreleased(epoch):
                 await self._release(epoch, formed)
                 done += 1
+            for kind in KINDS:
+                for group in await self._slots.unreleased(epoch, kind):
+                    await self._release_slot(epoch, kind, group)
+                    done += 1
         return done
 
-    async def _release(self, epoch: int, formed: FormedGroup) -> None:
+    async def _release_slot(self, epoch: int, kind: str, formed: FormedSlotGroup) -> None:
+        secrets = await self._secrets(epoch)
+        buffered = {session: BufferedPayload.decode(data) for session, data in formed.payloads.items()}
+        release = self._integrator.release_slot(formed, kind, epoch, secrets.seed, buffered)
+        parties = [(party.party, party.records) for party in release.parties]
+        await self._slots.release(epoch, kind, formed, release.payload, parties)
+
+    async def _secrets(self, epoch: int) -> EpochSecrets:
         secrets = await self._epochs.closing(epoch)
         if secrets is None:
             raise EpochError("secrets of an epoch with unreleased groups are gone")
+        return secrets
+
+    async def _release(self, epoch: int, formed: FormedGroup) -> None:
+        secrets = await self._secrets(epoch)
         buffered = {session: BufferedPayload.decode(data) for session, data in formed.payloads.items()}
         try:
             release = self._integrator.release(formed.group, epoch, secrets.seed, buffered)
@@ -117,8 +136,10 @@ class Worker:
             await asyncio.sleep(_TICK)
 
     async def tick(self) -> None:
-        """Move up, in bounded steps."""
+        """Move up, in bounded steps, and close slots."""
         for epoch in await self._epoch_store.open_epochs():
+            for kind in KINDS:
+                await self._slots.close(epoch, kind, self._service.clock())
             while (await self._pool.tick(epoch, self._service.clock())).more:
                 pass
 
@@ -130,7 +151,14 @@ class Worker:
                 continue
             while (await self._pool.close(epoch)).more:
                 pass
-            while not await self._pool.forget(epoch):
+            for kind in KINDS:
+                await self._slots.end(epoch, kind)
+            await self.release_all()
+            while not await self._forget(epoch):
                 await self.release_all()
             await self._epoch_store.close(epoch)
             self._epochs.forget(epoch)
+
+    async def _forget(self, epoch: int) -> bool:
+        done = [await self._pool.forget(epoch), *[await self._slots.forget(epoch, kind) for kind in KINDS]]
+        return all(done)

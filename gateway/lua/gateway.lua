@@ -3,6 +3,8 @@
 --   k:TAG       hash of an epoch key: u user tag, id USER_ID, e epoch, p PROX_ID, s seasoned, l link, c credential
 --   p:PROX_ID   tag of its epoch key            u:UTAG:EPOCH   tag of the user's live epoch key
 --   e:UTAG      public key the user enrolled    x:UTAG         tombstone of an erased user
+--   ek:SUBJECT  private evidence key            es:NAME        public one of a PROX_ID, for the writer
+--   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID
 --   n:NONCE     request hash seen under a nonce a:SESSION      stored answer          open   sessions not answered
 --   c:UTAG:E    hash of a consent: v version, and a field PARTY|TYPE|FIDELITY for each grant
 --   f:PARTY     sorted set of feed cursors      g:PARTY:CURSOR hash of a group in the feed: e epoch, n number,
@@ -22,7 +24,8 @@ local function is_live(prefix, tag)
 end
 
 -- ARGV: key tag, user tag, epoch, PROX_ID, USER_ID, pk_U, seasoned, link, credential, ttl s,
---       salt, ENROLLED header, ENROLLED payload, salt, LINKED header, LINKED payload
+--       salt, ENROLLED header, ENROLLED payload, salt, LINKED header, LINKED payload,
+--       subject tag, evidence seed, name of the evidence key, evidence key
 local function gw_link(keys, a)
   local prefix = keys[1]
   local tag, user, epoch, prox = a[1], a[2], a[3], a[4]
@@ -39,6 +42,9 @@ local function gw_link(keys, a)
   redis.call('EXPIRE', key(prefix, 'k', tag), a[10])
   redis.call('SET', key(prefix, 'u', user, epoch), tag, 'EX', a[10])
   redis.call('SET', key(prefix, 'p', prox), tag, 'EX', a[10])
+  redis.call('SET', key(prefix, 'ek', a[17]), a[18], 'EX', a[10])
+  redis.call('SET', a[19], a[20], 'EX', a[10])
+  redis.call('HSET', key(prefix, 's', user), a[17], epoch .. '|' .. prox)
   append_event(prefix, 'LINKED', a[14], a[15], a[16])
   return 'NEW'
 end

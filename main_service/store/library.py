@@ -13,6 +13,7 @@ SOURCES: Final = (
     ("proxid.store", "events.lua"),
     ("main_service.store", "pool.lua"),
     ("main_service.store", "requests.lua"),
+    ("main_service.store", "slots.lua"),
     ("main_service.store", "service.lua"),
 )
 

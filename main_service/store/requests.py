@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from main_service.store.library import KEYS
+from main_service.store.library import KEYS, PREFIX
+from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_int, decode_text
 from proxid.errors import NonceReplayError
 from proxid.evidence.events import SALT_SIZE, encode_header
 from proxid.store import FunctionLibrary
+from proxid.store.evidence.writer import evidence_key_name
 
 _TAG: Final = 32
 
@@ -57,9 +59,12 @@ class RequestStore:
         found = await self._functions.call("ms_credential", KEYS, _tag(key))
         return None if found is None else bytes(found)
 
-    async def put_credential(self, key: bytes, credential: bytes, ttl: int) -> None:
-        """Keep a verified credential for `ttl` seconds."""
-        await self._functions.call("ms_put_credential", KEYS, _tag(key), credential, ttl)
+    async def put_credential(self, found: Credential, ttl: int) -> None:
+        """Keep a verified credential for `ttl` seconds, and its evidence key for the writer."""
+        name = evidence_key_name(PREFIX, found.prox_id)
+        await self._functions.call(
+            "ms_put_credential", KEYS, _tag(found.epoch_key), found.encode(), ttl, name, found.evidence_key
+        )
 
     async def answer(self, signed: SignedMessage) -> bytes | None:
         """The stored answer to this very request, or None; raises NonceReplayError if its nonce was another's."""

@@ -4,10 +4,15 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from proxid.anonymise.slotted.places import PlaceRules
+from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.stream.settings import Settings
 from proxid.config.fields import Duration
 from proxid.config.loading import Section
 from proxid.errors import ConfigError
+
+COMMAND_DEPTH = 4
+"""Levels of a command's shape: domain, intent, device kind, parameter bucket."""
 
 
 class AnonymiserConfig(Section):
@@ -19,6 +24,8 @@ class AnonymiserConfig(Section):
         min_text_users: issuers, margin apart, of what is shown of a text (8.7).
         time_bucket: width of the release time that a group carries.
         time_slots, finest_resolution: slot widths by level and the finest H3 resolution of location queries (8.8).
+        sensitive_places: H3 cell → finest resolution used inside it. night_resolution: the finest in `night_hours`
+        (UTC, first and last, the last excluded), when a place is a home.
     """
 
     k: int = Field(default=10, ge=2)
@@ -31,6 +38,9 @@ class AnonymiserConfig(Section):
     time_bucket: Duration = Field(default=900.0, ge=1)
     time_slots: tuple[Duration, ...] = Field(default=(900.0, 3600.0, 21600.0, 86400.0), min_length=1)
     finest_resolution: int = Field(default=8, ge=0, le=15)
+    sensitive_places: dict[str, int] = Field(default_factory=dict)
+    night_resolution: int | None = Field(default=None, ge=0, le=15)
+    night_hours: tuple[int, int] = (22, 6)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -38,9 +48,24 @@ class AnonymiserConfig(Section):
             raise ValueError("time_slots must widen")
         try:
             self.settings()
+            self.slot_settings()
+            self.place_rules()
         except ConfigError as error:
             raise ValueError(error.rule) from None
         return self
+
+    def slot_settings(self) -> dict[str, SlotSettings]:
+        """Slots of location queries and of commands, by kind (DESIGN 8.8, 8.9)."""
+        common = {"k": self.k, "margin": self.sybil_margin, "widths": self.time_slots}
+        depths = {"location": self.finest_resolution + 1, "command": COMMAND_DEPTH}
+        return {kind: SlotSettings(depth=depth, **common) for kind, depth in depths.items()}  # type: ignore[arg-type]
+
+    def place_rules(self) -> PlaceRules:
+        """How fine places may be shown."""
+        return PlaceRules(
+            finest=self.finest_resolution, sensitive=self.sensitive_places, night=self.night_resolution,
+            night_hours=self.night_hours,
+        )  # fmt: skip
 
     def settings(self) -> Settings:
         """The same for `proxid.anonymise.stream`."""

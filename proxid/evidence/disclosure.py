@@ -1,8 +1,11 @@
-"""What MS and the auditor must compute alike: the context of a seed's disclosure, the digests of shown texts."""
+"""What MS and the auditor must compute alike: the context of a seed's disclosure, digests of texts, slot records."""
 
 import hashlib
 
+from proxid.anonymise.slotted.shown import time_floor
+from proxid.anonymise.slotted.types import SlotRecord
 from proxid.encoding import encode, label
+from proxid.evidence.events import BufferedPayload
 
 _DISCLOSURE = label("seed-disclosure")
 _UNIT = label("unit")
@@ -16,3 +19,12 @@ def disclosure_info(service: str, epoch: int) -> bytes:
 def unit_digest(text: str) -> bytes:
     """The name under which the ladder counts a text or unit (DESIGN 8.7): 16 bytes, no text."""
     return hashlib.sha256(encode(_UNIT, text)).digest()[:16]
+
+
+def slot_record(payload: BufferedPayload) -> SlotRecord:
+    """What waits in the slots of a location query or command, from what the evidence holds of it."""
+    return SlotRecord(
+        id=payload.session, person=payload.prox_id, seasoned=payload.seasoned,
+        audience=f"{payload.kind}|{payload.audience}", path=payload.path, intent=payload.texts[0],
+        time=payload.time_ms / 1000, floor=time_floor(payload.kind, payload.path),
+    )  # fmt: skip

@@ -7,7 +7,7 @@ the personal part. Payloads carry the thesis's tuples: {session id, signed query
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -221,6 +221,10 @@ class BufferedPayload:
     texts: tuple[str, ...]
     time_ms: int
 
+    def at(self, time_ms: int) -> "BufferedPayload":
+        """The same, counted as of another time."""
+        return replace(self, time_ms=time_ms)
+
     def encode(self) -> bytes:
         """Canonical form."""
         return encode(
@@ -246,13 +250,14 @@ class ReleasedPayload:
         owners: session id of the request whose text each position shows, in the order of positions.
         people: PROX_ID that each position is published under.
         parties: for each party its name, the records MS signed, and the padded bodies (for the auditor).
-        askers: PROX_ID of each owner, so that its part is encrypted for that person alone.
+        askers: PROX_ID of each owner, so that its part is encrypted for that person alone; empty if every
+            owner is the person that the record is published under.
     """
 
     owners: tuple[bytes, ...]
     people: tuple[str, ...]
     parties: tuple[tuple[str, tuple[bytes, ...], tuple[bytes, ...]], ...]
-    askers: tuple[str, ...]
+    askers: tuple[str, ...] = ()
 
     def encode(self) -> bytes:
         """Canonical form."""

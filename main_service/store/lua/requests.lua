@@ -14,8 +14,9 @@ local function ms_credential(keys, a)
   return redis.call('GET', mkey(keys[1], 'q', a[1]))
 end
 
--- ARGV: key tag, credential, ttl s
+-- ARGV: key tag, credential, ttl s, name of the evidence key, evidence key
 local function ms_put_credential(keys, a)
+  redis.call('SET', a[4], a[5], 'EX', a[3])
   return redis.call('SET', mkey(keys[1], 'q', a[1]), a[2], 'EX', a[3])
 end
 

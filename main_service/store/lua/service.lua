@@ -33,6 +33,7 @@ local function ms_consent(keys, a)
   local keep = {}
   for i = s + 10, #a do keep[a[i]] = true end
   pool_withdraw(p, prox, keep)
+  slots_withdraw(p.prefix, p.epoch, a[s + 7], prox, keep)
   return {'NEW', a[s + 5]}
 end
 

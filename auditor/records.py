@@ -1,0 +1,50 @@
+"""The records of a released group, against what each must show (checks 3 and 5 of DESIGN 10.4)."""
+
+from collections.abc import Sequence
+
+from auditor.trust import Trust
+from proxid.crypto.sansig import Role, SignedMessage, verify
+from proxid.encoding import encode_text
+from proxid.errors import GroupMismatchError
+from proxid.evidence.events import ReleasedPayload
+from proxid.protocol import record
+from proxid.protocol.consent import parse_audience
+from proxid.protocol.record import Place, RecordBody, fidelity_of
+
+
+def verify_records(trust: Trust, payload: ReleasedPayload, bodies: Sequence[RecordBody]) -> None:
+    """Every record of a group, for every party of its audience and for nobody else.
+
+    Args:
+        bodies: what the positions must show, in order.
+
+    Raises:
+        GroupMismatchError: other parties, an incomplete group, or a record that shows or names something else.
+        SignatureInvalidError, HeaderMismatchError: a record is not MS's.
+    """
+    kind, audience = bodies[0].kind, parse_audience(bodies[0].audience)
+    if tuple(name for name, _, _ in payload.parties) != tuple(party for party, _ in audience):
+        raise GroupMismatchError("group is released to other parties than its audience")
+    for (party, records, padded), (_, fidelity) in zip(payload.parties, audience, strict=True):
+        if len(records) != len(bodies) or len(padded) != len(bodies):
+            raise GroupMismatchError("group is not released whole")
+        for position, (data, body) in enumerate(zip(records, padded, strict=True)):
+            signed = SignedMessage.decode(data)
+            _verify_signed(trust, signed, bodies[position], fidelity_of(kind, fidelity))
+            place = Place(bodies[position].group, position, len(bodies)).encode()
+            _verify_shown(signed, body, bodies[position], (payload.people[position], party, place))
+
+
+def _verify_signed(trust: Trust, signed: SignedMessage, body: RecordBody, fidelity: str) -> None:
+    expected = record.expectation(trust.service, body.epoch, trust.service_key, trust.screener, fidelity)
+    verify(signed, expected, Role.SIGNER)
+
+
+def _verify_shown(signed: SignedMessage, padded: bytes, body: RecordBody, said: tuple[str, str, bytes]) -> None:
+    person, party, place = said
+    blocks = signed.message.blocks
+    named = (blocks[record.USER], blocks[record.PARTY], blocks[record.KIND], blocks[record.PLACE])
+    if named != (encode_text(person), encode_text(party), encode_text(body.kind), place):
+        raise GroupMismatchError("record names another person, party, kind or place")
+    if blocks[record.BODY_HASH] != record.body_hash(padded) or RecordBody.decode(padded) != body:
+        raise GroupMismatchError("record shows something else than the group allows")

@@ -1,0 +1,105 @@
+"""Slots replayed (check 5 of DESIGN 10.4, for 8.8 and 8.9): each close is decided again by the same pure function.
+
+The first event of a close makes the replay close; every event that follows must be one that the replay expects.
+"""
+
+from dataclasses import dataclass, field
+
+from auditor.records import verify_records
+from auditor.trust import Trust
+from proxid.anonymise.slotted.pool import SlotPool
+from proxid.anonymise.slotted.types import SlotGroup, SlotSettings
+from proxid.anonymise.stream.cycle import CycleSource
+from proxid.errors import GroupMismatchError
+from proxid.evidence.disclosure import slot_record
+from proxid.evidence.events import BufferedPayload, ReleasedPayload
+from proxid.evidence.slots import slot_bodies
+
+Nodes = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class SlotReplay:
+    """One kind of one epoch.
+
+    Attributes:
+        raised, given_up: what the closes so far did and the log has not said yet. formed: groups not released yet.
+    """
+
+    pool: SlotPool
+    settings: SlotSettings
+    closed: float = 0.0
+    raised: dict[bytes, Nodes] = field(default_factory=dict)
+    given_up: dict[bytes, str] = field(default_factory=dict)
+    formed: list[SlotGroup] = field(default_factory=list)
+    buffered: dict[bytes, BufferedPayload] = field(default_factory=dict)
+
+    def buffer(self, payload: BufferedPayload) -> None:
+        """BUFFERED; raises GroupMismatchError if the replay must not buffer it."""
+        if payload.time_ms / 1000 < self.closed and self._is_closed(payload):
+            raise GroupMismatchError("record entered a slot that had closed")
+        if self.pool.submit(slot_record(payload)) is not None:
+            raise GroupMismatchError("person has another record in the slot")
+        self.buffered[payload.session] = payload
+
+    def _is_closed(self, payload: BufferedPayload) -> bool:
+        record = slot_record(payload)
+        width = self.settings.width(len(record.path), record.floor)
+        return (record.time // width + 1) * width <= self.closed
+
+    def close(self, now: float) -> None:
+        """Close, if this close was not replayed yet; raises GroupMismatchError if it lies in the past."""
+        if now < self.closed:
+            raise GroupMismatchError("slots were closed in the past")
+        if now == self.closed:
+            return
+        self.closed = now
+        done = self.pool.close(now)
+        self.formed += done.groups
+        for waiting, source in done.lifted:
+            self.raised[waiting.record.id] = (source, waiting.node)
+        for record, reason in done.given_up:
+            self.given_up[record.id] = reason.value
+
+    def verify_raised(self, session: bytes, nodes: Nodes) -> None:
+        """RAISED; raises GroupMismatchError unless the close moved this record so."""
+        if self.raised.pop(session, None) != nodes:
+            raise GroupMismatchError("a record moved up that must not, or elsewhere")
+
+    def verify_gone(self, session: bytes, reason: str) -> None:
+        """SUPPRESSED; raises GroupMismatchError unless the close gave this record up."""
+        if self.given_up.pop(session, None) != reason:
+            raise GroupMismatchError("a record was given up that must not be, or for another reason")
+        self.buffered.pop(session, None)
+
+    def withdrawn(self, session: bytes) -> None:
+        """WITHDRAWN; raises GroupMismatchError unless it waits."""
+        payload = self.buffered.pop(session, None)
+        if payload is None or not self.pool.remove(session):
+            raise GroupMismatchError("a record was withdrawn that does not wait")
+
+    def release(self, trust: Trust, cycles: CycleSource, place: tuple[int, int], payload: ReleasedPayload) -> None:
+        """RELEASED: the next group that the closes formed, shuffled by the seed, shown as it must be.
+
+        Args:
+            place: epoch and number of the group.
+        """
+        epoch, number = place
+        if not self.formed:
+            raise GroupMismatchError("no such group is formed by the replay")
+        group = self.formed.pop(0)
+        kind = group.audience.partition("|")[0]
+        by_record = slot_bodies(group, kind, epoch, number, self.buffered, self.settings)
+        order = cycles.draw(number, len(group.members))[1]
+        members = [group.members[i] for i in order]
+        people = tuple(member.person for member in members)
+        if tuple(m.id for m in members) != payload.owners or people != payload.people or people != payload.askers:
+            raise GroupMismatchError("members or order differ from the replay of the committed seed")
+        verify_records(trust, payload, [by_record[member.id] for member in members])
+        for member in members:
+            del self.buffered[member.id]
+
+    def verify_settled(self) -> None:
+        """At the end: every consequence of a close was said; raises GroupMismatchError."""
+        if self.raised or self.given_up:
+            raise GroupMismatchError("a close left records behind that it had to move or give up")

@@ -1,0 +1,168 @@
+-- Slots of location queries and commands (DESIGN 8.8, 8.9). What a close does is decided by the pure function that the
+-- auditor runs too; here it is read and applied, atomically, unless a withdrawal came in between.
+-- Everything of an epoch and kind lies below P = PREFIX:slots:EPOCH:KIND.
+--
+--   P:state  hash: arrivals, revision, horizon, closed, groups      P:due    sorted set of ids by end of their slot
+--   P:r:ID   hash: b record, v arrival, d depth, p payload, u person, a audience
+--   P:taken  set person|audience|slot                               P:by:U   set of a person's ids
+--   P:formed sorted set of groups not released                      P:g:N, P:m:N   a formed group, its members
+
+local function open_slots(prefix, epoch, kind, seed)
+  return {prefix = prefix, epoch = epoch, kind = kind, salt = salts_of(seed), base = prefix .. ':slots:' .. epoch .. ':' .. kind}
+end
+
+local function slot_gone(p, id)
+  local person = redis.call('HGET', k(p, 'r', id), 'u')
+  redis.call('SREM', k(p, 'by', person), id)
+  redis.call('ZREM', k(p, 'due'), id)
+  redis.call('DEL', k(p, 'r', id))
+end
+
+local function slot_suppressed(p, id, reason, now)
+  local header = string.format('{"close":"%s","epoch":%s,"kind":"%s","reason":"%s","session":"%s"}', now, p.epoch, p.kind,
+    reason, hex(id))
+  append_event(p.prefix, 'SUPPRESSED', p.salt(), header, '')
+end
+
+-- id, person, audience, record, depth, start, end, payload, header, event payload
+local function slot_submit(p, a)
+  local state = redis.call('HMGET', k(p, 'state'), 'horizon', 'closed')
+  if state[2] == '1' then return {'epoch_over'} end
+  if redis.call('EXISTS', k(p, 'r', a[1])) == 1 then return {'duplicate'} end
+  if state[1] and tonumber(a[7]) <= tonumber(state[1]) then return {'LATE', state[1]} end
+  if redis.call('SADD', k(p, 'taken'), a[2] .. '|' .. a[3] .. '|' .. a[6]) == 0 then return {'slot_quota'} end
+  local arrival = redis.call('HINCRBY', k(p, 'state'), 'arrivals', 1)
+  redis.call('HSET', k(p, 'r', a[1]), 'b', a[4], 'v', arrival, 'd', a[5], 'p', a[8], 'u', a[2], 'a', a[3])
+  redis.call('ZADD', k(p, 'due'), a[7], a[1])
+  redis.call('SADD', k(p, 'by', a[2]), a[1])
+  append_event(p.prefix, 'BUFFERED', p.salt(), a[9], a[10])
+  return {'buffered'}
+end
+
+-- ARGV: epoch, kind, salt seed, session, consent version, salt, header if the consent changed, if the epoch is over, if the
+--       person has another record in the slot, then as slot_submit
+local function ms_slot_log(keys, a)
+  local p = open_slots(keys[1], a[1], a[2], a[3])
+  local session = a[4]
+  if not redis.call('ZSCORE', mkey(p.prefix, 'pending'), session) then return {'duplicate'} end
+  if not consent_unchanged(p.prefix, a[11], a[5]) then
+    settle_pending(p.prefix, session)
+    append_event(p.prefix, 'SUPPRESSED', a[6], a[7], '')
+    return {'consent_changed'}
+  end
+  local result = slot_submit(p, {unpack(a, 10)})
+  if result[1] == 'LATE' then return result end
+  settle_pending(p.prefix, session)
+  if result[1] == 'epoch_over' then append_event(p.prefix, 'SUPPRESSED', a[6], a[8], '')
+  elseif result[1] == 'slot_quota' then append_event(p.prefix, 'SUPPRESSED', a[6], a[9], '') end
+  return result
+end
+
+-- ARGV: epoch, kind, now. From here on nothing enters a slot that ended by now; what waits in those.
+local function ms_slot_due(keys, a)
+  local p = open_slots(keys[1], a[1], a[2], '')
+  local horizon = redis.call('HGET', k(p, 'state'), 'horizon')
+  if not horizon or tonumber(horizon) < tonumber(a[3]) then redis.call('HSET', k(p, 'state'), 'horizon', a[3]) end
+  local rows = {redis.call('HGET', k(p, 'state'), 'revision') or '0'}
+  for _, id in ipairs(redis.call('ZRANGE', k(p, 'due'), '-inf', a[3], 'BYSCORE')) do
+    local f = redis.call('HMGET', k(p, 'r', id), 'b', 'v', 'd')
+    for i = 1, 3 do rows[#rows + 1] = f[i] end
+  end
+  return rows
+end
+
+-- ARGV: epoch, kind, salt seed, revision, now, counts of moves, of records given up, of groups; then
+--       moves: id, depth, end, header; given up: id, reason; groups: audience, node, start, end, diverse, n, id…
+local function ms_slot_close(keys, a)
+  local p = open_slots(keys[1], a[1], a[2], a[3])
+  if (redis.call('HGET', k(p, 'state'), 'revision') or '0') ~= a[4] then return 0 end
+  local i = 9
+  for _ = 1, tonumber(a[6]) do
+    redis.call('HSET', k(p, 'r', a[i]), 'd', a[i + 1])
+    redis.call('ZADD', k(p, 'due'), a[i + 2], a[i])
+    append_event(p.prefix, 'RAISED', p.salt(), a[i + 3], '')
+    i = i + 4
+  end
+  for _ = 1, tonumber(a[7]) do
+    slot_gone(p, a[i])
+    slot_suppressed(p, a[i], a[i + 1], a[5])
+    i = i + 2
+  end
+  for _ = 1, tonumber(a[8]) do
+    local number = redis.call('HINCRBY', k(p, 'state'), 'groups', 1)
+    redis.call('HSET', k(p, 'g', number), 'a', a[i], 'n', a[i + 1], 's', a[i + 2], 'e', a[i + 3], 'd', a[i + 4], 'c', a[5])
+    for j = i + 6, i + 5 + tonumber(a[i + 5]) do
+      local f = redis.call('HMGET', k(p, 'r', a[j]), 'b', 'p')
+      redis.call('RPUSH', k(p, 'm', number), f[1], f[2])
+      slot_gone(p, a[j])
+    end
+    redis.call('ZADD', k(p, 'formed'), number, number)
+    i = i + 6 + tonumber(a[i + 5])
+  end
+  return 1
+end
+
+-- ARGV: epoch, kind. Nothing enters any more.
+local function ms_slot_end(keys, a)
+  return redis.call('HSET', k(open_slots(keys[1], a[1], a[2], ''), 'state'), 'closed', '1')
+end
+
+-- ARGV: epoch, kind, seconds. Removes what is left of an ended epoch, but for `seconds` the fact that it ended.
+local function ms_slot_forget(keys, a)
+  local p = open_slots(keys[1], a[1], a[2], '')
+  if redis.call('EXISTS', k(p, 'formed'), k(p, 'due')) > 0 then return 0 end
+  redis.call('UNLINK', k(p, 'taken'))
+  redis.call('EXPIRE', k(p, 'state'), a[3])
+  return 1
+end
+
+-- Remove a person's waiting records from audiences that `keep` does not hold; how many.
+local function slots_withdraw(prefix, epoch, seed, person, keep)
+  local gone = 0
+  for _, kind in ipairs({'location', 'command'}) do
+    local p = open_slots(prefix, epoch, kind, seed .. kind)
+    local ids = redis.call('SMEMBERS', k(p, 'by', person))
+    table.sort(ids)
+    for _, id in ipairs(ids) do
+      if not keep[redis.call('HGET', k(p, 'r', id), 'a')] then
+        slot_gone(p, id)
+        local header = string.format('{"epoch":%s,"kind":"%s","session":"%s"}', epoch, kind, hex(id))
+        append_event(prefix, 'WITHDRAWN', p.salt(), header, '')
+        redis.call('HINCRBY', k(p, 'state'), 'revision', 1)
+        gone = gone + 1
+      end
+    end
+  end
+  return gone
+end
+
+-- ARGV: epoch, kind. Formed groups that were not released.
+local function ms_slot_unreleased(keys, a)
+  local p, groups = open_slots(keys[1], a[1], a[2], ''), {}
+  for _, number in ipairs(redis.call('ZRANGE', k(p, 'formed'), 0, 15)) do
+    local f = redis.call('HMGET', k(p, 'g', number), 'a', 'n', 's', 'e', 'd', 'c')
+    groups[#groups + 1] = {number, f[1], f[2], f[3], f[4], f[5], f[6], redis.call('LRANGE', k(p, 'm', number), 0, -1)}
+  end
+  return groups
+end
+
+-- ARGV: epoch, kind, salt seed, number in the kind, number, header, payload, then for each party: name, records
+local function ms_slot_release(keys, a)
+  local p = open_slots(keys[1], a[1], a[2], a[3])
+  redis.call('DEL', k(p, 'g', a[4]), k(p, 'm', a[4]))
+  if redis.call('ZREM', k(p, 'formed'), a[4]) == 0 then return 0 end
+  append_event(p.prefix, 'RELEASED', p.salt(), a[6], a[7])
+  for i = 8, #a, 2 do
+    local cursor = redis.call('INCR', p.prefix .. ':outbox:n')
+    redis.call('XADD', p.prefix .. ':outbox', cursor .. '-0', 'party', a[i], 'e', p.epoch, 'n', a[5], 'r', a[i + 1])
+  end
+  return 1
+end
+
+redis.register_function('ms_slot_log', ms_slot_log)
+redis.register_function('ms_slot_due', ms_slot_due)
+redis.register_function('ms_slot_close', ms_slot_close)
+redis.register_function('ms_slot_end', ms_slot_end)
+redis.register_function('ms_slot_forget', ms_slot_forget)
+redis.register_function('ms_slot_release', ms_slot_release)
+redis.register_function{function_name = 'ms_slot_unreleased', callback = ms_slot_unreleased, flags = {'no-writes'}}

@@ -1,0 +1,174 @@
+"""Slots of location queries and commands on the store: steps of `lua/slots.lua` around one pure function (DESIGN 8.8).
+
+A close reads what is due, decides with `proxid.anonymise.slotted.closing.close`, and applies the decision in one atomic
+step, which refuses it if a withdrawal came in between; then it is decided anew.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from main_service.store.library import KEYS
+from main_service.store.pool import CLOSED_FOR
+from proxid.anonymise.slotted.closing import close, enter
+from proxid.anonymise.slotted.types import Closing, SlotGroup, SlotRecord, SlotSettings, Waiting
+from proxid.encoding import decode, decode_int, decode_text, encode
+from proxid.evidence.events import SALT_SIZE, BufferedPayload, ReleasedPayload, encode_header
+from proxid.protocol.epochs import Epochs
+from proxid.protocol.record import group_number
+from proxid.store import FunctionLibrary
+
+KINDS: Final = ("location", "command")
+SEPARATOR: Final = "\x1f"
+
+
+@dataclass(frozen=True, slots=True)
+class FormedSlotGroup:
+    """A group that formed at a close and was not released yet, with the payload of each record by id.
+
+    Attributes:
+        number: in its kind and epoch. closed: the time of the close, Unix seconds.
+    """
+
+    number: int
+    group: SlotGroup
+    closed: str
+    payloads: Mapping[bytes, bytes]
+
+
+class SlotStore:
+    """One set of slots an epoch and kind; every method raises StoreError when the store is away or full.
+
+    Args:
+        settings: of each kind. epochs: when each epoch ends. random: source of salts.
+    """
+
+    def __init__(
+        self, functions: FunctionLibrary, settings: Mapping[str, SlotSettings], epochs: Epochs,
+        random: Callable[[int], bytes] = os.urandom,
+    ) -> None:  # fmt: skip
+        self._functions = functions
+        self._settings = settings
+        self._epochs = epochs
+        self._random = random
+
+    def _salt(self) -> bytes:
+        return self._random(SALT_SIZE)
+
+    async def log(self, epoch: int, version: int, record: SlotRecord, payload: BufferedPayload) -> str:
+        """Take an answered request into its slot, or the first one still open.
+
+        Returns:
+            Its fate, as the evidence names it; `late` if the epoch has no open slot any more: nothing was done.
+        """
+        state, *rest = await self._log(epoch, version, record, payload)
+        if state == b"LATE":  # its slot has closed: it counts as of the close
+            late = record._replace(time=float(rest[0]))
+            moved = payload.at(int(float(rest[0]) * 1000))
+            state, *_ = await self._log(epoch, version, late, moved)
+        return str(state.decode()).lower()
+
+    async def _log(self, epoch: int, version: int, record: SlotRecord, payload: BufferedPayload) -> list[bytes]:
+        kind, session = payload.kind, record.id.hex()
+        waiting = enter(record, 0, self._settings[kind], self._epochs.end(epoch))
+        whys = ("consent_changed", "epoch_over", "slot_quota")
+        gone = [encode_header(epoch=epoch, reason=why, session=session) for why in whys]
+        header = encode_header(epoch=epoch, kind=kind, session=session)
+        result: list[bytes] = await self._functions.call(
+            "ms_slot_log", KEYS, epoch, kind, self._salt(), record.id, version, self._salt(), *gone,
+            record.id, record.person, record.audience, _encode(record), waiting.depth, repr(waiting.start),
+            repr(waiting.end), payload.encode(), header, payload.encode(),
+        )  # fmt: skip
+        return result
+
+    async def close(self, epoch: int, kind: str, now: float) -> Closing:
+        """Close every slot that ended by `now`; what was done."""
+        settings, end = self._settings[kind], float(self._epochs.end(epoch))
+        while True:
+            revision, *rows = await self._functions.call("ms_slot_due", KEYS, epoch, kind, repr(now))
+            due = [_waiting(rows[i : i + 3], settings, end) for i in range(0, len(rows), 3)]
+            done = close(due, now, settings, end)
+            if not (done.groups or done.lifted or done.given_up):
+                return done
+            if await self._apply(epoch, kind, revision, now, done):
+                return done
+
+    async def _apply(self, epoch: int, kind: str, revision: bytes, now: float, done: Closing) -> bool:
+        arguments: list[Any] = [epoch, kind, self._salt(), revision, repr(now)]
+        arguments += [len(done.lifted), len(done.given_up), len(done.groups)]
+        for waiting, source in done.lifted:
+            header = encode_header(
+                close=repr(now), epoch=epoch, kind=kind, session=waiting.record.id.hex(), source=list(source),
+                target=list(waiting.node),
+            )  # fmt: skip
+            arguments += [waiting.record.id, waiting.depth, repr(waiting.end), header]
+        for record, reason in done.given_up:
+            arguments += [record.id, reason.value]
+        for group in done.groups:
+            ids = [record.id for record in group.members]
+            arguments += [group.audience, SEPARATOR.join(group.node), repr(group.start), repr(group.end)]
+            arguments += [int(group.diverse), len(ids), *ids]
+        return bool(await self._functions.call("ms_slot_close", KEYS, *arguments))
+
+    async def end(self, epoch: int, kind: str) -> None:
+        """Close every slot of an epoch that is over; nothing enters any more."""
+        await self._functions.call("ms_slot_end", KEYS, epoch, kind)
+        await self.close(epoch, kind, float(self._epochs.end(epoch)))
+
+    async def forget(self, epoch: int, kind: str) -> bool:
+        """Remove what is left of an ended epoch; False while groups are to be released."""
+        return bool(await self._functions.call("ms_slot_forget", KEYS, epoch, kind, CLOSED_FOR))
+
+    async def unreleased(self, epoch: int, kind: str) -> list[FormedSlotGroup]:
+        """Groups that formed and were not released, in order."""
+        return [_formed(*row) for row in await self._functions.call("ms_slot_unreleased", KEYS, epoch, kind)]
+
+    async def release(
+        self, epoch: int, kind: str, formed: FormedSlotGroup, payload: ReleasedPayload,
+        parties: Sequence[tuple[str, tuple[bytes, ...]]],
+    ) -> bool:  # fmt: skip
+        """Record RELEASED and put the group into the outbox of each party, once; False if it was done before."""
+        number = group_number(kind, formed.number)
+        header = encode_header(
+            audience=formed.group.audience, close=formed.closed, epoch=epoch, group=number, kind=kind,
+            node=list(formed.group.node),
+        )  # fmt: skip
+        outbox = [item for party, records in parties for item in (party, encode(*records))]
+        done = await self._functions.call(
+            "ms_slot_release", KEYS, epoch, kind, self._salt(), formed.number, number, header, payload.encode(), *outbox
+        )
+        return bool(done)
+
+
+def _encode(record: SlotRecord) -> bytes:
+    return encode(
+        record.id, record.person, int(record.seasoned), record.audience, encode(*record.path), record.intent,
+        repr(record.time), repr(record.floor),
+    )  # fmt: skip
+
+
+def _decode(data: bytes) -> SlotRecord:
+    identity, person, seasoned, audience, path, intent, time, floor = decode(data, 8)
+    return SlotRecord(
+        identity, decode_text(person), bool(decode_int(seasoned)), decode_text(audience),
+        tuple(decode_text(part) for part in decode(path)), decode_text(intent), float(time), float(floor),
+    )  # fmt: skip
+
+
+def _waiting(row: Sequence[bytes], settings: SlotSettings, epoch_end: float) -> Waiting:
+    record = _decode(row[0])
+    entered = enter(record._replace(path=record.path[: int(row[2])]), int(row[1]), settings, epoch_end)
+    return entered._replace(record=record)
+
+
+def _formed(
+    number: bytes, audience: bytes, node: bytes, start: bytes, end: bytes, diverse: bytes, closed: bytes,
+    rows: list[bytes],
+) -> FormedSlotGroup:  # fmt: skip
+    members = tuple(_decode(rows[i]) for i in range(0, len(rows), 2))
+    payloads = {record.id: rows[2 * i + 1] for i, record in enumerate(members)}
+    group = SlotGroup(
+        audience.decode(), tuple(node.decode().split(SEPARATOR)), float(start), float(end), members, diverse == b"1"
+    )
+    return FormedSlotGroup(int(number), group, closed.decode(), payloads)
