@@ -1,7 +1,7 @@
 """Who may call whom: certificates of another CA, another role, or taken off the allow-list are refused (DESIGN 16)."""
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 
 import grpc
@@ -16,6 +16,7 @@ from proxid.process.child import Child
 from proxid.provision import HouseOptions, init_house
 from proxid.provision.public import write_trust
 from proxid.rpc.channel import TlsFiles, open_channel
+from proxid.rpc.retry import Attempts, call
 from proxid.rpc.status import code_of
 from proxid.wire.v1 import gateway_pb2, main_service_pb2
 from proxid.wire.v1.gateway_pb2_grpc import FeedStub, GatewayStub
@@ -63,14 +64,15 @@ async def parameters(address: str, tls: TlsFiles, name: str = "gateway") -> int:
         return int(reply.epoch)
 
 
-async def refused(call: object) -> grpc.aio.AioRpcError:
+async def refused(attempt: Awaitable[object]) -> grpc.aio.AioRpcError:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call  # type: ignore[misc]
+        await attempt
     return caught.value
 
 
 async def test_household_is_served(house: DemoHouse) -> None:
-    assert await parameters(gateway(house), files(house.folder / "devices/household-1")) > 0
+    tls = files(house.folder / "devices/household-1")
+    assert await call(lambda: parameters(gateway(house), tls), Attempts(10)) > 0
 
 
 @pytest.mark.parametrize("folder", ["devices/household-2", "parties/acme", "auditor", "main-service", "witness"])
@@ -96,12 +98,12 @@ async def test_device_refuses_a_server_that_is_not_the_gateway(house: DemoHouse)
 async def test_main_service_answers_the_screener_alone(house: DemoHouse, folder: str) -> None:
     async with open_channel(main_service(house), files(house.folder / folder), "main-service") as channel:
         stub = MainServiceStub(channel)
-        for call in (
+        for attempt in (
             stub.GetEpoch(main_service_pb2.EpochRequest(epoch=1), timeout=TIMEOUT),
             stub.Ask(main_service_pb2.ForwardRequest(), timeout=TIMEOUT),
             stub.Consent(main_service_pb2.ForwardRequest(), timeout=TIMEOUT),
         ):
-            assert code_of(await refused(call)) is Code.PEER_REFUSED
+            assert code_of(await refused(attempt)) is Code.PEER_REFUSED
 
 
 async def test_feed_is_its_partys(house: DemoHouse) -> None:

@@ -11,9 +11,16 @@ from typing import Any
 
 import pytest
 
+from cli.demo_house import PARTIES
+from device_sim.corpus import shipped_events
 from tests.support.processes import processes_under, wait_until_gone
 
 DEADLINE = 120
+
+
+def python_processes(folder: Path) -> list[str]:
+    """Without those that `setpriv` has not become yet: the kernel does not tie them to their parent before."""
+    return [line for line in processes_under(folder) if "setpriv" not in line]
 
 
 def demo(folder: Path, *arguments: str) -> list[str]:
@@ -48,8 +55,6 @@ def test_all_three_rungs_of_the_ladder_are_seen(done: tuple[Path, dict[str, Any]
 
 def test_nothing_personal_in_any_output_of_the_services(done: tuple[Path, dict[str, Any]]) -> None:
     """Texts of the corpus, answers and pseudonyms are searched for in all logs and outputs of both services."""
-    from device_sim.corpus import shipped_events
-
     folder, _ = done
     printed = "".join(
         (folder / "logs" / f"{name}.{kind}").read_text()
@@ -100,7 +105,7 @@ def test_interrupted_demo_leaves_no_process(tmp_path: Path, number: signal.Signa
         demo(tmp_path, "--people", "20", "--rate", "5"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         deadline = time.monotonic() + DEADLINE
-        while not (tmp_path / "logs/acme.err").exists():
+        while sum(line.split()[-2:] == ["--follow", "--json"] for line in python_processes(tmp_path)) < len(PARTIES):
             assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.05)
