@@ -1,0 +1,251 @@
+"""Slots of location queries and commands: one set of expectations, in memory and on a real store (DESIGN 8.8, 8.9)."""
+
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from main_service.store.library import library
+from main_service.store.pool import PoolStore
+from main_service.store.requests import RequestStore
+from main_service.store.slots import SlotStore
+from proxid.anonymise.slotted.pool import SlotPool
+from proxid.anonymise.slotted.types import Closing, SlotGroup, SlotRecord, SlotSettings
+from proxid.anonymise.stream.settings import Settings
+from proxid.encoding import encode
+from proxid.evidence.events import BufferedPayload
+from proxid.protocol.epochs import Epochs
+from proxid.store import connect
+from proxid.store.embedded import EmbeddedStore
+
+SETTINGS = SlotSettings(k=2, margin=1, widths=(10.0, 20.0, 40.0), depth=3)
+EPOCHS = Epochs(1000)
+KIND = "location"
+
+
+def payload_of(record: SlotRecord) -> BufferedPayload:
+    """What the evidence would hold; the time in whole milliseconds."""
+    return BufferedPayload(
+        record.id, record.person, record.seasoned, "acme:user_id", KIND, b"", "test", record.path, (record.intent, ""),
+        int(record.time * 1000),
+    )  # fmt: skip
+
+
+class Slots(Protocol):
+    """What both backends do."""
+
+    async def submit(self, record: SlotRecord) -> bool: ...
+    async def close(self, now: float) -> Closing: ...
+    async def withdraw(self, person: str) -> int: ...
+
+
+class InMemory:
+    """The pool that the auditor replays with."""
+
+    def __init__(self) -> None:
+        self.pool = SlotPool(SETTINGS, EPOCHS.end(0))
+
+    async def submit(self, record: SlotRecord) -> bool:
+        return self.pool.submit(record) is None
+
+    async def close(self, now: float) -> Closing:
+        return self.pool.close(now)
+
+    async def withdraw(self, person: str) -> int:
+        return len(self.pool.withdraw(person))
+
+
+class OnStore:
+    """The Main Service's slots, with the request path's pending records before them."""
+
+    def __init__(self, url: str) -> None:
+        self.client = connect(url)
+        functions = library(self.client)
+        self.functions = functions
+        self.slots = SlotStore(functions, {KIND: SETTINGS, "command": SETTINGS}, EPOCHS)
+        self.pool = PoolStore(functions, Settings())
+        self.requests = RequestStore(functions, 300)
+        self.version = 0
+
+    async def submit(self, record: SlotRecord) -> bool:
+        await self.client.zadd("{ms}:pending", {record.id: 1})
+        return await self.slots.log(0, 0, record, payload_of(record)) == "buffered"
+
+    async def close(self, now: float) -> Closing:
+        return await self.slots.close(0, KIND, now)
+
+    async def withdraw(self, person: str) -> int:
+        before = await self.client.xlen("{ms}:events")
+        signed = type("Signed", (), {"session_id": encode("c", person)})
+        await self.pool.consent(0, person, signed, ("nothing", 1), (b"", b""), (), 1000)  # type: ignore[arg-type]
+        return await self.client.xlen("{ms}:events") - before - 1
+
+
+@pytest.fixture(params=["memory", "store"])
+async def slots(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Slots]:
+    if request.param == "memory":
+        yield InMemory()
+        return
+    with EmbeddedStore(tmp_path / "store", appendfsync="everysec") as server:
+        backend = OnStore(server.url)
+        await backend.functions.load()
+        yield backend
+        await backend.client.aclose()
+
+
+class Maker:
+    """Records with ids in order."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(
+        self, person: str, path: str, time: float, intent: str = "weather", seasoned: bool = True, floor: float = 0.0
+    ) -> SlotRecord:
+        self.count += 1
+        audience = f"{KIND}|acme:user_id"
+        return SlotRecord(
+            self.count.to_bytes(64, "big"), person, seasoned, audience, tuple(path.split("/")), intent, time, floor
+        )
+
+
+@pytest.fixture
+def make() -> Maker:
+    return Maker()
+
+
+def people(group: SlotGroup) -> list[str]:
+    return [record.person for record in group.members]
+
+
+async def test_enough_people_leave_together_at_the_close(slots: Slots, make: Maker) -> None:
+    for i in range(3):
+        assert await slots.submit(make(f"p{i}", "a/b/c", 1.0 + i))
+    assert (await slots.close(9.9)).groups == ()
+    done = await slots.close(10.0)
+    [group] = done.groups
+    assert (group.node, group.start, group.end, people(group)) == (("a", "b", "c"), 0.0, 10.0, ["p0", "p1", "p2"])
+    assert (await slots.close(1000.0)).groups == ()
+
+
+async def test_too_few_move_up_and_their_slot_widens(slots: Slots, make: Maker) -> None:
+    for person, path, time in [("p0", "a/b/c", 1.0), ("p1", "a/b/d", 2.0), ("p2", "a/b/c", 12.0)]:
+        await slots.submit(make(person, path, time))
+    done = await slots.close(10.0)
+    assert [(w.record.person, source, w.node) for w, source in done.lifted] == [
+        ("p0", ("a", "b", "c"), ("a", "b")), ("p1", ("a", "b", "d"), ("a", "b")),
+    ]  # fmt: skip
+    [group] = (await slots.close(20.0)).groups
+    assert (group.node, group.start, group.end, people(group)) == (("a", "b"), 0.0, 20.0, ["p0", "p1", "p2"])
+
+
+async def test_a_sibling_with_too_few_holds_the_others_back(slots: Slots, make: Maker) -> None:
+    for i in range(3):
+        await slots.submit(make(f"p{i}", "a/b/c", 1.0))
+    await slots.submit(make("p3", "a/b/d", 1.0))
+    assert (await slots.close(10.0)).groups == ()
+    [group] = (await slots.close(20.0)).groups
+    assert group.node == ("a", "b")
+    assert len(group.members) == 4
+
+
+async def test_at_the_top_each_node_decides_for_itself(slots: Slots, make: Maker) -> None:
+    for i in range(3):
+        await slots.submit(make(f"p{i}", "a/b/c", 1.0))
+    await slots.submit(make("p3", "a/b/d", 1.0))
+    await slots.submit(make("p4", "z/y/x", 1.0))
+    done = await slots.close(40.0)
+    assert [g.node for g in done.groups] == [("a", "b")]
+    assert [(g.record.person, g.reason.value) for g in done.given_up] == [("p4", "too_few")]
+
+
+async def test_one_record_a_person_and_slot(slots: Slots, make: Maker) -> None:
+    assert await slots.submit(make("p0", "a/b/c", 1.0))
+    assert not await slots.submit(make("p0", "a/b/d", 2.0))
+    assert await slots.submit(make("p0", "a/b/c", 11.0))
+    for i in (1, 2):
+        await slots.submit(make(f"p{i}", "a/b/d", 3.0))
+    done = await slots.close(20.0)  # both of p0's slots end at a/b's
+    assert people(done.groups[0]) == ["p0", "p1", "p2"]
+    assert [(g.record.person, g.reason.value) for g in done.given_up] == [("p0", "slot_quota")]
+
+
+async def test_the_unseasoned_join_and_do_not_count(slots: Slots, make: Maker) -> None:
+    for i in range(3):
+        await slots.submit(make(f"p{i}", "a/b/c", 1.0, seasoned=i > 0))
+    await slots.submit(make("q0", "a/b/c", 21.0))
+    done = await slots.close(1000.0)
+    assert [people(g) for g in done.groups] == [["p0", "p1", "p2", "q0"]]
+
+
+async def test_many_people_are_split_into_groups_that_are_large_enough(slots: Slots, make: Maker) -> None:
+    for i in range(8):
+        await slots.submit(make(f"p{i}", "a/b/c", 1.0))
+    groups = (await slots.close(10.0)).groups
+    assert [len(g.members) for g in groups] == [3, 5]
+
+
+async def test_intents_are_shown_only_if_diverse(slots: Slots, make: Maker) -> None:
+    for i, intent in enumerate(["x", "x", "y", "z"]):
+        await slots.submit(make(f"p{i}", "a/b/c", 1.0, intent))
+    for i, intent in enumerate(["x", "x", "x", "y", "z"]):
+        await slots.submit(make(f"p{i}", "a/b/e", 11.0, intent))
+    diverse = [g.diverse for g in (await slots.close(10.0)).groups + (await slots.close(20.0)).groups]
+    assert diverse == [True, False]
+
+
+async def test_a_floor_keeps_time_coarse(slots: Slots, make: Maker) -> None:
+    for i in range(3):
+        await slots.submit(make(f"p{i}", "a/b/c", 1.0, floor=15.0))
+    assert (await slots.close(10.0)).groups == ()
+    [group] = (await slots.close(20.0)).groups
+    assert (group.node, group.end) == (("a", "b", "c"), 20.0)
+
+
+async def test_a_withdrawal_takes_the_person_out(slots: Slots, make: Maker) -> None:
+    for i in range(3):
+        await slots.submit(make(f"p{i}", "a/b/c", 1.0))
+    assert await slots.withdraw("p1") == 1
+    assert (await slots.close(1000.0)).groups == ()
+
+
+async def test_every_slot_ends_with_its_epoch(slots: Slots, make: Maker) -> None:
+    for i in range(3):
+        await slots.submit(make(f"p{i}", f"a/b/{i}", 999.0))
+    [group] = (await slots.close(1000.0)).groups
+    assert (group.node, group.end) == (("a", "b"), 1000.0)
+
+
+async def test_what_comes_late_waits_in_the_next_open_slot(tmp_path: Path, make: Maker) -> None:
+    with EmbeddedStore(tmp_path / "store", appendfsync="everysec") as server:
+        backend = OnStore(server.url)
+        await backend.functions.load()
+        await backend.close(10.0)
+        assert await backend.submit(make("p0", "a/b/c", 5.0))
+        for i in (1, 2):
+            await backend.submit(make(f"p{i}", "a/b/c", 12.0))
+        [group] = (await backend.close(20.0)).groups
+        assert (group.start, group.end) == (10.0, 20.0)
+        await backend.client.aclose()
+
+
+async def test_both_backends_agree_step_by_step(tmp_path: Path, make: Maker) -> None:
+    with EmbeddedStore(tmp_path / "store", appendfsync="everysec") as server:
+        for seed in range(3):
+            memory, stored = InMemory(), OnStore(server.url)
+            await stored.client.flushdb()
+            await stored.functions.load()
+            rng, now = random.Random(seed), 0.0
+            for _ in range(200):
+                now += rng.random() * 2
+                path = "/".join(rng.choice("ab") for _ in range(rng.choice([2, 3])))
+                person = rng.randrange(15)
+                record = make(f"p{person}", path, now, rng.choice("xyz"), person % 4 != 0, rng.choice([0, 0, 15.0]))
+                assert await memory.submit(record) == await stored.submit(record)
+                if rng.random() < 0.1:
+                    assert await memory.close(now) == await stored.close(now)
+            assert await memory.close(1000.0) == await stored.close(1000.0)
+            assert memory.pool.waiting == ()
+            await stored.client.aclose()
