@@ -1,17 +1,19 @@
 """Reads a service's evidence over gRPC, with the auditor's certificate."""
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 import grpc
 
-from proxid.errors import EncodingError, EvidenceUnreadableError
-from proxid.evidence.events import Event, EventType
+from auditor.source import Heads
+from proxid.errors import EvidenceUnreadableError
+from proxid.evidence.leaf import Leaf
 from proxid.rpc.channel import MAX_MESSAGE, TlsFiles
 from proxid.wire.v1 import common_pb2 as wire
 from proxid.wire.v1.common_pb2_grpc import EvidenceStub
 
 _CONNECT_SECONDS: Final = 10.0
+_CALL_SECONDS: Final = 60.0
 
 
 class RemoteLog:
@@ -19,32 +21,61 @@ class RemoteLog:
 
     Args:
         address: host and port. tls: the auditor's files. role: the DNS name in the service's certificate.
+        fresh: wait until a head covers everything recorded before it is asked for.
     """
 
-    def __init__(self, address: str, tls: TlsFiles, role: str) -> None:
+    def __init__(self, address: str, tls: TlsFiles, role: str, fresh: bool = True) -> None:
         key, certificate, authority = tls.read()
         credentials = grpc.ssl_channel_credentials(authority, key, certificate)
         options = [("grpc.ssl_target_name_override", role), ("grpc.max_receive_message_length", MAX_MESSAGE)]
         self._channel = grpc.secure_channel(address, credentials, options=options)
         self._stub = EvidenceStub(self._channel)
+        self._fresh = fresh
 
-    def events(self, first: int = 1) -> Iterator[Event]:
-        """Events from a number on, up to the newest; raises EvidenceUnreadableError."""
+    def heads(self) -> Heads:
+        """The signed heads; raises EvidenceUnreadableError."""
         try:
             grpc.channel_ready_future(self._channel).result(timeout=_CONNECT_SECONDS)
-            for batch in self._stub.Events(wire.EventsRequest(first=first)):
-                yield from (_event(event) for event in batch.events)
-        except (grpc.RpcError, grpc.FutureTimeoutError):
+        except grpc.FutureTimeoutError:
+            raise EvidenceUnreadableError("a service's log cannot be reached") from None
+        reply = self._call(self._stub.Checkpoint, wire.CheckpointRequest(fresh=self._fresh))
+        return Heads(reply.latest, tuple(reply.cosigned))
+
+    def leaves(self, first: int, end: int) -> Iterator[Leaf]:
+        """Leaves `first` … `end`−1; raises EvidenceUnreadableError."""
+        if first >= end:
+            return
+        try:
+            for batch in self._stub.Leaves(wire.LeavesRequest(first=first, limit=end - first)):
+                for leaf in batch.leaves:
+                    yield Leaf(leaf.salt, leaf.header, tuple(leaf.parts))
+        except grpc.RpcError:
+            raise EvidenceUnreadableError("a service's log cannot be read") from None
+
+    def consistency(self, old: int, size: int) -> list[bytes]:
+        """A consistency proof; raises EvidenceUnreadableError."""
+        reply = self._call(self._stub.Consistency, wire.ConsistencyRequest(old=old, size=size))
+        return list(reply.hashes)
+
+    def inclusion(self, number: int, size: int) -> list[bytes]:
+        """An inclusion proof; raises EvidenceUnreadableError."""
+        return list(self._call(self._stub.Inclusion, wire.InclusionRequest(number=number, size=size)).hashes)
+
+    def keys(self, tags: Sequence[bytes]) -> list[bytes]:
+        """Evidence keys, of the Identity Screener's log alone; raises EvidenceUnreadableError."""
+        return list(self._call(self._stub.Keys, wire.EvidenceKeysRequest(tags=tags)).seeds)
+
+    def cosign(self, note: bytes) -> None:
+        """Hand in a cosigned head, as a witness; raises EvidenceUnreadableError."""
+        self._call(self._stub.Cosign, wire.CosignRequest(checkpoint=note))
+
+    @staticmethod
+    def _call(method: Callable[..., Any], request: Any) -> Any:
+        try:
+            return method(request, timeout=_CALL_SECONDS)
+        except grpc.RpcError:
             raise EvidenceUnreadableError("a service's log cannot be read") from None
 
     def close(self) -> None:
         """Close the channel."""
         self._channel.close()
-
-
-def _event(event: wire.Event) -> Event:
-    try:
-        kind = EventType(event.type)
-    except ValueError:
-        raise EncodingError("a log holds an event of unknown type") from None
-    return Event(event.number, kind, event.salt, event.header, event.payload)

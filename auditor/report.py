@@ -8,11 +8,28 @@ from typing import Any, Final
 GATEWAY: Final = "gateway"
 MAIN_SERVICE: Final = "main-service"
 
+HEADS: Final = 1
+OPENING: Final = 2
 SIGNATURES: Final = 3
 COMMITS: Final = 4
 GROUPS: Final = 5
 CONSENT: Final = 6
 COMPLETENESS: Final = 7
+ERASURE: Final = 8
+RECEIPTS: Final = 9
+
+CHECKS: Final = {
+    HEADS: "signed heads consistent with every earlier one, cosigned by the witness",
+    OPENING: "every payload opens, or its erasure or expiry is recorded",
+    SIGNATURES: "signing, sanitizing and proof correctness; links and enrolments",
+    COMMITS: "commits match utterances; the pipeline turns them into the released texts",
+    GROUPS: "groups replayed, cycles recomputed from the committed seed",
+    CONSENT: "consent of every member, nothing after a withdrawal's acknowledgement",
+    COMPLETENESS: "completeness by sets: nothing forwarded, released or delivered is missing",
+    ERASURE: "no readable payload after an erasure",
+    RECEIPTS: "receipts of devices and acknowledgements of parties are in the logs",
+}
+"""The checks of DESIGN 10.4 by number."""
 
 
 class Verdict(StrEnum):

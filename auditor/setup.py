@@ -28,13 +28,15 @@ def trust_of(config: AuditorConfig) -> Trust:
         epochs=Epochs(config.epoch_seconds),
         season_seconds=config.season_days * 86_400,
         alias_period=int(config.alias_period),
+        witness=trust.witness if config.require_witness else None,
+        witness_lag=config.witness_lag,
     )
 
 
-def logs_of(config: AuditorConfig) -> tuple[RemoteLog, RemoteLog]:
-    """The gateway's and the Main Service's logs."""
+def logs_of(config: AuditorConfig, fresh: bool = True) -> tuple[RemoteLog, RemoteLog]:
+    """The gateway's and the Main Service's logs; `fresh` heads cover all that was recorded before."""
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     return (
-        RemoteLog(config.gateway, tls, config.gateway_name),
-        RemoteLog(config.main_service, tls, config.main_service_name),
+        RemoteLog(config.gateway, tls, config.gateway_name, fresh),
+        RemoteLog(config.main_service, tls, config.main_service_name, fresh),
     )

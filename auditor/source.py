@@ -1,25 +1,68 @@
-"""Where evidence comes from: anything that yields a log's events in order (a service over gRPC, a folder, a list)."""
+"""Where evidence comes from: a service over gRPC, an exported folder, a list. The auditor knows no store."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from proxid.evidence.events import Event
+from proxid.errors import TreeProofError
+from proxid.evidence.leaf import Leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """A log's newest signed head, and for each witness the newest that it cosigned (signed notes)."""
+
+    latest: bytes
+    cosigned: tuple[bytes, ...] = ()
 
 
 class EvidenceSource(Protocol):
     """One service's log."""
 
-    def events(self, first: int = 1) -> Iterator[Event]:
-        """Events from a number on, up to the newest; raises ProxidError if they cannot be read."""
+    def heads(self) -> Heads:
+        """The signed heads, covering everything recorded before the call; raises EvidenceUnreadableError."""
+        ...
+
+    def leaves(self, first: int, end: int) -> Iterator[Leaf]:
+        """Leaves `first` … `end`−1 in order; raises EvidenceUnreadableError."""
+        ...
+
+    def consistency(self, old: int, size: int) -> list[bytes]:
+        """Proof that one head is the beginning of another; raises EvidenceUnreadableError."""
+        ...
+
+    def inclusion(self, number: int, size: int) -> list[bytes]:
+        """Proof that leaf `number` is in the head of `size`; raises EvidenceUnreadableError."""
         ...
 
 
-class EventList:
-    """Events at hand."""
+class KeySource(Protocol):
+    """The Identity Screener's evidence keys."""
 
-    def __init__(self, events: Iterable[Event]) -> None:
-        self._events = list(events)
+    def keys(self, tags: Sequence[bytes]) -> list[bytes]:
+        """Private evidence keys of subject tags, empty where there is none (any more)."""
+        ...
 
-    def events(self, first: int = 1) -> Iterator[Event]:
-        """Events from a number on."""
-        return (event for event in self._events if event.number >= first)
+
+class LeafList:
+    """Leaves at hand, for tests."""
+
+    def __init__(self, leaves: Iterable[Leaf], heads: Heads) -> None:
+        self._leaves = list(leaves)
+        self._heads = heads
+
+    def heads(self) -> Heads:
+        """The heads it was made with."""
+        return self._heads
+
+    def leaves(self, first: int, end: int) -> Iterator[Leaf]:
+        """Leaves by number."""
+        return iter(self._leaves[first - 1 : end - 1])
+
+    def consistency(self, old: int, size: int) -> list[bytes]:
+        """None is kept."""
+        raise TreeProofError("a list of leaves gives no proofs")
+
+    def inclusion(self, number: int, size: int) -> list[bytes]:
+        """None is kept."""
+        raise TreeProofError("a list of leaves gives no proofs")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.stream.settings import Settings
 from proxid.crypto.hpke import OpeningKey
+from proxid.evidence.checkpoint import WITNESS
 from proxid.protocol.consent import Bundles
 from proxid.protocol.epochs import Epochs
 
@@ -15,6 +16,7 @@ class Trust:
 
     Attributes:
         service: MS id. authority: pk_EA. screener: pk_IS. service_key: pk_MS. opening: own HPKE key.
+        witness: key of the witness whose cosignature must be there, or None; witness_lag: seconds (check 1).
         party_keys: parties' acknowledgement keys. season_seconds, alias_period: as IS is configured.
     """
 
@@ -30,3 +32,6 @@ class Trust:
     epochs: Epochs = field(default_factory=Epochs)
     season_seconds: float = 7 * 86_400.0
     alias_period: int = 30 * 86_400
+    witness: bytes | None = None
+    witness_name: str = WITNESS
+    witness_lag: float = 3600.0

@@ -9,16 +9,10 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from auditor.audit import Audit
-from auditor.report import Report, Verdict
+from auditor.report import CHECKS, Report, Verdict
 from auditor.setup import logs_of, trust_of
 from proxid.config.loading import load
 from proxid.config.services import AuditorConfig
-
-CHECKS = {
-    3: "signing, sanitizing and proof correctness",
-    5: "groups replayed, cycles recomputed",
-    7: "completeness by sets",
-}
 
 
 @click.command(epilog="Example: proxid audit --config house/auditor/auditor.toml")
@@ -43,11 +37,11 @@ def run_audit(config: AuditorConfig) -> Report:
         with Progress(*columns, console=console, transient=True) as progress:
             task = progress.add_task("reading evidence")
 
-            def at(log: str, number: int) -> None:
+            def at(log: str, number: int, last: int) -> None:
                 if number % 200 == 0:
-                    progress.update(task, description=f"{log}: event {number:,}")
+                    progress.update(task, description=f"{log}: event {number:,} of {last:,}")
 
-            return Audit(trust_of(config), progress=at).run(gateway, service)
+            return Audit(trust_of(config), gateway, progress=at).run(gateway, service)
     finally:
         gateway.close()
         service.close()

@@ -3,13 +3,17 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
+from auditor.opening import Opener, Unopened
+from auditor.report import GATEWAY, MAIN_SERVICE, Report
 from auditor.setup import logs_of
 from proxid.config import AuditorConfig
 from proxid.errors import ProxidError
+from proxid.evidence.checkpoint import origin
 from proxid.evidence.events import BufferedPayload, DeliveredPayload, Event, EventType, ReleasedPayload
 from proxid.protocol.receipt import DeliveryAck
+from proxid.provision.keyfile import load_opening_key
 
-_IGNORED = frozenset({EventType.ANSWERED, EventType.ENROLLED, EventType.CONSENT})
+_NEWEST = 1 << 62
 
 
 @dataclass(slots=True)
@@ -90,14 +94,18 @@ class Watch:
     """
 
     def __init__(self, config: AuditorConfig) -> None:
-        self._logs = logs_of(config)
+        self._logs = logs_of(config, fresh=False)
+        opening, keys, service = load_opening_key(config.opening_key), self._logs[0], config.service
+        self._openers = [
+            Opener(name, origin(service, name), opening, keys, Report(), Unopened()) for name in (GATEWAY, MAIN_SERVICE)
+        ]
         self._next = [1, 1]
         self.tally = Tally(config.anonymiser.level)
 
     def poll(self) -> Tally:
         """Read on; raises EvidenceUnreadableError while a service is away."""
         for i, log in enumerate(self._logs):
-            for event in log.events(self._next[i]):
+            for event in self._openers[i].events(log, self._next[i], _NEWEST, lambda leaf: None):
                 self.tally.add(event)
                 self._next[i] = event.number + 1
         return self.tally

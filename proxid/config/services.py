@@ -116,7 +116,12 @@ class MainServiceConfig(ServiceConfig):
 
 
 class AuditorConfig(PartyBase):
-    """The auditor: reads both services' evidence; holds MS to `anonymiser` and both to `policy` (DESIGN 10)."""
+    """The auditor: reads both services' evidence; holds MS to `anonymiser` and both to `policy` (DESIGN 10).
+
+    Attributes:
+        require_witness: a head that the trusted witness cosigned must be there, and not be older than `witness_lag`
+            unless it covers the whole log.
+    """
 
     model_config = SettingsConfigDict(env_prefix="PROXID_AUDITOR__")
     role: ClassVar[str] = "auditor"
@@ -132,6 +137,8 @@ class AuditorConfig(PartyBase):
     alias_period: Duration = Field(default=30 * 86400.0, ge=60)
     anonymiser: AnonymiserConfig = Field(default_factory=AnonymiserConfig)
     policy: PolicyField = Field(default_factory=Policy)
+    require_witness: bool = False
+    witness_lag: Duration = Field(default=3600.0, gt=0)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -9,12 +9,16 @@ consistent with every earlier head of this origin that it has cosigned.
 import base64
 import struct
 from dataclasses import dataclass
+from typing import Final
 
 from proxid.crypto import ed25519
 from proxid.crypto.ed25519 import SIGNATURE_SIZE, SigningKey
 from proxid.errors import NoteInvalidError, SignatureInvalidError
 from proxid.evidence.merkle import HASH_SIZE
 from proxid.evidence.note import COSIGNATURE_V1, Note, NoteSignature, Verifier, key_id, verify_name
+
+WITNESS: Final = "witness"
+"""The name of the witness's key."""
 
 _TIME = struct.Struct(">Q")
 

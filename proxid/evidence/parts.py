@@ -3,7 +3,7 @@
 Most events concern one person. A group concerns many: the owner of each text and the person it is published under
 each get a part of their own, so that erasing one of them leaves the rest of the group readable.
 
-    RELEASED   open: party names   ‖  n owners: E(session, PROX_ID, bodies)   ‖  n people: E(PROX_ID, records)
+    RELEASED   open: own, party names   ‖  n owners: E(session, PROX_ID, bodies)   ‖  n people: E(PROX_ID, records)
     DELIVERED  open: acknowledgement  ‖  n people: pair
 
 A person is named by PROX_ID here, which the writer turns into a subject tag and the auditor never needs.
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from proxid.encoding import decode, decode_text, encode
+from proxid.encoding import decode, decode_int, decode_text, encode
 from proxid.errors import EncodingError
 from proxid.evidence.events import (
     AliasedPayload,
@@ -131,24 +131,22 @@ def _split_delivered(payload: DeliveredPayload) -> Parts:
 
 
 def _split_released(payload: ReleasedPayload) -> Parts:
-    parties = payload.parties
+    people, parties, own = payload.people, payload.parties, not payload.askers
+    askers = people if own else payload.askers
     rows = range(len(payload.owners))
     owners = [
-        PlainPart(
-            payload.askers[i], encode(payload.owners[i], payload.askers[i], encode(*(b[i] for _, _, b in parties)))
-        )
+        PlainPart(askers[i], encode(payload.owners[i], askers[i], encode(*(bodies[i] for _, _, bodies in parties))))
         for i in rows
     ]
-    people = [
-        PlainPart(payload.people[i], encode(payload.people[i], encode(*(r[i] for _, r, _ in parties)))) for i in rows
-    ]
-    return [PlainPart(NOBODY, encode(*(name for name, _, _ in parties))), *owners, *people]
+    shown = [PlainPart(people[i], encode(people[i], encode(*(records[i] for _, records, _ in parties)))) for i in rows]
+    return [PlainPart(NOBODY, encode(int(own), *(name for name, _, _ in parties))), *owners, *shown]
 
 
 def _join_released(parts: Opened) -> bytes:
     if len(parts) % 2 == 0 or parts[0] is None:
         raise EncodingError("RELEASED has an odd set of parts")
-    names = [decode_text(name) for name in decode(parts[0])]
+    own, *rest = decode(parts[0])
+    names = [decode_text(name) for name in rest]
     size = len(parts) // 2
     owners = [_row(part, 3, len(names)) for part in parts[1 : size + 1]]
     people = [_row(part, 2, len(names)) for part in parts[size + 1 :]]
@@ -159,7 +157,7 @@ def _join_released(parts: Opened) -> bytes:
         owners=tuple(row[0][0] for row in owners),
         people=tuple(decode_text(row[0][0]) for row in people),
         parties=parties,
-        askers=tuple(decode_text(row[0][1]) for row in owners),
+        askers=() if decode_int(own) else tuple(decode_text(row[0][1]) for row in owners),
     ).encode()
 
 

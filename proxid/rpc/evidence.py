@@ -1,50 +1,120 @@
-"""Serves a service's evidence log to the auditor, for both services alike (DESIGN 10)."""
+"""Serves a service's evidence log to the auditor and to witnesses, for both services alike (DESIGN 10).
 
-from collections.abc import AsyncIterator
+Every worker serves it from the log's folder; only what a signed head covers is shown.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from proxid.rpc.methods import streaming
+from proxid.errors import EvidenceUnreadableError, PeerRefusedError
+from proxid.evidence.leaf import Leaf, LeafHeader
+from proxid.rpc.methods import streaming, unary
 from proxid.rpc.peers import Peer, PeerRegistry
 from proxid.store.connection import store_errors
+from proxid.store.evidence.reading import LogReader
 from proxid.wire.v1 import common_pb2 as wire
 from proxid.wire.v1.common_pb2_grpc import EvidenceServicer
 
-_BATCH: Final = 64
-"""Events a message: some 4 kB each, well below the largest message."""
+_BATCH_BYTES: Final = 256 * 1024
+_BATCH: Final = 256
+_POLL: Final = 0.05
+_FRESH_SECONDS: Final = 20.0
+
+KeySource = Callable[[Sequence[bytes]], Awaitable[list[bytes]]]
+"""Private evidence keys of subject tags, empty where there is none."""
 
 
 class EvidenceService(EvidenceServicer):
-    """Streams events by number.
+    """Leaves, heads and proofs of one log.
 
     Args:
-        peers: who may call. client: the service's store. prefix: of its keys, with the hash tag.
+        peers: who may call. reader: of the log's folder. client, prefix: the store that events come from.
+        keys: the Identity Screener's evidence keys; None at the Main Service.
     """
 
-    def __init__(self, peers: PeerRegistry, client: Redis, prefix: str) -> None:
+    def __init__(
+        self, peers: PeerRegistry, reader: LogReader, client: Redis, prefix: str, keys: KeySource | None = None
+    ) -> None:
         self.peers = peers
+        self._reader = reader
         self._client = client
-        self._stream = f"{prefix}:events"
+        self._counter = f"{prefix}:events:n"
+        self._keys = keys
 
     @streaming("auditor")
-    async def Events(self, request: wire.EventsRequest, peer: Peer) -> AsyncIterator[wire.EventBatch]:
-        """Events from `first` on, up to the newest at the time of the call or `limit` of them."""
+    async def Leaves(self, request: wire.LeavesRequest, peer: Peer) -> AsyncIterator[wire.LeafBatch]:
+        """Leaves from `first` on, up to the newest signed head or `limit` of them."""
         at, left = max(1, request.first), request.limit or None
         while left is None or left > 0:
             count = _BATCH if left is None else min(_BATCH, left)
-            with store_errors():
-                rows: Any = await self._client.xrange(self._stream, min=f"{at}-0", count=count)
-            if not rows:
+            leaves = await asyncio.to_thread(self._read, at, count)
+            if not leaves:
                 return
-            events = [_event(number, fields) for number, fields in rows]
-            yield wire.EventBatch(events=events)
-            at = events[-1].number + 1
-            left = None if left is None else left - len(events)
+            for batch in _batches([_to_wire(leaf) for leaf in leaves]):
+                yield batch
+            at += len(leaves)
+            left = None if left is None else left - len(leaves)
+
+    def _read(self, first: int, count: int) -> list[Leaf]:
+        return list(self._reader.leaves(first, count))
+
+    @unary("auditor", "witness")
+    async def Checkpoint(self, request: wire.CheckpointRequest, peer: Peer) -> wire.CheckpointReply:
+        """The newest signed head, and the newest that each witness cosigned."""
+        if request.fresh:
+            await self._wait()
+        return wire.CheckpointReply(latest=self._reader.checkpoint(), cosigned=self._reader.cosigned())
+
+    async def _wait(self) -> None:
+        with store_errors():
+            wanted = int(await self._client.get(self._counter) or 0)
+        try:
+            async with asyncio.timeout(_FRESH_SECONDS):
+                while self._reader.head().size < wanted:  # noqa: ASYNC110 - another process writes the log
+                    await asyncio.sleep(_POLL)
+        except TimeoutError:
+            raise EvidenceUnreadableError("the log does not catch up with its service") from None
+
+    @unary("auditor", "witness")
+    async def Consistency(self, request: wire.ConsistencyRequest, peer: Peer) -> wire.ProofReply:
+        """That one head is the beginning of another."""
+        return wire.ProofReply(hashes=self._reader.consistency(request.old, request.size))
+
+    @unary("auditor")
+    async def Inclusion(self, request: wire.InclusionRequest, peer: Peer) -> wire.ProofReply:
+        """That a leaf is in a head."""
+        return wire.ProofReply(hashes=self._reader.inclusion(request.number, request.size))
+
+    @unary("witness")
+    async def Cosign(self, request: wire.CosignRequest, peer: Peer) -> wire.CosignReply:
+        """Keep a cosigned head."""
+        self._reader.cosign(request.checkpoint)
+        return wire.CosignReply()
+
+    @unary("auditor")
+    async def Keys(self, request: wire.EvidenceKeysRequest, peer: Peer) -> wire.EvidenceKeysReply:
+        """Evidence keys of person-epochs, for the auditor alone."""
+        if self._keys is None:
+            raise PeerRefusedError("this service has no evidence keys")
+        return wire.EvidenceKeysReply(seeds=await self._keys(request.tags))
 
 
-def _event(entry: bytes, fields: dict[bytes, bytes]) -> wire.Event:
-    return wire.Event(
-        number=int(entry.partition(b"-")[0]), type=fields[b"t"].decode("ascii"), salt=fields[b"s"],
-        header=fields[b"h"], payload=fields[b"p"],
-    )  # fmt: skip
+def _to_wire(leaf: Leaf) -> wire.Leaf:
+    number = LeafHeader.decode(leaf.header).number
+    return wire.Leaf(number=number, salt=leaf.salt, header=leaf.header, parts=leaf.parts)
+
+
+def _batches(leaves: Sequence[wire.Leaf]) -> list[wire.LeafBatch]:
+    """Messages well below the largest one."""
+    batches: list[Any] = []
+    size = _BATCH_BYTES
+    for leaf in leaves:
+        if size >= _BATCH_BYTES:
+            batches.append([])
+            size = 0
+        batches[-1].append(leaf)
+        size += leaf.ByteSize()
+    return [wire.LeafBatch(leaves=batch) for batch in batches]

@@ -4,10 +4,12 @@ import pytest
 from redis.asyncio import Redis
 
 from gateway.store import PREFIX, GatewayStore, Registration
+from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RegistrationError, StoreError
 from proxid.evidence.events import decode_header
 
 LIMITS = (300, 100)
+EVIDENCE = OpeningKey(bytes(96))
 ALICE = Registration("alice", "aa" * 16, 7, "px1alice", True, b"link-a", b"cred-a")
 BOB = Registration("bob", "bb" * 16, 7, "px1bob", True, b"link-b", b"cred-b")
 
@@ -16,8 +18,8 @@ BOB = Registration("bob", "bb" * 16, 7, "px1bob", True, b"link-b", b"cred-b")
 async def store(client: Redis) -> GatewayStore:
     store = GatewayStore(client)
     await store.open()
-    await store.link("ka", ALICE, b"pk-a", 1000, (b"enrol", b"linked"))
-    await store.link("kb", BOB, b"pk-b", 1000, (b"enrol", b"linked"))
+    await store.link("ka", ALICE, b"pk-a", 1000, (b"enrol", b"linked"), EVIDENCE)
+    await store.link("kb", BOB, b"pk-b", 1000, (b"enrol", b"linked"), EVIDENCE)
     return store
 
 
@@ -31,12 +33,12 @@ async def types(client: Redis) -> list[str]:
 
 
 async def test_link_is_idempotent_and_refuses_a_second_key(store: GatewayStore, client: Redis) -> None:
-    assert not await store.link("ka", ALICE, b"pk-a", 1000, (b"enrol", b"linked"))
+    assert not await store.link("ka", ALICE, b"pk-a", 1000, (b"enrol", b"linked"), EVIDENCE)
     with pytest.raises(RegistrationError, match="registered before"):
-        await store.link("ka", BOB, b"pk-b", 1000, (b"", b""))
+        await store.link("ka", BOB, b"pk-b", 1000, (b"", b""), EVIDENCE)
     second = Registration("alice", ALICE.user_tag, 7, "px1other", True, b"link-c", b"cred-c")
     with pytest.raises(RegistrationError, match="live epoch key"):
-        await store.link("kc", second, b"pk-a", 1000, (b"", b""))
+        await store.link("kc", second, b"pk-a", 1000, (b"", b""), EVIDENCE)
     assert await store.registration("ka") == ALICE
     with pytest.raises(RegistrationError):
         await store.registration("kc")

@@ -49,48 +49,46 @@ class SignedMessage(_message.Message):
 Global___SignedMessage: _TypeAlias = SignedMessage  # noqa: Y015
 
 @_typing.final
-class Event(_message.Message):
-    """One evidence event as the service recorded it."""
+class Leaf(_message.Message):
+    """One leaf of a service's log: its header stays for ever, parts are encrypted payloads, one a person."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     NUMBER_FIELD_NUMBER: _builtins.int
-    TYPE_FIELD_NUMBER: _builtins.int
     SALT_FIELD_NUMBER: _builtins.int
     HEADER_FIELD_NUMBER: _builtins.int
-    PAYLOAD_FIELD_NUMBER: _builtins.int
+    PARTS_FIELD_NUMBER: _builtins.int
     number: _builtins.int
-    type: _builtins.str
     salt: _builtins.bytes
     header: _builtins.bytes
-    payload: _builtins.bytes
+    @_builtins.property
+    def parts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
     def __init__(
         self,
         *,
         number: _builtins.int = ...,
-        type: _builtins.str = ...,
         salt: _builtins.bytes = ...,
         header: _builtins.bytes = ...,
-        payload: _builtins.bytes = ...,
+        parts: _abc.Iterable[_builtins.bytes] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["header", b"header", "number", b"number", "payload", b"payload", "salt", b"salt", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["header", b"header", "number", b"number", "parts", b"parts", "salt", b"salt"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___Event: _TypeAlias = Event  # noqa: Y015
+Global___Leaf: _TypeAlias = Leaf  # noqa: Y015
 
 @_typing.final
-class EventsRequest(_message.Message):
+class LeavesRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FIRST_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     first: _builtins.int
-    """number of the first event wanted, counted from 1"""
+    """number of the first leaf wanted, counted from 1"""
     limit: _builtins.int
-    """0: up to the newest"""
+    """0: up to the newest signed head"""
     def __init__(
         self,
         *,
@@ -103,24 +101,212 @@ class EventsRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___EventsRequest: _TypeAlias = EventsRequest  # noqa: Y015
+Global___LeavesRequest: _TypeAlias = LeavesRequest  # noqa: Y015
 
 @_typing.final
-class EventBatch(_message.Message):
+class LeafBatch(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
-    EVENTS_FIELD_NUMBER: _builtins.int
+    LEAVES_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def events(self) -> _containers.RepeatedCompositeFieldContainer[Global___Event]: ...
+    def leaves(self) -> _containers.RepeatedCompositeFieldContainer[Global___Leaf]: ...
     def __init__(
         self,
         *,
-        events: _abc.Iterable[Global___Event] | None = ...,
+        leaves: _abc.Iterable[Global___Leaf] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["leaves", b"leaves"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___EventBatch: _TypeAlias = EventBatch  # noqa: Y015
+Global___LeafBatch: _TypeAlias = LeafBatch  # noqa: Y015
+
+@_typing.final
+class CheckpointRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FRESH_FIELD_NUMBER: _builtins.int
+    fresh: _builtins.bool
+    """wait until everything recorded before the call is covered"""
+    def __init__(
+        self,
+        *,
+        fresh: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fresh", b"fresh"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckpointRequest: _TypeAlias = CheckpointRequest  # noqa: Y015
+
+@_typing.final
+class CheckpointReply(_message.Message):
+    """Signed notes (C2SP tlog-checkpoint)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LATEST_FIELD_NUMBER: _builtins.int
+    COSIGNED_FIELD_NUMBER: _builtins.int
+    latest: _builtins.bytes
+    @_builtins.property
+    def cosigned(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """for each witness the newest head that it cosigned"""
+
+    def __init__(
+        self,
+        *,
+        latest: _builtins.bytes = ...,
+        cosigned: _abc.Iterable[_builtins.bytes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cosigned", b"cosigned", "latest", b"latest"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckpointReply: _TypeAlias = CheckpointReply  # noqa: Y015
+
+@_typing.final
+class ConsistencyRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OLD_FIELD_NUMBER: _builtins.int
+    SIZE_FIELD_NUMBER: _builtins.int
+    old: _builtins.int
+    size: _builtins.int
+    def __init__(
+        self,
+        *,
+        old: _builtins.int = ...,
+        size: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["old", b"old", "size", b"size"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConsistencyRequest: _TypeAlias = ConsistencyRequest  # noqa: Y015
+
+@_typing.final
+class InclusionRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    SIZE_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    size: _builtins.int
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        size: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["number", b"number", "size", b"size"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___InclusionRequest: _TypeAlias = InclusionRequest  # noqa: Y015
+
+@_typing.final
+class ProofReply(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HASHES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def hashes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
+    def __init__(
+        self,
+        *,
+        hashes: _abc.Iterable[_builtins.bytes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hashes", b"hashes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProofReply: _TypeAlias = ProofReply  # noqa: Y015
+
+@_typing.final
+class CosignRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHECKPOINT_FIELD_NUMBER: _builtins.int
+    checkpoint: _builtins.bytes
+    """the log's note with the witness's signature line"""
+    def __init__(
+        self,
+        *,
+        checkpoint: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CosignRequest: _TypeAlias = CosignRequest  # noqa: Y015
+
+@_typing.final
+class CosignReply(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CosignReply: _TypeAlias = CosignReply  # noqa: Y015
+
+@_typing.final
+class EvidenceKeysRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TAGS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
+    def __init__(
+        self,
+        *,
+        tags: _abc.Iterable[_builtins.bytes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tags", b"tags"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EvidenceKeysRequest: _TypeAlias = EvidenceKeysRequest  # noqa: Y015
+
+@_typing.final
+class EvidenceKeysReply(_message.Message):
+    """The private evidence keys of person-epochs, in the order asked; empty where there is none (any more)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEEDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def seeds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
+    def __init__(
+        self,
+        *,
+        seeds: _abc.Iterable[_builtins.bytes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seeds", b"seeds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EvidenceKeysReply: _TypeAlias = EvidenceKeysReply  # noqa: Y015

@@ -34,18 +34,74 @@ class EvidenceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.Events = channel.unary_stream(
-                '/proxid.wire.v1.Evidence/Events',
-                request_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.EventsRequest.SerializeToString,
-                response_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.EventBatch.FromString,
+        self.Leaves = channel.unary_stream(
+                '/proxid.wire.v1.Evidence/Leaves',
+                request_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.LeavesRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.LeafBatch.FromString,
+                _registered_method=True)
+        self.Checkpoint = channel.unary_unary(
+                '/proxid.wire.v1.Evidence/Checkpoint',
+                request_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.CheckpointRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.CheckpointReply.FromString,
+                _registered_method=True)
+        self.Consistency = channel.unary_unary(
+                '/proxid.wire.v1.Evidence/Consistency',
+                request_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.ConsistencyRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.ProofReply.FromString,
+                _registered_method=True)
+        self.Inclusion = channel.unary_unary(
+                '/proxid.wire.v1.Evidence/Inclusion',
+                request_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.InclusionRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.ProofReply.FromString,
+                _registered_method=True)
+        self.Cosign = channel.unary_unary(
+                '/proxid.wire.v1.Evidence/Cosign',
+                request_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.CosignRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.CosignReply.FromString,
+                _registered_method=True)
+        self.Keys = channel.unary_unary(
+                '/proxid.wire.v1.Evidence/Keys',
+                request_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.EvidenceKeysRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.EvidenceKeysReply.FromString,
                 _registered_method=True)
 
 
 class EvidenceServicer:
     """Missing associated documentation comment in .proto file."""
 
-    def Events(self, request, context):
+    def Leaves(self, request, context):
         """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Checkpoint(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Consistency(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Inclusion(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Cosign(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Keys(self, request, context):
+        """the Identity Screener's log alone
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -53,10 +109,35 @@ class EvidenceServicer:
 
 def add_EvidenceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Events': grpc.unary_stream_rpc_method_handler(
-                    servicer.Events,
-                    request_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.EventsRequest.FromString,
-                    response_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.EventBatch.SerializeToString,
+            'Leaves': grpc.unary_stream_rpc_method_handler(
+                    servicer.Leaves,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.LeavesRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.LeafBatch.SerializeToString,
+            ),
+            'Checkpoint': grpc.unary_unary_rpc_method_handler(
+                    servicer.Checkpoint,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.CheckpointRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.CheckpointReply.SerializeToString,
+            ),
+            'Consistency': grpc.unary_unary_rpc_method_handler(
+                    servicer.Consistency,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.ConsistencyRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.ProofReply.SerializeToString,
+            ),
+            'Inclusion': grpc.unary_unary_rpc_method_handler(
+                    servicer.Inclusion,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.InclusionRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.ProofReply.SerializeToString,
+            ),
+            'Cosign': grpc.unary_unary_rpc_method_handler(
+                    servicer.Cosign,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.CosignRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.CosignReply.SerializeToString,
+            ),
+            'Keys': grpc.unary_unary_rpc_method_handler(
+                    servicer.Keys,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.EvidenceKeysRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.EvidenceKeysReply.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -70,7 +151,7 @@ class Evidence:
     """Missing associated documentation comment in .proto file."""
 
     @staticmethod
-    def Events(request,
+    def Leaves(request,
             target,
             options=(),
             channel_credentials=None,
@@ -83,9 +164,144 @@ class Evidence:
         return grpc.experimental.unary_stream(
             request,
             target,
-            '/proxid.wire.v1.Evidence/Events',
-            proxid_dot_wire_dot_v1_dot_common__pb2.EventsRequest.SerializeToString,
-            proxid_dot_wire_dot_v1_dot_common__pb2.EventBatch.FromString,
+            '/proxid.wire.v1.Evidence/Leaves',
+            proxid_dot_wire_dot_v1_dot_common__pb2.LeavesRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_common__pb2.LeafBatch.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Checkpoint(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.Evidence/Checkpoint',
+            proxid_dot_wire_dot_v1_dot_common__pb2.CheckpointRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_common__pb2.CheckpointReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Consistency(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.Evidence/Consistency',
+            proxid_dot_wire_dot_v1_dot_common__pb2.ConsistencyRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_common__pb2.ProofReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Inclusion(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.Evidence/Inclusion',
+            proxid_dot_wire_dot_v1_dot_common__pb2.InclusionRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_common__pb2.ProofReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Cosign(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.Evidence/Cosign',
+            proxid_dot_wire_dot_v1_dot_common__pb2.CosignRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_common__pb2.CosignReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Keys(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.Evidence/Keys',
+            proxid_dot_wire_dot_v1_dot_common__pb2.EvidenceKeysRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_common__pb2.EvidenceKeysReply.FromString,
             options,
             channel_credentials,
             insecure,

@@ -33,19 +33,67 @@ class EvidenceStub:
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> EvidenceAsyncStub: ...
-    Events: _grpc.UnaryStreamMultiCallable[_common_pb2.EventsRequest, _common_pb2.EventBatch]
+    Leaves: _grpc.UnaryStreamMultiCallable[_common_pb2.LeavesRequest, _common_pb2.LeafBatch]
+    Checkpoint: _grpc.UnaryUnaryMultiCallable[_common_pb2.CheckpointRequest, _common_pb2.CheckpointReply]
+    Consistency: _grpc.UnaryUnaryMultiCallable[_common_pb2.ConsistencyRequest, _common_pb2.ProofReply]
+    Inclusion: _grpc.UnaryUnaryMultiCallable[_common_pb2.InclusionRequest, _common_pb2.ProofReply]
+    Cosign: _grpc.UnaryUnaryMultiCallable[_common_pb2.CosignRequest, _common_pb2.CosignReply]
+    Keys: _grpc.UnaryUnaryMultiCallable[_common_pb2.EvidenceKeysRequest, _common_pb2.EvidenceKeysReply]
+    """the Identity Screener's log alone"""
 
 @_typing.type_check_only
 class EvidenceAsyncStub(EvidenceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
-    Events: _aio.UnaryStreamMultiCallable[_common_pb2.EventsRequest, _common_pb2.EventBatch]  # type: ignore[assignment]
+    Leaves: _aio.UnaryStreamMultiCallable[_common_pb2.LeavesRequest, _common_pb2.LeafBatch]  # type: ignore[assignment]
+    Checkpoint: _aio.UnaryUnaryMultiCallable[_common_pb2.CheckpointRequest, _common_pb2.CheckpointReply]  # type: ignore[assignment]
+    Consistency: _aio.UnaryUnaryMultiCallable[_common_pb2.ConsistencyRequest, _common_pb2.ProofReply]  # type: ignore[assignment]
+    Inclusion: _aio.UnaryUnaryMultiCallable[_common_pb2.InclusionRequest, _common_pb2.ProofReply]  # type: ignore[assignment]
+    Cosign: _aio.UnaryUnaryMultiCallable[_common_pb2.CosignRequest, _common_pb2.CosignReply]  # type: ignore[assignment]
+    Keys: _aio.UnaryUnaryMultiCallable[_common_pb2.EvidenceKeysRequest, _common_pb2.EvidenceKeysReply]  # type: ignore[assignment]
+    """the Identity Screener's log alone"""
 
 class EvidenceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
-    def Events(
+    def Leaves(
         self,
-        request: _common_pb2.EventsRequest,
+        request: _common_pb2.LeavesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_abc.Iterator[_common_pb2.EventBatch], _abc.AsyncIterator[_common_pb2.EventBatch]]: ...
+    ) -> _typing.Union[_abc.Iterator[_common_pb2.LeafBatch], _abc.AsyncIterator[_common_pb2.LeafBatch]]: ...
+
+    @_abc_1.abstractmethod
+    def Checkpoint(
+        self,
+        request: _common_pb2.CheckpointRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_common_pb2.CheckpointReply, _abc.Awaitable[_common_pb2.CheckpointReply]]: ...
+
+    @_abc_1.abstractmethod
+    def Consistency(
+        self,
+        request: _common_pb2.ConsistencyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_common_pb2.ProofReply, _abc.Awaitable[_common_pb2.ProofReply]]: ...
+
+    @_abc_1.abstractmethod
+    def Inclusion(
+        self,
+        request: _common_pb2.InclusionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_common_pb2.ProofReply, _abc.Awaitable[_common_pb2.ProofReply]]: ...
+
+    @_abc_1.abstractmethod
+    def Cosign(
+        self,
+        request: _common_pb2.CosignRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_common_pb2.CosignReply, _abc.Awaitable[_common_pb2.CosignReply]]: ...
+
+    @_abc_1.abstractmethod
+    def Keys(
+        self,
+        request: _common_pb2.EvidenceKeysRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_common_pb2.EvidenceKeysReply, _abc.Awaitable[_common_pb2.EvidenceKeysReply]]:
+        """the Identity Screener's log alone"""
 
 def add_EvidenceServicer_to_server(servicer: EvidenceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

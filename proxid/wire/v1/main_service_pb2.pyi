@@ -63,8 +63,11 @@ class ForwardRequest(_message.Message):
 
     MESSAGE_FIELD_NUMBER: _builtins.int
     CREDENTIAL_FIELD_NUMBER: _builtins.int
+    UNLOGGED_FIELD_NUMBER: _builtins.int
     credential: _builtins.bytes
     """with the first message of an epoch key, or when MS asks for it"""
+    unlogged: _builtins.bool
+    """IS cannot log now, and neither must MS (on_store_failure = "answer")"""
     @_builtins.property
     def message(self) -> _common_pb2.SignedMessage: ...
     def __init__(
@@ -72,10 +75,11 @@ class ForwardRequest(_message.Message):
         *,
         message: _common_pb2.SignedMessage | None = ...,
         credential: _builtins.bytes = ...,
+        unlogged: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "message", b"message"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "message", b"message", "unlogged", b"unlogged"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -86,16 +90,20 @@ class ForwardReply(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     MESSAGE_FIELD_NUMBER: _builtins.int
+    UNLOGGED_FIELD_NUMBER: _builtins.int
+    unlogged: _builtins.bool
+    """MS could not log it"""
     @_builtins.property
     def message(self) -> _common_pb2.SignedMessage: ...
     def __init__(
         self,
         *,
         message: _common_pb2.SignedMessage | None = ...,
+        unlogged: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "unlogged", b"unlogged"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

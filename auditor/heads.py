@@ -1,0 +1,168 @@
+"""Signed heads (check 1 of DESIGN 10.4): one history, the same for every auditor and witness.
+
+The auditor hashes every new leaf itself, from the right edge it kept of the last audit: the signed head must be
+what its own tree comes to. Heads that others have seen (a witness's, another auditor's) must be beginnings of it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from auditor.report import HEADS, Report
+from auditor.source import EvidenceSource, Heads
+from proxid.errors import ProxidError
+from proxid.evidence.checkpoint import Checkpoint, open_checkpoint, verify_cosignature
+from proxid.evidence.leaf import Leaf
+from proxid.evidence.merkle import Frontier, verify_consistency, verify_inclusion
+from proxid.evidence.note import Note, Verifier
+
+LOCATED: Final = 20_000
+"""Leaves among which a changed one is looked for by its inclusion proof."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadRules:
+    """Whom a log's heads must be signed by.
+
+    Attributes:
+        log: the service's verifier. witness: whose cosignature must be there, or None.
+        lag: seconds that the newest cosigned head may be old, unless it covers the whole log.
+    """
+
+    log: Verifier
+    witness: Verifier | None = None
+    lag: float = 3600.0
+
+
+@dataclass(slots=True)
+class Expected:
+    """Heads that the tree must have had at their sizes, each with what to say otherwise."""
+
+    heads: dict[int, list[tuple[bytes, str]]] = field(default_factory=dict)
+
+    def add(self, head: Checkpoint, text: str) -> None:
+        """One more."""
+        self.heads.setdefault(head.size, []).append((head.root, text))
+
+
+class HeadCheck:
+    """Check 1 for one log.
+
+    Args:
+        name: of the log. frontier: of the leaves that earlier audits read; it goes on here.
+    """
+
+    def __init__(
+        self, name: str, rules: HeadRules, frontier: Frontier, report: Report, clock: Callable[[], float]
+    ) -> None:
+        self._name = name
+        self._rules = rules
+        self.frontier = frontier
+        self._report = report
+        self._clock = clock
+        self._expected = Expected()
+        self._hashes: list[bytes] = []
+        self._start = frontier.size
+
+    @property
+    def origin(self) -> str:
+        """The log's name in its heads."""
+        return self._rules.log.name
+
+    def begin(self, source: EvidenceSource, heads: Heads, known: Sequence[bytes] = ()) -> int | None:
+        """Check the heads that are shown; the size to read up to, or None if there is no head to go by.
+
+        Args:
+            known: heads of this log that somebody else was shown.
+        """
+        self._start, self._hashes = self.frontier.size, []
+        self._expected = Expected()
+        try:
+            latest, _ = open_checkpoint(heads.latest, self._rules.log)
+        except ProxidError as error:
+            self._violation(f"newest head: {error.rule}")
+            return None
+        self._report.checked[HEADS] += 1
+        if latest.size < self.frontier.size:
+            self._violation("log is shorter than at an earlier audit")
+            return None
+        self._expected.add(latest, "leaves do not lead to the signed head: one was changed, or the history is forked")
+        self._witnessed(source, latest, heads.cosigned)
+        for data in known:
+            self._known(source, latest, data, "a head that somebody else was shown")
+        self._verify_now()
+        return latest.size
+
+    def _witnessed(self, source: EvidenceSource, latest: Checkpoint, notes: Sequence[bytes]) -> None:
+        witness = self._rules.witness
+        if witness is None:
+            return
+        for data in notes:
+            try:
+                seconds = verify_cosignature(Note.decode(data), witness)
+            except ProxidError:
+                continue
+            head = self._known(source, latest, data, "the head that the witness cosigned")
+            if head is not None and head.size < latest.size and self._clock() - seconds > self._rules.lag:
+                self._violation("the witness has cosigned no recent head")
+            return
+        self._violation("no head is cosigned by the witness")
+
+    def _known(self, source: EvidenceSource, latest: Checkpoint, data: bytes, what: str) -> Checkpoint | None:
+        """A head that others have: it must be a beginning of the newest."""
+        self._report.checked[HEADS] += 1
+        try:
+            head, _ = open_checkpoint(data, self._rules.log)
+        except ProxidError as error:
+            self._violation(f"{what}: {error.rule}")
+            return None
+        text = f"{what} is not a beginning of this history: it is forked"
+        if head.size > latest.size:
+            self._violation(f"{what} is of a longer history than this one")
+        elif head.size >= self.frontier.size:
+            self._expected.add(head, text)
+        else:
+            self._by_proof(source, head, latest, text)
+        return head
+
+    def _by_proof(self, source: EvidenceSource, head: Checkpoint, latest: Checkpoint, text: str) -> None:
+        """A head older than what this audit reads: the service proves it, against the newest head."""
+        try:
+            proof = source.consistency(head.size, latest.size) if head.size else []
+            verify_consistency(head.size, head.root, latest.size, latest.root, proof)
+        except ProxidError:
+            self._violation(text)
+
+    def leaf(self, leaf: Leaf) -> None:
+        """The next leaf, as it was read."""
+        found = leaf.hash
+        if len(self._hashes) < LOCATED:
+            self._hashes.append(found)
+        self.frontier.append(found)
+        self._verify_now()
+
+    def _verify_now(self) -> None:
+        for root, text in self._expected.heads.pop(self.frontier.size, []):
+            if root != self.frontier.root:
+                self._violation(text)
+
+    def end(self, source: EvidenceSource, size: int, root_note: bytes) -> None:
+        """After the last leaf: what was not reached is missing; a leaf that does not belong is looked for."""
+        if self.frontier.size < size:
+            self._violation("log gives fewer leaves than its signed head covers")
+        head, _ = open_checkpoint(root_note, self._rules.log)
+        if (head.size, head.root) != (self.frontier.size, self.frontier.root):
+            self._locate(source, head)
+
+    def _locate(self, source: EvidenceSource, head: Checkpoint) -> None:
+        for at, leaf in enumerate(self._hashes):
+            number = self._start + at + 1
+            try:
+                proof = source.inclusion(number, head.size)
+                verify_inclusion(leaf, number - 1, head.size, proof, head.root)
+            except ProxidError:
+                self._report.add(HEADS, self._name, number, "leaf is not the one that the signed head covers")
+                return
+
+    def _violation(self, text: str) -> None:
+        self._report.add(HEADS, self._name, 0, text)

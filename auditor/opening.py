@@ -1,0 +1,169 @@
+"""From leaves to events (check 2 of DESIGN 10.4): every payload opens, or is covered by an ERASED or EXPIRED.
+
+Opening a payload takes the auditor's key and the person's evidence key, which IS gives out and deletes on erasure.
+The auditor keeps neither that key nor a chain key: a later audit asks again, starting from the leaf that holds the
+seal. What is covered can only be decided when all logs were read.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from auditor.report import OPENING, Report
+from auditor.source import EvidenceSource, KeySource
+from proxid.crypto.hpke import OpeningKey
+from proxid.errors import EncodingError, PayloadUnreadableError, ProxidError
+from proxid.evidence.events import Event
+from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader, Part, part_context, part_hash
+from proxid.evidence.parts import join
+from proxid.evidence.ratchet import ChainReader, open_seal, subject_tag
+
+_CHUNK: Final = 256
+
+
+@dataclass(slots=True)
+class Unopened:
+    """What does not open: counts by subject tag, with the first leaf; leaves whose payload is not kept at all.
+
+    Attributes:
+        by_tag: tag → (log, number of the first leaf, how many parts). gone: log → number of the last such leaf.
+    """
+
+    by_tag: dict[bytes, tuple[str, int, int]] = field(default_factory=dict)
+    gone: dict[str, int] = field(default_factory=dict)
+    opened_last: dict[bytes, tuple[str, int]] = field(default_factory=dict)
+
+    def add(self, tag: bytes, log: str, number: int) -> None:
+        """One more part that does not open."""
+        first, at, count = self.by_tag.get(tag, (log, number, 0))
+        self.by_tag[tag] = (first, at, count + 1)
+
+
+class Opener:
+    """Opens the leaves of one log, in order.
+
+    Args:
+        log: its name. origin: its name in checkpoints. auditor: own key. keys: where evidence keys come from.
+    """
+
+    def __init__(
+        self, log: str, origin: str, auditor: OpeningKey, keys: KeySource, report: Report, unopened: Unopened
+    ) -> None:
+        self.log = log
+        self._origin = origin
+        self._auditor = auditor
+        self._keys = keys
+        self._report = report
+        self._unopened = unopened
+        self._chains: dict[bytes, ChainReader | None] = {}
+        self._seeds: dict[bytes, OpeningKey | None] = {}
+        self.seal_of: dict[bytes, int] = {}
+        """Number of the leaf that holds the newest seal of a tag: kept between audits, no secret."""
+
+    def events(self, source: EvidenceSource, first: int, end: int, seen: Callable[[Leaf], None]) -> Iterator[Event]:
+        """Events `first` … `end`−1; `seen` gets every leaf first. Raises EvidenceUnreadableError."""
+        leaves = source.leaves(first, end)
+        while chunk := list(islice(leaves, _CHUNK)):
+            parts = [self._parts(leaf) for leaf in chunk]
+            self._fetch([part for row in parts for part in row if part is not None], source)
+            for leaf, row in zip(chunk, parts, strict=True):
+                seen(leaf)
+                event = self._event(leaf, row)
+                if event is not None:
+                    yield event
+
+    @staticmethod
+    def _parts(leaf: Leaf) -> list[Part | None]:
+        try:
+            return [Part.decode(data) if data else None for data in leaf.parts]
+        except EncodingError:
+            return []
+
+    def _fetch(self, parts: Sequence[Part], source: EvidenceSource) -> None:
+        """Ask for the keys of chains that these parts begin or go on with."""
+        wanted = {p.tag for p in parts if p.tag != OPEN_TAG and (p.seal or p.tag not in self._chains)}
+        # A chain that an earlier audit has begun: its seal is in a leaf that was read then.
+        seals = {tag: self._old_seal(tag, source) for tag in wanted if tag in self.seal_of}
+        tags = sorted(wanted)
+        for tag, seed in zip(tags, self._keys.keys(tags) if tags else [], strict=True):
+            key = _evidence_key(tag, seed)
+            self._seeds[tag] = key
+            self._chains[tag] = self._reader(tag, seals[tag], key) if seals.get(tag) else None
+
+    def _old_seal(self, tag: bytes, source: EvidenceSource) -> bytes:
+        number = self.seal_of[tag]
+        for leaf in source.leaves(number, number + 1):
+            for part in self._parts(leaf):
+                if part is not None and part.tag == tag and part.seal:
+                    return part.seal
+        return b""
+
+    def _reader(self, tag: bytes, seal: bytes, key: OpeningKey | None) -> ChainReader | None:
+        if key is None:
+            return None
+        try:
+            return ChainReader(open_seal(seal, self._origin, tag, key, self._auditor))
+        except PayloadUnreadableError:
+            return None
+
+    def _event(self, leaf: Leaf, parts: list[Part | None]) -> Event | None:
+        try:
+            header = LeafHeader.decode(leaf.header)
+        except ProxidError:
+            self._report.add(OPENING, self.log, 0, "a leaf's header is malformed")
+            return None
+        opened = [self._open(header, leaf, parts, at) for at in range(len(header.parts))]
+        hidden = sum(1 for data in opened if data is None)
+        try:
+            payload = join(header.type, opened)
+        except ProxidError:
+            self._report.add(OPENING, self.log, header.number, "payload's parts are not those of its type")
+            payload, hidden = b"", max(1, hidden)
+        return Event(header.number, header.type, leaf.salt, header.fields, payload, hidden)
+
+    def _open(self, header: LeafHeader, leaf: Leaf, parts: list[Part | None], at: int) -> bytes | None:
+        tag, digest = header.parts[at]
+        self._report.checked[OPENING] += 1
+        part = parts[at] if at < len(parts) else None
+        if part is None:
+            self._unopened.gone[self.log] = max(self._unopened.gone.get(self.log, 0), header.number)
+            return None
+        if part_hash(leaf.parts[at]) != digest or part.tag != tag:
+            self._report.add(OPENING, self.log, header.number, "payload is not the one that the leaf commits to")
+            return None
+        if tag == OPEN_TAG:
+            return part.body
+        if part.seal:
+            self.seal_of[tag] = header.number
+            self._chains[tag] = self._reader(tag, part.seal, self._seeds.get(tag))
+        return self._decrypt(header, part, at)
+
+    def _decrypt(self, header: LeafHeader, part: Part, at: int) -> bytes | None:
+        chain, tag = self._chains.get(part.tag), part.tag
+        if chain is None:
+            self._unopened.add(tag, self.log, header.number)
+            return None
+        try:
+            data = chain.decrypt(part.index, part.body, part_context(self._origin, header.number, at, tag))
+        except PayloadUnreadableError as error:
+            self._report.add(OPENING, self.log, header.number, error.rule)
+            return None
+        self._unopened.opened_last[tag] = (self.log, header.number)
+        return data
+
+    def forget(self) -> None:
+        """Drop every key: nothing that opens evidence outlives an audit."""
+        self._chains.clear()
+        self._seeds.clear()
+
+
+def _evidence_key(tag: bytes, seed: bytes) -> OpeningKey | None:
+    """The evidence key of a tag; None if it is gone, or is another's."""
+    if not seed:
+        return None
+    try:
+        key = OpeningKey(seed)
+    except ProxidError:
+        return None
+    return key if subject_tag(key.public.data) == tag else None

@@ -1,0 +1,126 @@
+"""Append-only files of records that survive a crash at any byte.
+
+    record = u32(length) ‖ u32(CRC-32 of data) ‖ data
+
+A record that is cut off, or whose check sum does not hold, ends the file: what follows was never acknowledged.
+"""
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from proxid.errors import LogDamagedError
+
+_FRAME: Final = struct.Struct(">II")
+_CHUNK: Final = 1 << 20
+MAX_RECORD: Final = 1 << 26
+
+
+def frame(data: bytes) -> bytes:
+    """A record."""
+    return _FRAME.pack(len(data), zlib.crc32(data)) + data
+
+
+def read_record(descriptor: int, offset: int) -> bytes:
+    """The record at an offset; raises LogDamagedError."""
+    head = os.pread(descriptor, _FRAME.size, offset)
+    if len(head) < _FRAME.size:
+        raise LogDamagedError("a record of the log is missing")
+    length, check = _FRAME.unpack(head)
+    data = os.pread(descriptor, length, offset + _FRAME.size) if length <= MAX_RECORD else b""
+    if len(data) != length or zlib.crc32(data) != check:
+        raise LogDamagedError("a record of the log is damaged")
+    return data
+
+
+def scan(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Offset and data of every whole record, in order; ends before the first that is not."""
+    with path.open("rb") as file:
+        offset = 0
+        while True:
+            head = file.read(_FRAME.size)
+            if len(head) < _FRAME.size:
+                return
+            length, check = _FRAME.unpack(head)
+            data = file.read(length) if length <= MAX_RECORD else b""
+            if len(data) != length or zlib.crc32(data) != check:
+                return
+            yield offset, data
+            offset += _FRAME.size + length
+
+
+class AppendFile:
+    """A file that grows by whole batches.
+
+    Args:
+        path: created if absent, readable by its owner alone.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
+        self.size = os.fstat(self._descriptor).st_size
+
+    def append(self, data: bytes) -> None:
+        """Append bytes; not yet durable."""
+        view = memoryview(data)
+        while view:
+            written = os.write(self._descriptor, view[:_CHUNK])
+            view = view[written:]
+            self.size += written
+
+    def sync(self) -> None:
+        """Make everything appended durable."""
+        os.fdatasync(self._descriptor)
+
+    def truncate(self, size: int) -> None:
+        """Cut off a torn end."""
+        if size != self.size:
+            os.ftruncate(self._descriptor, size)
+            os.fsync(self._descriptor)
+            self.size = size
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+
+def append_records(file: AppendFile, records: Sequence[bytes]) -> list[int]:
+    """Append records in one write; their offsets."""
+    offsets, at = [], file.size
+    framed = [frame(record) for record in records]
+    for data in framed:
+        offsets.append(at)
+        at += len(data)
+    file.append(b"".join(framed))
+    return offsets
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a small file whole: after a crash it holds the old bytes or the new."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        try:
+            os.write(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise

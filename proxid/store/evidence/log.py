@@ -1,0 +1,100 @@
+"""A service's evidence log: leaves, tree and signed head in one folder; one process writes, any may read.
+
+    segments/   leaves and payloads          tree/   stored subtrees
+    checkpoint  the newest signed head: what it covers is on disk, and never changes
+    cosigned/   for each witness the newest head that it cosigned
+
+A head is signed only over leaves that are durable, so no crash can make a log show two histories. If the files
+hold less than the signed head says, or something else, the log refuses to open.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from proxid.crypto.ed25519 import SigningKey
+from proxid.errors import LogDamagedError
+from proxid.evidence.checkpoint import Checkpoint, open_checkpoint
+from proxid.evidence.leaf import Leaf
+from proxid.evidence.merkle import range_hash
+from proxid.evidence.note import Verifier
+from proxid.store.evidence.files import replace_file
+from proxid.store.evidence.segments import SEGMENT_BYTES, SegmentWriter, read_leaves
+from proxid.store.evidence.tree import TreeReader, TreeWriter
+
+SEGMENTS: Final = "segments"
+TREE: Final = "tree"
+CHECKPOINT: Final = "checkpoint"
+COSIGNED: Final = "cosigned"
+
+
+class LeafLog:
+    """The writing end.
+
+    Args:
+        folder: the log's. origin: its name in checkpoints. key: the service's signing key.
+
+    Raises:
+        LogDamagedError: what is on disk contradicts the signed head.
+    """
+
+    def __init__(self, folder: Path, origin: str, key: SigningKey, segment_bytes: int = SEGMENT_BYTES) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder = folder
+        self.origin = origin
+        self._key = key
+        self._segments = SegmentWriter(folder / SEGMENTS, segment_bytes)
+        self._tree = TreeWriter(folder / TREE, self._segments.size)
+        self._complete_tree()
+        self._verify_head()
+        self._sign()
+
+    @property
+    def size(self) -> int:
+        """Number of leaves, all durable."""
+        return self._segments.size
+
+    @property
+    def head(self) -> Checkpoint:
+        """The head over all leaves."""
+        return Checkpoint(self.origin, self._tree.size, self._tree.root)
+
+    def _complete_tree(self) -> None:
+        for leaf in read_leaves(self.folder / SEGMENTS, self._tree.size + 1, self.size + 1):
+            self._tree.append([leaf.hash])
+
+    def _verify_head(self) -> None:
+        """The signed head is a beginning of what is on disk; a stored tree that says otherwise is made anew once."""
+        path = self.folder / CHECKPOINT
+        if not path.exists():
+            return
+        signed, _ = open_checkpoint(path.read_bytes(), Verifier(self.origin, self._key.public))
+        if signed.size > self.size:
+            raise LogDamagedError("the log holds fewer leaves than its signed head")
+        if signed.root == range_hash(TreeReader(self.folder / TREE), 0, signed.size):
+            return
+        self._tree.clear()
+        self._complete_tree()
+        if signed.root != range_hash(TreeReader(self.folder / TREE), 0, signed.size):
+            raise LogDamagedError("the log holds other leaves than its signed head")
+
+    def append(self, leaves: Sequence[Leaf]) -> None:
+        """Append leaves and sign the new head, both durably."""
+        self._segments.append(leaves)
+        self._tree.append([leaf.hash for leaf in leaves])
+        self._sign()
+
+    def _sign(self) -> None:
+        replace_file(self.folder / CHECKPOINT, self.head.sign(self._key).encode())
+
+    def rotate(self) -> None:
+        """Begin a new segment, so that the payloads of this one can expire together."""
+        self._segments.rotate()
+
+    def close(self) -> None:
+        """Close the files."""
+        with suppress(OSError):
+            self._segments.close()
+        with suppress(OSError):
+            self._tree.close()

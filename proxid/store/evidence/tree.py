@@ -1,0 +1,104 @@
+"""The Merkle tree's complete subtrees on disk, one file a level: proofs of any size need O(log n) reads.
+
+    LEVEL    roots of the subtrees over 2^LEVEL leaves, 32 bytes each, in order
+
+Everything here is derived from the leaves; after a crash it is cut back and completed.
+"""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from proxid.errors import LogDamagedError
+from proxid.evidence.merkle import HASH_SIZE, Frontier, node_hash, subtrees
+from proxid.store.evidence.files import AppendFile
+
+
+class TreeWriter:
+    """Appends leaf hashes.
+
+    Args:
+        folder: of the levels. size: leaves that the log has; `kept` tells how many of them the files hold.
+    """
+
+    def __init__(self, folder: Path, size: int) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder = folder
+        self._levels: list[AppendFile] = []
+        stored = self._level(0).size // HASH_SIZE
+        self.kept = min(size, stored)
+        self._cut(self.kept)
+        node = TreeReader(folder)
+        self._frontier = Frontier(self.kept, [node(level, index) for level, index in subtrees(0, self.kept)])
+
+    def _level(self, level: int) -> AppendFile:
+        while len(self._levels) <= level:
+            self._levels.append(AppendFile(self._folder / str(len(self._levels))))
+        return self._levels[level]
+
+    def _cut(self, size: int) -> None:
+        """Cut every level back to whole subtrees of `size` leaves, and complete the upper ones from level 0."""
+        level, count = 0, size
+        while count or (self._folder / str(level)).exists():
+            file = self._level(level)
+            file.truncate(min(file.size // HASH_SIZE, count) * HASH_SIZE)
+            if level and file.size // HASH_SIZE < count:
+                self._complete(level, file.size // HASH_SIZE, count)
+            level, count = level + 1, count >> 1
+
+    def _complete(self, level: int, first: int, end: int) -> None:
+        node = TreeReader(self._folder)
+        for index in range(first, end):
+            pair = (node(level - 1, 2 * index), node(level - 1, 2 * index + 1))
+            self._level(level).append(node_hash(*pair))
+
+    def append(self, hashes: Iterable[bytes]) -> None:
+        """Append leaf hashes."""
+        made: dict[int, list[bytes]] = {}
+        for leaf in hashes:
+            for level, root in self._frontier.append(leaf):
+                made.setdefault(level, []).append(root)
+        for level, roots in sorted(made.items()):
+            self._level(level).append(b"".join(roots))
+
+    @property
+    def size(self) -> int:
+        """Number of leaves."""
+        return self._frontier.size
+
+    @property
+    def root(self) -> bytes:
+        """Root of the whole tree."""
+        return self._frontier.root
+
+    def clear(self) -> None:
+        """Forget everything: the files contradict the leaves."""
+        self._cut(0)
+        self._frontier = Frontier()
+        self.kept = 0
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._levels:
+            file.close()
+
+
+class TreeReader:
+    """Reads subtree roots: a `NodeSource` for proofs."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(self, level: int, index: int) -> bytes:
+        """The root of one complete subtree; raises LogDamagedError."""
+        try:
+            descriptor = os.open(self._folder / str(level), os.O_RDONLY)
+            try:
+                data = os.pread(descriptor, HASH_SIZE, HASH_SIZE * index)
+            finally:
+                os.close(descriptor)
+        except OSError:
+            data = b""
+        if len(data) != HASH_SIZE:
+            raise LogDamagedError("the stored tree is cut off")
+        return data

@@ -1,0 +1,177 @@
+"""The evidence writer (DESIGN 10.2): takes plain events from the store's stream and leaves nothing readable behind.
+
+    read a batch → encrypt, append, sign (in a thread) → trim the stream → rewrite the AOF at least every T
+
+The stream's entry id is the event's number, so whatever a crash repeats is skipped, and a gap is an error. An event
+leaves the store only after its leaf is durable and covered by a signed head.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from proxid.errors import LogDamagedError, StoreError
+from proxid.evidence.events import EventType
+from proxid.store.connection import store_errors
+from proxid.store.evidence.encryptor import Encryptor, PlainEvent, SplitEvent
+from proxid.store.evidence.log import LeafLog
+
+_log = structlog.get_logger(__name__)
+
+BATCH: Final = 512
+LINGER: Final = 0.2
+"""Seconds between batches: events gather, so that one fsync and one signature serve many."""
+PLAIN_SECONDS: Final = 60.0
+"""T: how long a plain event may lie around, in the AOF included."""
+_NAME: Final = 32
+
+
+def evidence_key_name(prefix: str, person: str) -> str:
+    """The store's key that holds the evidence public key of a PROX_ID, which it does not name."""
+    return f"{prefix}:es:{hashlib.sha256(person.encode()).hexdigest()[:_NAME]}"
+
+
+class EvidenceWriter:
+    """Worker 0's job; exactly one runs for a log.
+
+    Args:
+        client: the service's store. prefix: of its keys. log: on disk. encryptor: of this log.
+    """
+
+    def __init__(
+        self, client: Redis, prefix: str, log: LeafLog, encryptor: Encryptor,
+        clock: Callable[[], float] = time.monotonic, plain_seconds: float = PLAIN_SECONDS, linger: float = LINGER,
+    ) -> None:  # fmt: skip
+        self._client = client
+        self._prefix = prefix
+        self._stream = f"{prefix}:events"
+        self.log = log
+        self._encryptor = encryptor
+        self._clock = clock
+        self._plain_seconds = plain_seconds
+        self._linger = linger
+        self._trimmed = True
+        self._rewritten = clock()
+
+    async def run(self) -> None:
+        """Write until cancelled; the store may go away and come back.
+
+        Raises:
+            LogDamagedError: the stream does not go on where the log ends; the service must stop.
+        """
+        await self._reconcile()
+        while True:
+            try:
+                written = await self.write_batch()
+                await self._rewrite_if_due()
+            except StoreError as error:
+                _log.info("evidence waits for the store", code=error.code.value)
+                written = 0
+                await asyncio.sleep(self._linger)
+            if written < BATCH:
+                await asyncio.sleep(self._linger)
+
+    async def _reconcile(self) -> None:
+        """A store that lost its last second (`everysec`) must not give a number out twice."""
+        while True:
+            try:
+                with store_errors():
+                    counter = int(await self._client.get(f"{self._stream}:n") or 0)
+                    if counter < self.log.size:
+                        _log.error("store lost events that are logged", lost=self.log.size - counter)
+                        await self._client.set(f"{self._stream}:n", self.log.size)
+                return
+            except StoreError:
+                await asyncio.sleep(self._linger)
+
+    async def write_batch(self) -> int:
+        """Log what waits in the stream, up to one batch; how many events."""
+        first = self.log.size + 1
+        with store_errors():
+            rows: Any = await self._client.xrange(self._stream, min=f"{first}-0", count=BATCH)
+        if rows:
+            events = [_plain(entry, fields) for entry, fields in rows]
+            if [event.number for event in events] != list(range(first, first + len(events))):
+                raise LogDamagedError("the stream of events does not go on where the log ends")
+            await self._log_events(events)
+            self._trimmed = False
+        if not self._trimmed:
+            with store_errors():
+                await self._client.xtrim(self._stream, minid=f"{self.log.size + 1}-0", approximate=False)
+            self._trimmed = True
+        return len(rows)
+
+    async def _log_events(self, events: Sequence[PlainEvent]) -> None:
+        items = await asyncio.to_thread(lambda: [self._encryptor.split(event) for event in events])
+        keys = await self._keys(items)
+        await asyncio.to_thread(self._append, items, keys)
+
+    async def _keys(self, items: Sequence[SplitEvent]) -> dict[str, bytes]:
+        people = self._encryptor.missing(items)
+        if not people:
+            return {}
+        with store_errors():
+            found: Any = await self._client.mget([evidence_key_name(self._prefix, person) for person in people])
+        lost = sum(1 for key in found if key is None)
+        if lost:
+            _log.error("evidence keys are missing", people=lost)
+        return {person: key for person, key in zip(people, found, strict=True) if key is not None}
+
+    def _append(self, items: Sequence[SplitEvent], keys: dict[str, bytes]) -> None:
+        self.log.append(self._encryptor.leaves(items, keys))
+
+    async def _rewrite_if_due(self) -> None:
+        if self._clock() - self._rewritten >= self._plain_seconds:
+            self._rewritten = self._clock()
+            await start_rewrite(self._client)
+
+    async def settle(self) -> int:
+        """Log everything that is in the stream now; the number of the last event."""
+        while await self.write_batch():
+            pass
+        return self.log.size
+
+
+async def start_rewrite(client: Redis) -> None:
+    """Ask the store to rewrite its AOF without what was trimmed; one that is under way already will do."""
+    with store_errors():
+        try:
+            await client.bgrewriteaof()
+        except ResponseError:
+            _log.info("AOF rewrite was not started")
+
+
+async def rewrite_aof(client: Redis, poll: float = 0.05) -> None:
+    """Rewrite the AOF and wait for it: afterwards nothing that was deleted before is on the store's disk.
+
+    Raises:
+        StoreError: the rewrite failed.
+    """
+    # A rewrite that is under way may have begun before the deletion: a second one is asked for after it.
+    await _rewrite_ended(client, poll)
+    await start_rewrite(client)
+    await _rewrite_ended(client, poll)
+
+
+async def _rewrite_ended(client: Redis, poll: float) -> None:
+    while True:
+        with store_errors():
+            info: Any = await client.info("persistence")
+        if not info["aof_enabled"]:
+            return
+        if not info["aof_rewrite_in_progress"] and not info["aof_rewrite_scheduled"]:
+            if info["aof_last_bgrewrite_status"] != "ok":
+                raise StoreError("AOF rewrite failed")
+            return
+        await asyncio.sleep(poll)
+
+
+def _plain(entry: bytes, fields: dict[bytes, bytes]) -> PlainEvent:
+    kind = EventType(fields[b"t"].decode("ascii"))
+    return PlainEvent(int(entry.partition(b"-")[0]), kind, fields[b"s"], fields[b"h"], fields[b"p"])
