@@ -45,11 +45,11 @@ def check(sets: Sets, now_ms: int, settle_ms: int, report: Report) -> None:
 def _requests(sets: Sets, settled: int, report: Report) -> None:
     for session, time_ms in sets.forwarded.items():
         report.checked[COMPLETENESS] += 1
-        if session in sets.received or session in sets.refused:
+        if session in sets.received or session in sets.refused or session in sets.unreached:
             continue
         if session in sets.answered:
             report.add(COMPLETENESS, MAIN_SERVICE, 0, "an answered request was never received")
-        elif session not in sets.unreached and time_ms < settled:
+        elif time_ms < settled:
             report.add(COMPLETENESS, MAIN_SERVICE, 0, "a forwarded request was neither received, refused nor unreached")
     for session in sets.received:
         if session not in sets.forwarded:

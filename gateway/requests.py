@@ -22,6 +22,7 @@ from proxid.errors import (
     NonceReplayError,
     RateLimitError,
     RegistrationError,
+    StoreError,
     UpstreamError,
     UpstreamRefusedError,
 )
@@ -77,11 +78,23 @@ class RequestPath:
             signed, prox_block, self._screener.key,
             lambda block: verify_prox_id(block, header.service, header.epoch, header.signer),
         )  # fmt: skip
-        stored = await self._mark(signed, sanitized, person)
+        try:
+            stored = await self._mark(signed, sanitized, person)
+        except StoreError:
+            if not self._screener.answer_unlogged:
+                raise
+            return await self._ask_unlogged(signed.session_id, sanitized, person)
         if stored is not None:
             return SignedMessage.decode(stored)
         answer = await self._forward(signed.session_id, sanitized, person.credential)
-        return await self._restore(signed.session_id, answer, person)
+        restored, payload = self._restore(signed.session_id, answer, person)
+        ttl = self._screener.limits.nonce_ttl
+        first = await self._store.answered(signed.session_id, restored.encode(), payload, ttl)
+        return restored if first == restored.encode() else SignedMessage.decode(first)
+
+    async def _ask_unlogged(self, session: bytes, sanitized: SignedMessage, person: Registration) -> SignedMessage:
+        answer, _ = await self._upstream.ask(sanitized, person.credential, unlogged=True)
+        return self._restore(session, answer, person)[0]
 
     async def _verify(self, signed: SignedMessage) -> Registration:
         screener, header = self._screener, signed.header
@@ -117,30 +130,33 @@ class RequestPath:
 
     async def _forward(self, session: bytes, sanitized: SignedMessage, credential: bytes) -> SignedMessage:
         try:
-            return await self._upstream.ask(sanitized, credential)
+            answer, logged = await self._upstream.ask(sanitized, credential)
         except UpstreamError:
             await self._store.unreached(session)
             raise
         except UpstreamRefusedError:
             await self._store.settled(session)
             raise
+        if not logged:
+            await self._store.unreached(session)
+        return answer
 
-    async def _restore(self, session: bytes, answer: SignedMessage, person: Registration) -> SignedMessage:
+    def _restore(self, session: bytes, answer: SignedMessage, person: Registration) -> tuple[SignedMessage, bytes]:
         screener = self._screener
         expected = response.expectation(screener.service, person.epoch, screener.service_key, screener.key.public)
         response.verify_response(answer, expected, Role.SIGNER, person.prox_id, session)
         user_block = encode_text(person.user_id)
         restored = resign(answer, user_block, screener.key, lambda block: _verify_block(block, user_block))
-        payload = SanitizedPair(answer, restored).encode()
-        stored = await self._store.answered(session, restored.encode(), payload, screener.limits.nonce_ttl)
-        return restored if stored == restored.encode() else SignedMessage.decode(stored)
+        return restored, SanitizedPair(answer, restored).encode()
 
     async def recover(self) -> int:
         """Settle what a crash left open: those sessions may not have reached MS. How many."""
-        sessions = await self._store.open_sessions()
-        for session in sessions:
-            await self._store.unreached(session)
-        return len(sessions)
+        settled = 0
+        while sessions := await self._store.open_sessions():
+            for session in sessions:
+                await self._store.unreached(session)
+            settled += len(sessions)
+        return settled
 
 
 def _verify_block(block: bytes, expected: bytes) -> None:

@@ -42,6 +42,7 @@ class Screener:
 
     Attributes:
         service: id of the Main Service. key: sk_IS. service_key: pk_MS. authority: pk_EA.
+        answer_unlogged: answer without logging while the store is away, instead of refusing.
         secret: HMAC key of aliases, user tags and tombstones, 32 bytes. party_keys: acknowledgement keys.
     """
 
@@ -55,6 +56,7 @@ class Screener:
     epochs: Epochs = field(default_factory=Epochs)
     limits: Limits = field(default_factory=Limits)
     clock: Callable[[], float] = field(default=time.time)
+    answer_unlogged: bool = False
 
     def user_tag(self, user_id: str) -> str:
         """Keyed hash of a USER_ID: what keys and tombstones in the store are named by (DESIGN 5.2 (3))."""

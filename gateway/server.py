@@ -58,6 +58,7 @@ def screener_of(config: GatewayConfig, clock: Callable[[], float] = time.time) -
         epochs=Epochs(config.epoch_seconds),
         limits=limits,
         clock=clock,
+        answer_unlogged=config.on_store_failure == "answer",
     )
 
 

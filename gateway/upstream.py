@@ -52,20 +52,30 @@ class MainServiceClient:
             raise _translated(error) from None
         return bytes(reply.epoch_key)
 
-    async def ask(self, message: SignedMessage, credential: bytes) -> SignedMessage:
-        """Forward a sanitised request; raises UpstreamError (it may not have arrived), UpstreamRefusedError."""
-        return await self._forward(self._stub.Ask, message, credential)
+    async def ask(
+        self, message: SignedMessage, credential: bytes, unlogged: bool = False
+    ) -> tuple[SignedMessage, bool]:
+        """Forward a sanitised request; the answer, and whether MS could log it.
+
+        Args:
+            unlogged: this side cannot log it, so MS must not either.
+
+        Raises:
+            UpstreamError: it may not have arrived. UpstreamRefusedError: MS refused it.
+        """
+        reply = await self._forward(self._stub.Ask, message, credential, unlogged)
+        return from_wire(reply.message), not reply.unlogged
 
     async def consent(self, message: SignedMessage, credential: bytes) -> SignedMessage:
         """Forward a sanitised consent message; the acknowledgement. Raises as `ask`."""
-        return await self._forward(self._stub.Consent, message, credential)
+        return from_wire((await self._forward(self._stub.Consent, message, credential)).message)
 
     async def _forward(
         self, method: grpc.aio.UnaryUnaryMultiCallable[wire.ForwardRequest, wire.ForwardReply],
-        message: SignedMessage, credential: bytes,
-    ) -> SignedMessage:  # fmt: skip
+        message: SignedMessage, credential: bytes, unlogged: bool = False,
+    ) -> wire.ForwardReply:  # fmt: skip
         key = message.header.signer
-        request = wire.ForwardRequest(message=to_wire(message))
+        request = wire.ForwardRequest(message=to_wire(message), unlogged=unlogged)
         if key not in self._known:
             request.credential = credential
         try:
@@ -79,7 +89,7 @@ class MainServiceClient:
         except grpc.aio.AioRpcError as error:
             raise _translated(error) from None
         self._remember(key)
-        return from_wire(reply.message)
+        return reply
 
     def _remember(self, key: bytes) -> None:
         self._known[key] = None

@@ -19,12 +19,15 @@ from main_service.store.requests import RequestStore
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
 from proxid.encoding import encode
-from proxid.errors import CredentialError, CredentialNeededError, MessageInvalidError, ProxidError
+from proxid.errors import CredentialError, CredentialNeededError, MessageInvalidError, ProxidError, StoreError
 from proxid.evidence.events import ReceivedPayload
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
 
 _CACHED: Final = 100_000
+
+Answer = tuple[SignedMessage, bool]
+"""A response, and whether the request was logged."""
 
 
 class Credentials:
@@ -91,10 +94,13 @@ class RequestPath:
         self._credentials = credentials
         self._responder = responder
         self._wake = wake
-        self._running: dict[bytes, asyncio.Future[SignedMessage]] = {}
+        self._running: dict[bytes, asyncio.Future[Answer]] = {}
 
-    async def ask(self, signed: SignedMessage, shown: bytes) -> SignedMessage:
-        """The sealed, signed response to a request that IS forwards.
+    async def ask(self, signed: SignedMessage, shown: bytes, unlogged: bool = False) -> Answer:
+        """The sealed, signed response to a request that IS forwards, and whether it was logged.
+
+        Args:
+            shown: credential, or empty. unlogged: IS cannot log it, so it must not be logged here either.
 
         Raises:
             CredentialNeededError: repeat with the credential. ProxidError: a check failed, and REFUSED is recorded.
@@ -105,7 +111,7 @@ class RequestPath:
             return await asyncio.shield(running)
         future = self._running[session] = asyncio.get_running_loop().create_future()
         try:
-            answer = await self._ask(signed, shown)
+            answer = await self._ask(signed, shown, unlogged)
             future.set_result(answer)
         except BaseException as error:
             future.set_exception(error)
@@ -115,20 +121,28 @@ class RequestPath:
             del self._running[session]
         return answer
 
-    async def _ask(self, signed: SignedMessage, shown: bytes) -> SignedMessage:
+    async def _ask(self, signed: SignedMessage, shown: bytes, unlogged: bool) -> Answer:
         try:
             accepted = await self._verify(signed, shown)
             if not self._responder.repeatable:
                 stored = await self._store.answer(signed)
                 if stored is not None:
-                    return SignedMessage.decode(stored)
+                    return SignedMessage.decode(stored), True
             utterance = request.open_body(signed, (await self._epochs.current(signed.header.epoch)).opening)
-        except CredentialNeededError:
+        except (CredentialNeededError, StoreError):
             raise
         except ProxidError as error:
             await self._store.refuse(signed.session_id, error.code.value)
             raise
-        return await self._answer(accepted, utterance)
+        answer = self._answer(accepted, utterance)
+        if unlogged and self._service.answer_unlogged:
+            return answer, False
+        try:
+            return await self._log(accepted, utterance, answer), True
+        except StoreError:
+            if not self._service.answer_unlogged:
+                raise
+            return answer, False
 
     async def _verify(self, signed: SignedMessage, shown: bytes) -> Accepted:
         service, header = self._service, signed.header
@@ -146,11 +160,15 @@ class RequestPath:
         service.verify_fresh(header.epoch, header.time_ms)
         return Accepted(signed, credential)
 
-    async def _answer(self, accepted: Accepted, utterance: Utterance) -> SignedMessage:
-        signed, credential, service = accepted.signed, accepted.credential, self._service
-        now_ms = int(service.clock() * 1000)
+    def _answer(self, accepted: Accepted, utterance: Utterance) -> SignedMessage:
         text = self._responder.answer(utterance.text, Context(utterance.time_ms, utterance.locale))
-        answer = response.make(text, utterance.response_key, signed, credential.prox_id, service.key, now_ms)
+        prox_id, service = accepted.credential.prox_id, self._service
+        now_ms = int(service.clock() * 1000)
+        return response.make(text, utterance.response_key, accepted.signed, prox_id, service.key, now_ms)
+
+    async def _log(self, accepted: Accepted, utterance: Utterance, answer: SignedMessage) -> SignedMessage:
+        signed, credential = accepted.signed, accepted.credential
+        now_ms = int(self._service.clock() * 1000)
         payload = ReceivedPayload(signed.encode(), credential.encode()).encode()
         pending = encode(utterance.opening, credential.prox_id, int(credential.seasoned), now_ms)
         stored = await self._store.receive(signed, credential.prox_id, answer.encode(), pending, payload)

@@ -59,6 +59,7 @@ def service_of(config: MainServiceConfig, clock: Callable[[], float] = time.time
         nonce_ttl=int(max(config.nonce_ttl, config.retention.answers)),
         grace=config.epoch_grace,
         clock=clock,
+        answer_unlogged=config.on_store_failure == "answer",
     )
 
 

@@ -19,6 +19,7 @@ class Service:
     Attributes:
         name: MS id, part of everything signed. key: sk_MS. screener: pk_IS. auditor: HPKE key for disclosures.
         parties: HPKE keys of the third parties. clock_skew, nonce_ttl, grace: seconds.
+        answer_unlogged: answer without logging while a store is away, instead of refusing.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Service:
     nonce_ttl: int = 300
     grace: float = 300.0
     clock: Callable[[], float] = field(default=time.time)
+    answer_unlogged: bool = False
 
     def verify_fresh(self, epoch: int, time_ms: int) -> None:
         """First half of check 5 of 5.3: current epoch, time within the skew; raises EpochError, FreshnessError."""

@@ -34,8 +34,9 @@ class MainService(MainServiceServicer):
     @unary("gateway")
     async def Ask(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:
         """Answer a sanitised request."""
-        answer = await self._requests.ask(from_wire(request.message), request.credential)
-        return wire.ForwardReply(message=to_wire(answer))
+        message = from_wire(request.message)
+        answer, logged = await self._requests.ask(message, request.credential, request.unlogged)
+        return wire.ForwardReply(message=to_wire(answer), unlogged=not logged)
 
     @unary("gateway")
     async def Consent(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:
