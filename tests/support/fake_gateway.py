@@ -1,0 +1,101 @@
+"""Both services in one object without I/O, as a household sees them; each can be told to misbehave."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from device_sim.gateway import Parameters
+from proxid.crypto.ed25519 import SigningKey
+from proxid.crypto.hpke import OpeningKey
+from proxid.crypto.identity import Enrolment, EpochKey, Link
+from proxid.crypto.sansig import SignedMessage, prox_id
+from proxid.crypto.sansig.scheme import resign
+from proxid.encoding import encode_text
+from proxid.errors import Code, RefusedError
+from proxid.protocol import consent, request, response
+from proxid.rpc.retry import Attempts
+
+MS, IS = SigningKey(bytes(31) + b"\x01"), SigningKey(bytes(31) + b"\x02")
+OTHER = SigningKey(bytes(31) + b"\x03")
+SEAL = OpeningKey(bytes(range(96)))
+SERVICE = "main-service"
+
+Change = Callable[[SignedMessage], SignedMessage]
+
+
+def restored(signed: SignedMessage, user: bytes, key: SigningKey = IS) -> SignedMessage:
+    """What IS makes of MS's message."""
+    return resign(signed, user, key, lambda _: None)
+
+
+@dataclass
+class FakeGateway:
+    """A well-behaved pair of services.
+
+    Attributes:
+        epoch: the current one. answer: what MS says. refuse: codes that the next asks are refused with.
+        change: applied to each response on its way. epoch_key: what MS signed; None: the right one.
+    """
+
+    epoch: int
+    answer: str = "ok"
+    refuse: list[Code] = field(default_factory=list)
+    change: Change | None = None
+    epoch_key: EpochKey | None = None
+    wrong_prox_id: bool = False
+    version: int = 0
+    links: list[Link] = field(default_factory=list)
+    asked: list[SignedMessage] = field(default_factory=list)
+    consents: list[tuple[bytes, SignedMessage]] = field(default_factory=list)
+    consent_fails: list[Exception] = field(default_factory=list)
+
+    def attempts(self) -> Attempts:
+        return Attempts(3)
+
+    async def close(self) -> None:
+        return None
+
+    async def parameters(self) -> Parameters:
+        key = self.epoch_key or EpochKey(SERVICE, self.epoch, SEAL.public.data, bytes(32)).issue(MS)
+        return Parameters(self.epoch, key.encode())
+
+    async def link(self, enrolment: Enrolment, link: Link) -> tuple[str, bool]:
+        link.verify(enrolment)
+        self.links.append(link)
+        return ("px1" + "a" * 32 if self.wrong_prox_id else link.prox_id), True
+
+    async def ask(self, message: SignedMessage, attempts: Attempts) -> SignedMessage:
+        attempts.made += 1
+        if self.refuse:
+            raise RefusedError(self.refuse.pop(0))
+        self.asked.append(message)
+        utterance = request.open_body(message, SEAL)
+        header = message.header
+        pseudonym = prox_id(SERVICE, header.epoch, header.signer)
+        made = response.make(self.answer, utterance.response_key, message, pseudonym, MS, 0)
+        reply = restored(made, message.message.user_block)
+        return self.change(reply) if self.change else reply
+
+    async def consent(self, vector: bytes, message: SignedMessage) -> SignedMessage:
+        self.consents.append((vector, message))
+        if self.consent_fails:
+            raise self.consent_fails.pop(0)
+        _, version = consent.read(message)
+        if version not in {self.version, self.version + 1}:
+            raise RefusedError(Code.CONSENT_INVALID)
+        self.version = version
+        pseudonym = prox_id(SERVICE, message.header.epoch, message.header.signer)
+        made = consent.make_ack(message, pseudonym, MS, 0)
+        reply = restored(made, message.message.user_block)
+        return self.change(reply) if self.change else reply
+
+
+def other_user(signed: SignedMessage) -> SignedMessage:
+    """Restored to somebody else, properly signed."""
+    return restored(signed, encode_text("bob"))
+
+
+def other_screener(signed: SignedMessage) -> SignedMessage:
+    """σ_L by a key that is not IS's."""
+    message = signed.message
+    changed = replace(message, header=replace(message.header, sanitizer=OTHER.public))
+    return restored(SignedMessage(changed, signed.signature), message.user_block, OTHER)

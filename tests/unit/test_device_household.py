@@ -1,0 +1,234 @@
+"""A device believes the keys it was provisioned with and nothing else (DESIGN 2, 5.4, 7)."""
+
+import base64
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from device_sim.gateway import GatewayClient
+from device_sim.household import Household
+from device_sim.receipts import read_receipts
+from device_sim.state import HouseholdState
+from proxid.config import DeviceConfig, load
+from proxid.crypto.ed25519 import SigningKey
+from proxid.crypto.identity import Enrolment, EpochKey
+from proxid.crypto.sansig import SignedMessage
+from proxid.encoding import encode_text
+from proxid.errors import (
+    Code,
+    ConsentError,
+    EpochError,
+    InputError,
+    LimitError,
+    ProxidError,
+    RefusedError,
+    UpstreamError,
+)
+from proxid.protocol import consent
+from proxid.protocol.consent import ConsentVector
+from tests.support.fake_gateway import IS, MS, OTHER, SEAL, SERVICE, FakeGateway, other_screener, other_user, restored
+
+EA = SigningKey(bytes(31) + b"\x09")
+DAY = 86_400
+NOW = 20_000 * DAY + 43_200.0
+PLANTED = "my secret is zebulon"
+
+
+def text(key: bytes) -> str:
+    return base64.b64encode(key).decode()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> DeviceConfig:
+    path = tmp_path / "device.toml"
+    path.write_text(
+        f"""name = "h"
+[policy]
+parties = ["acme"]
+[policy.bundles.all.acme]
+types = ["general"]
+[trust]
+enrolment_authority = "{text(EA.public)}"
+service = "{text(MS.public)}"
+screener = "{text(IS.public)}"
+"""
+    )
+    found = load(DeviceConfig, path)
+    state = HouseholdState(found.data_dir)
+    for user in ("ann", "bob"):
+        state.add_enrolment(Enrolment.issue(user, state.new_user(user).public, 0, EA), EA.public)
+    return found
+
+
+class Clock:
+    """Stands still until told otherwise."""
+
+    now = NOW
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def household(config: DeviceConfig, gateway: FakeGateway, clock: Clock | None = None) -> Household:
+    return Household(config, cast(GatewayClient, gateway), clock or Clock())
+
+
+@pytest.fixture
+def gateway() -> FakeGateway:
+    return FakeGateway(20_000)
+
+
+async def test_answer_is_opened_and_the_receipt_kept(config: DeviceConfig, gateway: FakeGateway) -> None:
+    gateway.answer = "it is noon"
+    answer = await household(config, gateway).ask("ann", PLANTED)
+    assert (answer.text, answer.retries) == ("it is noon", 0)
+    (receipt,) = read_receipts(config.data_dir / "receipts.jsonl")
+    assert (receipt.kind, receipt.session) == ("response", answer.session)
+    assert PLANTED.encode() not in (config.data_dir / "receipts.jsonl").read_bytes()
+    assert PLANTED not in repr(answer)
+
+
+async def test_one_key_an_epoch_and_user_also_after_a_restart(config: DeviceConfig, gateway: FakeGateway) -> None:
+    clock = Clock()
+    first = household(config, gateway, clock)
+    for user in ("ann", "bob", "ann"):
+        await first.ask(user, "x")
+    await household(config, gateway, clock).ask("ann", "x")
+    keys = [(link.user_id, link.epoch_key) for link in gateway.links]
+    assert len(keys) == 3
+    assert len(set(keys)) == 2
+    gateway.epoch, clock.now = 20_001, NOW + DAY
+    await first.ask("ann", "x")
+    assert gateway.links[-1].epoch == 20_001
+    assert gateway.links[-1].epoch_key not in dict(keys).values()
+
+
+async def test_nonces_differ_and_the_same_text_looks_different(config: DeviceConfig, gateway: FakeGateway) -> None:
+    device = household(config, gateway)
+    for _ in range(2):
+        await device.ask("ann", "same")
+    first, second = gateway.asked
+    assert first.header.nonce != second.header.nonce
+    assert all(a != b for a, b in zip(first.message.blocks[1:3], second.message.blocks[1:3], strict=True))
+
+
+async def test_stranger_is_refused_here(config: DeviceConfig, gateway: FakeGateway) -> None:
+    with pytest.raises(InputError):
+        await household(config, gateway).ask("cem", "x")
+    assert gateway.links == []
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        EpochKey(SERVICE, 20_000, SEAL.public.data, bytes(32)).issue(OTHER),
+        EpochKey(SERVICE, 19_999, SEAL.public.data, bytes(32)).issue(MS),
+        EpochKey("another", 20_000, SEAL.public.data, bytes(32)).issue(MS),
+        EpochKey(SERVICE, 20_000, SEAL.public.data, bytes(32), bytes(64)),
+    ],
+    ids=["signed by another", "of another epoch", "of another service", "not signed"],
+)
+async def test_sealing_key_must_be_the_services(config: DeviceConfig, gateway: FakeGateway, key: EpochKey) -> None:
+    """Otherwise the gateway could hand out a key of its own and read along."""
+    gateway.epoch_key = key
+    with pytest.raises(ProxidError):
+        await household(config, gateway).ask("ann", "x")
+    assert gateway.asked == []
+
+
+@pytest.mark.parametrize("epoch", [19_999, 20_001, 0, 2**63])
+async def test_epoch_must_fit_the_devices_clock(config: DeviceConfig, epoch: int) -> None:
+    with pytest.raises(EpochError):
+        await household(config, FakeGateway(epoch)).ask("ann", "x")
+
+
+async def test_pseudonym_must_be_the_keys(config: DeviceConfig, gateway: FakeGateway) -> None:
+    gateway.wrong_prox_id = True
+    with pytest.raises(LimitError):
+        await household(config, gateway).ask("ann", "x")
+
+
+async def test_response_must_be_for_this_user_by_both_services(config: DeviceConfig, gateway: FakeGateway) -> None:
+    kept: list[SignedMessage] = []
+
+    def earlier(signed: SignedMessage) -> SignedMessage:
+        kept.append(signed)
+        return kept[0]
+
+    device = household(config, gateway)
+    gateway.change = earlier
+    await device.ask("ann", "x")
+    for change in (earlier, other_user, other_screener):
+        gateway.change = change
+        with pytest.raises(ProxidError):
+            await device.ask("ann", "x")
+    assert len(list(read_receipts(config.data_dir / "receipts.jsonl"))) == 1
+
+
+async def test_end_of_the_epoch_on_the_way_gives_a_new_key(config: DeviceConfig, gateway: FakeGateway) -> None:
+    clock = Clock()
+    device = household(config, gateway, clock)
+    await device.ask("ann", "x")
+    gateway.refuse, gateway.epoch = [Code.EPOCH_NOT_CURRENT], 20_001
+    clock.now = 20_001 * DAY - 1.0
+    await device.ask("ann", "y")
+    assert [link.epoch for link in gateway.links] == [20_000, 20_001]
+
+
+async def test_other_refusals_are_told(config: DeviceConfig, gateway: FakeGateway) -> None:
+    gateway.refuse = [Code.RATE_LIMITED]
+    with pytest.raises(RefusedError) as caught:
+        await household(config, gateway).ask("ann", "x")
+    assert caught.value.remote is Code.RATE_LIMITED
+
+
+async def test_consent_is_signed_for_both_and_counts_its_versions(config: DeviceConfig, gateway: FakeGateway) -> None:
+    device = household(config, gateway)
+    assert await device.consent("ann", "all") == 1
+    assert await device.consent("ann", "all") == 1
+    assert await device.consent("ann", "nothing") == 2
+    assert await household(config, gateway).consent("ann", "all") == 3
+    sent = [(ConsentVector.decode(vector), consent.read(message)) for vector, message in gateway.consents]
+    assert [read for _, read in sent] == [("all", 1), ("nothing", 2), ("all", 3)]
+    assert [(len(vector.grants), vector.version) for vector, _ in sent] == [(1, 1), (0, 2), (1, 3)]
+    kinds = [receipt.kind for receipt in read_receipts(config.data_dir / "receipts.jsonl")]
+    assert kinds == ["consent"] * 3
+
+
+async def test_unknown_bundle_is_not_sent(config: DeviceConfig, gateway: FakeGateway) -> None:
+    with pytest.raises(ConsentError):
+        await household(config, gateway).consent("ann", "other")
+    assert gateway.consents == []
+
+
+async def test_interrupted_consent_is_sent_again_as_it_was(config: DeviceConfig, gateway: FakeGateway) -> None:
+    gateway.consent_fails = [UpstreamError("away")]
+    with pytest.raises(UpstreamError):
+        await household(config, gateway).consent("ann", "all")
+    assert await household(config, gateway).consent("ann", "all") == 1
+    assert gateway.consents[0] == gateway.consents[1]
+
+
+@pytest.mark.parametrize("taken", [False, True], ids=["never arrived", "in effect"])
+async def test_consent_too_old_to_repeat_is_made_anew(config: DeviceConfig, gateway: FakeGateway, taken: bool) -> None:
+    gateway.consent_fails = [UpstreamError("away"), RefusedError(Code.NOT_FRESH)]
+    with pytest.raises(UpstreamError):
+        await household(config, gateway).consent("ann", "all")
+    if taken:
+        gateway.version = 1
+        gateway.consent_fails.append(RefusedError(Code.CONSENT_INVALID))
+    version = await household(config, gateway).consent("ann", "nothing")
+    assert version == gateway.version == (2 if taken else 1)
+
+
+async def test_withdrawal_counts_only_with_a_genuine_acknowledgement(
+    config: DeviceConfig, gateway: FakeGateway
+) -> None:
+    device = household(config, gateway)
+    await device.consent("ann", "all")
+    gateway.change = other_user
+    with pytest.raises(ProxidError):
+        await device.consent("ann", "nothing")
+    gateway.change = lambda signed: restored(signed, encode_text("ann"))
+    assert await device.consent("ann", "nothing") == 2
