@@ -7,44 +7,29 @@ signed them, and if the device's own clock agrees with the epoch.
 import asyncio
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from device_sim.consents import Consents
 from device_sim.gateway import GatewayClient
 from device_sim.receipts import Receipt, ReceiptBook
-from device_sim.state import ConsentState, HouseholdState, UserState
+from device_sim.session import Clock, Pinned, Random, Session
+from device_sim.state import HouseholdState, UserState
 from proxid.config import DeviceConfig
 from proxid.config.bundles import bundles_of
-from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import SealingKey
 from proxid.crypto.identity import EpochKey, Link
-from proxid.crypto.sansig import Role, SignedMessage, verify
-from proxid.encoding import encode_text
+from proxid.crypto.sansig import Role
 from proxid.errors import (
     Code,
     ConfigError,
-    ConsentError,
     EpochError,
     InputError,
     LimitError,
     RefusedError,
-    ResponseMismatchError,
 )
-from proxid.protocol import consent, request, response
-from proxid.protocol.consent import ConsentVector
+from proxid.protocol import request, response
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.request import Route, Utterance
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """One user's linked key in one epoch."""
-
-    user: UserState
-    key: SigningKey
-    route: Route
-    prox_id: str
-    seasoned: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,14 +41,6 @@ class Answer:
     retries: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
-    """The keys that the device was provisioned with."""
-
-    service: bytes
-    screener: bytes
-
-
 class Household:
     """Several users behind one device.
 
@@ -72,8 +49,8 @@ class Household:
     """
 
     def __init__(
-        self, config: DeviceConfig, gateway: GatewayClient, clock: Callable[[], float] = time.time,
-        random: Callable[[int], bytes] = os.urandom,
+        self, config: DeviceConfig, gateway: GatewayClient, clock: Clock = time.time,
+        random: Random = os.urandom,
     ) -> None:  # fmt: skip
         if config.trust.service is None or config.trust.screener is None:
             raise ConfigError("trust.service and trust.screener are needed")
@@ -84,9 +61,11 @@ class Household:
         self._random = random
         self._pinned = Pinned(config.trust.service, config.trust.screener)
         self._epochs = Epochs(config.epoch_seconds)
-        self._bundles = bundles_of(config.policy)
         self._users = state.users()
         self._receipts = ReceiptBook(config.data_dir / "receipts.jsonl")
+        self._consents = Consents(
+            gateway, self._pinned.service, bundles_of(config.policy), self._receipts, clock, random
+        )
         self._route: Route | None = None
         self._sessions: dict[str, Session] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -177,67 +156,7 @@ class Household:
         return Answer(answer, signed.session_id, attempts.retries)
 
     async def consent(self, user_id: str, bundle: str) -> int:
-        """Choose a bundle for the rest of the epoch; returns the version in effect.
-
-        Raises:
-            ConsentError: the bundle is not offered, or the acknowledgement is another's.
-            RefusedError, UpstreamError: not in effect; the same call later goes on with it.
-        """
-        if bundle not in self._bundles:
-            raise ConsentError("bundle is not offered")
+        """Choose a bundle for the rest of the epoch; returns the version in effect. Raises as `Consents.choose`."""
         session = await self.session(user_id)
-        epoch = session.route.epoch
         async with self._locks[user_id]:
-            state = session.user.consent(epoch)
-            if state.pending is not None:
-                state = await self._resume(session, state)
-            if state.bundle != bundle or state.version == 0:
-                state = await self._send(session, ConsentState(state.version + 1, bundle))
-            return state.version
-
-    async def _resume(self, session: Session, state: ConsentState) -> ConsentState:
-        """Send the pending change once more; if it is too old for that, leave its version behind."""
-        assert state.pending is not None
-        vector, message = state.pending[0], SignedMessage.decode(state.pending[1])
-        try:
-            return await self._deliver(session, state, vector, message)
-        except RefusedError:
-            # Version v is in effect or not: whichever it is, one of v and v+1 is the next (see `_send`).
-            return ConsentState(state.version - 1, "")
-
-    async def _send(self, session: Session, state: ConsentState) -> ConsentState:
-        try:
-            return await self._deliver(session, state, *self._make_consent(session, state))
-        except RefusedError as error:
-            if error.remote is not Code.CONSENT_INVALID:
-                raise
-        state = ConsentState(state.version + 1, state.bundle)
-        return await self._deliver(session, state, *self._make_consent(session, state))
-
-    def _make_consent(self, session: Session, state: ConsentState) -> tuple[bytes, SignedMessage]:
-        user, route = session.user, session.route
-        grants = self._bundles[state.bundle]
-        vector = ConsentVector(user.user_id, route.service, route.epoch, state.version, state.bundle, grants)
-        message = consent.make(
-            state.bundle, state.version, user.user_id, session.key, (route.service, route.epoch, route.screener),
-            int(self._clock() * 1000), self._random,
-        )  # fmt: skip
-        return vector.sign(user.key).encode(), message
-
-    async def _deliver(
-        self, session: Session, state: ConsentState, vector: bytes, message: SignedMessage
-    ) -> ConsentState:
-        user, route = session.user, session.route
-        # On disk before it is sent: after a crash the same bytes are sent again.
-        pending = ConsentState(state.version, state.bundle, (vector, message.encode()))
-        user.save_consent(route.epoch, pending)
-        acknowledgement = await self._gateway.consent(vector, message)
-        expected = consent.ack_expectation(route.service, route.epoch, self._pinned.service, route.screener)
-        verify(acknowledgement, expected, Role.SANITIZER)
-        if acknowledgement.message.user_block != encode_text(user.user_id):
-            raise ResponseMismatchError("acknowledgement is for another user")
-        consent.verify_ack(acknowledgement, message)
-        self._receipts.add(Receipt("consent", message.session_id, acknowledgement))
-        settled = ConsentState(state.version, state.bundle)
-        user.save_consent(route.epoch, settled)
-        return settled
+            return await self._consents.choose(session, bundle)

@@ -1,0 +1,97 @@
+"""Changes of consent (DESIGN 7): the vector to IS, the bundle to MS, and the acknowledgement of both.
+
+What is sent lies on disk before: after a crash the same bytes are sent again, and where they are too old for that, one
+of their version and the next is the one that IS expects.
+"""
+
+from device_sim.gateway import GatewayClient
+from device_sim.receipts import Receipt, ReceiptBook
+from device_sim.session import Clock, Random, Session
+from device_sim.state import ConsentState
+from proxid.crypto.sansig import Role, SignedMessage, verify
+from proxid.encoding import encode_text
+from proxid.errors import Code, ConsentError, RefusedError, ResponseMismatchError
+from proxid.protocol import consent
+from proxid.protocol.consent import Bundles, ConsentVector
+
+
+class Consents:
+    """Sends changes and checks their acknowledgements.
+
+    Args:
+        service_key: pk_MS. bundles: what is offered.
+    """
+
+    def __init__(
+        self, gateway: GatewayClient, service_key: bytes, bundles: Bundles, receipts: ReceiptBook, clock: Clock,
+        random: Random,
+    ) -> None:  # fmt: skip
+        self._gateway = gateway
+        self._service_key = service_key
+        self._bundles = bundles
+        self._receipts = receipts
+        self._clock = clock
+        self._random = random
+
+    async def choose(self, session: Session, bundle: str) -> int:
+        """Choose a bundle for the rest of the session's epoch; returns the version in effect.
+
+        Raises:
+            ConsentError: the bundle is not offered, or the acknowledgement is another's.
+            RefusedError, UpstreamError: not in effect; the same call later goes on with it.
+        """
+        if bundle not in self._bundles:
+            raise ConsentError("bundle is not offered")
+        state = session.user.consent(session.route.epoch)
+        if state.pending is not None:
+            state = await self._resume(session, state)
+        if state.bundle != bundle or state.version == 0:
+            state = await self._send(session, ConsentState(state.version + 1, bundle))
+        return state.version
+
+    async def _resume(self, session: Session, state: ConsentState) -> ConsentState:
+        """Send the pending change once more; if it is too old for that, leave its version behind."""
+        assert state.pending is not None
+        vector, message = state.pending[0], SignedMessage.decode(state.pending[1])
+        try:
+            return await self._deliver(session, state, vector, message)
+        except RefusedError:
+            # Version v is in effect or not: whichever it is, one of v and v+1 is the next (see `_send`).
+            return ConsentState(state.version - 1, "")
+
+    async def _send(self, session: Session, state: ConsentState) -> ConsentState:
+        try:
+            return await self._deliver(session, state, *self._make_consent(session, state))
+        except RefusedError as error:
+            if error.remote is not Code.CONSENT_INVALID:
+                raise
+        state = ConsentState(state.version + 1, state.bundle)
+        return await self._deliver(session, state, *self._make_consent(session, state))
+
+    def _make_consent(self, session: Session, state: ConsentState) -> tuple[bytes, SignedMessage]:
+        user, route = session.user, session.route
+        grants = self._bundles[state.bundle]
+        vector = ConsentVector(user.user_id, route.service, route.epoch, state.version, state.bundle, grants)
+        message = consent.make(
+            state.bundle, state.version, user.user_id, session.key, (route.service, route.epoch, route.screener),
+            int(self._clock() * 1000), self._random,
+        )  # fmt: skip
+        return vector.sign(user.key).encode(), message
+
+    async def _deliver(
+        self, session: Session, state: ConsentState, vector: bytes, message: SignedMessage
+    ) -> ConsentState:
+        user, route = session.user, session.route
+        # On disk before it is sent: after a crash the same bytes are sent again.
+        pending = ConsentState(state.version, state.bundle, (vector, message.encode()))
+        user.save_consent(route.epoch, pending)
+        acknowledgement = await self._gateway.consent(vector, message)
+        expected = consent.ack_expectation(route.service, route.epoch, self._service_key, route.screener)
+        verify(acknowledgement, expected, Role.SANITIZER)
+        if acknowledgement.message.user_block != encode_text(user.user_id):
+            raise ResponseMismatchError("acknowledgement is for another user")
+        consent.verify_ack(acknowledgement, message)
+        self._receipts.add(Receipt("consent", message.session_id, acknowledgement))
+        settled = ConsentState(state.version, state.bundle)
+        user.save_consent(route.epoch, settled)
+        return settled
