@@ -1,0 +1,11 @@
+# One image for all parts; what runs is the command (docker-compose.yml).
+FROM python:3.13-slim
+WORKDIR /opt/proxid
+COPY requirements/base.txt requirements/base.txt
+RUN pip install --no-cache-dir --require-hashes -r requirements/base.txt
+COPY . .
+RUN pip install --no-cache-dir "setuptools>=80" && pip install --no-cache-dir --no-deps --no-build-isolation . \
+    && useradd --system --uid 10001 proxid
+USER 10001
+ENTRYPOINT ["proxid"]
+CMD ["--help"]
