@@ -8,6 +8,7 @@ import importlib
 import click
 
 STUDIES: dict[str, str] = {
+    "all": "cli.study_all:command",
     "semantic": "cli.study_semantic:command",
     "microaggregation": "cli.study_microaggregation:command",
     "thesis": "cli.study_thesis:command",

@@ -44,7 +44,8 @@ class Panel:
 
 
 @contextmanager
-def _pyplot() -> Iterator[Any]:
+def pyplot() -> Iterator[Any]:
+    """Matplotlib without a screen, in the style of all figures."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -56,7 +57,7 @@ def _pyplot() -> Iterator[Any]:
 
 def draw_panels(panels: Sequence[Panel], stem: Path, *, columns: int = 2, title: str = "") -> list[Path]:
     """Draw panels side by side to `stem`.png and `stem`.svg; returns the two files."""
-    with _pyplot() as plt:
+    with pyplot() as plt:
         rows = -(-len(panels) // columns)
         size = (5.2 * min(columns, len(panels)), 3.7 * rows)
         figure, axes = plt.subplots(rows, min(columns, len(panels)), figsize=size, squeeze=False)

@@ -1,0 +1,89 @@
+"""`proxid study all`: every mechanism of the five papers on the same log, in one table."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from cli.lab import FILE, print_json, progress_bar
+from cli.release import digest_of
+from cli.study_output import write_study
+from proxid.logs import Layout, create_log, read_log
+from proxid.ontology.wordnet import load
+from proxid.study.comparison import Plan, compare
+from proxid.study.comparison_report import COLUMNS, LEGEND, cells, figure
+from proxid.study.entries import entries
+from proxid.study.topical_log import ALL_TOPICS, LogShape, make_topical_log
+
+
+@click.command("all", epilog="Example: proxid study all --users 4000 --out study")
+@click.argument("log", type=FILE, required=False)
+@click.option("--users", type=click.IntRange(20), default=4000, show_default=True, help="Users of the synthetic log.")
+@click.option("--epsilon", type=float, default=2.0, show_default=True, help="ε where a mechanism takes one.")
+@click.option("--k", type=click.IntRange(2), default=10, show_default=True, help="k of kbuffer, k-query and k_A.")
+@click.option("--only", multiple=True, help="Only mechanisms whose name contains this; may be repeated.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the log and of the attackers.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("study"), show_default=True, help="Folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+def command(
+    log: Path | None, users: int, epsilon: float, k: int, only: tuple[str, ...], seed: int, out: Path, as_json: bool
+) -> int:
+    """Guarantee, attack success, what is published, utility by task and cost of every mechanism on one log.
+
+    LOG has categories, times and clicks for the mechanisms that use them; without one a synthetic log is made. The
+    releases themselves are thrown away: each is an alternative with a budget of its own.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source = _synthetic(folder, users, seed) if log is None else log
+        chosen = entries(_users_of(source), epsilon, k)
+        if only:
+            chosen = [entry for entry in chosen if any(part.lower() in entry.label.lower() for part in only)]
+        plan = Plan(source, folder, chosen, digest_of(source), k=k, seed=seed)
+        with progress_bar("mechanisms") as progress:
+            rows = compare(plan, progress)
+    parameters = {
+        "log": "synthetic" if log is None else "file",
+        "users": users,
+        "epsilon": epsilon,
+        "k": k,
+        "seed": seed,
+    }
+    found = {"log": {"sha256": plan.digest}, "legend": LEGEND, "mechanisms": rows}
+    files = write_study(out, "all", found, parameters, figure(rows, out))
+    if as_json:
+        print_json(found | {"files": [str(file) for file in files]})
+    else:
+        _print(rows, files)
+    return 0
+
+
+def _synthetic(folder: Path, users: int, seed: int) -> Path:
+    shape = LogShape(users, 60.0, spread=1.2, topics=ALL_TOPICS, unusual=0.15, vanity=0.01)
+    batch, dictionaries = make_topical_log(load(), shape, seed)
+    with create_log(folder / "log.tsv", Layout().having("category"), dictionaries) as out:
+        out.write(batch)
+    return folder / "log.tsv"
+
+
+def _users_of(source: Path) -> int:
+    batch, _ = read_log(source)
+    return len(np.unique(batch.user))
+
+
+def _print(rows: list[dict[str, Any]], files: list[Path]) -> None:
+    console = Console()
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title="every mechanism on one log")
+    for column in COLUMNS:
+        table.add_column(column, justify="left" if column in COLUMNS[:3] else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*cells(row))
+    console.print(table)
+    for name, meaning in LEGEND.items():
+        console.print(f"  {name}: {meaning}")
+    console.print("written: ", *(str(file) for file in files))

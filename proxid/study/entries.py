@@ -1,0 +1,72 @@
+"""The mechanisms of the five papers with the parameters at which `study all` compares them (issue: the other papers).
+
+Epsilon and delta are for one neighbour relation, one user's history replaced; delta is below 1/U. k is 10 for
+mechanisms that hide in a crowd by design; microaggregation has the paper's k = 3.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """What a release consists of."""
+
+    LOG = "log"
+    """Rows of a person and a text."""
+    ITEMS = "items"
+    """Items with noisy counts."""
+    HISTOGRAMS = "histograms"
+    """Noisy counts of concepts by person."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the comparison: its name, the paper, the method of `proxid release` and its options."""
+
+    label: str
+    paper: str
+    method: str
+    kind: Kind
+    options: dict[str, Any]
+    names_people: bool = True
+    """Whether a person of the release is a person of the log (k-query has session numbers instead)."""
+
+
+def two_step(sensitivity: int, epsilon: float, delta: float) -> dict[str, float]:
+    """b and K of 004 at which replacing one user costs (ε, δ): twice equation 9's ε, its δ times 1 + e^(ε/2)."""
+    b = 4 * sensitivity / epsilon  # equation 9 with ln α = 1/b, as for any K that gives a small δ
+    threshold = sensitivity + b * math.log(sensitivity * (1 + math.exp(epsilon / 2)) / (2 * delta))
+    return {"b": b, "K": threshold * (1 + 1e-9)}
+
+
+def entries(users: int, epsilon: float, k: int = 10) -> list[Entry]:
+    """Every mechanism; `users` is the public number of users U."""
+    delta = 0.5 / users
+    counted = {"epsilon": epsilon, "delta": delta, "users": users}
+    return [
+        Entry("kbuffer thesis", "002", "kbuffer", Kind.LOG, {"mode": "thesis", "k": k}),
+        Entry("kbuffer mix", "002+", "kbuffer", Kind.LOG, {"mode": "mix", "k": k, "max_delay": "never"}),
+        Entry("microaggregation k=3", "001", "microaggregation", Kind.LOG, {"k": 3}),
+        Entry("semantic SQC2, ε/m", "000", "semantic", Kind.LOG, {"criterion": "sqc2", "epsilon": epsilon}),
+        Entry(
+            "semantic SQC2, ε=10 a query", "000", "semantic", Kind.LOG,
+            {"criterion": "sqc2", "epsilon": 10.0, "budget": "query"},
+        ),
+        Entry("semantic SQC1, ε/m", "000", "semantic", Kind.LOG, {"criterion": "sqc1", "epsilon": epsilon}),
+        Entry("NSQC, ε/m", "000", "nsqc", Kind.LOG, {"epsilon": epsilon}),
+        Entry("HBDP", "000", "hbdp", Kind.HISTOGRAMS, {"epsilon": epsilon}),
+        Entry("k-query", "003", "k-query", Kind.LOG, {"k": k}, names_people=False),
+        Entry("ZEALOUS probabilistic", "003", "zealous", Kind.ITEMS, {**counted, "m": 5}),
+        Entry(
+            "ZEALOUS indist.", "003", "zealous", Kind.ITEMS, {**counted, "m": 5, "analysis": "indistinguishability"}
+        ),
+        Entry("partition", "003+", "partition", Kind.ITEMS, {**counted, "m": 5}),
+        Entry(
+            "sessions", "004", "sessions", Kind.ITEMS,
+            {"users": users, "l_s": 1, "l_q": 2, **two_step(1, epsilon, delta)},
+        ),
+        Entry("clicks", "004", "clicks", Kind.ITEMS, {"users": users, "l": 2, **two_step(2, epsilon, delta)}),
+        Entry("k_A", "004", "ka", Kind.ITEMS, {"K": k}),
+    ]  # fmt: skip

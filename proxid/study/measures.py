@@ -1,0 +1,148 @@
+"""What `study all` measures of every release: attack success, what is true of people, utility by task (DESIGN 14).
+
+A measure that does not apply to a kind of release is left out of its result.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proxid.evaluate.attacks.registry import Options, load_attack
+from proxid.evaluate.jsd import jensen_shannon
+from proxid.evaluate.release import Release
+from proxid.study.view import Counts, Original, People, View
+
+Reals = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+OWNER_ATTACKS = ("rl3", "neighbour", "group-busiest", "informed", "contribution")
+"""Attacks of the log lab that name an owner: the thesis's best, DESIGN 14's, and the one on microaggregation."""
+TOP = 100
+_CELLS = 4_000_000
+
+
+def attack_success(lab: Release, seed: int) -> dict[str, Any]:
+    """Each owner attack's share of right guesses on the records it attacked, and the best one.
+
+    owner: the very record's owner; pair: the guessed person issued the published text (coincidences included).
+    """
+    found: dict[str, Any] = {}
+    for name in OWNER_ATTACKS:
+        report = load_attack(name)(name, lab, Options(seed=seed))
+        if "same_record" in report and lab.exact:
+            same, pair = report["same_record"]["of_attacked"], report["pair_linkage"]["of_attacked"]
+            found[name] = {"owner": same["value"], "pair": pair["value"], "ci95": same["ci95"]}
+    usable = {name: values for name, values in found.items() if values["owner"] == values["owner"]}
+    if usable:
+        best = max(usable, key=lambda name: usable[name]["owner"])
+        found["best"] = {"attack": best, **usable[best]}
+        found["best_pair"] = max(values["pair"] for values in usable.values())
+    return found
+
+
+def true_pairs(original: Original, people: People) -> float:
+    """Share of the published (person, full category) pairs that are literally true of the person (DESIGN 8.4.2)."""
+    mine = np.unique(_key(original.batch.user, original.batch.category))
+    keys, index = np.unique(_key(people.user, people.category), return_inverse=True)
+    weight = np.bincount(index, people.weight)
+    shown = (keys & 0xFFFFFFFF) != 0xFFFFFFFF
+    true = np.isin(keys, mine)
+    return float(weight[shown & true].sum() / max(weight[shown].sum(), 1e-9))
+
+
+def _key(user: npt.NDArray[np.int32], category: npt.NDArray[Any]) -> Longs:
+    return (user.astype(np.int64) << 32) | (category.astype(np.int64) & 0xFFFFFFFF)
+
+
+def profile_losses(original: Original, people: People, levels: tuple[int, ...] = (1, 2)) -> dict[str, float]:
+    """JSD of people's profiles at some levels and EMD over the whole tree; nobody's release counts as lost.
+
+    EMD is between distributions, in parts of the tree's widest distance (N1 of DESIGN 14); a person without any
+    published record has JSD 1 and the EMD of moving everything to the root.
+    """
+    tree, users = original.dictionaries.tree, len(original.dictionaries.user)
+    mine = People(original.batch.user, original.batch.category, np.ones(len(original.batch)))
+    active = np.bincount(mine.user, minlength=users) > 0
+    result, moved, depth = {}, np.zeros(users), tree.depth
+    for level in range(1, int(depth.max()) + 1):
+        above = np.where(depth >= level, tree.ancestors(level), -1)
+        sides = [_at_level(side, above) for side in (mine, people)]
+        keys = np.union1d(sides[0][0], sides[1][0])
+        p, q = (_spread(keys, *side, users) for side in sides)
+        moved += np.bincount(keys >> 32, np.abs(p - q), minlength=users)
+        if level in levels:
+            result[f"jsd_{level}"] = float(_divergence(keys, p, q, users)[active].mean())
+    result["emd"] = float(moved[active].mean() / (2 * int(depth.max())))
+    published = np.bincount(people.user[people.user >= 0], minlength=users)[:users] > 0
+    result["people_without_release"] = float((active & ~published).sum() / active.sum())
+    return result
+
+
+def _at_level(people: People, above: Longs) -> tuple[Longs, Reals, Reals]:
+    """Sorted (user, node) keys with their mass, and the mass of every user over all nodes, deep or not."""
+    known = people.user >= 0
+    user, category, weight = people.user[known], people.category[known], people.weight[known]
+    node = np.where(category >= 0, above[category], -1)
+    inside = node >= 0
+    keys, index = np.unique(_key(user[inside], node[inside]), return_inverse=True)
+    mass = np.bincount(index, weight[inside], minlength=len(keys)).astype(np.float64)
+    return keys, mass, np.bincount(user, weight).astype(np.float64)
+
+
+def _spread(keys: Longs, own: Longs, mass: Reals, total: Reals, users: int) -> Reals:
+    """Mass at every key as a share of its user's total."""
+    whole, placed = np.zeros(users), np.zeros(len(keys))
+    whole[: len(total)] = total[:users]
+    placed[np.searchsorted(keys, own)] = mass
+    shares: Reals = np.divide(placed, whole[keys >> 32], out=np.zeros(len(keys)), where=whole[keys >> 32] > 0)
+    return shares
+
+
+def _divergence(keys: Longs, p: Reals, q: Reals, users: int) -> Reals:
+    """JSD of every user; users are looked at in blocks, which bounds the dense tables."""
+    nodes, column = np.unique(keys & 0xFFFFFFFF, return_inverse=True)
+    step, owner, parts = max(1, _CELLS // max(len(nodes), 1)), keys >> 32, []
+    for begin in range(0, users, step):
+        low, high = np.searchsorted(owner, [begin, begin + step])
+        size = min(step, users - begin)
+        cell = (owner[low:high] - begin) * len(nodes) + column[low:high]
+        before, after = (np.bincount(cell, s[low:high], minlength=size * len(nodes)).astype(float) for s in (p, q))
+        parts.append(jensen_shannon(before.reshape(size, -1), after.reshape(size, -1)))
+    return np.concatenate(parts)
+
+
+def shares(original: Original, issued: Counts, issuers: dict[str, int], view: View) -> dict[str, float]:
+    """What of the log's texts is published as it was issued, and how many that name one person (DESIGN 8.7).
+
+    A vanity text is one that one person alone issued, more than once.
+    """
+    known = {text for text in view.texts if text in issued}
+    single = {text for text, count in issuers.items() if count == 1}
+    vanity = {text for text in single if issued[text] > 1}
+    return {
+        "rows": view.rows / max(len(original.batch), 1),
+        "texts": len(known) / max(len(issued), 1),
+        "single_issuer_texts": len(known & single) / max(len(single), 1),
+        "vanity_texts": len(known & vanity) / max(len(vanity), 1),
+    }
+
+
+def issuers_of(original: Original) -> dict[str, int]:
+    """How many people issued each text."""
+    pairs = np.unique(_key(original.batch.query, original.batch.user)) >> 32
+    codes, count = np.unique(pairs, return_counts=True)
+    names = original.dictionaries.query
+    return {names[code]: n for code, n in zip(codes.tolist(), count.tolist(), strict=True) if names[code]}
+
+
+def frequencies(issued: Counts, published: Counts, top: int = TOP) -> dict[str, float]:
+    """003 §6.2: how many of the most frequent texts are published, and L1 and KL of their frequencies."""
+    order = sorted(issued, key=lambda text: (-issued[text], text))[:top]
+    p = np.array([issued[text] for text in order])
+    q = np.array([max(published.get(text, 0.0), 0.0) for text in order])
+    coverage = float((q > 0).mean()) if len(q) else 0.0
+    result = {"coverage": coverage}
+    if q.sum() > 0:
+        result["jsd_of_frequencies"] = float(jensen_shannon(p[None], q[None])[0])
+        result["l1"] = float(np.abs(p / p.sum() - q / q.sum()).sum())
+    return result
