@@ -72,7 +72,7 @@ class LeafLog:
         signed, _ = open_checkpoint(path.read_bytes(), Verifier(self.origin, self._key.public))
         if signed.size > self.size:
             raise LogDamagedError("the log holds fewer leaves than its signed head")
-        if signed.root == range_hash(TreeReader(self.folder / TREE), 0, signed.size):
+        if self._tree.is_sound() and signed.root == range_hash(TreeReader(self.folder / TREE), 0, signed.size):
             return
         self._tree.clear()
         self._complete_tree()

@@ -61,6 +61,15 @@ class TreeWriter:
         for level, roots in sorted(made.items()):
             self._level(level).append(b"".join(roots))
 
+    def is_sound(self) -> bool:
+        """Whether every stored subtree is what the stored leaf hashes come to."""
+        leaves = (self._folder / "0").read_bytes()
+        frontier, made = Frontier(), [bytearray() for _ in self._levels]
+        for at in range(0, len(leaves), HASH_SIZE):
+            for level, root in frontier.append(leaves[at : at + HASH_SIZE]):
+                made[level] += root
+        return all((self._folder / str(level)).read_bytes() == roots for level, roots in enumerate(made))
+
     @property
     def size(self) -> int:
         """Number of leaves."""

@@ -1,0 +1,128 @@
+# ruff: noqa: ASYNC110, ASYNC220
+"""The writer on a real store: nothing is lost, doubled or forked, whenever it is killed; nothing plain is left."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from proxid.errors import LogDamagedError
+from proxid.evidence.checkpoint import open_checkpoint
+from proxid.evidence.leaf import Leaf, LeafHeader
+from proxid.evidence.merkle import verify_consistency
+from proxid.evidence.note import Verifier
+from proxid.store.evidence.encryptor import Encryptor
+from proxid.store.evidence.log import LeafLog
+from proxid.store.evidence.reading import LogReader
+from proxid.store.evidence.segments import read_leaves
+from proxid.store.evidence.writer import EvidenceWriter, rewrite_aof
+from tests.support.evidence_process import AUDITOR, KEY, ORIGIN, PREFIX
+
+LOG = Verifier(ORIGIN, KEY.public)
+
+
+async def produce(client: Redis, count: int) -> None:
+    pipe = client.pipeline(transaction=True)
+    start = int(await client.get(f"{PREFIX}:events:n") or 0)
+    for number in range(start + 1, start + count + 1):
+        fields = {"t": "UNREACHED", "s": number.to_bytes(16, "big"), "h": b'{"session":"%04x"}' % number, "p": b""}
+        pipe.incr(f"{PREFIX}:events:n")
+        pipe.xadd(f"{PREFIX}:events", fields, id=f"{number}-0")
+    await pipe.execute()
+
+
+def writer(client: Redis, folder: Path) -> EvidenceWriter:
+    log = LeafLog(folder, ORIGIN, KEY)
+    return EvidenceWriter(client, PREFIX, log, Encryptor("gateway", ORIGIN, AUDITOR.public), linger=0.001)
+
+
+def leaves(folder: Path, size: int) -> list[Leaf]:
+    return list(read_leaves(folder / "segments", 1, size + 1))
+
+
+async def test_events_leave_the_store_once_they_are_signed_for(client: Redis, tmp_path: Path) -> None:
+    await produce(client, 700)
+    found = writer(client, tmp_path / "log")
+    assert await found.settle() == 700
+    assert await client.xlen(f"{PREFIX}:events") == 0
+    numbers = [LeafHeader.decode(leaf.header).number for leaf in leaves(tmp_path / "log", 700)]
+    assert numbers == list(range(1, 701))
+    await produce(client, 1)
+    assert await found.settle() == 701
+
+
+async def test_a_gap_in_the_stream_stops_the_writer(client: Redis, tmp_path: Path) -> None:
+    await produce(client, 5)
+    await client.xdel(f"{PREFIX}:events", "3-0")
+    with pytest.raises(LogDamagedError):
+        await writer(client, tmp_path / "log").settle()
+
+
+async def test_a_store_that_lost_its_last_second_gives_no_number_out_twice(client: Redis, tmp_path: Path) -> None:
+    await produce(client, 9)
+    found = writer(client, tmp_path / "log")
+    await found.settle()
+    await client.set(f"{PREFIX}:events:n", 4)
+    task = asyncio.create_task(found.run())
+    while int(await client.get(f"{PREFIX}:events:n") or 0) != 9:
+        await asyncio.sleep(0.01)
+    await produce(client, 2)
+    while found.log.size != 11:
+        await asyncio.sleep(0.01)
+    task.cancel()
+
+
+async def test_what_was_trimmed_is_not_in_the_stores_files_after_a_rewrite(client: Redis, tmp_path: Path) -> None:
+    secret = b"planted-payload-of-an-event"
+    await client.incr(f"{PREFIX}:events:n")
+    await client.xadd(f"{PREFIX}:events", {"t": "EPOCH_OPENED", "s": bytes(16), "h": b"{}", "p": secret}, id="1-0")
+    files = lambda: b"".join(p.read_bytes() for p in (tmp_path / "store").rglob("*") if p.is_file())  # noqa: E731
+    while secret not in files():
+        await asyncio.sleep(0.05)  # everysec
+    await writer(client, tmp_path / "log").settle()
+    assert secret in files()
+    await rewrite_aof(client)
+    assert secret not in files()
+
+
+async def killed_runs(client: Redis, url: str, folder: Path, runs: int, seed: int) -> None:
+    source, heads = random.Random(seed), []
+    for _ in range(runs):
+        child = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.evidence_process", url, str(folder)], stdout=subprocess.PIPE
+        )
+        assert child.stdout is not None and child.stdout.readline() == b"ready\n"
+        for _ in range(source.randrange(1, 12)):
+            await produce(client, source.randrange(1, 60))
+            await asyncio.sleep(source.random() * 0.004)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        heads.append(open_checkpoint(LogReader(folder, LOG).checkpoint(), LOG)[0])
+    last = writer(client, folder)
+    size = await last.settle()
+    assert size == int(await client.get(f"{PREFIX}:events:n") or 0)
+    found = [LeafHeader.decode(leaf.header) for leaf in leaves(folder, size)]
+    assert [h.number for h in found] == list(range(1, size + 1))
+    assert [h.values["session"] for h in found] == [f"{n:04x}" for n in range(1, size + 1)]
+    for head in heads:
+        proof = LogReader(folder, LOG).consistency(head.size, size) if head.size else []
+        verify_consistency(head.size, head.root, size, last.log.head.root, proof)
+
+
+async def test_killed_at_random_it_leaves_no_gap_duplicate_or_fork(
+    client: Redis, store_url: str, tmp_path: Path
+) -> None:
+    await killed_runs(client, store_url, tmp_path / "log", 6, seed=6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+async def test_killed_at_random_many_times(client: Redis, store_url: str, tmp_path: Path, seed: int) -> None:
+    await killed_runs(client, store_url, tmp_path / "log", 12, seed)

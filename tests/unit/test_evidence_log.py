@@ -1,0 +1,138 @@
+"""The log on disk: recovery from a cut at any byte, damage, proofs from stored hashes."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from proxid.crypto.ed25519 import SigningKey
+from proxid.errors import LogDamagedError, NoteInvalidError, TreeProofError
+from proxid.evidence.checkpoint import cosign, open_checkpoint, with_cosignature, witness
+from proxid.evidence.events import EventType, encode_header
+from proxid.evidence.leaf import Leaf, LeafHeader, Part, part_hash
+from proxid.evidence.merkle import verify_consistency, verify_inclusion
+from proxid.evidence.note import Verifier
+from proxid.store.evidence.log import LeafLog
+from proxid.store.evidence.reading import LogReader
+from proxid.store.evidence.segments import read_leaves
+
+ORIGIN = "proxid/main-service/gateway"
+KEY = SigningKey(bytes([1] * 32))
+LOG = Verifier(ORIGIN, KEY.public)
+WITNESS = SigningKey(bytes([2] * 32))
+
+
+def leaf(number: int) -> Leaf:
+    part = Part(b"", 0, b"", b"payload %d" % number).encode()
+    header = LeafHeader(number, EventType.UNREACHED, encode_header(session=f"{number:04x}"), ((b"", part_hash(part)),))
+    return Leaf(number.to_bytes(16, "big"), header.encode(), (part,))
+
+
+def fill(folder: Path, end: int, batch: int = 3, segment_bytes: int = 2_000) -> LeafLog:
+    log = LeafLog(folder, ORIGIN, KEY, segment_bytes)
+    while log.size < end:
+        log.append([leaf(n) for n in range(log.size + 1, min(log.size + batch, end) + 1)])
+    return log
+
+
+def stored(folder: Path, size: int) -> list[Leaf]:
+    return list(read_leaves(folder / "segments", 1, size + 1))
+
+
+def test_a_log_reopens_as_it_was(tmp_path: Path) -> None:
+    log = fill(tmp_path / "log", 40)
+    head = log.head
+    log.close()
+    again = LeafLog(tmp_path / "log", ORIGIN, KEY, 2_000)
+    assert again.head == head and again.size == 40
+    assert stored(tmp_path / "log", 40) == [leaf(n) for n in range(1, 41)]
+    assert len(list((tmp_path / "log/segments").iterdir())) > 2
+
+
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_cut_at_any_byte_loses_nothing_that_was_signed_and_forks_nothing(tmp_path: Path, step: int) -> None:
+    """The crash comes while leaves 8-9 are written: their files may end anywhere, the signed head covers 7."""
+    fill(tmp_path / "log", 7, segment_bytes=1 << 20).close()
+    signed = (tmp_path / "log/checkpoint").read_bytes()
+    sizes = {p.name: p.stat().st_size for p in (tmp_path / "log/segments/000000000001").iterdir()}
+    fill(tmp_path / "log", 9, segment_bytes=1 << 20).close()
+    (tmp_path / "log/checkpoint").write_bytes(signed)
+    full = {p.name: p.stat().st_size for p in (tmp_path / "log/segments/000000000001").iterdir()}
+    cuts = [(n, full["parts"]) for n in range(sizes["leaves"], full["leaves"] + 1, step)]
+    cuts += [(sizes["leaves"], n) for n in range(sizes["parts"], full["parts"] + 1, step)]
+    for at, (leaves, parts) in enumerate(cuts):
+        folder = tmp_path / f"cut-{at}"
+        shutil.copytree(tmp_path / "log", folder)
+        for name, size in (("leaves", leaves), ("parts", parts)):
+            with (folder / "segments/000000000001" / name).open("r+b") as file:
+                file.truncate(size)
+        log = LeafLog(folder, ORIGIN, KEY)
+        assert 7 <= log.size <= 9
+        log.append([leaf(n) for n in range(log.size + 1, 12)])
+        assert stored(folder, 11) == [leaf(n) for n in range(1, 12)]
+        old, new = open_checkpoint(signed, LOG)[0], log.head
+        proof = LogReader(folder, LOG).consistency(7, 11)
+        verify_consistency(7, old.root, new.size, new.root, proof)
+        log.close()
+        shutil.rmtree(folder)
+
+
+def test_a_log_that_lost_signed_leaves_does_not_open(tmp_path: Path) -> None:
+    fill(tmp_path / "log", 7, segment_bytes=1 << 20).close()
+    path = tmp_path / "log/segments/000000000001/leaves"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(LogDamagedError, match="fewer leaves"):
+        LeafLog(tmp_path / "log", ORIGIN, KEY)
+
+
+@pytest.mark.parametrize("name", ["leaves", "parts"])
+def test_a_flipped_bit_of_a_segment_does_not_go_unnoticed(tmp_path: Path, name: str) -> None:
+    fill(tmp_path / "log", 7, segment_bytes=1 << 20).close()
+    path = tmp_path / "log/segments/000000000001" / name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(LogDamagedError):
+        LeafLog(tmp_path / "log", ORIGIN, KEY)
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("how", ["flip", "cut", "gone"])
+def test_a_damaged_tree_is_made_anew_from_the_leaves(tmp_path: Path, level: int, how: str) -> None:
+    log = fill(tmp_path / "log", 13)
+    head = log.head
+    log.close()
+    path = tmp_path / "log/tree" / str(level)
+    data = bytearray(path.read_bytes())
+    if how == "flip":
+        data[3] ^= 1
+        path.write_bytes(bytes(data))
+    elif how == "cut":
+        path.write_bytes(bytes(data[:-40]))
+    else:
+        path.unlink()
+    assert LeafLog(tmp_path / "log", ORIGIN, KEY, 2_000).head == head
+    reader = LogReader(tmp_path / "log", LOG)
+    for number in range(1, 14):
+        verify_inclusion(leaf(number).hash, number - 1, 13, reader.inclusion(number, 13), head.root)
+
+
+def test_another_key_does_not_go_on_with_a_log(tmp_path: Path) -> None:
+    fill(tmp_path / "log", 3).close()
+    with pytest.raises(NoteInvalidError):
+        LeafLog(tmp_path / "log", ORIGIN, WITNESS)
+
+
+def test_readers_see_what_is_signed_and_keep_cosigned_heads(tmp_path: Path) -> None:
+    log = fill(tmp_path / "log", 10)
+    reader = LogReader(tmp_path / "log", LOG, (witness("witness", WITNESS.public),))
+    assert [item.hash for item in reader.leaves(4, 3)] == [leaf(n).hash for n in (4, 5, 6)]
+    assert list(reader.leaves(11)) == []
+    note = open_checkpoint(reader.checkpoint(), LOG)[1]
+    with pytest.raises(NoteInvalidError):
+        reader.cosign(note.encode())
+    reader.cosign(with_cosignature(note, cosign(note, "witness", WITNESS, 7)).encode())
+    assert len(reader.cosigned()) == 1
+    with pytest.raises(TreeProofError):
+        reader.consistency(3, 11)
+    log.close()
