@@ -1,0 +1,102 @@
+"""Load on the request path alone (cli/bench_gateway.py): requests made before, answers verified after."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Any
+
+import grpc
+
+from device_sim.corpus import shipped_events
+from device_sim.household import Household
+from proxid.config import DeviceConfig
+from proxid.crypto.sansig import Role, SignedMessage
+from proxid.protocol import request, response
+from proxid.protocol.request import Utterance
+from proxid.rpc.channel import TlsFiles, open_channel
+from proxid.rpc.convert import from_wire, to_wire
+from proxid.wire.v1 import gateway_pb2 as wire
+from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Prepared:
+    """A request ready to be sent, and what its answer will be checked with."""
+
+    message: wire.AskRequest
+    signed: SignedMessage
+    user_id: str
+    response_key: bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes on the wire."""
+        return self.message.ByteSize()
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of load: rate, latencies in milliseconds, refused or failed calls, bytes of an answer."""
+
+    per_second: float
+    p50_ms: float
+    p99_ms: float
+    failed: int
+    answer_size: int
+
+
+async def prepare(speakers: Mapping[str, Household], count: int) -> list[Prepared]:
+    """Seal and sign requests of all speakers in turn."""
+    sessions = [await household.session(user) for user, household in speakers.items()]
+    texts = [event.text for event in shipped_events()]
+    prepared = []
+    for session, text in islice(zip(cycle(sessions), cycle(texts)), count):
+        now_ms = int(time.time() * 1000)
+        utterance = Utterance.new(text, now_ms)
+        signed = request.make(utterance, session.user.user_id, session.key, session.route, now_ms)
+        message = wire.AskRequest(message=to_wire(signed))
+        prepared.append(Prepared(message, signed, session.user.user_id, utterance.response_key))
+    return prepared
+
+
+async def drive(config: DeviceConfig, prepared: Sequence[Prepared], concurrency: int) -> Round:
+    """Send everything, `concurrency` at once, over one channel; every answer is verified afterwards."""
+    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
+    channel = open_channel(config.gateway, tls, config.gateway_name)
+    stub: Any = GatewayStub(channel)
+    latencies: list[float] = []
+    answers: list[tuple[Prepared, wire.AskReply]] = []
+    waiting = iter(prepared)
+
+    async def worker() -> None:
+        for one in waiting:
+            begun = time.perf_counter()
+            try:
+                answers.append((one, await stub.Ask(one.message)))
+            except grpc.aio.AioRpcError:
+                continue
+            latencies.append(time.perf_counter() - begun)
+
+    begun = time.perf_counter()
+    await asyncio.gather(*(worker() for _ in range(concurrency)))
+    took = time.perf_counter() - begun
+    await channel.close()
+    for one, reply in answers:
+        _verify(config, one, reply)
+    latencies.sort()
+    return Round(
+        per_second=len(answers) / took, p50_ms=1e3 * latencies[len(latencies) // 2],
+        p99_ms=1e3 * latencies[int(0.99 * len(latencies))], failed=len(prepared) - len(answers),
+        answer_size=answers[0][1].ByteSize(),
+    )  # fmt: skip
+
+
+def _verify(config: DeviceConfig, one: Prepared, reply: wire.AskReply) -> None:
+    header, trust = one.signed.header, config.trust
+    assert trust.service is not None
+    answer = from_wire(reply.message)
+    expected = response.expectation(header.service, header.epoch, trust.service, header.sanitizer)
+    response.verify_response(answer, expected, Role.SANITIZER, one.user_id, one.signed.session_id)
+    response.open_answer(answer, one.response_key)
