@@ -59,7 +59,7 @@ def clustered_rate(hits: Flags, cluster: Longs, *, confidence: float = 0.95) -> 
     if clusters < 2:
         return Rate(value, 0.0, 1.0, len(hits), clusters)
     spread = float(((total - value * size) ** 2).sum()) * clusters / (clusters - 1)
-    half = student_quantile(0.5 + confidence / 2, clusters - 1) * sqrt(spread) / size.sum()
+    half = student_quantile(0.5 + confidence / 2, clusters - 1) * sqrt(spread) / float(size.sum())
     return Rate(value, max(0.0, value - half), min(1.0, value + half), len(hits), clusters)
 
 

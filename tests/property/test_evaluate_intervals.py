@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxid.evaluate.intervals import clustered_rate, cycle_test, cycle_variance, student_quantile
-from proxid.evaluate.thesis.ks import ks_distance, ks_p_value
+from proxid.study.thesis.ks import ks_distance, ks_p_value
 
 
 def all_cycles(n: int) -> list[list[int]]:

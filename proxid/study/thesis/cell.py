@@ -1,0 +1,108 @@
+"""One cell of the study: release the log, attack the release, measure what is left (002 §4.4, DESIGN 8.3, 8.4, 14)."""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from proxid.anonymise.stream.columns import (
+    MixEngine,
+    ThesisEngine,
+    mix_engine,
+    shown_log,
+    thesis3_engine,
+    thesis_engine,
+)
+from proxid.anonymise.stream.released import Released
+from proxid.anonymise.stream.settings import Settings
+from proxid.evaluate.attacks.registry import ATTACKS, Options, load_attack
+from proxid.evaluate.release import Release, make_release
+from proxid.evaluate.utility.registry import evaluate
+from proxid.logs import Dictionaries, LogBatch
+from proxid.study.thesis.chapter3 import release_without_restriction
+from proxid.study.thesis.measure import Cost, attacker_costs, feed_timed, record_cost
+from proxid.study.thesis.plan import Cell
+from proxid.study.thesis.series import progress_series
+
+PAPERS_ATTACKS = ("rl1", "rl2", "rl3", "deanon1", "deanon2", "deanon3", "deanon4", "neighbour")
+CONTENT_ATTACKS = ("disclosure-category", "disclosure-text")
+CONTENT_PAIRS = 20_000_000
+"""Statistical disclosure counts pairs of members and contents, n a record: run up to so many (a gigabyte)."""
+METRICS = ("share", "delay", "buffers", "emd", "jsd")
+
+
+def run_cell(batch: LogBatch, dictionaries: Dictionaries, cell: Cell, *, tests: int, seed: int) -> dict[str, Any]:
+    """Everything the figures and tables need of a cell."""
+    release, cost = release_cell(batch, dictionaries, cell, seed)
+    result: dict[str, Any] = {
+        "cell": asdict(cell),
+        "suppressed": cost.suppressed,
+        "metrics": evaluate(release, METRICS),
+        "attacks": attacks(release, cell, tests=tests, seed=seed),
+        "series": progress_series(release),
+    }
+    if not cell.ladder:
+        result["cost"] = {"anonymiser": cost.as_dict(), **attacker_costs(release, seed)}
+        result["cost"]["anonymiser"]["one_record_us"] = record_cost(batch, dictionaries, cell, seed)
+    if cell.mode == "thesis3" and cell.level == 1:
+        result["chapter3"] = chapter3(release, cell, seed)
+    return result
+
+
+def release_cell(batch: LogBatch, dictionaries: Dictionaries, cell: Cell, seed: int) -> tuple[Release, Cost]:
+    """Run the mechanism on the whole log; what it shows is coded in dictionaries of the cell's own."""
+    known = Dictionaries(dictionaries.user, dictionaries.query, dictionaries.url, dictionaries.tree)
+    engine = make_engine(known, cell, seed)
+    parts, cost = feed_timed(engine, batch)
+    whole = Released.concatenate(parts)
+    log = shown_log(whole, known)
+    position = np.searchsorted(batch.row, whole.row)  # rows are numbered in the order of the batch
+    at = np.searchsorted(batch.row, whole.at) + 1
+    no_text = known.query.code("")
+    release = make_release(batch, log, known.tree, cell.mechanism, no_text=no_text, origin=position, at=at)
+    return release, cost
+
+
+def make_engine(dictionaries: Dictionaries, cell: Cell, seed: int) -> MixEngine | ThesisEngine:
+    """The cell's mechanism."""
+    if cell.mode == "thesis":
+        return thesis_engine(dictionaries, cell.k, cell.level, seed=seed)
+    if cell.mode == "thesis3":
+        return thesis3_engine(dictionaries, cell.k, cell.level, seed=seed)
+    return mix_engine(dictionaries, Settings(k=cell.k, level=cell.level), ladder=cell.ladder, seed=seed)
+
+
+def attack_names(cell: Cell, records: int) -> tuple[str, ...]:
+    """The attacks on so many released records of a cell; a `ladder` cell asks only what the ladder changes."""
+    content = CONTENT_ATTACKS if records * (cell.k + 2) <= CONTENT_PAIRS else ()
+    if cell.ladder:
+        return (*content, "homogeneity", "vanity")
+    if cell.mode == "mix":
+        groups = tuple(name for name in ATTACKS if name.startswith("group-"))
+        return (*PAPERS_ATTACKS, *groups, *content, "informed", "homogeneity", "vanity")
+    return (*PAPERS_ATTACKS, "informed", "homogeneity", "vanity")
+
+
+def attacks(release: Release, cell: Cell, *, tests: int, seed: int) -> dict[str, Any]:
+    """Every attack of the cell, and the informed adversary with m and with m + 1 members beside."""
+    options = Options(seed=seed, cells=tests)
+    found = {name: load_attack(name)(name, release, options) for name in attack_names(cell, len(release.released))}
+    if not cell.ladder:
+        margin = cell.mechanism.margin
+        for members in (margin, margin + 1):
+            helped = Options(seed=seed, cells=tests, colluders=members)
+            found[f"informed+{members}"] = load_attack("informed")("informed", release, helped)
+    return found
+
+
+def chapter3(release: Release, cell: Cell, seed: int) -> dict[str, Any]:
+    """Figures 3.6 and 3.7: matches in the release, with and without growing k; de-anonymisers on sorted logs."""
+    rows_in = max(len(release.original), 1)
+    user, origin = release_without_restriction(release.original.user, release.original_node, cell.k, seed)
+    sorted_first = Options(seed=seed, by_time=True)
+    by_time = {f"deanon{i}": load_attack(f"deanon{i}")(f"deanon{i}", release, sorted_first) for i in range(1, 5)}
+    return {
+        "matches": float((release.released.user == release.owner).sum() / rows_in),
+        "matches_without_restriction": float((user == release.original.user[origin]).sum() / rows_in),
+        "by_time": {name: found["same_record"]["of_input"] for name, found in by_time.items()},
+    }
