@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from proxid.logs.batch import Dictionaries, LogBatch
-from proxid.logs.layout import BadRows, Layout, layout_of
+from proxid.logs.layout import FIELDS, BadRows, Layout, layout_of
 
 Classifier = Callable[[str], str]
 """Text of a query -> path of its category with `/`, or "" when it has none."""
@@ -18,12 +18,14 @@ Classifier = Callable[[str], str]
 class LogReader(ABC):
     """A log being read: iterate it for batches; `bad`, `rows` and `position` grow as it goes.
 
-    `layout` is known once the log is open. `position` and `size` are bytes of the file, for a progress bar.
+    `layout` is known once the log is open. A field taken out of `wanted` may come empty (a URL that nobody looks at
+    need not be kept). `position` and `size` are bytes of the file, for a progress bar.
     """
 
     def __init__(self, dictionaries: Dictionaries, layout: Layout) -> None:
         self.dictionaries, self.layout = dictionaries, layout
         self.bad, self.rows, self.position, self.size = BadRows(), 0, 0, 0
+        self.wanted: frozenset[str] = frozenset(FIELDS)
 
     @abstractmethod
     def __iter__(self) -> Iterator[LogBatch]:

@@ -31,7 +31,9 @@ class Filing:
 
     def _learn_paths(self) -> None:
         tree, known = self._dictionaries.tree, len(self._node_of_path)
-        fresh = [tree.add(self.paths[code]) or NONE for code in range(known, len(self.paths))]
+        if known == len(self.paths):
+            return
+        fresh = [tree.add(path) or NONE for path in self.paths.since(known)]
         self._node_of_path = np.append(self._node_of_path, np.array(fresh, np.int32))
 
     def _classified(self, query: Codes) -> Codes:

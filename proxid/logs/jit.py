@@ -5,10 +5,13 @@ the arrays it is given and allocates none, which lets Numba leave out reference 
 costs five times what the steps themselves do.
 """
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Hashable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+import numba.core.caching
 import numpy as np
 import numpy.typing as npt
 
@@ -28,11 +31,12 @@ Columns = Any
 
 
 _njit: Any = numba.njit
+_stamps: dict[Any, bytes] = {}
 
 
 def _options() -> dict[str, bool]:
     """Without reference counts where this Numba can (a flag of its own use, there since it has any)."""
-    options = {"cache": True, "boundscheck": False, "_nrt": False}
+    options = {"boundscheck": False, "_nrt": False}
     try:
         _njit(**options)
     except (KeyError, TypeError):
@@ -43,11 +47,44 @@ def _options() -> dict[str, bool]:
 _OPTIONS = _options()
 
 
-def _compile(function: Callable[P, R], **more: str) -> Callable[P, R]:
+def _file_stamp(function: Any) -> str:
+    status = Path(function.__code__.co_filename).stat()
+    return f"{status.st_mtime_ns}:{status.st_size}"
+
+
+def _stamp(function: Any) -> bytes:
+    """What the compiled code depends on: the function's file, and the loops and constants that the file uses.
+
+    Numba's own stamp is the function's file alone: it would go on using a loop of another file that has changed.
+    """
+    parts = [_file_stamp(function)]
+    for name, value in sorted(function.__globals__.items()):
+        if isinstance(value, Hashable) and value in _stamps:
+            parts.append(f"{name}={_stamps[value].hex()}")
+        elif isinstance(value, bool | int | float | np.generic):
+            parts.append(f"{name}={value!r}")
+        elif hasattr(value, "_defn"):
+            parts.append(f"{name}={_file_stamp(value._defn)}")
+    return hashlib.sha256("\n".join(parts).encode()).digest()
+
+
+def _keep_on_disk(loop: Any, function: Any) -> None:
+    """Cache compiled code under `_stamp`; where Numba cannot, every process compiles anew."""
     try:
-        return cast("Callable[P, R]", _njit(**_OPTIONS, **more)(function))
-    except RuntimeError:  # no folder to cache in: compile anew in every process
-        return cast("Callable[P, R]", _njit(**_OPTIONS | {"cache": False}, **more)(function))
+        stamp = _stamp(function)
+        loop.enable_caching()
+        if not hasattr(loop._cache._cache_file, "_source_stamp"):
+            raise AttributeError
+        loop._cache._cache_file._source_stamp = stamp
+        _stamps[loop] = stamp
+    except (AttributeError, OSError, RuntimeError):
+        loop._cache = numba.core.caching.NullCache()
+
+
+def _compile(function: Callable[P, R], **more: str) -> Callable[P, R]:
+    loop = _njit(**_OPTIONS, **more)(function)
+    _keep_on_disk(loop, function)
+    return cast("Callable[P, R]", loop)
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:

@@ -115,8 +115,9 @@ class JsonlReader(LogReader):
     ) -> None:
         self._source = ByteSource(path, compressed, chunk)
         self._blocks = self._source.blocks()
-        self._first = next(self._blocks, (b"", False))
-        super().__init__(dictionaries, layout or _find_layout(self._first[0], compressed))
+        self._first = next(self._blocks, None)
+        head = b"" if self._first is None else self._first.text()
+        super().__init__(dictionaries, layout or _find_layout(head, compressed))
         self.size, self._line = self._source.size, 0
         self._encoder = RowEncoder(dictionaries, classifier)
 
@@ -125,10 +126,10 @@ class JsonlReader(LogReader):
         self._source.close()
 
     def __iter__(self) -> Iterator[LogBatch]:
-        block, overlong = self._first
-        while block:
-            rows = []
-            for line in block.split(b"\n")[:-1]:
+        block = self._first
+        while block is not None:
+            rows, overlong = [], block.overlong
+            for line in block.text().split(b"\n")[:-1]:
                 self._line += 1
                 row = "line too long" if overlong else read_object(line)
                 overlong = False
@@ -140,7 +141,7 @@ class JsonlReader(LogReader):
             if rows:
                 yield self._encoder.batch(rows, self.rows)
                 self.rows += len(rows)
-            block, overlong = next(self._blocks, (b"", False))
+            block = next(self._blocks, None)
 
 
 def _find_layout(block: bytes, compressed: bool) -> Layout:

@@ -6,7 +6,7 @@ the record before them.
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from itertools import chain
@@ -28,14 +28,25 @@ _SAMPLE: Final = 200_000
 
 
 class Ordered:
-    """Batches of a log; `steps_back` counts the records whose time is before the one before them."""
+    """Batches of a log; `steps_back` counts the records whose time is before the one before them.
 
-    def __init__(self, batches: Iterator[LogBatch] | LogReader, *, sorted_here: bool = False) -> None:
-        self._batches, self.sorted_here = batches, sorted_here
+    `holds_codes`: records were read that have not been given out, so texts must not be numbered anew.
+    """
+
+    def __init__(
+        self, batches: Iterator[LogBatch] | LogReader, *, head: Sequence[LogBatch] = (), sorted_here: bool = False
+    ) -> None:
+        self._batches, self._head, self.sorted_here = batches, head, sorted_here
         self.steps_back, self._last = 0, -np.inf
+        self.holds_codes = sorted_here or bool(head)
 
     def __iter__(self) -> Iterator[LogBatch]:
-        for batch in self._batches:
+        yield from self._noted(self._head)
+        self._head, self.holds_codes = (), self.sorted_here
+        yield from self._noted(self._batches)
+
+    def _noted(self, batches: Iterable[LogBatch]) -> Iterator[LogBatch]:
+        for batch in batches:
             time = batch.time[~np.isnan(batch.time)]
             if len(time):
                 self.steps_back += int((np.diff(time, prepend=self._last) < 0).sum())
@@ -54,7 +65,7 @@ def in_time_order(log: LogReader, order: str, stack: ExitStack) -> Ordered:
         while sum(map(len, head)) < _SAMPLE and (batch := next(batches, None)) is not None:
             head.append(batch)
         if not _is_disordered(head):
-            return Ordered(chain(head, batches))
+            return Ordered(batches, head=head)
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="proxid-sort-")))
     return Ordered(_merged(_write_runs(chain(head, batches), folder)), sorted_here=True)
 

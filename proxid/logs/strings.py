@@ -6,51 +6,71 @@ strings become `int32` codes in a compiled loop, which is what makes columns fas
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import TypeVar, overload
 
 import numpy as np
 
 from proxid.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled
+from proxid.logs.raw import SLACK, load64, prefetch, store64
 
 A = TypeVar("A", Bytes, Longs)
 EMPTY = np.uint64(0)
 _LOW = np.uint64(0xFFFFFFFF)
 _HIGH = np.uint64(0xFFFFFFFF00000000)
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
+_AHEAD = 32
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 
 
 @compiled
-def hash_bytes(data: Bytes, start: int, stop: int, seed: np.uint64) -> Scalar:
+def _step(state: Scalar, word: Scalar) -> Scalar:
+    mixed = (state ^ word) * _PRIME
+    return mixed ^ (mixed >> np.uint64(29))
+
+
+@compiled
+def hash_bytes(data: Bytes, start: Scalar, stop: Scalar, seed: Scalar) -> Scalar:
     """64-bit hash of `data[start:stop]`, eight bytes a step."""
     state = seed ^ (np.uint64(stop - start) * _MIX)
     at = start
     while at + 8 <= stop:
-        word = np.uint64(0)
-        for i in range(8):
-            word |= np.uint64(data[at + i]) << np.uint64(8 * i)
-        state = (state ^ word) * _PRIME
-        state ^= state >> np.uint64(29)
+        state = _step(state, load64(data, at))
         at += 8
-    word = np.uint64(0)
-    for i in range(stop - at):
-        word |= np.uint64(data[at + i]) << np.uint64(8 * i)
-    state = (state ^ word) * _PRIME
+    if at < stop:
+        state = _step(state, load64(data, at) & _low_bytes(stop - at))
     state = (state ^ (state >> np.uint64(32))) * _MIX
     return state ^ (state >> np.uint64(29))
 
 
 @compiled
-def same_bytes(a: Bytes, a_start: int, b: Bytes, b_start: int, length: int) -> bool:
-    """Whether two stretches of bytes are equal."""
-    for i in range(length):  # noqa: SIM110 (a compiled loop)
-        if a[a_start + i] != b[b_start + i]:
-            return False
-    return True
+def _low_bytes(count: Scalar) -> Scalar:
+    """A mask of the lowest bytes of a word, fewer than eight."""
+    return (np.uint64(1) << np.uint64(8 * count)) - np.uint64(1)
 
 
 @compiled
-def find_slot(table: Columns, data: Bytes, start: int, stop: int, key: np.uint64) -> Scalar:
+def same_bytes(a: Bytes, a_start: Scalar, b: Bytes, b_start: Scalar, length: Scalar) -> Scalar:
+    """Whether two stretches of bytes are equal."""
+    at = 0
+    while at + 8 <= length:
+        if load64(a, a_start + at) != load64(b, b_start + at):
+            return False
+        at += 8
+    return at == length or ((load64(a, a_start + at) ^ load64(b, b_start + at)) & _low_bytes(length - at)) == EMPTY
+
+
+@compiled
+def copy_bytes(source: Bytes, start: Scalar, stop: Scalar, target: Bytes, to: Scalar) -> None:
+    """Copy `source[start:stop]` to `target[to:]`; up to seven bytes behind it are overwritten."""
+    while start < stop:
+        store64(target, to, load64(source, start))
+        start += 8
+        to += 8
+
+
+@compiled
+def find_slot(table: Columns, data: Bytes, start: Scalar, stop: Scalar, key: Scalar) -> Scalar:
     """The slot that holds `data[start:stop]`, or the empty slot where it belongs.
 
     `table` = (arena, bounds, slots, fill): bytes, where each string begins (one more at the end), hash-and-code
@@ -71,17 +91,15 @@ def find_slot(table: Columns, data: Bytes, start: int, stop: int, key: np.uint64
 
 
 @compiled
-def intern_bytes(table: Columns, data: Bytes, start: int, stop: int) -> Scalar:
-    """The code of `data[start:stop]`, which is added when new; the caller has reserved the room."""
+def intern_keyed(table: Columns, data: Bytes, start: Scalar, stop: Scalar, key: Scalar) -> Scalar:
+    """Like `intern_bytes`, for a string whose hash is known."""
     arena, bounds, slots, fill = table
-    key = hash_bytes(data, start, stop, np.uint64(fill[1]))
     slot = find_slot(table, data, start, stop, key)
     if slots[slot] != EMPTY:
         return np.int64(slots[slot] & _LOW) - 1
     code = fill[0]
     begin = bounds[code]
-    for i in range(stop - start):
-        arena[begin + i] = data[start + i]
+    copy_bytes(data, start, stop, arena, begin)
     bounds[code + 1] = begin + (stop - start)
     slots[slot] = (key & _HIGH) | np.uint64(code + 1)
     fill[0] = code + 1
@@ -89,9 +107,28 @@ def intern_bytes(table: Columns, data: Bytes, start: int, stop: int) -> Scalar:
 
 
 @compiled
-def _intern_all(table: Columns, data: Bytes, bounds: Longs, codes: Codes) -> None:
-    for i in range(len(codes)):
-        codes[i] = intern_bytes(table, data, bounds[i], bounds[i + 1])
+def intern_bytes(table: Columns, data: Bytes, start: Scalar, stop: Scalar) -> Scalar:
+    """The code of `data[start:stop]`, which is added when new; the caller has reserved the room."""
+    return intern_keyed(table, data, start, stop, hash_bytes(data, start, stop, np.uint64(table[3][1])))
+
+
+@compiled
+def intern_all(table: Columns, data: Bytes, starts: Longs, stops: Longs, codes: Codes, keep_empty: Scalar) -> None:
+    """Codes of the strings `data[starts[i]:stops[i]]`; -1 for an empty one unless `keep_empty`.
+
+    Hashes are taken a few strings ahead, so that their slots are near when they are looked at.
+    """
+    slots, fill = table[2], table[3]
+    seed, mask = np.uint64(fill[1]), np.uint64(len(slots) - 1)
+    for first in range(0, len(codes), _AHEAD):
+        last = min(first + _AHEAD, len(codes))
+        for i in range(first, last):
+            prefetch(slots, np.int64(hash_bytes(data, starts[i], stops[i], seed) & mask))
+        for i in range(first, last):
+            if keep_empty or starts[i] < stops[i]:
+                codes[i] = intern_bytes(table, data, starts[i], stops[i])
+            else:
+                codes[i] = -1
 
 
 @compiled
@@ -132,7 +169,13 @@ class StringTable(Sequence[str]):
         return self.arena[self.bounds[code] : self.bounds[code + 1]].tobytes().decode()
 
     def __iter__(self) -> Iterator[str]:
-        return (self[code] for code in range(len(self)))
+        return iter(self.since(0))
+
+    def since(self, first: int) -> list[str]:
+        """The strings from a code on: many at once are quicker."""
+        bounds = self.bounds[first : len(self) + 1]
+        data, ends = self.arena[bounds[0] : bounds[-1]].tobytes(), (bounds - bounds[0]).tolist()
+        return [data[start:stop].decode() for start, stop in pairwise(ends)]
 
     def __contains__(self, text: object) -> bool:
         return isinstance(text, str) and self.find(text) >= 0
@@ -150,8 +193,8 @@ class StringTable(Sequence[str]):
     def reserve(self, strings: int, nbytes: int) -> None:
         """Make room for so many more strings of so many bytes in all."""
         count = len(self)
-        if (used := int(self.bounds[count])) + nbytes > len(self.arena):
-            self.arena = _grown(self.arena, used, used + nbytes)
+        if (used := int(self.bounds[count])) + nbytes + SLACK > len(self.arena):
+            self.arena = _grown(self.arena, used, used + nbytes + SLACK)
         if count + strings + 1 > len(self.bounds):
             self.bounds = _grown(self.bounds, count + 1, count + strings + 1)
         if (count + strings) * 4 > len(self.slots) * 3:
@@ -174,18 +217,31 @@ class StringTable(Sequence[str]):
         parts = [text.encode() for text in texts]
         bounds = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=bounds[1:]) if parts else None
-        return self.encode_bytes(np.frombuffer(b"".join(parts), np.uint8), bounds)
+        return self.encode_bytes(np.frombuffer(b"".join([*parts, bytes(SLACK)]), np.uint8), bounds)
 
     def encode_bytes(self, data: Bytes, bounds: Longs) -> Codes:
         """Codes of the UTF-8 strings `data[bounds[i]:bounds[i + 1]]`, new ones added."""
-        codes = np.empty(len(bounds) - 1, np.int32)
-        self.reserve(len(codes), int(bounds[-1] - bounds[0]))
-        _intern_all(self.table, data, bounds, codes)
+        if len(data) < bounds[-1] + SLACK:
+            data = np.append(data[: bounds[-1]], np.zeros(SLACK, np.uint8))
+        return self.encode_cells(data, bounds[:-1], bounds[1:], keep_empty=True)
+
+    def encode_cells(self, data: Bytes, starts: Longs, stops: Longs, *, keep_empty: bool) -> Codes:
+        """Codes of the UTF-8 strings `data[starts[i]:stops[i]]`, new ones added; -1 for empty ones if not kept.
+
+        `data` has SLACK bytes behind the last string.
+        """
+        codes = np.empty(len(starts), np.int32)
+        self.reserve(len(codes), int((stops - starts).sum()))
+        intern_all(self.table, data, starts, stops, codes, keep_empty)
         return codes
 
     def decode(self, codes: Codes) -> list[str]:
         """The strings of many codes; a negative code gives an empty string."""
-        names = {code: self[code] for code in np.unique(codes).tolist() if code >= 0}
+        kept = np.unique(codes[codes >= 0])
+        starts, stops = self.bounds[kept].tolist(), self.bounds[kept + 1].tolist()
+        arena = self.arena.data
+        texts = [str(arena[start:stop], "utf-8") for start, stop in zip(starts, stops, strict=True)]
+        names = dict(zip(kept.tolist(), texts, strict=True))
         return [names.get(code, "") for code in codes.tolist()]
 
 

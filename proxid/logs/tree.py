@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from proxid.logs.jit import Codes
+from proxid.logs.jit import Codes, Scalar, compiled
 from proxid.logs.strings import StringTable
 
 ROOT = 0
@@ -20,14 +20,15 @@ class CategoryTree:
     def __init__(self, paths: Iterable[str] = ()) -> None:
         self._node: dict[str, int] = {"": ROOT}
         self._paths: list[str] = [""]
-        self._parent: list[int] = [-1]
-        self._depth: list[int] = [0]
+        self._parent: Codes = np.full(64, -1, np.int32)
+        self._depth: Codes = np.zeros(64, np.int32)
+        self._above: dict[int, Codes] = {}
         self._table = StringTable()
         for path in paths:
             self.add(path)
 
     def __len__(self) -> int:
-        return len(self._parent)
+        return len(self._paths)
 
     @property
     def paths(self) -> StringTable:
@@ -40,6 +41,9 @@ class CategoryTree:
         """The node of a path, added with its ancestors when new; empty parts are left out."""
         if (known := self._node.get(path)) is not None:
             return known
+        head, _, name = path.rpartition("/")
+        if name and name == name.strip() and (above := self._node.get(head)) is not None:
+            return self.child(above, name)
         node = ROOT
         for part in path.split("/"):
             if name := part.strip():
@@ -52,36 +56,48 @@ class CategoryTree:
         node = self._node.setdefault(path, len(self._paths))
         if node == len(self._paths):
             self._paths.append(path)
-            self._parent.append(parent)
-            self._depth.append(self._depth[parent] + 1)
+            if node == len(self._parent):
+                self._parent, self._depth = (np.concatenate([a, a]) for a in (self._parent, self._depth))
+            self._parent[node], self._depth[node] = parent, self._depth[parent] + 1
         return node
 
     def copy_of(self, other: "CategoryTree") -> None:
         """Become a copy of another tree."""
         self._node, self._paths = dict(other._node), list(other._paths)
-        self._parent, self._depth = list(other._parent), list(other._depth)
+        self._parent, self._depth, self._above = other._parent.copy(), other._depth.copy(), {}
         self._table = StringTable()
 
     @property
     def parent(self) -> Codes:
         """Parent of each node; -1 for the root."""
-        return np.array(self._parent, np.int32)
+        return self._parent[: len(self)]
 
     @property
     def depth(self) -> Codes:
         """Depth of each node; 0 for the root."""
-        return np.array(self._depth, np.int32)
+        return self._depth[: len(self)]
 
     def ancestors(self, level: int) -> Codes:
         """The ancestor of each node at a level, the node itself when it is no deeper (002 §4.2.5, line 4)."""
-        parent, depth = self.parent, self.depth
-        at = np.arange(len(parent), dtype=np.int32)
-        while (deep := depth[at] > level).any():
-            at[deep] = parent[at[deep]]
-        return at
+        known = self._above.get(level, np.empty(0, np.int32))
+        if len(known) < len(self):
+            if len(known) == 0 or known.base is None or len(known.base) < len(self):
+                room = np.empty(len(self._parent), np.int32)
+                room[: len(known)] = known
+            else:
+                room = known.base
+            _find_ancestors(self._parent, self._depth, level, len(known), len(self), room)
+            self._above[level] = known = room[: len(self)]
+        return known
 
     def ancestor(self, node: int, level: int) -> int:
         """The ancestor of one node at a level."""
         while self._depth[node] > level:
-            node = self._parent[node]
+            node = int(self._parent[node])
         return node
+
+
+@compiled
+def _find_ancestors(parent: Codes, depth: Codes, level: Scalar, first: Scalar, last: Scalar, above: Codes) -> None:
+    for node in range(first, last):
+        above[node] = node if depth[node] <= level else above[parent[node]]

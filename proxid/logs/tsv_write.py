@@ -13,11 +13,16 @@ from proxid.logs.cells import write_digits, write_time
 from proxid.logs.files import LogWriter
 from proxid.logs.jit import Bytes, Columns, Longs, Scalar, compiled
 from proxid.logs.layout import FIELDS, Layout
+from proxid.logs.raw import load64, store64
 from proxid.logs.tsv import COLUMN_NAMES
 from proxid.logs.whole import WholeFile
 
-_NUMBERS: Final = 64
-"""Room for a row's time, rank, group and separators."""
+_NUMBERS: Final = 80
+"""Room for a row's time, rank, group and separators, and for what a copy writes behind."""
+
+
+_TOPS = np.uint64(0x8080808080808080)
+_SPACES = np.uint64(0x2020202020202020)
 
 
 @compiled
@@ -26,49 +31,79 @@ def _text_size(table: Columns, code: Scalar) -> Scalar:
 
 
 @compiled
-def _write_text(out: Bytes, at: Scalar, table: Columns, code: Scalar) -> Scalar:
+def _write_text(out: Bytes, to: Scalar, table: Columns, code: Scalar) -> Scalar:
+    """Write a string; its control characters, if it has any, as spaces."""
     if code < 0:
-        return at
-    arena, bounds = table[0], table[1]
-    for i in range(bounds[code], bounds[code + 1]):
-        byte = arena[i]
-        out[at] = 32 if byte in (9, 10, 13) else byte
-        at += 1
-    return at
+        return to
+    arena, at, stop = table[0], table[1][code], table[1][code + 1]
+    first, control = to, np.uint64(0)
+    while at < stop:
+        word = load64(arena, at)
+        store64(out, to, word)
+        if at + 8 > stop:
+            word |= _SPACES << np.uint64(8 * (stop - at))
+        control |= (word - _SPACES) & ~word & _TOPS
+        at += 8
+        to += 8
+    to -= at - stop if at > stop else 0
+    if control != np.uint64(0):
+        for i in range(first, to):
+            out[i] = max(out[i], 32)
+    return to
 
 
 @compiled
-def write_rows(columns: Columns, tables: Columns, places: Longs, first: int, out: Bytes) -> Scalar:
+def _write_again(out: Bytes, to: Scalar, start: Scalar, size: Scalar) -> Scalar:
+    """Write once more what was written before."""
+    for i in range(size):
+        out[to + i] = out[start + i]
+    return to + size
+
+
+@compiled
+def _write_cell(out: Bytes, at: Scalar, field: Scalar, row: Scalar, columns: Columns, tables: Columns) -> Scalar:
+    """Write one field of a row that is not its time; returns where the next byte goes."""
+    user, query, _, rank, url, category, group = columns
+    users, queries, urls, categories = tables
+    if field == 0:
+        return _write_text(out, at, users, user[row])
+    if field == 1:
+        return _write_text(out, at, queries, query[row])
+    if field == 4:
+        return _write_text(out, at, urls, url[row])
+    if field == 5:
+        return _write_text(out, at, categories, category[row])
+    number = rank[row] if field == 3 else group[row]
+    return at if number < 0 else write_digits(out, at, number, 1)
+
+
+@compiled
+def write_rows(columns: Columns, tables: Columns, places: Longs, first: Scalar, out: Bytes) -> Scalar:
     """Write rows from number `first` on while `out` has room; returns (rows written so far, bytes in out).
 
-    columns = (user, query, time, rank, url, category, group). tables = (user, query, url, category).
+    columns = (user, query, time, rank, url, category, group). tables = (user, query, url, category). The time of the
+    row before is copied where it is the same, as in a group.
     """
-    user, query, time, rank, url, category, group = columns
+    user, query, time, _, url, category, _ = columns
     users, queries, urls, categories = tables
-    at = 0
+    at, last, size = 0, -1, 0
     for row in range(first, len(user)):
         room = _text_size(users, user[row]) + _text_size(queries, query[row]) + _text_size(urls, url[row])
         if at + room + _text_size(categories, category[row]) + _NUMBERS > len(out):
             return row, at
         for place in range(len(places)):
-            field = places[place]
             if place > 0:
                 out[at] = 9
                 at += 1
-            if field == 0:
-                at = _write_text(out, at, users, user[row])
-            elif field == 1:
-                at = _write_text(out, at, queries, query[row])
-            elif field == 2:
-                at = write_time(out, at, time[row])
-            elif field == 3:
-                at = at if rank[row] < 0 else write_digits(out, at, rank[row], 1)
-            elif field == 4:
-                at = _write_text(out, at, urls, url[row])
-            elif field == 5:
-                at = _write_text(out, at, categories, category[row])
+            begin = at
+            if places[place] != 2:
+                at = _write_cell(out, at, places[place], row, columns, tables)
+                continue
+            if last >= 0 and time[row] == time[row - 1]:
+                at = _write_again(out, at, last, size)
             else:
-                at = at if group[row] < 0 else write_digits(out, at, group[row], 1)
+                at = write_time(out, at, time[row])
+            last, size = begin, at - begin
         out[at] = 10
         at += 1
     return len(user), at

@@ -21,7 +21,7 @@ from proxid.anonymise.stream.settings import Settings
 from proxid.logs import Dictionaries, Layout, LogWriter, create_log, layout_of, open_log
 from proxid.logs.ordered import Ordered, in_time_order
 
-_TEXTS: Final = 300_000
+_TEXTS: Final = 100_000
 """Texts kept beyond those of waiting records before the texts are numbered anew."""
 
 
@@ -92,6 +92,8 @@ def run(job: Job) -> Outcome:
     with ExitStack() as stack:
         log = stack.enter_context(open_log(job.source, classifier=job.classifier))
         known = log.dictionaries
+        if mix and options["clicks"] == "drop":
+            log.wanted -= {"url"}
         engine = make_engine(options, known, job.seed)
         ordered = Ordered(log) if options["order"] == "file" else in_time_order(log, options["order"], stack)
         shown = Shown(known, default_mask() if mix and options["ladder"] and options["mask"] else None)
@@ -101,7 +103,7 @@ def run(job: Job) -> Outcome:
         going = _Run(engine, shown, out, truth)
         for batch in ordered:
             going.write(engine.feed(batch))
-            if not ordered.sorted_here:
+            if not ordered.holds_codes:
                 going.tidy(known)
             job.progress(log.position, log.size)
         going.write(engine.finish())

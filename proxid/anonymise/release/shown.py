@@ -10,23 +10,21 @@ import numpy as np
 
 from proxid.anonymise.stream.released import Released
 from proxid.logs.batch import Dictionaries, LogBatch
-from proxid.logs.jit import Codes, Columns, compiled
-from proxid.logs.strings import StringTable, intern_bytes
+from proxid.logs.jit import Codes, Longs, compiled
+from proxid.logs.strings import StringTable
 
 Mask = Callable[[str], str | None]
 """Text -> the text without identifiers, or None when it must not be shown."""
 
 
 @compiled
-def _intern_parts(source: Columns, target: Columns, query: Codes, start: Codes, size: Codes, codes: Codes) -> None:
-    """codes[i] = code in `target` of the part of text query[i] that is shown; -1 gives the empty text."""
-    arena, bounds, _, _ = source
+def _find_parts(bounds: Longs, query: Codes, start: Codes, size: Codes, starts: Longs, stops: Longs) -> None:
+    """Where the shown part of text query[i] lies among the bytes of all texts; nowhere for -1."""
     for i in range(len(query)):
-        first, last = 0, 0
+        starts[i] = stops[i] = 0
         if query[i] >= 0:
-            first = bounds[query[i]] + start[i]
-            last = bounds[query[i] + 1] if size[i] < 0 else first + size[i]
-        codes[i] = intern_bytes(target, arena, first, last)
+            starts[i] = bounds[query[i]] + start[i]
+            stops[i] = bounds[query[i] + 1] if size[i] < 0 else starts[i] + size[i]
 
 
 def default_mask() -> Mask:
@@ -55,10 +53,10 @@ class Shown:
     def log(self, released: Released) -> LogBatch:
         """Released columns as a batch of `self.dictionaries`."""
         self.dictionaries.url = self._known.url
-        codes = np.empty(len(released), np.int32)
-        source = self._known.query
-        self._parts.reserve(len(released), _room(source, released))
-        _intern_parts(source.table, self._parts.table, released.query, released.start, released.size, codes)
+        texts = self._known.query
+        starts, stops = np.empty((2, len(released)), np.int64)
+        _find_parts(texts.bounds, released.query, released.start, released.size, starts, stops)
+        codes = self._parts.encode_cells(texts.arena, starts, stops, keep_empty=True)
         r = released
         return LogBatch(r.user, self._masked(codes), r.category, r.time, r.rank, r.url, r.row, r.group)
 
@@ -81,9 +79,3 @@ class Shown:
         form = self._mask(text) if text else ""
         self.hidden += form is None
         return form or ""
-
-
-def _room(source: StringTable, released: Released) -> int:
-    """Bytes that the parts may take."""
-    held = released.query[released.query >= 0]
-    return int((source.bounds[held + 1] - source.bounds[held]).sum())
