@@ -50,6 +50,7 @@ local function k(p, ...)
   return p.base .. ':' .. table.concat({...}, ':')
 end
 
+-- The clock is the latest time that an event shows, so a replay of the events has the same one.
 local function set_clock(p, now)
   if now > p.clock then
     p.clock = now
@@ -195,7 +196,6 @@ local function pool_submit(p, id, person, seasoned, audience, path, units, time,
   local known = redis.call('HGET', k(p, 'seasoned'), person)
   if known and known ~= seasoned then return 'UNSTEADY', {} end
   redis.call('HSET', k(p, 'seasoned'), person, seasoned)
-  set_clock(p, time)
   redis.call('SADD', k(p, 'ids'), id)
   local node = node_at(path, p.level)
   local where = node_key(audience, node)
@@ -207,6 +207,7 @@ local function pool_submit(p, id, person, seasoned, audience, path, units, time,
     suppressed_event(p, id, 'capped')
     return 'capped', {}
   end
+  set_clock(p, time)
   local arrival = redis.call('HINCRBY', k(p, 'arrivals'), audience, 1)
   if arrival == 1 then redis.call('ZADD', k(p, 'aud'), next_move(p), audience) end
   redis.call('HSET', k(p, 'r', id), 'u', person, 's', seasoned, 'a', audience, 'n', node, 'i', units,
@@ -229,13 +230,13 @@ local function give_up(p, r, reason)
   suppressed_event(p, r.id, reason)
 end
 
-local function first_due(p, audience)
+local function first_due(p, audience, clock)
   local id = redis.call('ZRANGE', k(p, 'due', audience), 0, 0)[1]
   if not id then return nil end
   local r = read_record(p, id)
   local arrivals = tonumber(redis.call('HGET', k(p, 'arrivals'), audience))
   local late = (p.max_records >= 0 and arrivals - r.entered >= p.max_records)
-    or (p.max_seconds >= 0 and p.clock - r.time >= p.max_seconds)
+    or (p.max_seconds >= 0 and clock - r.time >= p.max_seconds)
   return late and r or nil
 end
 
@@ -263,15 +264,16 @@ end
 -- ARGV: settings, now, limit. Returns how many moved, 1 if more is due, then the numbers of groups formed.
 local function ms_pool_tick(keys, a)
   local p = open_pool(keys[1], a)
-  set_clock(p, tonumber(a[SETTINGS + 1]))
+  local clock = math.max(p.clock, tonumber(a[SETTINGS + 1]))
   local moved, limit, formed = 0, tonumber(a[SETTINGS + 2]), {}
   for _, audience in ipairs(redis.call('ZRANGE', k(p, 'aud'), 0, -1)) do
-    local r = first_due(p, audience)
+    local r = first_due(p, audience, clock)
     while r do
       if moved == limit then return {moved, 1, unpack(formed)} end
+      set_clock(p, clock)
       move_up(p, r, formed)
       moved = moved + 1
-      r = first_due(p, audience)
+      r = first_due(p, audience, clock)
     end
   end
   return {moved, 0, unpack(formed)}

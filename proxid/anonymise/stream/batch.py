@@ -59,7 +59,7 @@ class MixStream:
                 lane.watch(node, waiting)
             if len(heads) >= self._n:
                 shown = self._release(node)
-        if arrival >= lane.check_arrivals or self._clock >= lane.check_time:
+        if arrival >= lane.check_arrivals or self._clock - lane.check_since >= lane.max_seconds:
             shown = [*shown, *self._move_up()]
         return shown
 

@@ -74,21 +74,21 @@ class Move(NamedTuple):
 class Lane:
     """All nodes of one audience.
 
-    `arrivals` counts the records that ever came. Nothing is due before `arrivals` reaches `check_arrivals` or the
-    clock `check_time`.
+    `arrivals` counts the records that ever came. Nothing is due before `arrivals` reaches `check_arrivals`, or the
+    clock is `max_seconds` later than `check_since`.
     """
 
     def __init__(self, settings: Settings, name: str = "") -> None:
         self.name = name
         self.arrivals = 0
         self.check_arrivals: float = _NEVER
-        self.check_time: float = _NEVER
+        self.check_since: float = _NEVER
+        self.max_seconds = settings.max_delay_s or _NEVER
         self._n = settings.n
         self._level = settings.level
         self._cap = settings.person_cap
         self._join = settings.unseasoned_cap
         self._max_records = settings.max_delay_records or _NEVER
-        self._max_seconds = settings.max_delay_s or _NEVER
         self._lifts = 0
         self._nodes: dict[Path, Node] = {}
         self._agenda: list[tuple[int, int, float, Node]] = []
@@ -152,13 +152,11 @@ class Lane:
 
     def due(self, clock: float) -> tuple[Node, Waiting] | None:
         """The `first` record, if it waited at its node for `max_delay` records or seconds."""
-        if self.arrivals < self.check_arrivals and clock < self.check_time:
+        if not self._is_time(clock):
             return None
         found = self.first()
         self._set_check()
-        if found is None or (self.arrivals < self.check_arrivals and clock < self.check_time):
-            return None
-        return found
+        return found if self._is_time(clock) else None
 
     def move_up(self, clock: float) -> Move | None:
         """Move the record that is `due` to the parent, where it keeps its place in the order of arrival (8.6).
@@ -205,8 +203,10 @@ class Lane:
         heappush(self._agenda, (waiting[ENTERED], waiting[LIFT], waiting[TIME], node))
         self._set_check()
 
+    def _is_time(self, clock: float) -> bool:
+        return self.arrivals >= self.check_arrivals or clock - self.check_since >= self.max_seconds
+
     def _set_check(self) -> None:
         if self._agenda:
-            entered, _, time, _ = self._agenda[0]
+            entered, _, self.check_since, _ = self._agenda[0]
             self.check_arrivals = entered + self._max_records
-            self.check_time = time + self._max_seconds

@@ -11,11 +11,11 @@ contract test holds the two together step by step:
 5. While n distinct seasoned people wait at the node, a group is formed (`Lane.take`) and takes the next number. What is
    shown of its members' texts is decided there and then.
 
-`tick` moves up what waited too long, `withdraw` removes a person's records, `close` ends the epoch. The clock never
-runs back: an earlier time counts as the latest one seen.
+`tick` moves up what waited too long, `withdraw` removes a person's records, `close` ends the epoch.
 
 The pool has no randomness and no clock of its own, so whoever has the events of an epoch in order can run it again:
-`tick` and `close` with a limit of 1 do what one RAISED or SUPPRESSED says (10.4 (5)).
+`tick` and `close` with a limit of 1 do what one RAISED or SUPPRESSED says (10.4 (5)). Its clock is therefore the latest
+time that an event shows: of a record that was buffered, or of a tick that moved one. It never runs back.
 """
 
 from collections.abc import Collection, Iterator
@@ -85,12 +85,12 @@ class Pool:
         node = lane.node(path)
         if self._seasoned.setdefault(person, seasoned) is not seasoned:
             raise InputError("a person is either seasoned or not for a whole epoch")
-        self.clock = max(self.clock, time)
         self._submitted.add(identity)
         if units and (person, units[0]) in audience.entered:
             return Submission(Outcome.REPEATED)
         if lane.full(node, person):
             return Submission(Outcome.CAPPED)
+        self.clock = max(self.clock, time)
         if not lane.arrivals:
             self._audiences[name] = audience
         ripe = lane.enter(node, person, seasoned, self.clock, record, None)
@@ -106,14 +106,15 @@ class Pool:
         Audiences are served in the order of their first records, each record in the order in which it came to its
         node. A record that would exceed `person_cap` above is suppressed. Groups that become complete are formed.
         """
-        self.clock = max(self.clock, now)
+        clock = max(self.clock, now)
         raised: list[Raised] = []
         suppressed: list[Suppressed] = []
         groups: list[Group] = []
         for audience in self._audiences.values():
-            while audience.lane.due(self.clock) is not None:
+            while audience.lane.due(clock) is not None:
                 if len(raised) + len(suppressed) == limit:
                     return Step(tuple(raised), tuple(suppressed), tuple(groups), more=True)
+                self.clock = clock
                 moved, formed = self._move_up(audience)
                 if isinstance(moved, Raised):
                     raised.append(moved)
