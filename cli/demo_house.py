@@ -20,6 +20,8 @@ from proxid.provision.templates import Settings
 PARTIES: Final = ("acme", "globex", "initech")
 SERVICES: Final = ("main-service", "gateway")
 AUDITOR: Final = "auditor"
+SLOTS: Final = ("5 s", "15 s", "60 s", "1 d")
+"""Slots of location queries and commands (8.8); the usual quarter of an hour is longer than the demo."""
 PEOPLE_PER_HOUSEHOLD: Final = 10
 _ACCOUNT_AGE: Final = datetime.timedelta(days=30)
 _BUNDLES: Final = {"everything": 80, "searches": 15, "nothing": 5}
@@ -59,7 +61,7 @@ class DemoHouse:
             # One machine plays a hundred people: no limit of one person is meant for it.
             by_role={"gateway": {"rate_per_minute": 10_000, "metrics_listen": "127.0.0.1:0"},
                      "main-service": {"metrics_listen": "127.0.0.1:0"}},
-            anonymiser={"k": self.options.k},
+            anonymiser={"k": self.options.k, "time_slots": SLOTS},
         )  # fmt: skip
         now = datetime.datetime.now(datetime.UTC)
         init_house(self.folder, HouseOptions(PARTIES, households, settings), now)

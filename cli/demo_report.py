@@ -1,5 +1,6 @@
 """What the demo ends with: the auditor's verdict, the first rows of a feed, one last line."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ from cli.subscribe import table_of
 from proxid.party.rows import RUNGS
 
 _FIRST_ROWS: Final = 4
-"""Rows shown of each rung."""
+"""Rows shown of each rung and of each other kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,13 @@ class DemoResult:
             f"{self.withheld} withheld, audit {self.verdict}"
         )
 
+    def rows(self, party: str) -> list[dict[str, Any]]:
+        """A party's records in the order of its feed."""
+        return [row for group in self.feeds.get(party, []) for row in group["records"]]
+
     def rungs(self, party: str) -> dict[str, list[dict[str, Any]]]:
-        """A party's records by rung of the ladder (8.7)."""
-        rows = [row for group in self.feeds.get(party, []) for row in group["records"]]
+        """A party's general queries by rung of the ladder (8.7)."""
+        rows = [row for row in self.rows(party) if row["kind"] == "general"]
         return {rung: [row for row in rows if row["rung"] == rung] for rung in RUNGS}
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,6 +82,7 @@ class DemoResult:
             "groups": counts.get("groups", 0),
             "waiting": counts.get("waiting", 0),
             "withheld_by_reason": _reasons(counts),
+            "kinds": {party: Counter(row["kind"] for row in self.rows(party)) for party in self.feeds},
             "rungs": {party: {rung: len(rows) for rung, rows in self.rungs(party).items()} for party in self.feeds},
         }
 
@@ -95,7 +101,9 @@ def show(result: DemoResult, console: Console) -> None:
     if party is None:
         return
     first = [row for rows in result.rungs(party).values() for row in rows[:_FIRST_ROWS]]
-    console.print(table_of(first, f"first rows of {party}'s feed, by what is shown of a text"))
+    for kind in ("location", "command"):
+        first += [row for row in result.rows(party) if row["kind"] == kind][:_FIRST_ROWS]
+    console.print(table_of(first, f"first rows of {party}'s feed, by kind and by what is shown of a text"))
 
 
 def _verdict(result: DemoResult) -> Table:

@@ -22,6 +22,8 @@ from proxid.party.ledger import read_groups
 
 CONCURRENCY: Final = 24
 SETTLE_SECONDS: Final = 45.0
+QUIET_SECONDS: Final = 6.0
+"""Longer than the finest slot: what it still held is released by then."""
 AUDIT_SECONDS: Final = 120.0
 _POLL_SECONDS: Final = 0.5
 
@@ -96,12 +98,11 @@ async def _watching(house: DemoHouse, view: DemoView) -> AsyncIterator[Watch]:
 
 
 async def _settle(house: DemoHouse, watch: Watch) -> None:
-    deadline = time.monotonic() + SETTLE_SECONDS
-    quiet = 0
+    deadline, seen, since = time.monotonic() + SETTLE_SECONDS, -1, time.monotonic()
     while time.monotonic() < deadline:
-        # Settled twice in a row: a record that completes a group is counted before the group is.
-        quiet = quiet + 1 if watch.tally.settled else 0
-        if quiet >= 3:
+        if watch.tally.events.total() != seen or not watch.tally.settled:
+            seen, since = watch.tally.events.total(), time.monotonic()
+        if time.monotonic() - since > QUIET_SECONDS:
             return
         dead = house.dead()
         if dead:
@@ -114,7 +115,10 @@ async def _audit(house: DemoHouse) -> dict[str, Any]:
     status = await asyncio.to_thread(child.finish, AUDIT_SECONDS)
     if status not in {0, 1}:
         raise ChildError("the auditor could not check")
-    report = json.loads(child.output.read_text(encoding="utf-8"))
+    try:
+        report = json.loads(child.output.read_text(encoding="utf-8"))
+    except ValueError:
+        raise ChildError("the auditor printed no report") from None
     assert isinstance(report, dict)
     return report
 

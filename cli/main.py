@@ -4,13 +4,15 @@ Exit status: 0 done, 1 a check failed (an audit violation, say), 2 could not be 
 """
 
 import importlib
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
 
 from proxid import __version__
-from proxid.errors import ProxidError
+from proxid.errors import Code, ProxidError
 
 COMMANDS: dict[str, str] = {
     "attack": "cli.attack:command",
@@ -67,6 +69,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except click.Abort:
         click.echo("proxid: interrupted", err=True)
+        return 2
+    except Exception as error:
+        # Its text and a traceback's lines may quote data; whoever looks for the fault asks for them.
+        if os.environ.get("PROXID_TRACEBACK"):
+            traceback.print_exc()
+        click.echo(f"proxid: {Code.INTERNAL}: {type(error).__name__} (PROXID_TRACEBACK=1 shows where)", err=True)
         return 2
     return result if isinstance(result, int) else 0
 

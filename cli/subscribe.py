@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.config import PartyConfig, load
+from proxid.observability.logging import configure_logging
 from proxid.party.ledger import read_groups
 from proxid.party.rows import TSV_HEADER, row_of, tsv_of
 from proxid.party.subscriber import Counts, open_subscriber
@@ -42,6 +43,7 @@ def command(path: Path, follow: bool, everything: bool, layout: str, as_json: bo
     Exit status 1 if a group did not verify.
     """
     config = load(PartyConfig, path)
+    configure_logging("party", config.log_level)
     show = _printer("jsonl" if as_json else layout)
     feed = config.data_dir / "feed.jsonl"
     if everything and feed.exists():

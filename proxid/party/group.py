@@ -1,12 +1,13 @@
 """What a party checks of a group before it acknowledges it (DESIGN 9), without I/O.
 
 (1) header and both signatures: pk_MS, Judge = SAN under pk_IS          (4) the body opens, and is of this group
-(2) the record names this party                                         (5) one user a record, one audience, this
-(3) the group is whole: one number, positions 0 … size − 1                  party in it
+(2) the record names this party                                         (5) one user a record; one kind and audience;
+(3) the group is whole: one number, positions 0 … size − 1                  this party in it, users named as granted
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.sansig import Limit, Role, SignedMessage, verify
@@ -15,6 +16,9 @@ from proxid.errors import RecordMismatchError
 from proxid.protocol import record
 from proxid.protocol.consent import parse_audience
 from proxid.protocol.record import Place, RecordBody
+
+_FIDELITIES: Final = {Limit.LINKED_USER: "user_id", Limit.LINKED_ALIAS: "alias", Limit.PROX_ID: "user_id"}
+"""For the expectation: a record whose limit is neither of the first two fails it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OpenedRecord:
-    """A verified record: the user as published (USER_ID or alias), and the body."""
+    """A verified record: the user as published, `user_id`, `alias` or alias of the `day`, and the body."""
 
     user: str
     fidelity: str
@@ -46,21 +50,24 @@ def open_group(records: Sequence[SignedMessage], epoch: int, group: int, reader:
     """
     if not records:
         raise RecordMismatchError("group is empty")
-    fidelity = "user_id" if records[0].header.limit is Limit.LINKED_USER else "alias"
-    opened = []
+    limit, bodies = records[0].header.limit, []
     for position, signed in enumerate(records):
         # (1)
-        expected = record.expectation(reader.service, epoch, reader.service_key, reader.screener, fidelity)
+        expected = record.expectation(reader.service, epoch, reader.service_key, reader.screener, _FIDELITIES[limit])
         verify(signed, expected, Role.SANITIZER)
         # (3)
         if Place.decode(signed.message.blocks[record.PLACE]) != Place(group, position, len(records)):
             raise RecordMismatchError("record is not at its place in the group")
         # (2) (4)
         body = record.open_body(signed, reader.party, reader.key)
-        opened.append(OpenedRecord(decode_text(signed.message.user_block), fidelity, body))
         _verify_body(signed, body, epoch, group)
-    _verify_whole(opened, reader.party, fidelity)
-    return opened
+        bodies.append(body)
+    # (5)
+    fidelity = _verify_shared(bodies, reader.party, limit)
+    users = [decode_text(signed.message.user_block) for signed in records]
+    if len(set(users)) != len(users):
+        raise RecordMismatchError("group publishes a person twice")
+    return [OpenedRecord(user, fidelity, body) for user, body in zip(users, bodies, strict=True)]
 
 
 def _verify_body(signed: SignedMessage, body: RecordBody, epoch: int, group: int) -> None:
@@ -70,13 +77,15 @@ def _verify_body(signed: SignedMessage, body: RecordBody, epoch: int, group: int
         raise RecordMismatchError("body is of another kind")
 
 
-def _verify_whole(opened: Sequence[OpenedRecord], party: str, fidelity: str) -> None:
-    # (5)
-    if len({one.user for one in opened}) != len(opened):
-        raise RecordMismatchError("group publishes a person twice")
-    shared = {(one.body.audience, one.body.mechanism, one.body.time_bucket) for one in opened}
+def _verify_shared(bodies: Sequence[RecordBody], party: str, limit: Limit) -> str:
+    shared = {(body.audience, body.kind, body.mechanism, body.time_bucket) for body in bodies}
     if len(shared) != 1:
         raise RecordMismatchError("records of the group differ in what they must share")
-    audience, _, _ = shared.pop()
-    if (party, fidelity) not in parse_audience(audience):
+    audience, kind, _, _ = shared.pop()
+    granted = dict(parse_audience(audience)).get(party)
+    if granted is None:
         raise RecordMismatchError("group is for an audience without this party")
+    fidelity = record.fidelity_of(kind, granted)
+    if record.limit_of(fidelity) is not limit:
+        raise RecordMismatchError("group names its users otherwise than granted")
+    return fidelity
