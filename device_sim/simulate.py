@@ -12,7 +12,9 @@ from typing import Final
 from device_sim.corpus import Event
 
 SHARED_SCENARIOS: Final = frozenset({"qa", "general", "cooking", "news", "recommendation"})
-_CENTRES: Final = ((41.39, 2.17), (48.86, 2.35), (52.52, 13.40))
+_CENTRES: Final = ((41.39, 2.17), (48.86, 2.35))
+_SPREAD: Final = 0.005
+"""Degrees, half a kilometre: neighbours, so that places form groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Simulation:
 
     def _person(self, source: random.Random, own: Sequence[Event], pool: Sequence[str]) -> list[Event]:
         centre = source.choice(_CENTRES)
-        place = f"{centre[0] + source.gauss(0, 0.02):.5f},{centre[1] + source.gauss(0, 0.02):.5f}"
+        place = f"{centre[0] + source.gauss(0, _SPREAD):.5f},{centre[1] + source.gauss(0, _SPREAD):.5f}"
         shared = source.sample(list(pool), min(len(pool), round(self.repeats * len(own))))
         texts = shared + [event.text for event in own[len(shared) :]]
         return [replace(event, text=text, location=place) for event, text in zip(own, texts, strict=True)]
