@@ -40,7 +40,14 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
     Code.UPSTREAM_REFUSED: (_S.FAILED_PRECONDITION, "service refused the message"),
     Code.STORE_UNAVAILABLE: (_S.UNAVAILABLE, "store is not available"),
 }
-"""Codes that cross the wire. Codes of file commands never do and map to INTERNAL."""
+"""Codes that cross the wire."""
+
+LOCAL: Final = frozenset({
+    Code.OUTPUT_FAILED, Code.BUDGET_EXCEEDED, Code.REFUSED, Code.CHILD_FAILED, Code.GROUP_MISMATCH,
+    Code.EVIDENCE_UNREADABLE, Code.RESTRICTION_VIOLATED, Code.POOL_CLOSED, Code.TREE_PROOF_INVALID, Code.NOTE_INVALID,
+    Code.HISTORY_FORKED, Code.LOG_DAMAGED, Code.PAYLOAD_UNREADABLE,
+})  # fmt: skip
+"""Codes of commands, of clients and of inner parts: should one ever reach a peer, it is told INTERNAL."""
 
 CODE_KEY: Final = "proxid-code"
 
