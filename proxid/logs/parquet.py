@@ -4,6 +4,7 @@ user may be a string or a whole number, time a timestamp, an ISO string or secon
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,8 @@ class ParquetWriter(LogWriter):
             [(name, _type(name, wanted)) for name, wanted in zip(layout.fields, types, strict=True)]
         )
         self._whole = WholeFile(path)
-        self._sink = pa.PythonFile(_Sink(self._whole), mode="w")
+        self._out = _Sink(self._whole)
+        self._sink = pa.PythonFile(self._out, mode="w")
         self._writer = pq.ParquetWriter(self._sink, self._schema, compression="zstd")
 
     def write(self, batch: LogBatch) -> None:
@@ -148,11 +150,14 @@ class ParquetWriter(LogWriter):
             self._writer.close()
             self._whole.commit()
         except BaseException:
-            self._whole.abandon()
+            self.abandon()
             raise
 
     def abandon(self) -> None:
         """Remove what was written."""
+        self._out.deaf = True
+        with suppress(OSError, pa.ArrowException):
+            self._writer.close()  # else it would write its end when it is collected
         self._whole.abandon()
 
 
@@ -162,10 +167,11 @@ class _Sink:
     closed = False
 
     def __init__(self, whole: WholeFile) -> None:
-        self._whole = whole
+        self._whole, self.deaf = whole, False
 
     def write(self, data: bytes) -> int:
-        self._whole.write(data)
+        if not self.deaf:
+            self._whole.write(data)
         return len(data)
 
     def flush(self) -> None:

@@ -207,9 +207,10 @@ class StringTable(Sequence[str]):
 
     def find(self, text: str) -> int:
         """The code of a text, or -1."""
-        data = np.frombuffer(text.encode(), np.uint8)
-        key = np.uint64(hash_bytes(data, 0, len(data), np.uint64(self.fill[1])))
-        word = self.slots[find_slot(self.table, data, 0, len(data), key)]
+        encoded = text.encode()
+        data = np.frombuffer(encoded + bytes(SLACK), np.uint8)
+        key = np.uint64(hash_bytes(data, 0, len(encoded), np.uint64(self.fill[1])))
+        word = self.slots[find_slot(self.table, data, 0, len(encoded), key)]
         return int(word & _LOW) - 1
 
     def encode(self, texts: Sequence[str]) -> Codes:
