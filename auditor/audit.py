@@ -1,24 +1,27 @@
 """The audit: both logs read leaf by leaf, then compared (DESIGN 10.4; the checks' numbers are in `report`).
 
 The gateway's log is read first, then MS's, then what the gateway added meanwhile: a request that MS has is then
-surely in the gateway's part.
+surely in the gateway's part. With a state, an audit reads only what is new since the last one.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from auditor.completeness import Sets, check, summarise
 from auditor.deliveries import Deliveries
+from auditor.erasures import Erasures
 from auditor.gateway_log import GatewayLog
 from auditor.heads import HeadCheck, HeadRules
 from auditor.log import Log
 from auditor.opening import Opener, Unopened
 from auditor.people import People
+from auditor.receipts import Presented, ReceiptCheck
 from auditor.report import COMPLETENESS, Report
 from auditor.service_log import ServiceLog
 from auditor.source import EvidenceSource, KeySource
+from auditor.state import AuditState
 from auditor.trust import Trust
 from auditor.tuples import Tuples
 from proxid.evidence.checkpoint import origin, witness
@@ -30,6 +33,21 @@ SETTLE_SECONDS: Final = 60.0
 
 Progress = Callable[[str, int, int], None]
 """Called with the log's name, the number of the event just read, and of the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """What a single audit goes by besides its trust.
+
+    Attributes:
+        settle: seconds a request may be under way. known: heads (signed notes) that somebody else was shown.
+        receipts: what devices and parties present. progress: told of every event.
+    """
+
+    settle: float = SETTLE_SECONDS
+    known: Sequence[bytes] = ()
+    receipts: Iterable[Presented] = ()
+    progress: Progress = lambda log, number, last: None
 
 
 @dataclass(slots=True)
@@ -45,54 +63,64 @@ class Audit:
     """One audit of both services.
 
     Args:
-        trust: what is known beforehand. clock: Unix seconds. settle: seconds a request may be under way.
-        known: heads (signed notes) that somebody else was shown, of either log.
+        trust: what is known beforehand. keys: IS's evidence keys. clock: Unix seconds.
+        state: where the last audit left off, and this one will.
     """
 
     def __init__(
-        self, trust: Trust, keys: KeySource, clock: Callable[[], float] = time.time, settle: float = SETTLE_SECONDS,
-        progress: Progress | None = None, known: Sequence[bytes] = (),
+        self, trust: Trust, keys: KeySource, options: AuditOptions | None = None,
+        clock: Callable[[], float] = time.time, state: AuditState | None = None,
     ) -> None:  # fmt: skip
         self.report = Report()
-        self._trust = trust
-        self._clock = clock
-        self._settle = settle
-        self._progress = progress or (lambda log, number, last: None)
-        self._known = known
-        self._sets = Sets()
-        people = People(trust)
-        tuples = Tuples(trust, people)
+        self._trust, self._keys, self._clock = trust, keys, clock
+        self._options = options or AuditOptions()
+        self._state = state
+        loaded = None if state is None else state.load()
+        self._sets = Sets(None if state is None else state.working)
+        self._people = People(trust)
+        self._erasures = Erasures(trust)
+        self._deliveries = Deliveries(trust, self._people)
         self._unopened = Unopened()
-        gateway = GatewayLog(people, tuples, Deliveries(trust, people), self._sets, self.report)
-        self._service = ServiceLog(trust, people, tuples, self._sets, self.report)
-        self._gateway_read = self._reader(gateway, keys, trust.screener)
-        self._service_read = self._reader(self._service, keys, trust.service_key)
+        tuples = Tuples(trust, self._people)
+        self._gateway = GatewayLog(
+            self._people, tuples, self._deliveries, self._sets, self._erasures, self.report
+        )  # fmt: skip
+        self._service = ServiceLog(trust, self._people, tuples, self._sets, self._erasures, self.report)
+        self._reads = [self._reader(self._gateway, trust.screener), self._reader(self._service, trust.service_key)]
+        if loaded is not None:
+            self._restore(loaded)
 
-    def _reader(self, log: Log, keys: KeySource, signer: bytes) -> ReadLog:
+    def _reader(self, log: Log, signer: bytes) -> ReadLog:
         trust, name = self._trust, origin(self._trust.service, log.name)
         verifier = witness(trust.witness_name, trust.witness) if trust.witness else None
         rules = HeadRules(Verifier(name, signer), verifier, trust.witness_lag)
         heads = HeadCheck(log.name, rules, Frontier(), self.report, self._clock)
-        return ReadLog(log, heads, Opener(log.name, name, trust.opening, keys, self.report, self._unopened))
+        return ReadLog(log, heads, Opener(log.name, name, trust.opening, self._keys, self.report, self._unopened))
 
     def run(self, gateway: EvidenceSource, service: EvidenceSource) -> Report:
         """Read and compare; raises ProxidError when a log cannot be read."""
         now_ms = int(self._clock() * 1000)
         try:
-            self._read(self._gateway_read, gateway)
-            self._read(self._service_read, service)
-            self._read(self._gateway_read, gateway)
+            for read, source in ((self._reads[0], gateway), (self._reads[1], service), (self._reads[0], gateway)):
+                self._read(read, source)
         finally:
-            for read in (self._gateway_read, self._service_read):
+            for read in self._reads:
                 read.opener.forget()
-        check(self._sets, now_ms, int(self._settle * 1000), self.report)
+        self._found = list(self.report.violations)
+        check(self._sets, now_ms, int(self._options.settle * 1000), self.report)
         self._service.finish()
+        self._erasures.check(self._unopened, self._keys, self.report)
+        acknowledged = self._gateway.acknowledged
+        ReceiptCheck(self._trust, self._sets, acknowledged, self._erasures, self.report).run(self._options.receipts)
         summarise(self._sets, self.report.counts)
+        for (epoch, bundle), changes in sorted(self._gateway.consents.timeline.items()):
+            self.report.counts[f"consent.{epoch}.{bundle}"] = changes
+        self._save()
         return self.report
 
     def _read(self, read: ReadLog, source: EvidenceSource) -> None:
         log, heads = read.log, source.heads()
-        known = [note for note in self._known if note.startswith(f"{read.heads.origin}\n".encode())]
+        known = [note for note in self._options.known if note.startswith(f"{read.heads.origin}\n".encode())]
         size = read.heads.begin(source, heads, known)
         if size is None:
             return
@@ -102,5 +130,45 @@ class Audit:
                 self.report.add(COMPLETENESS, log.name, event.number, "numbers of the log have a gap or repeat")
             log.next_number = event.number + 1
             log.take(event)
-            self._progress(log.name, event.number, size)
+            self._options.progress(log.name, event.number, size)
         read.heads.end(source, size, heads.latest)
+
+    def _save(self) -> None:
+        self._sets.save()
+        if self._state is None:
+            return
+        reads = {
+            read.log.name: (read.log.next_number, read.heads.frontier.encode(), read.opener.seal_of)
+            for read in self._reads
+        }
+        erasures, unopened = self._erasures, self._unopened
+        state = {
+            "reads": reads, "people": self._people.state(), "deliveries": self._deliveries.state(),
+            "gateway": self._gateway.state(), "service": self._service.state(),
+            "erasures": (erasures.owners, erasures.erased, erasures.expired, erasures.requests),
+            "unopened": (unopened.by_tag, unopened.gone), "violations": self._found,
+            "checked": self.report.checked, "counts": self.report.counts,
+        }  # fmt: skip
+        self._sets.close()
+        self._state.save(state)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        for read in self._reads:
+            number, frontier, seals = state["reads"][read.log.name]
+            read.log.next_number = number
+            read.heads.frontier = Frontier.decode(frontier)
+            read.opener.seal_of = seals
+        self._people.restore(state["people"])
+        self._deliveries.restore(state["deliveries"])
+        self._gateway.restore(state["gateway"])
+        self._service.restore(state["service"])
+        erasures, unopened = self._erasures, self._unopened
+        erasures.owners, erasures.erased, erasures.expired, erasures.requests = state["erasures"]
+        unopened.by_tag, unopened.gone = state["unopened"]
+        # What was found before stays found: an audit that reads only what is new must not come out clean.
+        self.report.violations += state["violations"]
+        self.report.checked_before.update(state["checked"])
+        self.report.counts.update({name: n for name, n in state["counts"].items() if name.partition(".")[0] in _LOGS})
+
+
+_LOGS: Final = ("gateway", "main-service", "events", "groups")

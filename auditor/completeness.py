@@ -1,92 +1,227 @@
 """Completeness by sets, not counts (check 7 of DESIGN 10.4).
 
-FORWARDED = RECEIVED ∪ REFUSED ∪ UNREACHED (∪ still open)
-RECEIVED  = released ∪ suppressed ∪ withdrawn ∪ waiting (∪ not yet taken up)
-RELEASED × its audience's parties = DELIVERED ∪ DROPPED ∪ pending
+    FORWARDED = RECEIVED ∪ REFUSED ∪ UNREACHED (∪ still open)
+    RECEIVED  = released ∪ suppressed ∪ withdrawn ∪ waiting (∪ not yet taken up)
+    RELEASED × its audience's parties = DELIVERED ∪ DROPPED ∪ pending
+
+The sets lie in SQLite, so that an audit's memory does not grow with the logs, and a later audit goes on with them.
+Sessions are named by the first 16 bytes of their hash.
 """
 
+import sqlite3
 from collections import Counter
-from dataclasses import dataclass, field
+from contextlib import closing
+from pathlib import Path
+from typing import Final
 
 from auditor.report import COMPLETENESS, GATEWAY, MAIN_SERVICE, Report
+from proxid.errors import GroupMismatchError, RecordMismatchError
 
 Delivery = tuple[int, int, str]
 """Epoch, group, party."""
 
+_NAMED: Final = 20
+"""Violations of one kind that are listed; the rest is counted."""
+_HIDDEN: Final = 0
+"""Time of a request whose payload does not open."""
 
-@dataclass(slots=True)
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS sessions (
+    id BLOB PRIMARY KEY, forwarded INTEGER, forwarded_at INTEGER, answered INTEGER, unreached INTEGER,
+    received INTEGER, received_at INTEGER, refused INTEGER, buffered INTEGER, fate TEXT, ended_at INTEGER
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS deliveries (
+    epoch INTEGER, grp INTEGER, party TEXT, released INTEGER, delivered INTEGER, dropped INTEGER, reason TEXT,
+    PRIMARY KEY (epoch, grp, party)
+) WITHOUT ROWID;
+"""
+
+
 class Sets:
-    """What both logs name: sessions in hexadecimal, deliveries by epoch, group and party.
+    """What both logs name.
 
-    Attributes:
-        forwarded: session → time of the request (Unix ms).
-        ended: session → how it left the pool or why it never entered it.
+    Args:
+        path: of the database; a temporary one that SQLite spills to disk if None.
     """
 
-    forwarded: dict[str, int] = field(default_factory=dict)
-    answered: set[str] = field(default_factory=set)
-    unreached: set[str] = field(default_factory=set)
-    received: dict[str, int] = field(default_factory=dict)
-    refused: set[str] = field(default_factory=set)
-    buffered: set[str] = field(default_factory=set)
-    ended: dict[str, str] = field(default_factory=dict)
-    released: set[Delivery] = field(default_factory=set)
-    delivered: set[Delivery] = field(default_factory=set)
-    dropped: dict[Delivery, str] = field(default_factory=dict)
+    def __init__(self, path: Path | None = None) -> None:
+        self._db = sqlite3.connect("" if path is None else str(path), isolation_level=None)
+        self._db.execute("PRAGMA cache_size=-16384")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.executescript(_SCHEMA)
+        self._db.execute("BEGIN")
+
+    def _put(self, session: str, column: str, value: int | str, at: int = 0) -> None:
+        extra = {"forwarded": "forwarded_at", "received": "received_at", "fate": "ended_at"}.get(column)
+        names = f"{column}, {extra}" if extra else column
+        update = f"{column}=excluded.{column}" + (f", {extra}=excluded.{extra}" if extra else "")
+        values = (_key(session), value, at) if extra else (_key(session), value)
+        marks = ",".join("?" * len(values))
+        self._db.execute(
+            f"INSERT INTO sessions (id, {names}) VALUES ({marks}) ON CONFLICT (id) DO UPDATE SET {update}",  # noqa: S608
+            values,
+        )
+
+    def forwarded(self, session: str, time_ms: int, event: int) -> None:
+        """FORWARDED; raises RecordMismatchError if it was before."""
+        if self._has(session, "forwarded"):
+            raise RecordMismatchError("a request was forwarded twice")
+        self._put(session, "forwarded", max(time_ms, _HIDDEN), event)
+
+    def answered(self, session: str) -> None:
+        """ANSWERED."""
+        self._put(session, "answered", 1)
+
+    def unreached(self, session: str) -> None:
+        """UNREACHED."""
+        self._put(session, "unreached", 1)
+
+    def received(self, session: str, time_ms: int, event: int) -> None:
+        """RECEIVED; raises RecordMismatchError if it was before."""
+        if self._has(session, "received"):
+            raise RecordMismatchError("a request was received twice")
+        self._put(session, "received", time_ms, event)
+
+    def refused(self, session: str) -> None:
+        """REFUSED by MS."""
+        self._put(session, "refused", 1)
+
+    def buffered(self, session: str) -> None:
+        """BUFFERED."""
+        self._put(session, "buffered", 1)
+
+    def is_buffered(self, session: str) -> bool:
+        """Whether the session's record was buffered."""
+        return self._has(session, "buffered")
+
+    def is_answered(self, session: str) -> bool:
+        """Whether IS recorded an answer."""
+        return self._has(session, "answered")
+
+    def is_received(self, session: str) -> bool:
+        """Whether MS recorded the request."""
+        return self._has(session, "received")
+
+    def ended(self, session: str, fate: str, event: int) -> None:
+        """How a session's record left, or why it never entered; raises GroupMismatchError if it had ended."""
+        if self._has(session, "fate"):
+            raise GroupMismatchError("a record ended twice")
+        self._put(session, "fate", fate, event)
+
+    def _has(self, session: str, column: str) -> bool:
+        row = self._db.execute(f"SELECT {column} FROM sessions WHERE id=?", (_key(session),)).fetchone()  # noqa: S608
+        return row is not None and row[0] is not None
+
+    def _deliver(self, named: Delivery, column: str, value: int, reason: str | None = None) -> None:
+        self._db.execute(
+            f"INSERT INTO deliveries (epoch, grp, party, {column}, reason) VALUES (?,?,?,?,?) "  # noqa: S608
+            f"ON CONFLICT (epoch, grp, party) DO UPDATE SET {column}=excluded.{column}, "
+            "reason=COALESCE(excluded.reason, reason)",
+            (*named, value, reason),
+        )
+
+    def _state(self, named: Delivery, column: str) -> int | None:
+        row = self._db.execute(
+            f"SELECT {column} FROM deliveries WHERE epoch=? AND grp=? AND party=?",  # noqa: S608
+            named,
+        ).fetchone()
+        return None if row is None else row[0]
+
+    def released(self, named: Delivery, event: int) -> None:
+        """A group's release to a party; raises RecordMismatchError if it was before."""
+        if self._state(named, "released") is not None:
+            raise RecordMismatchError("a group was released to a party twice")
+        self._deliver(named, "released", event)
+
+    def delivered(self, named: Delivery, event: int) -> None:
+        """DELIVERED; raises RecordMismatchError if it was before."""
+        if self._state(named, "delivered") is not None:
+            raise RecordMismatchError("group was delivered to a party twice")
+        self._deliver(named, "delivered", event)
+
+    def is_delivered(self, named: Delivery) -> bool:
+        """Whether the gateway recorded this delivery."""
+        return self._state(named, "delivered") is not None
+
+    def dropped(self, named: Delivery, reason: str, event: int) -> None:
+        """DROPPED; raises RecordMismatchError if it was before."""
+        if self._state(named, "dropped") is not None:
+            raise RecordMismatchError("group was dropped for a party twice")
+        self._deliver(named, "dropped", event, reason)
+
+    def save(self) -> None:
+        """Make everything so far durable."""
+        self._db.execute("COMMIT")
+        self._db.execute("BEGIN")
+
+    def close(self) -> None:
+        """Close without keeping what was not saved."""
+        self._db.rollback()
+        self._db.close()
+
+    def rows(self, query: str, *values: int) -> list[tuple[int, ...]]:
+        """The rows of a query of this module."""
+        with closing(self._db.execute(query, values)) as cursor:
+            return cursor.fetchall()
+
+
+def _key(session: str) -> bytes:
+    return bytes.fromhex(session[:32])
+
+
+_UNRECEIVED = "FROM sessions WHERE forwarded IS NOT NULL AND received IS NULL AND refused IS NULL AND unreached IS NULL"
+_RULES: Final = (
+    (MAIN_SERVICE, "an answered request was never received", f"{_UNRECEIVED} AND answered=1", "forwarded_at", False),
+    (MAIN_SERVICE, "a forwarded request was neither received, refused nor unreached",
+     f"{_UNRECEIVED} AND answered IS NULL AND forwarded<?", "forwarded_at", True),
+    (GATEWAY, "a received request was never forwarded",
+     "FROM sessions WHERE received IS NOT NULL AND forwarded IS NULL", "received_at", False),
+    (GATEWAY, "a refused request was never forwarded", "FROM sessions WHERE refused=1 AND forwarded IS NULL",
+     "0", False),
+    (MAIN_SERVICE, "a received request was neither logged nor said not to be",
+     "FROM sessions WHERE received IS NOT NULL AND fate IS NULL AND buffered IS NULL AND received<?",
+     "received_at", True),
+    (MAIN_SERVICE, "a record was logged whose request was never received",
+     "FROM sessions WHERE fate IS NOT NULL AND received IS NULL", "ended_at", False),
+    (GATEWAY, "a group was both delivered and dropped",
+     "FROM deliveries WHERE delivered IS NOT NULL AND dropped IS NOT NULL", "delivered", False),
+    (GATEWAY, "a group was delivered or dropped that was never released", "FROM deliveries WHERE released IS NULL",
+     "COALESCE(delivered, dropped)", False),
+)  # fmt: skip
 
 
 def check(sets: Sets, now_ms: int, settle_ms: int, report: Report) -> None:
     """Compare the sets; requests younger than `settle_ms` may still be under way."""
-    _requests(sets, now_ms - settle_ms, report)
-    _records(sets, now_ms - settle_ms, report)
-    _deliveries(sets, report)
+    for table in ("sessions", "deliveries"):
+        report.checked[COMPLETENESS] += sets.rows(f"SELECT COUNT(*) FROM {table}")[0][0]  # noqa: S608
+    for log, text, where, event, timed in _RULES:
+        values = (now_ms - settle_ms,) if timed else ()
+        found = sets.rows(f"SELECT {event} {where} LIMIT {_NAMED + 1}", *values)
+        for (number,) in found[:_NAMED]:
+            report.add(COMPLETENESS, log, number or 0, text)
+        if len(found) > _NAMED:
+            total = sets.rows(f"SELECT COUNT(*) {where}", *values)[0][0]
+            report.add(COMPLETENESS, log, 0, f"{text} (and {total - _NAMED} more)")
 
 
-def _requests(sets: Sets, settled: int, report: Report) -> None:
-    for session, time_ms in sets.forwarded.items():
-        report.checked[COMPLETENESS] += 1
-        if session in sets.received or session in sets.refused or session in sets.unreached:
-            continue
-        if session in sets.answered:
-            report.add(COMPLETENESS, MAIN_SERVICE, 0, "an answered request was never received")
-        elif time_ms < settled:
-            report.add(COMPLETENESS, MAIN_SERVICE, 0, "a forwarded request was neither received, refused nor unreached")
-    for session in sets.received:
-        if session not in sets.forwarded:
-            report.add(COMPLETENESS, GATEWAY, 0, "a received request was never forwarded")
-
-
-def _records(sets: Sets, settled: int, report: Report) -> None:
-    for session, time_ms in sets.received.items():
-        report.checked[COMPLETENESS] += 1
-        if session in sets.ended or session in sets.buffered or time_ms >= settled:
-            continue
-        report.add(COMPLETENESS, MAIN_SERVICE, 0, "a received request was neither logged nor said not to be")
-    for session in sets.ended:
-        if session not in sets.received:
-            report.add(COMPLETENESS, MAIN_SERVICE, 0, "a record was logged whose request was never received")
-
-
-def _deliveries(sets: Sets, report: Report) -> None:
-    for delivery in sets.released:
-        report.checked[COMPLETENESS] += 1
-        if delivery in sets.delivered and delivery in sets.dropped:
-            report.add(COMPLETENESS, GATEWAY, 0, "a group was both delivered and dropped")
-    for delivery in (*sets.delivered, *sets.dropped):
-        if delivery not in sets.released:
-            report.add(COMPLETENESS, GATEWAY, 0, "a group was delivered or dropped that was never released")
+_COUNTS: Final = {
+    "requests": "FROM sessions WHERE forwarded IS NOT NULL",
+    "received": "FROM sessions WHERE received IS NOT NULL",
+    "released": "FROM sessions WHERE fate='released'",
+    "waiting": "FROM sessions WHERE buffered=1 AND fate IS NULL",
+    "groups": "FROM (SELECT DISTINCT epoch, grp FROM deliveries WHERE released IS NOT NULL)",
+    "deliveries": "FROM deliveries WHERE delivered IS NOT NULL",
+    "dropped": "FROM deliveries WHERE dropped IS NOT NULL",
+    "pending": "FROM deliveries WHERE released IS NOT NULL AND delivered IS NULL AND dropped IS NULL",
+}
 
 
 def summarise(sets: Sets, counts: Counter[str]) -> None:
     """Counts by fate, for people."""
-    counts["requests"] = len(sets.forwarded)
-    counts["received"] = len(sets.received)
-    counts["released"] = sum(1 for fate in sets.ended.values() if fate == "released")
-    counts["waiting"] = sum(1 for session in sets.buffered if session not in sets.ended)
-    counts["groups"] = len({(epoch, group) for epoch, group, _ in sets.released})
-    counts["deliveries"] = len(sets.delivered)
-    counts["dropped"] = len(sets.dropped)
-    counts["pending"] = len(sets.released - sets.delivered - set(sets.dropped))
-    for fate in sets.ended.values():
-        if fate != "released":
-            counts[f"withheld.{fate}"] += 1
+    for name, where in _COUNTS.items():
+        counts[name] = sets.rows(f"SELECT COUNT(*) {where}")[0][0]
+    withheld = "SELECT fate, COUNT(*) FROM sessions WHERE fate IS NOT NULL AND fate<>'released' GROUP BY fate"
+    for fate, count in sets.rows(withheld):
+        counts[f"withheld.{fate}"] = count
+    for reason, count in sets.rows("SELECT reason, COUNT(*) FROM deliveries WHERE dropped IS NOT NULL GROUP BY reason"):
+        counts[f"dropped.{reason}"] = count

@@ -41,12 +41,30 @@ class Deliveries:
         if key is None:
             raise CredentialError("party is not configured")
         ack.verify(key)
-        pairs = [SanitizedPair.decode(data) for data in payload.pairs]
+        pairs = [SanitizedPair.decode(data) if data else None for data in payload.pairs]
         for position, pair in enumerate(pairs):
-            self._record(pair, ack, position, len(pairs))
-        if ack.service != self._trust.service or ack.digest != group_digest([p.sanitized for p in pairs]):
+            if pair is not None:
+                self._record(pair, ack, position, len(pairs))
+        shown = [pair.sanitized for pair in pairs if pair is not None]
+        if ack.service != self._trust.service:
+            raise RecordMismatchError("acknowledgement is of another service")
+        # What an erased member hides cannot be hashed again: the party's signature is all there is.
+        if len(shown) == len(pairs) and ack.digest != group_digest(shown):
             raise RecordMismatchError("acknowledgement is of another group")
         return ack
+
+    @staticmethod
+    def granted(pair: SanitizedPair, kind: str) -> str:
+        """How this record names its user, which every member of its group must have granted."""
+        return record.fidelity_of(kind, "user_id" if pair.original.header.limit is Limit.LINKED_USER else "alias")
+
+    def state(self) -> tuple[dict[Alias, str], dict[Alias, str]]:
+        """For storing."""
+        return self._user_of, self._alias_of
+
+    def restore(self, state: tuple[dict[Alias, str], dict[Alias, str]]) -> None:
+        """Go on from a state."""
+        self._user_of, self._alias_of = state
 
     def _record(self, pair: SanitizedPair, ack: DeliveryAck, position: int, size: int) -> None:
         trust, header, blocks = self._trust, pair.original.header, pair.original.message.blocks

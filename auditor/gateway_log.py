@@ -1,12 +1,15 @@
-"""The Identity Screener's log (checks 3, 7, 9 of DESIGN 10.4)."""
+"""The Identity Screener's log (checks 2, 3, 6, 7, 9 of DESIGN 10.4)."""
 
 from auditor.completeness import Sets
+from auditor.consents import Consents
 from auditor.deliveries import Deliveries
-from auditor.log import Log
+from auditor.erasures import Erasures
+from auditor.log import Log, check_of
 from auditor.people import People, Person
-from auditor.report import COMPLETENESS, GATEWAY, SIGNATURES, Report
+from auditor.report import COMPLETENESS, CONSENT, ERASURE, GATEWAY, OPENING, SIGNATURES, Report
 from auditor.tuples import Tuples
 from proxid.crypto.identity import Enrolment
+from proxid.encoding import decode_int, decode_text
 from proxid.errors import MessageInvalidError, RecordMismatchError
 from proxid.evidence.events import (
     ConsentPayload,
@@ -17,16 +20,23 @@ from proxid.evidence.events import (
     LinkedPayload,
     SanitizedPair,
 )
+from proxid.protocol import consent, record
+from proxid.protocol.rights import Right
 
 
 class GatewayLog(Log):
     """Checks each event and fills the sets of check 7."""
 
-    def __init__(self, people: People, tuples: Tuples, deliveries: Deliveries, sets: Sets, report: Report) -> None:
+    def __init__(
+        self, people: People, tuples: Tuples, deliveries: Deliveries, sets: Sets, erasures: Erasures, report: Report
+    ) -> None:
         self._people = people
         self._tuples = tuples
         self._deliveries = deliveries
         self._sets = sets
+        self._erasures = erasures
+        self.consents = Consents()
+        self.acknowledged: set[tuple[bytes, int]] = set()
         self._asked: dict[str, Person] = {}
         rules = {
             EventType.ENROLLED: (SIGNATURES, self._enrolled),
@@ -39,14 +49,35 @@ class GatewayLog(Log):
             EventType.DROPPED: (COMPLETENESS, self._dropped),
             EventType.UNREACHED: (COMPLETENESS, self._unreached),
             EventType.REFUSED: (COMPLETENESS, self._refused),
+            EventType.ERASED: (ERASURE, self._erased),
+            EventType.OBJECTED: (SIGNATURES, self._objected),
+            EventType.ACCESSED: (SIGNATURES, self._accessed),
+            EventType.EXPIRED: (OPENING, self._expired),
         }
-        super().__init__(GATEWAY, rules, report)
+        hidden = {
+            EventType.LINKED: self._linked_unread,
+            EventType.FORWARDED: self._forwarded_unread,
+            EventType.ANSWERED: self._answered_unread,
+        }
+        super().__init__(GATEWAY, rules, hidden, report)
+
+    def state(self) -> tuple[Consents, set[tuple[bytes, int]], dict[str, Person]]:
+        """For storing."""
+        return self.consents, self.acknowledged, self._asked
+
+    def restore(self, state: tuple[Consents, set[tuple[bytes, int]], dict[str, Person]]) -> None:
+        """Go on from a state."""
+        self.consents, self.acknowledged, self._asked = state
 
     def _enrolled(self, event: Event) -> None:
         self._people.enrolled(Enrolment.decode(EnrolledPayload.decode(event.payload).enrolment))
 
     def _linked(self, event: Event) -> None:
-        self._people.linked(LinkedPayload.decode(event.payload))
+        tag = self._erasures.linked(event)
+        self._people.linked(LinkedPayload.decode(event.payload), tag, self._erasures.owners[tag])
+
+    def _linked_unread(self, event: Event) -> None:
+        self._erasures.linked(event)
 
     def _aliased(self, event: Event) -> None:
         self._deliveries.aliased(event.payload)
@@ -54,43 +85,87 @@ class GatewayLog(Log):
     def _consent(self, event: Event) -> None:
         payload = ConsentPayload.decode(event.payload)
         if event.fields["phase"] == "acknowledged":
-            self._tuples.consent_acknowledged(payload.acknowledgement)
-        else:
-            self._tuples.consent(payload)
+            pair = self._tuples.consent_acknowledged(payload.acknowledgement)
+            blocks = pair.original.message.blocks
+            version = decode_int(blocks[consent.ACK_VERSION])
+            self.acknowledged.add((blocks[consent.ACK_HASH][:16], version))
+            with check_of(CONSENT):
+                self.consents.acknowledged(decode_text(blocks[consent.ACK_USER]), version)
+            return
+        person, vector = self._tuples.consent(payload)
+        self._report.checked[CONSENT] += 1
+        with check_of(CONSENT):
+            self.consents.changed(person, vector)
 
     def _forwarded(self, event: Event) -> None:
         pair = SanitizedPair.decode(event.payload)
         session = str(event.fields["session"])
-        self._sets.forwarded[session] = pair.original.header.time_ms
+        self._sets.forwarded(session, pair.original.header.time_ms, event.number)
         if pair.original.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")
         self._asked[session] = self._tuples.forwarded(pair)
 
+    def _forwarded_unread(self, event: Event) -> None:
+        self._sets.forwarded(str(event.fields["session"]), 0, event.number)
+
     def _answered(self, event: Event) -> None:
         session = str(event.fields["session"])
-        self._sets.answered.add(session)
+        self._sets.answered(session)
         person = self._asked.pop(session, None)
         if person is None:
             raise MessageInvalidError("a session was answered that was not forwarded, or twice")
         self._tuples.answered(SanitizedPair.decode(event.payload), bytes.fromhex(session), person)
 
+    def _answered_unread(self, event: Event) -> None:
+        session = str(event.fields["session"])
+        self._sets.answered(session)
+        self._asked.pop(session, None)
+
     def _delivered(self, event: Event) -> None:
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
-        if named in self._sets.delivered:
-            raise RecordMismatchError("group was delivered to a party twice")
-        self._sets.delivered.add(named)
-        ack = self._deliveries.delivered(DeliveredPayload.decode(event.payload))
+        with check_of(COMPLETENESS):
+            self._sets.delivered(named, event.number)
+        payload = DeliveredPayload.decode(event.payload)
+        ack = self._deliveries.delivered(payload)
         if (ack.epoch, ack.group, ack.party) != named:
             raise RecordMismatchError("acknowledgement is of another group than the event")
+        self._report.checked[CONSENT] += 1
+        with check_of(CONSENT):
+            self._verify_consent(payload, ack.party)
+
+    def _verify_consent(self, payload: DeliveredPayload, party: str) -> None:
+        pairs = [SanitizedPair.decode(data) for data in payload.pairs if data]
+        if not pairs:
+            return
+        blocks = pairs[0].original.message.blocks
+        kind = decode_text(blocks[record.KIND])
+        fidelity = self._deliveries.granted(pairs[0], kind)
+        people = [decode_text(pair.original.message.user_block) for pair in pairs]
+        self.consents.verify_delivery(people, party, kind, fidelity)
 
     def _dropped(self, event: Event) -> None:
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
-        self._sets.dropped[named] = str(fields["reason"])
+        self._sets.dropped(named, str(fields["reason"]), event.number)
 
     def _unreached(self, event: Event) -> None:
-        self._sets.unreached.add(str(event.fields["session"]))
+        self._sets.unreached(str(event.fields["session"]))
 
     def _refused(self, event: Event) -> None:
         str(event.fields["rule"])
+
+    def _erased(self, event: Event) -> None:
+        for tag in self._erasures.took_effect(event):
+            person = self._people.erased(tag)
+            if person is not None:
+                self.consents.forget(person.prox_id)
+
+    def _objected(self, event: Event) -> None:
+        self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
+
+    def _accessed(self, event: Event) -> None:
+        self._erasures.disclosed(event, Right.ACCESS)
+
+    def _expired(self, event: Event) -> None:
+        self._erasures.expiry(GATEWAY, event)

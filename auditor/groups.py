@@ -42,6 +42,9 @@ class EpochReplay:
     buffered: dict[bytes, BufferedPayload] = field(default_factory=dict)
     leaving: set[bytes] = field(default_factory=set)
     slots: dict[str, SlotReplay] = field(default_factory=dict)
+    blind: set[str] = field(default_factory=set)
+    """Kinds of which a waiting record does not open any more: what groups form can no longer be replayed."""
+    done: bool = False
 
     def keep(self, groups: tuple[Group, ...]) -> None:
         """Remember groups until their release."""
@@ -68,6 +71,22 @@ class Groups:
         slots = {kind: SlotReplay(SlotPool(settings, end), settings) for kind, settings in trust.slots.items()}
         self._epochs[epoch] = EpochReplay(Pool(trust.settings), CycleSource(seed), slots=slots)
 
+    def closed(self, epoch: int) -> None:
+        """EPOCH_CLOSED: nothing waits any more; what the replay held is dropped once its groups are out."""
+        at = self._epochs.get(epoch)
+        if at is not None and not at.formed and not any(slots.formed for slots in at.slots.values()):
+            at.buffered.clear()
+            at.pool = Pool(self._trust.settings)
+            at.done = True
+
+    def state(self) -> dict[int, EpochReplay]:
+        """For storing."""
+        return self._epochs
+
+    def restore(self, state: dict[int, EpochReplay]) -> None:
+        """Go on from a state."""
+        self._epochs = state
+
     def replay(self, epoch: int) -> EpochReplay:
         """The replay of an epoch; raises GroupMismatchError if it was never opened."""
         found = self._epochs.get(epoch)
@@ -84,9 +103,35 @@ class Groups:
             found.close(float(close))
         return found
 
+    def blinded(self, epoch: int, kind: str) -> None:
+        """A BUFFERED that does not open: from here on groups of this kind and epoch are checked by their shape."""
+        self.replay(epoch).blind.add(kind)
+
+    def is_blind(self, epoch: int, kind: str) -> bool:
+        """Whether groups of this kind and epoch cannot be replayed."""
+        return kind in self.replay(epoch).blind
+
+    def shape(self, epoch: int, payload: ReleasedPayload) -> None:
+        """RELEASED in a blind epoch: enough distinct people, each once as owner and once as published, a derangement.
+
+        Raises:
+            GroupMismatchError: what can be read contradicts that.
+        """
+        settings = self._trust.settings
+        askers, people = payload.askers or payload.people, payload.people
+        readable = [{p for p in side if p} for side in (askers, people)]
+        if len(people) < settings.k + settings.margin or len(askers) != len(people):
+            raise GroupMismatchError("group is smaller than k and the margin")
+        if any(len(found) != sum(1 for p in side if p) for found, side in zip(readable, (askers, people), strict=True)):
+            raise GroupMismatchError("group counts a person twice")
+        if payload.askers and any(a and a == p for a, p in zip(askers, people, strict=True)):
+            raise GroupMismatchError("somebody is published with their own query")
+
     def buffered(self, epoch: int, payload: BufferedPayload) -> None:
         """BUFFERED: the replay must buffer it too; raises GroupMismatchError."""
         at = self.replay(epoch)
+        if payload.kind in at.blind:
+            return
         if payload.kind != "general":
             self.slots(epoch, payload.kind).buffer(payload)
             return
@@ -104,6 +149,8 @@ class Groups:
     def raised(self, epoch: int, session: bytes, nodes: tuple[tuple[str, ...], tuple[str, ...]], now: float) -> None:
         """RAISED: the record that is due next moves up one level; raises GroupMismatchError."""
         at = self.replay(epoch)
+        if "general" in at.blind:
+            return
         step = at.pool.tick(now, limit=1)
         if step.raised != (Raised(session, *nodes),):
             raise GroupMismatchError("another record is due to move up, or none")
@@ -112,6 +159,8 @@ class Groups:
     def gone(self, epoch: int, session: bytes, reason: str, now: float) -> None:
         """SUPPRESSED of a waiting record: the replay must give it up too; raises GroupMismatchError."""
         at = self.replay(epoch)
+        if "general" in at.blind:
+            return
         if reason == Reason.EPOCH_END:
             given = at.pool.close(limit=1).suppressed
         elif reason in {Reason.EXPIRED, Reason.CAPPED}:
@@ -125,6 +174,8 @@ class Groups:
     def withdrawn(self, epoch: int, session: bytes) -> None:
         """WITHDRAWN: one of a person's waiting records in an audience, all of which must go."""
         at = self.replay(epoch)
+        if "general" in at.blind:
+            return
         payload = at.buffered.pop(session, None)
         if payload is None:
             raise GroupMismatchError("a record was withdrawn that does not wait")
@@ -136,11 +187,12 @@ class Groups:
 
     def unreleased(self) -> int:
         """Groups that formed and were not released; raises GroupMismatchError if a withdrawal left records behind."""
-        if any(at.leaving for at in self._epochs.values()):
+        if any(at.leaving and "general" not in at.blind for at in self._epochs.values()):
             raise GroupMismatchError("a withdrawal left records of the person behind")
         for at in self._epochs.values():
-            for slots in at.slots.values():
-                slots.verify_settled()
+            for kind, slots in at.slots.items():
+                if kind not in at.blind:
+                    slots.verify_settled()
         pending = [len(at.formed) + sum(len(s.formed) for s in at.slots.values()) for at in self._epochs.values()]
         return sum(pending)
 

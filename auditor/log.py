@@ -1,6 +1,7 @@
 """A log as the auditor reads it: one handler an event type, one violation an event that does not hold."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from auditor.report import COMPLETENESS, Report
 from proxid.errors import ProxidError
@@ -8,18 +9,44 @@ from proxid.evidence.events import Event, EventType
 
 Handler = Callable[[Event], None]
 
+SHARED = frozenset({EventType.RELEASED, EventType.DELIVERED})
+"""Events of several people: what one of them hides leaves the rest to check."""
+
+
+class RuleBroken(Exception):
+    """Carries an error that belongs to another check than its event's."""
+
+    def __init__(self, rule: int, error: ProxidError) -> None:
+        super().__init__(error.rule)
+        self.rule = rule
+        self.error = error
+
+
+@contextmanager
+def check_of(rule: int) -> Iterator[None]:
+    """Errors within belong to the check of this number."""
+    try:
+        yield
+    except ProxidError as error:
+        raise RuleBroken(rule, error) from None
+
 
 class Log:
     """Base of both logs.
 
     Args:
         name: the log's. rules: for each event type the number of its check and its handler.
+        hidden: handlers of types that go on by their header alone if their payload does not open.
     """
 
-    def __init__(self, name: str, rules: Mapping[EventType, tuple[int, Handler]], report: Report) -> None:
+    def __init__(
+        self, name: str, rules: Mapping[EventType, tuple[int, Handler]], hidden: Mapping[EventType, Handler],
+        report: Report,
+    ) -> None:  # fmt: skip
         self.name = name
         self.next_number = 1
         self._rules = rules
+        self._hidden = hidden
         self._report = report
 
     def take(self, event: Event) -> None:
@@ -27,12 +54,21 @@ class Log:
         self._report.counts[f"{self.name}.{event.type.value}"] += 1
         rule, handler = self._rules.get(event.type, (COMPLETENESS, _foreign))
         self._report.checked[rule] += 1
+        if event.hidden and event.type not in SHARED:
+            self._report.counts["events.unreadable"] += 1
+            rule, handler = COMPLETENESS, self._hidden.get(event.type, _nothing)
         try:
             handler(event)
+        except RuleBroken as broken:
+            self._report.add(broken.rule, self.name, event.number, f"{event.type.value}: {broken.error.rule}")
         except ProxidError as error:
             self._report.add(rule, self.name, event.number, f"{event.type.value}: {error.rule}")
         except (KeyError, TypeError, ValueError):
             self._report.add(rule, self.name, event.number, f"{event.type.value}: header is malformed")
+
+
+def _nothing(event: Event) -> None:
+    """What this event would say is counted, not guessed."""
 
 
 def _foreign(event: Event) -> None:

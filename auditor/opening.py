@@ -27,12 +27,12 @@ class Unopened:
     """What does not open: counts by subject tag, with the first leaf; leaves whose payload is not kept at all.
 
     Attributes:
-        by_tag: tag → (log, number of the first leaf, how many parts). gone: log → number of the last such leaf.
+        by_tag: tag → (log, number of the first leaf, how many parts).
+        gone: log → number of the last leaf whose payload is not there at all.
     """
 
     by_tag: dict[bytes, tuple[str, int, int]] = field(default_factory=dict)
     gone: dict[str, int] = field(default_factory=dict)
-    opened_last: dict[bytes, tuple[str, int]] = field(default_factory=dict)
 
     def add(self, tag: bytes, log: str, number: int) -> None:
         """One more part that does not open."""
@@ -120,7 +120,8 @@ class Opener:
         except ProxidError:
             self._report.add(OPENING, self.log, header.number, "payload's parts are not those of its type")
             payload, hidden = b"", max(1, hidden)
-        return Event(header.number, header.type, leaf.salt, header.fields, payload, hidden)
+        tags = tuple(tag for tag, _ in header.parts)
+        return Event(header.number, header.type, leaf.salt, header.fields, payload, hidden, tags)
 
     def _open(self, header: LeafHeader, leaf: Leaf, parts: list[Part | None], at: int) -> bytes | None:
         tag, digest = header.parts[at]
@@ -149,7 +150,6 @@ class Opener:
         except PayloadUnreadableError as error:
             self._report.add(OPENING, self.log, header.number, error.rule)
             return None
-        self._unopened.opened_last[tag] = (self.log, header.number)
         return data
 
     def forget(self) -> None:

@@ -1,11 +1,14 @@
 """Who is who in the gateway's log: enrolments, links, credentials (checks 3 of DESIGN 10.4)."""
 
+import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 from auditor.trust import Trust
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.errors import CredentialError, RegistrationError
 from proxid.evidence.events import LinkedPayload
+from proxid.evidence.ratchet import subject_tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,19 @@ class People:
         self._by_key: dict[bytes, Person] = {}
         self._by_prox: dict[str, Person] = {}
         self._live: dict[tuple[str, int], bytes] = {}
+        self._tags: dict[bytes, bytes] = {}
+        self._owners: dict[bytes, tuple[str, bytes]] = {}
+        self.gone: set[bytes] = set()
 
     def enrolled(self, enrolment: Enrolment) -> None:
         """Check an ENROLLED event: the EA's word; raises SignatureInvalidError, KeyInvalidError."""
         enrolment.verify(self._trust.authority)
 
-    def linked(self, payload: LinkedPayload) -> None:
+    def linked(self, payload: LinkedPayload, tag: bytes, owner: bytes) -> None:
         """Check a LINKED event and register its key.
+
+        Args:
+            tag, owner: the subject tag and the owner commitment of its header.
 
         Raises:
             ProxidError: a document does not hold, names something else, or the key or user is linked twice.
@@ -51,9 +60,37 @@ class People:
             raise RegistrationError("user has two live epoch keys in one epoch")
         credential = self._credential(payload.credential, link)
         self._verify_season(enrolment, credential)
+        if subject_tag(credential.evidence_key) != tag:
+            raise CredentialError("link is filed under another evidence key than its credential's")
         person = Person(link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, payload.credential)
         self._by_key[link.epoch_key] = self._by_prox[link.prox_id] = person
         self._live[link.user_id, link.epoch] = link.epoch_key
+        self._tags[tag] = link.epoch_key
+        self._owners[tag] = (link.user_id, owner)
+
+    def erased(self, tag: bytes) -> Person | None:
+        """Forget a person-epoch; who it was, if it was read."""
+        key = self._tags.pop(tag, None)
+        self._owners.pop(tag, None)
+        person = None if key is None else self._by_key.pop(key, None)
+        if person is not None:
+            self._by_prox.pop(person.prox_id, None)
+            self._live.pop((person.user_id, person.epoch), None)
+            self.gone.add(hashlib.sha256(person.prox_id.encode()).digest()[:16])
+        return person
+
+    def is_erased(self, prox_id: str) -> bool:
+        """Whether this PROX_ID was of somebody who has been erased."""
+        return hashlib.sha256(prox_id.encode()).digest()[:16] in self.gone
+
+    def state(self) -> tuple[dict[Any, Any], ...]:
+        """For storing."""
+        return self._by_key, self._by_prox, self._live, self._tags, self._owners, dict.fromkeys(self.gone)
+
+    def restore(self, state: tuple[dict[Any, Any], ...]) -> None:
+        """Go on from a state."""
+        self._by_key, self._by_prox, self._live, self._tags, self._owners, gone = state
+        self.gone = set(gone)
 
     def _credential(self, data: bytes, link: Link) -> Credential:
         credential = Credential.decode(data)

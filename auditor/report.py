@@ -61,6 +61,8 @@ class Report:
     violations: list[Violation] = field(default_factory=list)
     checked: Counter[int] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
+    checked_before: Counter[int] = field(default_factory=Counter)
+    """What earlier audits checked, whose state this one goes on from."""
 
     @property
     def verdict(self) -> Verdict:

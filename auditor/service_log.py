@@ -1,15 +1,19 @@
-"""The Main Service's log (checks 3, 4, 5, 7 of DESIGN 10.4)."""
+"""The Main Service's log (checks 2 to 7 of DESIGN 10.4)."""
+
+from typing import Any
 
 from auditor.completeness import Sets
+from auditor.erasures import Erasures
 from auditor.groups import Groups
-from auditor.log import Log
+from auditor.log import Log, check_of
 from auditor.people import People
-from auditor.report import COMPLETENESS, GROUPS, MAIN_SERVICE, SIGNATURES, Report
+from auditor.pipeline import Pipeline
+from auditor.report import COMMITS, COMPLETENESS, CONSENT, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
 from auditor.trust import Trust
 from auditor.tuples import Tuples
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.encoding import decode
-from proxid.errors import CommitMismatchError, GroupMismatchError, MessageInvalidError
+from proxid.errors import CommitMismatchError, ConsentError, GroupMismatchError, MessageInvalidError
 from proxid.evidence.events import BufferedPayload, Event, EventType, ReceivedPayload, ReleasedPayload
 from proxid.protocol import consent, request
 from proxid.protocol.request import Utterance
@@ -18,7 +22,9 @@ from proxid.protocol.request import Utterance
 class ServiceLog(Log):
     """Checks each event, replays the groups and fills the sets of check 7."""
 
-    def __init__(self, trust: Trust, people: People, tuples: Tuples, sets: Sets, report: Report) -> None:
+    def __init__(
+        self, trust: Trust, people: People, tuples: Tuples, sets: Sets, erasures: Erasures, report: Report
+    ) -> None:
         self._trust = trust
         self._people = people
         self._tuples = tuples
@@ -26,6 +32,9 @@ class ServiceLog(Log):
         self._groups = Groups(trust)
         self._commits: dict[str, tuple[bytes, str]] = {}
         self._opened: set[int] = set()
+        self._bundles: dict[str, str] = {}
+        self._erasures = erasures
+        self._pipeline = None if trust.classifier is None else Pipeline(trust.classifier)
         rules = {
             EventType.EPOCH_OPENED: (GROUPS, self._epoch_opened),
             EventType.EPOCH_CLOSED: (GROUPS, self._epoch_closed),
@@ -37,8 +46,10 @@ class ServiceLog(Log):
             EventType.RELEASED: (GROUPS, self._released),
             EventType.SUPPRESSED: (COMPLETENESS, self._suppressed),
             EventType.WITHDRAWN: (COMPLETENESS, self._withdrawn),
+            EventType.EXPIRED: (OPENING, self._expired),
         }
-        super().__init__(MAIN_SERVICE, rules, report)
+        hidden = {EventType.RECEIVED: self._received_unread, EventType.BUFFERED: self._buffered_unread}
+        super().__init__(MAIN_SERVICE, rules, hidden, report)
 
     def _epoch_opened(self, event: Event) -> None:
         fields = event.fields
@@ -49,6 +60,7 @@ class ServiceLog(Log):
     def _epoch_closed(self, event: Event) -> None:
         if int(str(event.fields["epoch"])) not in self._opened:
             raise GroupMismatchError("an epoch was closed that was never opened")
+        self._groups.closed(int(str(event.fields["epoch"])))
 
     def _consent(self, event: Event) -> None:
         message, _ack, _credential = decode(event.payload, 3)
@@ -56,41 +68,67 @@ class ServiceLog(Log):
         person = self._people.of_key(signed.header.signer)
         expected = consent.expectation(trust.service, person.epoch, signed.header.signer, trust.screener)
         verify(signed, expected, Role.SANITIZER)
+        self._bundles[person.prox_id] = consent.read(signed)[0]
 
     def _received(self, event: Event) -> None:
         session = str(event.fields["session"])
         payload = ReceivedPayload.decode(event.payload)
-        self._sets.received[session] = SignedMessage.decode(payload.request).header.time_ms
+        with check_of(COMPLETENESS):
+            self._sets.received(session, SignedMessage.decode(payload.request).header.time_ms, event.number)
         signed = self._tuples.received(payload)
         if signed.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")
         blocks = signed.message.blocks
         self._commits[session] = (blocks[request.COMMIT], blocks[request.USER].decode("ascii"))
 
+    def _received_unread(self, event: Event) -> None:
+        self._sets.received(str(event.fields["session"]), 0, event.number)
+
     def _refused(self, event: Event) -> None:
-        self._sets.refused.add(str(event.fields["session"]))
+        self._sets.refused(str(event.fields["session"]))
+
+    def _buffered_unread(self, event: Event) -> None:
+        fields = event.fields
+        session = str(fields["session"])
+        self._sets.buffered(session)
+        self._commits.pop(session, None)
+        self._groups.blinded(int(str(fields["epoch"])), str(fields.get("kind", "general")))
 
     def _buffered(self, event: Event) -> None:
         payload = BufferedPayload.decode(event.payload)
         session = payload.session.hex()
-        self._sets.buffered.add(session)
+        self._sets.buffered(session)
         commit, prox_id = self._commits.pop(session, (b"", ""))
-        if Utterance.from_opening(payload.opening).commit != commit:
-            raise CommitMismatchError("buffered utterance does not open the request's commit")
+        self._report.checked[COMMITS] += 1
+        with check_of(COMMITS):
+            if Utterance.from_opening(payload.opening).commit != commit:
+                raise CommitMismatchError("buffered utterance does not open the request's commit")
+            if self._pipeline is not None and not self._pipeline.verify(payload):
+                self._report.counts["pipeline.unknown"] += 1
         if payload.prox_id != prox_id:
             raise GroupMismatchError("record is buffered for another person than asked")
+        with check_of(CONSENT):
+            self._verify_audience(payload)
         person = self._people.of_prox(prox_id)
         if payload.seasoned != person.seasoned:
             raise GroupMismatchError("record counts as seasoned otherwise than its credential says")
         self._groups.buffered(person.epoch, payload)
+
+    def _verify_audience(self, payload: BufferedPayload) -> None:
+        """What waits was allowed by the bundle in effect at MS, for exactly its audience."""
+        self._report.checked[CONSENT] += 1
+        grants = self._trust.bundles.get(self._bundles.get(payload.prox_id, consent.NOTHING), ())
+        if payload.audience != consent.audience_id(consent.audience(grants, payload.kind)) or not payload.audience:
+            raise ConsentError("record waits for an audience that the person's bundle does not allow")
 
     def _raised(self, event: Event) -> None:
         fields = event.fields
         nodes = (_path(fields["source"]), _path(fields["target"]))
         session = bytes.fromhex(str(fields["session"]))
         if "kind" in fields:
-            slots = self._groups.slots(int(str(fields["epoch"])), str(fields["kind"]), str(fields["close"]))
-            slots.verify_raised(session, nodes)
+            epoch, kind = int(str(fields["epoch"])), str(fields["kind"])
+            if not self._groups.is_blind(epoch, kind):
+                self._groups.slots(epoch, kind, str(fields["close"])).verify_raised(session, nodes)
             return
         self._groups.raised(int(str(fields["epoch"])), session, nodes, float(str(fields["time"])))
 
@@ -99,10 +137,16 @@ class ServiceLog(Log):
         epoch, number = int(str(fields["epoch"])), int(str(fields["group"]))
         payload = ReleasedPayload.decode(event.payload)
         for owner in payload.owners:
-            self._end(owner.hex(), "released")
-        for party, _, _ in payload.parties:
-            self._sets.released.add((epoch, number, party))
-        if "kind" in fields:
+            if owner:
+                self._end(owner.hex(), "released", event)
+        with check_of(COMPLETENESS):
+            for party, _, _ in payload.parties:
+                self._sets.released((epoch, number, party), event.number)
+        kind = str(fields.get("kind", "general"))
+        if event.hidden or self._groups.is_blind(epoch, kind):
+            self._report.counts["groups.partly_erased"] += 1
+            self._groups.shape(epoch, payload)
+        elif "kind" in fields:
             self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload)
         else:
             self._groups.released(epoch, number, payload)
@@ -111,28 +155,42 @@ class ServiceLog(Log):
         fields = event.fields
         session = str(fields["session"])
         self._commits.pop(session, None)
-        waited = session in self._sets.buffered
-        self._end(session, str(fields["reason"]))
+        waited = self._sets.is_buffered(session)
+        self._end(session, str(fields["reason"]), event)
         if waited and "kind" in fields:
-            slots = self._groups.slots(int(str(fields["epoch"])), str(fields["kind"]), str(fields["close"]))
-            slots.verify_gone(bytes.fromhex(session), str(fields["reason"]))
+            epoch, kind = int(str(fields["epoch"])), str(fields["kind"])
+            if not self._groups.is_blind(epoch, kind):
+                slots = self._groups.slots(epoch, kind, str(fields["close"]))
+                slots.verify_gone(bytes.fromhex(session), str(fields["reason"]))
         elif waited:
             now = float(str(fields["time"]))
             self._groups.gone(int(str(fields["epoch"])), bytes.fromhex(session), str(fields["reason"]), now)
 
     def _withdrawn(self, event: Event) -> None:
         fields = event.fields
-        self._end(str(fields["session"]), "withdrawn")
+        self._end(str(fields["session"]), "withdrawn", event)
         epoch, session = int(str(fields["epoch"])), bytes.fromhex(str(fields["session"]))
         if "kind" in fields:
+            if self._groups.is_blind(epoch, str(fields["kind"])):
+                return
             self._groups.slots(epoch, str(fields["kind"])).withdrawn(session)
         else:
             self._groups.withdrawn(epoch, session)
 
-    def _end(self, session: str, fate: str) -> None:
-        if session in self._sets.ended:
-            raise GroupMismatchError("a record ended twice")
-        self._sets.ended[session] = fate
+    def _end(self, session: str, fate: str, event: Event) -> None:
+        self._sets.ended(session, fate, event.number)
+
+    def _expired(self, event: Event) -> None:
+        self._erasures.expiry(MAIN_SERVICE, event)
+
+    def state(self) -> tuple[object, ...]:
+        """For storing."""
+        return self._groups.state(), self._commits, self._opened, self._bundles
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Go on from a state."""
+        groups, self._commits, self._opened, self._bundles = state
+        self._groups.restore(groups)
 
     def finish(self) -> None:
         """What only the whole log shows: groups that formed and were never released stay pending."""

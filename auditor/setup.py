@@ -2,6 +2,7 @@
 
 from auditor.client import RemoteLog
 from auditor.trust import Trust
+from proxid.classify import load_default
 from proxid.config.bundles import bundles_of
 from proxid.config.services import AuditorConfig
 from proxid.errors import ConfigError
@@ -10,8 +11,12 @@ from proxid.provision.keyfile import load_opening_key
 from proxid.rpc.channel import TlsFiles
 
 
-def trust_of(config: AuditorConfig) -> Trust:
-    """What the configuration says the auditor knows; raises ConfigError, KeyInvalidError."""
+def trust_of(config: AuditorConfig, pipeline: bool = True) -> Trust:
+    """What the configuration says the auditor knows; raises ConfigError, KeyInvalidError.
+
+    Args:
+        pipeline: run the pipeline again on every disclosed utterance (check 4).
+    """
     trust = config.trust
     if trust.enrolment_authority is None or trust.screener is None or trust.service is None:
         raise ConfigError("trust.enrolment_authority, trust.screener and trust.service are needed")
@@ -28,6 +33,7 @@ def trust_of(config: AuditorConfig) -> Trust:
         epochs=Epochs(config.epoch_seconds),
         season_seconds=config.season_days * 86_400,
         alias_period=int(config.alias_period),
+        classifier=load_default() if pipeline else None,
         witness=trust.witness if config.require_witness else None,
         witness_lag=config.witness_lag,
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.stream.settings import Settings
+from proxid.classify import Classifier
 from proxid.crypto.hpke import OpeningKey
 from proxid.evidence.checkpoint import WITNESS
 from proxid.protocol.consent import Bundles
@@ -32,6 +33,8 @@ class Trust:
     epochs: Epochs = field(default_factory=Epochs)
     season_seconds: float = 7 * 86_400.0
     alias_period: int = 30 * 86_400
+    classifier: Classifier | None = None
+    """Runs the recorded pipeline again (check 4); None leaves the texts unchecked."""
     witness: bytes | None = None
     witness_name: str = WITNESS
     witness_lag: float = 3600.0

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from auditor.audit import Audit
+from auditor.audit import Audit, AuditOptions
 from auditor.report import CHECKS, Report, Verdict
 from auditor.setup import logs_of, trust_of
 from proxid.config.loading import load
@@ -41,7 +41,7 @@ def run_audit(config: AuditorConfig) -> Report:
                 if number % 200 == 0:
                     progress.update(task, description=f"{log}: event {number:,} of {last:,}")
 
-            return Audit(trust_of(config), gateway, progress=at).run(gateway, service)
+            return Audit(trust_of(config), gateway, AuditOptions(progress=at)).run(gateway, service)
     finally:
         gateway.close()
         service.close()

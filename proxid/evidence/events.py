@@ -42,6 +42,7 @@ class EventType(StrEnum):
     EPOCH_OPENED = "EPOCH_OPENED"
     EPOCH_CLOSED = "EPOCH_CLOSED"
     OBJECTED = "OBJECTED"
+    ACCESSED = "ACCESSED"
     EXPIRED = "EXPIRED"
 
 
@@ -70,6 +71,7 @@ class Event:
 
     Attributes:
         hidden: how many of the payload's parts do not open (any more); they are left empty (`parts.join`).
+        tags: subject tag of each part.
     """
 
     number: int
@@ -78,6 +80,7 @@ class Event:
     header: bytes
     payload: bytes
     hidden: int = 0
+    tags: tuple[bytes, ...] = ()
 
     @property
     def fields(self) -> Header:

@@ -1,0 +1,64 @@
+"""Consent in the gateway's log (check 6 of DESIGN 10.4): whom each member of a group allowed, when the party got it.
+
+A vector is in effect from its CONSENT on. What the one before granted may still arrive at a party until the change
+is acknowledged to the person, and never after: a group that was written to a party before the change is either
+acknowledged by that party before, or taken back.
+"""
+
+from dataclasses import dataclass, field
+
+from auditor.people import Person
+from proxid.errors import ConsentError
+from proxid.protocol.consent import ConsentVector
+from proxid.protocol.record import fidelity_of
+
+Grants = frozenset[tuple[str, str, str]]
+"""Party, type, fidelity."""
+
+
+@dataclass(slots=True)
+class Standing:
+    """One person's consent in one epoch: in effect now, and what was before a change not yet acknowledged."""
+
+    version: int = 0
+    grants: Grants = frozenset()
+    before: Grants = frozenset()
+
+
+@dataclass(slots=True)
+class Consents:
+    """Consents by PROX_ID, as the gateway's log goes on; `timeline` counts changes by bundle and epoch."""
+
+    standing: dict[str, Standing] = field(default_factory=dict)
+    timeline: dict[tuple[int, str], int] = field(default_factory=dict)
+
+    def changed(self, person: Person, vector: ConsentVector) -> None:
+        """A vector was taken into effect; raises ConsentError unless its version is the next."""
+        at = self.standing.setdefault(person.prox_id, Standing())
+        if vector.version != at.version + 1:
+            raise ConsentError("consent is not the next version")
+        at.version = vector.version
+        at.before = at.before | at.grants
+        at.grants = frozenset((g.party, t, fidelity_of(t, g.fidelity)) for g in vector.grants for t in g.types)
+        key = (person.epoch, vector.bundle)
+        self.timeline[key] = self.timeline.get(key, 0) + 1
+
+    def acknowledged(self, prox_id: str, version: int) -> None:
+        """MS's acknowledgement went to the person; raises ConsentError for a version that was never taken."""
+        at = self.standing.setdefault(prox_id, Standing())
+        if version > at.version:
+            raise ConsentError("a consent was acknowledged that was never taken")
+        if version == at.version:
+            at.before = frozenset()
+
+    def verify_delivery(self, prox_ids: list[str], party: str, kind: str, fidelity: str) -> None:
+        """A party got a group; raises ConsentError if a member did not allow that."""
+        for prox_id in prox_ids:
+            at = self.standing.get(prox_id, Standing())
+            wanted = (party, kind, fidelity)
+            if wanted not in at.grants and wanted not in at.before:
+                raise ConsentError("a group was delivered although a member did not consent to it")
+
+    def forget(self, prox_id: str) -> None:
+        """An erased person's consent."""
+        self.standing.pop(prox_id, None)

@@ -1,0 +1,104 @@
+"""Erasure and expiry (checks 2 and 8 of DESIGN 10.4).
+
+Whatever does not open must be covered by an ERASED that its own user asked for, or by an EXPIRED: LINKED's header
+commits to the owner of each person-epoch, so that nobody's evidence disappears under another's request. And what
+was erased must not open any more.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from auditor.opening import Unopened
+from auditor.report import ERASURE, GATEWAY, OPENING, Report
+from auditor.source import KeySource
+from auditor.trust import Trust
+from proxid.crypto.identity import Enrolment
+from proxid.errors import CredentialError, EncodingError
+from proxid.evidence.events import Event
+from proxid.evidence.ratchet import owner_commitment
+from proxid.protocol.rights import ErasedDisclosure, Right, RightsRequest, erased_info
+
+_CHUNK: Final = 256
+
+
+@dataclass(slots=True)
+class Erasures:
+    """What was linked, erased and expired.
+
+    Attributes:
+        owners: subject tag → owner commitment of LINKED. erased: subject tag → number of ERASED.
+        expired: log → payloads up to this number are gone. requests: digests of the requests carried out.
+    """
+
+    trust: Trust
+    owners: dict[bytes, bytes] = field(default_factory=dict)
+    erased: dict[bytes, int] = field(default_factory=dict)
+    expired: dict[str, int] = field(default_factory=dict)
+    requests: set[bytes] = field(default_factory=set)
+
+    def linked(self, event: Event) -> bytes:
+        """LINKED, readable or not: its tag and owner commitment; the tag. Raises EncodingError."""
+        owner = bytes.fromhex(str(event.fields["owner"]))
+        if len(event.tags) != 1 or not event.tags[0]:
+            raise EncodingError("LINKED is not of one person")
+        self.owners[event.tags[0]] = owner
+        return event.tags[0]
+
+    def took_effect(self, event: Event) -> set[bytes]:
+        """ERASED: the tags it covers; raises ProxidError if its user did not ask for it."""
+        disclosure = self.disclosed(event, Right.ERASE)
+        named = {bytes.fromhex(str(tag)) for tag in _listed(event.fields["tags"])}
+        user_id = Enrolment.decode(disclosure.enrolment).user_id
+        if {tag for tag, _ in disclosure.owners} != named:
+            raise CredentialError("ERASED covers other people's evidence than it discloses")
+        for tag, salt in disclosure.owners:
+            if self.owners.get(tag) != owner_commitment(user_id, salt):
+                raise CredentialError("ERASED covers evidence of somebody who did not ask for it")
+        for tag in named:
+            self.erased.setdefault(tag, event.number)
+        return named
+
+    def disclosed(self, event: Event, *rights: Right) -> ErasedDisclosure:
+        """The signed request of ERASED or OBJECTED; raises ProxidError unless its user signed it."""
+        trust = self.trust
+        disclosure = ErasedDisclosure.decode(trust.opening.open(event.payload, erased_info(trust.service)))
+        request, enrolment = RightsRequest.decode(disclosure.request), Enrolment.decode(disclosure.enrolment)
+        enrolment.verify(trust.authority)
+        if request.user_id != enrolment.user_id or request.right not in rights:
+            raise CredentialError("request is of another user, or for another right")
+        request.verify(enrolment.user_key, trust.service, trust.screener)
+        if bytes.fromhex(str(event.fields["request"])) != request.digest:
+            raise CredentialError("event names another request than it discloses")
+        self.requests.add(request.digest)
+        return disclosure
+
+    def expiry(self, log: str, event: Event) -> None:
+        """EXPIRED: payloads of a log up to a number."""
+        self.expired[log] = max(self.expired.get(log, 0), int(str(event.fields["until"])))
+
+    def check(self, unopened: Unopened, keys: KeySource, report: Report) -> None:
+        """At the end: everything that does not open is covered, and IS has no key to anything that was erased."""
+        for tag, (log, number, count) in unopened.by_tag.items():
+            report.counts["parts.erased"] += count if tag in self.erased else 0
+            if tag not in self.erased:
+                report.add(OPENING, log, number, f"{count} payloads do not open, and no erasure covers them")
+        for log, number in unopened.gone.items():
+            if number > self.expired.get(log, 0):
+                report.add(OPENING, log, number, "payload is gone, and no expiry covers it")
+        tags = sorted(self.erased)
+        for at in range(0, len(tags), _CHUNK):
+            chunk = tags[at : at + _CHUNK]
+            for tag, seed in zip(chunk, keys.keys(chunk), strict=True):
+                report.checked[ERASURE] += 1
+                if seed:
+                    report.add(ERASURE, GATEWAY, self.erased[tag], "evidence key of an erased person still exists")
+
+    def requested(self, digest: bytes) -> bool:
+        """Whether a log shows that this signed request was carried out."""
+        return digest in self.requests
+
+
+def _listed(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError("a list is expected")
+    return value
