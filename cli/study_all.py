@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -13,11 +12,12 @@ from rich.table import Table
 from cli.lab import FILE, print_json, progress_bar
 from cli.release import digest_of
 from cli.study_output import write_study
-from proxid.logs import Layout, create_log, read_log
+from proxid.errors import InputError
+from proxid.logs import Layout, create_log
 from proxid.ontology.wordnet import load
 from proxid.study.comparison import Plan, compare
 from proxid.study.comparison_report import COLUMNS, LEGEND, cells, figure
-from proxid.study.entries import entries
+from proxid.study.entries import Entry, entries
 from proxid.study.topical_log import ALL_TOPICS, LogShape, make_topical_log
 
 
@@ -41,10 +41,7 @@ def command(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = _synthetic(folder, users, seed) if log is None else log
-        chosen = entries(_users_of(source), epsilon, k)
-        if only:
-            chosen = [entry for entry in chosen if any(part.lower() in entry.label.lower() for part in only)]
-        plan = Plan(source, folder, chosen, digest_of(source), k=k, seed=seed)
+        plan = Plan(source, folder, lambda known: _chosen(known, epsilon, k, only), digest_of(source), k=k, seed=seed)
         with progress_bar("mechanisms") as progress:
             rows = compare(plan, progress)
     parameters = {
@@ -71,9 +68,13 @@ def _synthetic(folder: Path, users: int, seed: int) -> Path:
     return folder / "log.tsv"
 
 
-def _users_of(source: Path) -> int:
-    batch, _ = read_log(source)
-    return len(np.unique(batch.user))
+def _chosen(users: int, epsilon: float, k: int, only: tuple[str, ...]) -> list[Entry]:
+    """The mechanisms asked for. Raises InputError when there is none of that name."""
+    every = entries(users, epsilon, k)
+    chosen = [entry for entry in every if not only or any(part.lower() in entry.label.lower() for part in only)]
+    if not chosen:
+        raise InputError("no mechanism has such a name: " + ", ".join(entry.label for entry in every))
+    return chosen
 
 
 def _print(rows: list[dict[str, Any]], files: list[Path]) -> None:

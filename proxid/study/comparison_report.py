@@ -9,9 +9,10 @@ from proxid.study.plots import COLOURS, pyplot, save
 
 COLUMNS = (
     "mechanism", "paper", "guarantee", "owner found", "person+text", "true topics", "1-issuer texts", "vanity", "rows",
-    "texts", "JSD L1", "JSD L2", "EMD", "top 100", "L1 freq.", "CPU s",
+    "texts", "JSD L1", "JSD L2", "EMD", "top 100", "caching", "MAP", "subst. cov.", "P@5", "P@5 common", "CPU s",
 )  # fmt: skip
 LEGEND = {
+    "guarantee": "as the manifest states it, for one release; ZEALOUS and partition release every kind of items alone",
     "owner found": "best attack of the log lab that names the owner of a published record, with the attack's name",
     "person+text": "best attack's guesses in which that person issued that text",
     "true topics": "published (person, full category) pairs that are true of the person",
@@ -22,37 +23,38 @@ LEGEND = {
     "JSD L1, L2": "divergence of people's profiles at levels 1 and 2 (1: lost)",
     "EMD": "people's profiles over the tree, in parts of its widest distance",
     "top 100": "of the 100 most frequent queries, those published",
-    "L1 freq.": "L1 distance of the frequencies of those 100",
+    "caching": "hits of an index cache filled by the release, relative to one filled by the log",
+    "MAP, subst. cov.": "query substitution against the log's own, five best: MAP, and queries with an answer",
+    "P@5": "query suggestion on later sessions, those it answers; common: those that all answer",
 }
-
-
 BARS = {
     "owner of a record found\n(best attack)": ("attacks", "best", "owner"),
     "published (person, topic)\npairs that are true": ("people", "true_pairs"),
     "profiles lost\n(JSD, level 2)": ("people", "jsd_2"),
-    "of the 100 most frequent\nqueries published": ("frequent_queries", "coverage"),
+    "of the 100 most frequent\nqueries published": ("tasks", "frequent", "coverage"),
 }
 
 
 def cells(row: dict[str, Any]) -> list[str]:
     """One line of the table."""
-    people, attacks = row.get("people", {}), row.get("attacks", {})
-    best, published, frequent = attacks.get("best"), row["published"], row["frequent_queries"]
+    people, attacks, tasks = row.get("people", {}), row.get("attacks", {}), row["tasks"]
+    best, published = attacks.get("best"), row.get("published", {})
+    suggestion, substitution = tasks.get("suggestion", {}), tasks.get("substitution", {})
     return [
         row["mechanism"],
-        row["paper"],
-        row["guarantee_text"],
+        row.get("paper", ""),
+        row.get("guarantee_text", ""),
         f"{_share(best['owner'])} ({best['attack']})" if best else "–",
         _share(attacks.get("best_pair")),
         _share(people.get("true_pairs")),
-        _share(published["single_issuer_texts"]),
-        _share(published["vanity_texts"]),
-        _share(published["rows"]),
-        _share(published["texts"]),
+        *(_share(published.get(key)) for key in ("single_issuer_texts", "vanity_texts", "rows", "texts")),
         *(_number(people.get(key)) for key in ("jsd_1", "jsd_2", "emd")),
-        _share(frequent["coverage"]),
-        _number(frequent.get("l1")),
-        f"{row['cpu_seconds']:.1f}",
+        _share(tasks.get("frequent", {}).get("coverage")),
+        _share(tasks.get("caching")),
+        _number(substitution.get("map")),
+        _share(substitution.get("coverage")),
+        *(_number(suggestion.get(key, {}).get("precision_at_5")) for key in ("own", "common")),
+        f"{row['cpu_seconds']:.1f}" if "cpu_seconds" in row else "",
     ]
 
 
@@ -61,11 +63,12 @@ def _share(value: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None or value != value else f"{value:.3f}"  # noqa: PLR0124 (NaN)
 
 
 def figure(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
     """Bars by mechanism: attack success, true topics, loss of profiles, frequent queries kept."""
+    rows = [row for row in rows if "published" in row]
     names = [f"{row['mechanism']} ({row['paper']})" for row in rows][::-1]
     with pyplot() as plt:
         drawn, axes = plt.subplots(1, len(BARS), figsize=(13, 0.42 * len(rows) + 1.6), sharey=True)

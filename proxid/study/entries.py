@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+KINDS = ("queries", "keywords", "pairs", "clicks")
+
 
 class Kind(StrEnum):
     """What a release consists of."""
@@ -32,6 +34,8 @@ class Entry:
     options: dict[str, Any]
     names_people: bool = True
     """Whether a person of the release is a person of the log (k-query has session numbers instead)."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of items that are released one by one for the tasks that need them, each at the entry's cost."""
 
 
 def two_step(sensitivity: int, epsilon: float, delta: float) -> dict[str, float]:
@@ -58,14 +62,15 @@ def entries(users: int, epsilon: float, k: int = 10) -> list[Entry]:
         Entry("NSQC, ε/m", "000", "nsqc", Kind.LOG, {"epsilon": epsilon}),
         Entry("HBDP", "000", "hbdp", Kind.HISTOGRAMS, {"epsilon": epsilon}),
         Entry("k-query", "003", "k-query", Kind.LOG, {"k": k}, names_people=False),
-        Entry("ZEALOUS probabilistic", "003", "zealous", Kind.ITEMS, {**counted, "m": 5}),
+        Entry("ZEALOUS probabilistic", "003", "zealous", Kind.ITEMS, {**counted, "m": 5}, kinds=KINDS),
         Entry(
-            "ZEALOUS indist.", "003", "zealous", Kind.ITEMS, {**counted, "m": 5, "analysis": "indistinguishability"}
+            "ZEALOUS indist.", "003", "zealous", Kind.ITEMS, {**counted, "m": 5, "analysis": "indistinguishability"},
+            kinds=KINDS,
         ),
-        Entry("partition", "003+", "partition", Kind.ITEMS, {**counted, "m": 5}),
+        Entry("partition", "003+", "partition", Kind.ITEMS, {**counted, "m": 5}, kinds=KINDS),
         Entry(
             "sessions", "004", "sessions", Kind.ITEMS,
-            {"users": users, "l_s": 1, "l_q": 2, **two_step(1, epsilon, delta)},
+            {"users": users, "l_s": 1, "l_q": 2, "with_clicks": True, "l": 1, **two_step(1, epsilon / 2, delta / 2)},
         ),
         Entry("clicks", "004", "clicks", Kind.ITEMS, {"users": users, "l": 2, **two_step(2, epsilon, delta)}),
         Entry("k_A", "004", "ka", Kind.ITEMS, {"K": k}),

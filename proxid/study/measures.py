@@ -11,13 +11,12 @@ import numpy.typing as npt
 from proxid.evaluate.attacks.registry import Options, load_attack
 from proxid.evaluate.jsd import jensen_shannon
 from proxid.evaluate.release import Release
-from proxid.study.view import Counts, Original, People, View
+from proxid.study.view import Original, People, View
 
 Reals = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 OWNER_ATTACKS = ("rl3", "neighbour", "group-busiest", "informed", "contribution")
 """Attacks of the log lab that name an owner: the thesis's best, DESIGN 14's, and the one on microaggregation."""
-TOP = 100
 _CELLS = 4_000_000
 
 
@@ -111,38 +110,19 @@ def _divergence(keys: Longs, p: Reals, q: Reals, users: int) -> Reals:
     return np.concatenate(parts)
 
 
-def shares(original: Original, issued: Counts, issuers: dict[str, int], view: View) -> dict[str, float]:
+def shares(original: Original, view: View) -> dict[str, float]:
     """What of the log's texts is published as it was issued, and how many that name one person (DESIGN 8.7).
 
     A vanity text is one that one person alone issued, more than once.
     """
-    known = {text for text in view.texts if text in issued}
+    issuers = {item[0]: count for item, count in original.kinds["queries"].items()}
+    codes, times = np.unique(original.batch.query, return_counts=True)
+    often = {original.dictionaries.query[c] for c, n in zip(codes.tolist(), times.tolist(), strict=True) if n > 1}
     single = {text for text, count in issuers.items() if count == 1}
-    vanity = {text for text in single if issued[text] > 1}
+    known = view.texts & issuers.keys()
     return {
         "rows": view.rows / max(len(original.batch), 1),
-        "texts": len(known) / max(len(issued), 1),
+        "texts": len(known) / max(len(issuers), 1),
         "single_issuer_texts": len(known & single) / max(len(single), 1),
-        "vanity_texts": len(known & vanity) / max(len(vanity), 1),
+        "vanity_texts": len(known & single & often) / max(len(single & often), 1),
     }
-
-
-def issuers_of(original: Original) -> dict[str, int]:
-    """How many people issued each text."""
-    pairs = np.unique(_key(original.batch.query, original.batch.user)) >> 32
-    codes, count = np.unique(pairs, return_counts=True)
-    names = original.dictionaries.query
-    return {names[code]: n for code, n in zip(codes.tolist(), count.tolist(), strict=True) if names[code]}
-
-
-def frequencies(issued: Counts, published: Counts, top: int = TOP) -> dict[str, float]:
-    """003 §6.2: how many of the most frequent texts are published, and L1 and KL of their frequencies."""
-    order = sorted(issued, key=lambda text: (-issued[text], text))[:top]
-    p = np.array([issued[text] for text in order])
-    q = np.array([max(published.get(text, 0.0), 0.0) for text in order])
-    coverage = float((q > 0).mean()) if len(q) else 0.0
-    result = {"coverage": coverage}
-    if q.sum() > 0:
-        result["jsd_of_frequencies"] = float(jensen_shannon(p[None], q[None])[0])
-        result["l1"] = float(np.abs(p / p.sum() - q / q.sum()).sum())
-    return result

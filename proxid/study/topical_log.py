@@ -2,8 +2,9 @@
 
 It stands in for the AOL log, which is real people's data. Assumptions, none of them measured on AOL but the first:
 queries a user log-normal around a mean (000: about 100); 1 + Poisson(3) favourite topics a user that take 80 % of the
-queries; Zipf popularity of the concepts of a topic; sessions of geometric length; one page in ten per concept clicked
-for half of the queries; 15 % of queries fresh (issued once) and 1 % vanity, where asked for.
+sessions; sessions of geometric length on one topic; Zipf popularity of the concepts of a topic, and 40 % of the queries
+of a session follow up the one before with a related concept; one page in ten per concept clicked for half of the
+queries; fresh (issued once) and vanity queries where asked for.
 """
 
 from collections.abc import Sequence
@@ -43,16 +44,17 @@ class LogShape:
 
 
 def make_topical_log(wordnet: WordNet, shape: LogShape, seed: int) -> tuple[LogBatch, Dictionaries]:
-    """A log in time order; every record has a category, one click URL in two."""
+    """A log in time order; every record has a category, one in two a click."""
     rng = np.random.default_rng(seed)
     pools = [wordnet.descendants(wordnet.concept(name)).astype(np.int64) for name in shape.topics]
     user = _activity(shape, rng)
-    topic = _topics(user, shape, rng)
-    concept = _concepts(topic, pools, rng)
+    first = np.r_[True, user[1:] != user[:-1]] | (rng.random(len(user)) < 0.25)
+    topic = _topics(user[first], shape, rng)[np.cumsum(first) - 1]
+    concept = _followed_up(wordnet, _concepts(topic, pools, rng), first, topic, pools, rng)
     dictionaries = Dictionaries()
     query = dictionaries.query.encode(_texts(wordnet, user, concept, shape, rng))
     category = _categories(wordnet, concept, shape.categories, dictionaries)
-    time = _times(user, rng)
+    time = _times(first, rng)
     url = _clicks(concept, dictionaries, rng)
     names = dictionaries.user.encode([f"u{i:05d}" for i in range(shape.users)])
     order = np.argsort(time, kind="stable")
@@ -75,7 +77,7 @@ def _activity(shape: LogShape, rng: np.random.Generator) -> Ints:
 
 
 def _topics(user: Ints, shape: LogShape, rng: np.random.Generator) -> Ints:
-    """Topic of every query: a favourite with 80 %, the first favourites more often."""
+    """Topic of every session, given its user: a favourite with 80 %, the first favourites more often."""
     number = 1 + rng.poisson(3, shape.users)
     start = np.concatenate([[0], np.cumsum(number)])
     favourite = rng.integers(0, len(shape.topics), start[-1])
@@ -93,6 +95,25 @@ def _concepts(topic: Ints, pools: Sequence[Ints], rng: np.random.Generator) -> I
         rows = np.flatnonzero(topic == number)
         concept[rows] = rng.permutation(pool)[rng.choice(len(pool), len(rows), p=weight / weight.sum())]
     return concept
+
+
+def _followed_up(
+    wordnet: WordNet, concept: Ints, first: npt.NDArray[np.bool_], topic: Ints, pools: Sequence[Ints],
+    rng: np.random.Generator,
+) -> Ints:  # fmt: skip
+    """Replace 40 % of a session's later queries by a concept related to the one before, within the topic."""
+    members = [frozenset(pool.tolist()) for pool in pools]
+    follows = ~first & (rng.random(len(concept)) < 0.4)
+    pick = rng.choice(3, len(concept), p=(0.6, 0.3, 0.1))
+    near: dict[tuple[int, int], list[int]] = {}
+    result = concept.tolist()
+    for i in np.flatnonzero(follows).tolist():
+        key = (result[i - 1], int(topic[i]))
+        if key not in near:
+            near[key] = [c for c in _related(wordnet, key[0]) if c in members[key[1]]][:3]
+        if near[key]:
+            result[i] = near[key][min(int(pick[i]), len(near[key]) - 1)]
+    return np.array(result, np.int64)
 
 
 def _texts(wordnet: WordNet, user: Ints, concept: Ints, shape: LogShape, rng: np.random.Generator) -> list[str]:
@@ -125,12 +146,11 @@ def _related(wordnet: WordNet, concept: int) -> list[int]:
     return sorted(siblings, key=lambda s: (abs(s - concept), s))
 
 
-def _times(user: Ints, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Sessions of four queries on average, a minute between queries, over three months."""
-    first = np.r_[True, user[1:] != user[:-1]] | (rng.random(len(user)) < 0.25)
+def _times(first: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    """Sessions begin at random within three months; a minute between their queries on average."""
     session = np.cumsum(first) - 1
     begin = START + rng.random(session[-1] + 1) * 90 * DAY
-    gap = np.cumsum(np.where(first, 0.0, rng.exponential(60, len(user))))
+    gap = np.cumsum(np.where(first, 0.0, rng.exponential(60, len(first))))
     time: npt.NDArray[np.float64] = np.floor(begin[session] + gap - gap[first][session])
     return time
 

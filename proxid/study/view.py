@@ -1,5 +1,6 @@
-"""One way to look at any release: texts with counts and, if it names people, the topics it gives them."""
+"""One way to look at any release: what it counts, by kind of item, and the topics it gives to people."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,18 +16,22 @@ from proxid.evaluate.release import Release
 from proxid.logs import LogBatch, read_log
 from proxid.logs.batch import Dictionaries
 from proxid.ontology.wordnet import load
-from proxid.study.entries import Entry, Kind
-
-Counts = dict[str, float]
+from proxid.study.counted import Counts, counted_log
+from proxid.study.entries import KINDS, Entry, Kind
 
 
 @dataclass(frozen=True)
 class Original:
-    """The log that all releases are made of, and the dictionaries that releases are read with."""
+    """The log that all releases are made of: its histograms by kind, and the dictionaries that releases are read with.
+
+    tests: later sessions of the same people, which no release has seen.
+    """
 
     path: Path
     batch: LogBatch
     dictionaries: Dictionaries
+    kinds: dict[str, Counts]
+    tests: Sequence[Sequence[str]]
     level: int
     k: int
 
@@ -42,25 +47,33 @@ class People:
 
 @dataclass(frozen=True)
 class View:
-    """texts: how often each is published. rows: published rows. lab: what the log lab's attacks work on, for logs."""
+    """kinds: published items with counts. rows: published rows. lab: what the log lab's attacks work on, for logs."""
 
-    texts: Counts
+    kinds: dict[str, Counts]
     rows: int
     people: People | None = None
     lab: Release | None = None
 
+    @property
+    def texts(self) -> frozenset[str]:
+        """Every query text that is published, alone or in an item."""
+        single = {item[0] for kind in ("queries", "clicks") for item in self.kinds.get(kind, {})}
+        several = {text for kind in ("pairs", "sequence") for item in self.kinds.get(kind, {}) for text in item}
+        return frozenset(single | several)
 
-def text_counts(batch: LogBatch, dictionaries: Dictionaries) -> Counts:
-    """How many records of a log have each text; records without text are left out."""
-    codes, count = np.unique(batch.query, return_counts=True)
-    found = zip(codes.tolist(), count.tolist(), strict=True)
-    return {text: float(n) for code, n in found if (text := dictionaries.query[code])}
+
+def counts_of(path: Path) -> dict[str, Counts]:
+    """How many users a log has for each item of every kind; kinds that it has none of are left out."""
+    with counted_log(path) as log:
+        found = {kind: log.full(kind).as_dict() for kind in KINDS}
+    return {kind: counts for kind, counts in found.items() if counts}
 
 
-def view_of(entry: Entry, original: Original, output: Path, truth: Path | None) -> View:
-    """Read a release. Raises InputError when it is none."""
+def view_of(entry: Entry, original: Original, outputs: dict[str, Path], truth: Path | None) -> View:
+    """Read a release, a file a kind ("" for what is no kind of items). Raises InputError when it is none."""
     if entry.kind is Kind.ITEMS:
-        return _items(entry, output)
+        return _items(outputs)
+    output = outputs[""]
     return _log(entry, original, output, truth) if entry.kind is Kind.LOG else _histograms(original, output)
 
 
@@ -70,31 +83,38 @@ def _log(entry: Entry, original: Original, output: Path, truth: Path | None) -> 
     known = truth if truth is not None and truth.is_file() else None
     lab = load_release(original.path, output, Asked(mode=mode, k=k, level=original.level), truth=known)
     people = People(batch.user, batch.category, np.ones(len(batch))) if entry.names_people else None
-    return View(text_counts(batch, original.dictionaries), len(batch), people, lab)
+    kinds = counts_of(output)
+    if np.isnan(batch.time).all():
+        kinds.pop("pairs", None)  # without times no query comes after another
+    return View(kinds, len(batch), people, lab)
 
 
-def _items(entry: Entry, output: Path) -> View:
-    """A sequence counts for every text in it."""
-    release = read_published(output)
-    texts: Counts = {}
-    where = release.columns.index("query") if "query" in release.columns else 0
-    for item, count in zip(release.items, release.counts.tolist(), strict=True):
-        for text in set(item) if release.columns == ("sequence",) else {item[where]}:
-            texts[text] = texts.get(text, 0.0) + count
-    return View(texts, len(release))
+def _items(outputs: dict[str, Path]) -> View:
+    kinds: dict[str, Counts] = {}
+    rows = 0
+    for kind, output in outputs.items():
+        release = read_published(output)
+        kinds[kind] = {item: float(count) for item, count in release.as_dict().items()}
+        rows += len(release)
+    return View({kind: counts for kind, counts in kinds.items() if counts}, rows)
 
 
 def _histograms(original: Original, output: Path) -> View:
-    """HBDP's table of user, concept, label, count."""
+    """HBDP's table of user, concept, label, count; a label is a query, its words are keywords."""
     table = csv.read_csv(output, parse_options=csv.ParseOptions(delimiter="\t", quote_char=False))
     columns = {name: table[name].combine_chunks().dictionary_encode() for name in ("user", "concept", "label")}
     code = {name: column.indices.to_numpy() for name, column in columns.items()}
     weight = table["count"].to_numpy().astype(np.float64)
     labels = columns["label"].dictionary.to_pylist()
-    texts = dict(zip(labels, np.bincount(code["label"], weight).tolist(), strict=True))
+    summed = np.bincount(code["label"], weight).tolist()
+    queries: Counts = {(label,): count for label, count in zip(labels, summed, strict=True)}
+    keywords: Counts = {}
+    for item, count in queries.items():
+        for word in item[0].split():
+            keywords[word,] = keywords.get((word,), 0.0) + count
     wordnet, names = load(), original.dictionaries
     path = ConceptPaths(wordnet, FOUR)
     nodes = [names.tree.add(path(wordnet.concept(name))) for name in columns["concept"].dictionary.to_pylist()]
     users = [names.user.find(name) for name in columns["user"].dictionary.cast("string").to_pylist()]
     people = People(np.array(users, np.int32)[code["user"]], np.array(nodes, np.int32)[code["concept"]], weight)
-    return View(texts, len(weight), people)
+    return View({"queries": queries, "keywords": keywords}, len(weight), people)

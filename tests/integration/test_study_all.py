@@ -1,0 +1,108 @@
+"""`study all`: every mechanism stands in one table on one log, and what the table says is what can be counted."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cli.main import main
+from proxid.evaluate.jsd import jensen_shannon
+from proxid.logs import Layout, create_log, read_log
+from proxid.ontology.wordnet import load
+from proxid.study.comparison import Plan, compare, guarantee_text
+from proxid.study.entries import Kind, entries, two_step
+from proxid.study.measures import profile_losses, true_pairs
+from proxid.study.topical_log import ALL_TOPICS, LogShape, make_topical_log
+from proxid.study.view import Original, People
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    batch, names = make_topical_log(load(), LogShape(60, 30.0, topics=ALL_TOPICS, unusual=0.1, vanity=0.02), 5)
+    path = tmp_path_factory.mktemp("study") / "log.tsv"
+    with create_log(path, Layout().having("category"), names) as out:
+        out.write(batch)
+    return path
+
+
+def test_every_paper_and_every_kind_of_release_is_in_the_table() -> None:
+    every = entries(1000, 2.0)
+    assert {entry.paper.rstrip("+") for entry in every} == {"000", "001", "002", "003", "004"}
+    assert {entry.kind for entry in every} == set(Kind)
+    assert len({entry.label for entry in every}) == len(every)
+
+
+@pytest.mark.parametrize(("sensitivity", "epsilon", "delta"), [(1, 2.0, 1e-3), (4, 1.0, 1e-5), (2, 8.0, 1e-4)])
+def test_the_two_step_mechanisms_get_the_same_epsilon(sensitivity: int, epsilon: float, delta: float) -> None:
+    from proxid.anonymise.release.guarantee import Relation
+    from proxid.anonymise.release.sessions.plan import two_step_plan
+
+    found = two_step(sensitivity, epsilon, delta)
+    cost = two_step_plan(sensitivity, found["b"], found["K"]).guarantee.under(Relation.REPLACE)
+    assert cost.epsilon == pytest.approx(epsilon, rel=1e-6) and cost.delta == pytest.approx(delta, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_all_mechanisms_are_measured_on_one_log(log: Path, tmp_path: Path) -> None:
+    rows = compare(Plan(log, tmp_path, lambda users: entries(users, 2.0, k=3), "digest", k=3))
+    found = {row["mechanism"]: row for row in rows}
+    assert set(found) == {entry.label for entry in entries(60, 2.0)} | {"the log itself"}
+    assert all("guarantee_text" in row for name, row in found.items() if name != "the log itself")
+    micro, semantic = found["microaggregation k=3"], found["semantic SQC2, ε/m"]
+    assert micro["attacks"]["contribution"]["owner"] > 1 / 3
+    assert semantic["attacks"]["best"]["owner"] == 1.0  # the person is public, what the person asked is noise
+    assert semantic["people"]["true_pairs"] < micro["people"]["true_pairs"]
+    assert found["k-query"]["published"]["single_issuer_texts"] == 0
+    assert found["kbuffer thesis"]["tasks"]["frequent"]["coverage"] > 0.9
+    for name in ("ZEALOUS probabilistic", "partition", "k_A"):
+        assert "attacks" not in found[name] and found[name]["published"]["single_issuer_texts"] == 0
+
+
+def test_the_command_prints_and_writes(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["study", "all", str(log), "--only", "microaggregation", "--only", "partition", "--out", str(tmp_path), "--json"]
+    assert main(arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["mechanism"] for row in found["mechanisms"]] == ["microaggregation k=3", "partition", "the log itself"]
+    assert {Path(f).name for f in found["files"]} == {"all.json", "all.png", "all.svg", "all.manifest.json"}
+    assert main(["study", "all", str(log), "--only", "no such thing"]) == 2
+
+
+def test_profile_losses_are_those_of_the_definition(log: Path) -> None:
+    batch, reader = read_log(log)
+    names = reader.dictionaries
+    original = Original(log, batch, names, {}, [], 2, 10)
+    same = People(batch.user, batch.category, np.ones(len(batch)))
+    nothing = profile_losses(original, same)
+    assert nothing["jsd_1"] == pytest.approx(0) and nothing["emd"] == pytest.approx(0)
+    assert nothing["people_without_release"] == 0 and true_pairs(original, same) == 1.0
+    # Another assignment of the same records, against dense tables and a walk over the tree.
+    rng = np.random.default_rng(1)
+    other = People(rng.permutation(batch.user), batch.category, np.ones(len(batch)))
+    found = profile_losses(original, other)
+    users, tree = len(names.user), names.tree
+    above = tree.ancestors(1)[batch.category]
+    tables = [np.zeros((users, len(tree))) for _ in range(2)]
+    for table, user in zip(tables, (batch.user, other.user), strict=True):
+        np.add.at(table, (user, above), 1)
+    assert found["jsd_1"] == pytest.approx(float(jensen_shannon(*tables).mean()))
+    moved = np.zeros(users)
+    for node in range(1, len(tree)):
+        below = np.array([_under(tree.parent, node, c) for c in range(len(tree))])
+        mass = [np.bincount(u[below[batch.category]], minlength=users) / np.bincount(u, minlength=users)
+                for u in (batch.user, other.user)]  # fmt: skip
+        moved += np.abs(mass[0] - mass[1])
+    assert found["emd"] == pytest.approx(float(moved.mean()) / (2 * int(tree.depth.max())))
+    half = People(batch.user[batch.user > 0], batch.category[batch.user > 0], np.ones(int((batch.user > 0).sum())))
+    assert profile_losses(original, half)["people_without_release"] == pytest.approx(1 / users)
+
+
+def _under(parent: np.ndarray, node: int, code: int) -> bool:
+    while code > node:
+        code = int(parent[code])
+    return code == node
+
+
+def test_guarantees_in_a_few_words() -> None:
+    assert guarantee_text({"kind": "none", "claimed": "1/10 (002)"}) == "none (claimed 1/10 (002))"
+    assert guarantee_text({"kind": "differential privacy", "epsilon": 2.0, "delta": 0.0}) == "(2, 0)-DP a user"
