@@ -193,11 +193,8 @@ class JsonlWriter(LogWriter):
 
     def close(self) -> None:
         """Finish the file and give it its name."""
-        try:
+        with self._whole.kept():
             self._whole.commit()
-        except BaseException:
-            self._whole.abandon()
-            raise
 
     def abandon(self) -> None:
         """Remove what was written."""

@@ -133,7 +133,8 @@ class ParquetWriter(LogWriter):
         self._whole = WholeFile(path)
         self._out = _Sink(self._whole)
         self._sink = pa.PythonFile(self._out, mode="w")
-        self._writer = pq.ParquetWriter(self._sink, self._schema, compression="zstd")
+        with self._whole.kept():
+            self._writer = pq.ParquetWriter(self._sink, self._schema, compression="zstd")
 
     def write(self, batch: LogBatch) -> None:
         """Append the records of a batch as one row group."""

@@ -190,7 +190,7 @@ def find_layout(block: bytes, compressed: bool = False) -> Layout:
     if not rows:
         return Layout("tsv", compressed=compressed, header=False)
     names = [cell.decode("ascii", "replace").strip().lower() for cell in rows[0]]
-    if names[0] in ("anonid", "user") and "query" in names:
+    if "query" in names and {"anonid", "user"} & set(names):
         if not set(names) <= set(_FIELD_OF) or len(set(names)) < len(names):
             raise InputError("the header names a column twice, or one that a log does not have")
         return Layout("tsv", tuple(_FIELD_OF[name] for name in names), header=True, compressed=compressed)

@@ -119,7 +119,8 @@ class TsvWriter(LogWriter):
         self._whole = WholeFile(path, compressed=layout.compressed)
         if layout.header:
             names = [COLUMN_NAMES[place] for place in self._places.tolist()]
-            self._whole.write(("\t".join(names) + "\n").encode())
+            with self._whole.kept():
+                self._whole.write(("\t".join(names) + "\n").encode())
 
     def write(self, batch: LogBatch) -> None:
         """Append the records of a batch."""
@@ -136,11 +137,8 @@ class TsvWriter(LogWriter):
 
     def close(self) -> None:
         """Finish the file and give it its name."""
-        try:
+        with self._whole.kept():
             self._whole.commit()
-        except BaseException:
-            self._whole.abandon()
-            raise
 
     def abandon(self) -> None:
         """Remove what was written."""

@@ -56,6 +56,15 @@ class WholeFile:
             self.part.chmod(0o666 & ~umask if mode is None else mode)
             self.part.replace(self.path)
 
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Remove what was written if the block fails."""
+        try:
+            yield
+        except BaseException:
+            self.abandon()
+            raise
+
     def abandon(self) -> None:
         """Remove what was written."""
         self.file.close()
@@ -66,13 +75,6 @@ class WholeFile:
 def whole_file(path: Path, mode: int | None = None) -> Iterator[WholeFile]:
     """A file that appears under its name only when the block ends well. Raises OutputError."""
     target = WholeFile(path)
-    try:
+    with target.kept():
         yield target
-    except BaseException:
-        target.abandon()
-        raise
-    try:
         target.commit(mode)
-    except OutputError:
-        target.abandon()
-        raise

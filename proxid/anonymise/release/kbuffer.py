@@ -18,6 +18,7 @@ from proxid.anonymise.release.truth import Truth, open_truth
 from proxid.anonymise.stream.columns import ColumnEngine, MixEngine, mix_engine, thesis3_engine, thesis_engine
 from proxid.anonymise.stream.released import Released
 from proxid.anonymise.stream.settings import Settings
+from proxid.errors import InputError
 from proxid.logs import Dictionaries, Layout, LogWriter, create_log, layout_of, open_log
 from proxid.logs.ordered import Ordered, in_time_order
 
@@ -106,6 +107,8 @@ def run(job: Job) -> Outcome:
             if not ordered.holds_codes:
                 going.tidy(known)
             job.progress(log.position, log.size)
+        if log.rows == 0 and len(log.bad):
+            raise InputError("no row of the log could be read")
         going.write(engine.finish())
     return Outcome(
         guarantee=guarantee(options, known_seed=job.seed is not None),
