@@ -11,7 +11,7 @@ A word w gives w mod b, exactly uniform below b, unless w ≥ 2³² − (2³² m
 
 import hashlib
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from operator import mod
 from typing import Any
@@ -63,9 +63,13 @@ class CycleSource:
         if max(words) < _SPAN - n:  # then no bound skips a word: nearly always, and much faster
             numbers = list(map(mod, words, bounds))
         else:
-            stream = _words(state.digest)
-            numbers = [next(w for w in stream if w < _SPAN - _SPAN % bound) % bound for bound in bounds]
+            numbers = numbers_from(_words(state.digest), bounds)
         return numbers[: n - 1], numbers[n - 1 :]
+
+
+def numbers_from(words: Iterator[int], bounds: Sequence[int], span: int = _SPAN) -> list[int]:
+    """One uniform number below each bound, from uniform words below `span`; words that would bias it are skipped."""
+    return [next(w for w in words if w < span - span % bound) % bound for bound in bounds]
 
 
 def swap(items: list[Any], numbers: list[int]) -> None:

@@ -1,0 +1,144 @@
+"""Invariants of the pool under any sequence of steps, and the batch feed's agreement with it (DESIGN 8.4-8.7)."""
+
+from collections import Counter, defaultdict
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from proxid.anonymise.stream.batch import MixStream
+from proxid.anonymise.stream.cycle import CycleSource
+from proxid.anonymise.stream.pairs import release_pairs
+from proxid.anonymise.stream.pool import Pool
+from proxid.anonymise.stream.settings import Settings
+from proxid.anonymise.stream.types import Group, Outcome, Record, Rung, Step
+from tests.support import pool_steps as draw
+
+SEED = bytes(range(32))
+
+
+class PoolMachine(RuleBasedStateMachine):
+    """Keeps account of every record that was submitted."""
+
+    @initialize(chosen=draw.settings)
+    def start(self, chosen: Settings) -> None:
+        self.chosen, self.pool, self.source = chosen, Pool(chosen), CycleSource(SEED)
+        self.records: dict[bytes, Record] = {}
+        self.fate: dict[bytes, str] = {}
+        self.now, self.number = 0.0, 0
+        self.gave, self.got = Counter(), Counter()
+        self.order: dict[tuple, list[int]] = defaultdict(list)
+
+    @rule(step=draw.submissions)
+    def submit(self, step: tuple) -> None:
+        self.now += draw.time_step(step)
+        record = draw.make_record(len(self.records), step, self.now)
+        result = self.pool.submit(record)
+        if result.outcome is Outcome.DUPLICATE:
+            assert record.id in self.fate
+            return
+        assert record.id not in self.fate
+        self.records[record.id] = record
+        self.fate[record.id] = "waiting" if result.outcome is Outcome.BUFFERED else result.outcome.value
+        self.take(result.groups)
+
+    @rule(step=draw.ticks)
+    def tick(self, step: tuple) -> None:
+        self.now += draw.time_step(step)
+        result = self.pool.tick(self.now, step[2])
+        for moved in result.raised:
+            assert moved.target == moved.source[:-1] and self.fate[moved.record] == "waiting"
+        self.give_up(result)
+        self.take(result.groups)
+        assert len(result.raised) + len(result.suppressed) <= step[2]
+
+    @rule(step=draw.withdrawals)
+    def withdraw(self, step: tuple) -> None:
+        person = draw.person_name(step[1])
+        for record in self.pool.withdraw(person, step[2]):
+            assert self.fate[record] == "waiting"
+            self.fate[record] = "withdrawn"
+        left = [w for w in self.pool.waiting() if w.person == person]
+        assert all(step[2] is not None and w.audience not in step[2] for w in left)
+
+    def give_up(self, result: Step) -> None:
+        for record, _ in result.suppressed:
+            assert self.fate[record] == "waiting"
+            self.fate[record] = "suppressed"
+
+    def take(self, groups: tuple[Group, ...]) -> None:
+        for group in groups:
+            self.number += 1
+            assert group.number == self.number
+            members = [self.records[member.record] for member in group.members]
+            assert len({member.person for member in members}) == len(members)
+            seasoned = sum(member.seasoned for member in members)
+            assert seasoned == self.chosen.n and len(members) - seasoned <= self.chosen.unseasoned_cap
+            assert {member.audience for member in members} == {group.audience}
+            assert all(member.path[: len(group.node)] == group.node for member in members)
+            if group.raised:
+                assert all(member.rung is Rung.NODE for member in group.members)
+            for member in members:
+                assert self.fate[member.id] == "waiting"
+                self.fate[member.id] = "released"
+            for pair in release_pairs(group, self.source, self.chosen):
+                owner = self.records[pair.record].person
+                assert owner != pair.person
+                self.gave[group.node, owner] += 1
+                self.got[group.node, pair.person] += 1
+
+    @invariant()
+    def every_record_has_one_fate(self) -> None:
+        waiting = {w.record for w in self.pool.waiting()}
+        assert waiting == {record for record, fate in self.fate.items() if fate == "waiting"}
+        assert set(self.fate) == set(self.records)
+
+    @invariant()
+    def people_get_at_a_node_what_they_give(self) -> None:
+        assert self.gave == self.got
+
+    @invariant()
+    def no_node_is_ripe_or_over_the_cap(self) -> None:
+        there: dict[tuple, Counter] = defaultdict(Counter)
+        for w in self.pool.waiting():
+            there[w.audience, w.node][w.person] += 1
+        for people in there.values():
+            assert sum(int(p.removeprefix("px1")) < draw.SEASONED for p in people) < self.chosen.n
+            assert self.chosen.person_cap is None or max(people.values()) <= self.chosen.person_cap
+
+    def teardown(self) -> None:
+        if hasattr(self, "pool"):
+            result = self.pool.close(10_000)
+            self.give_up(result)
+            assert not result.more and "waiting" not in self.fate.values()
+
+
+TestPoolMachine = PoolMachine.TestCase
+TestPoolMachine.settings = settings(max_examples=60, stateful_step_count=60)
+
+rows = st.lists(
+    st.tuples(st.integers(0, 7), st.sampled_from(("", "a", "a/x", "a/y/1", "b/z")), st.integers(0, 3)), max_size=120
+)
+
+
+@settings(max_examples=150)
+@given(draw.settings, rows)
+def test_batch_feed_publishes_what_the_pool_publishes(chosen: Settings, rows: list[tuple[int, str, int]]) -> None:
+    """Pair by pair, in the order shown, and what is left at the end."""
+    pool, stream, source = Pool(chosen), MixStream(chosen, SEED), CycleSource(SEED)
+    now, withheld, paths = 0, 0, {}
+    for i, (person, category, pause) in enumerate(rows):
+        now += pause
+        path = tuple(category.split("/")) if category else ()
+        paths[b"%d" % i] = category
+        result = pool.submit(Record(b"%d" % i, f"p{person}", True, "a", path, (), float(now)))
+        step = pool.tick(float(now)) if result.outcome is Outcome.BUFFERED else Step()
+        expected = []
+        for group in (*result.groups, *step.groups):
+            for pair in release_pairs(group, source, chosen):
+                shown = (None, "/".join(group.node)) if group.raised else (pair.record, paths[pair.record])
+                expected.append((pair.person, *shown))
+        withheld += len(step.suppressed) + (result.outcome is Outcome.CAPPED)
+        assert list(stream.feed(f"p{person}", b"%d" % i, category, float(now))) == expected
+        assert stream.suppressed == withheld
+    assert stream.close() == withheld + sum(1 for _ in pool.waiting())
