@@ -133,6 +133,24 @@ def test_a_users_phrases_share_the_budget() -> None:
     np.testing.assert_allclose(budgets.per_query(user, 1.5), 1.5)
 
 
+def test_hbdp_noise_is_the_discrete_laplace_that_costs_epsilon() -> None:
+    # Pearson's statistic against P(k) = (1-a)/(1+a) a^|k|, a = e^(-epsilon/2M); the tails beyond 20 are one cell each.
+    # Laurent & Massart: P(chi2_d >= d + 2 sqrt(d x) + 2x) <= e^-x, with e^-x = 1e-9.
+    epsilon, maximum, n = 1.5, 3, 100_000
+    values = discrete_laplace(epsilon, maximum)(np.zeros(n, np.int64))
+    a = np.exp(-epsilon / (2 * maximum))
+    k = np.arange(-20, 21)
+    expected = n * np.r_[a**21 / (1 + a), (1 - a) / (1 + a) * a ** np.abs(k), a**21 / (1 + a)]
+    seen = np.r_[(values < -20).sum(), [(values == x).sum() for x in k], (values > 20).sum()]
+    d, x = len(expected) - 1, 9 * np.log(10)
+    bound = d + 2 * np.sqrt(d * x) + 2 * x
+    assert ((seen - expected) ** 2 / expected).sum() < bound
+    # Half the noise is told apart: the test has power.
+    half = discrete_laplace(2 * epsilon, maximum)(np.zeros(n, np.int64))
+    seen = np.r_[(half < -20).sum(), [(half == x).sum() for x in k], (half > 20).sum()]
+    assert ((seen - expected) ** 2 / expected).sum() > bound
+
+
 def test_hbdp_adds_noise_of_scale_2m_over_epsilon_and_bounds_users() -> None:
     # Discrete Laplace with scale s: P(k) = (1-a)/(1+a) a^|k|, a = e^(-1/s); var = 2a/(1-a)^2. With n = 200,000
     # samples the mean square errs by more than 6 standard errors with probability < 1e-8 (kurtosis 6).
