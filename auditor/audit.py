@@ -171,4 +171,4 @@ class Audit:
         self.report.counts.update({name: n for name, n in state["counts"].items() if name.partition(".")[0] in _LOGS})
 
 
-_LOGS: Final = ("gateway", "main-service", "events", "groups")
+_LOGS: Final = ("gateway", "main-service", "events", "groups", "group", "pipeline")

@@ -35,10 +35,11 @@ class RemoteLog:
     def heads(self) -> Heads:
         """The signed heads; raises EvidenceUnreadableError."""
         try:
-            grpc.channel_ready_future(self._channel).result(timeout=_CONNECT_SECONDS)
-        except grpc.FutureTimeoutError:
+            reply = self._stub.Checkpoint(wire.CheckpointRequest(), timeout=_CONNECT_SECONDS, wait_for_ready=True)
+        except grpc.RpcError:
             raise EvidenceUnreadableError("a service's log cannot be reached") from None
-        reply = self._call(self._stub.Checkpoint, wire.CheckpointRequest(fresh=self._fresh))
+        if self._fresh:
+            reply = self._call(self._stub.Checkpoint, wire.CheckpointRequest(fresh=True))
         return Heads(reply.latest, tuple(reply.cosigned))
 
     def leaves(self, first: int, end: int) -> Iterator[Leaf]:

@@ -5,7 +5,8 @@ the ladder allowed; every body must be what its record's hash says.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from auditor.records import verify_records
 from auditor.slots import SlotReplay
@@ -58,6 +59,7 @@ class Groups:
     def __init__(self, trust: Trust) -> None:
         self._trust = trust
         self._epochs: dict[int, EpochReplay] = {}
+        self._seeds: dict[int, bytes] = {}
 
     def opened(self, epoch: int, commitment: bytes, sealed: bytes) -> None:
         """EPOCH_OPENED: the disclosed seed must be the committed one; raises GroupMismatchError, SealInvalidError."""
@@ -70,6 +72,7 @@ class Groups:
         end = float(trust.epochs.end(epoch))
         slots = {kind: SlotReplay(SlotPool(settings, end), settings) for kind, settings in trust.slots.items()}
         self._epochs[epoch] = EpochReplay(Pool(trust.settings), CycleSource(seed), slots=slots)
+        self._seeds[epoch] = seed
 
     def closed(self, epoch: int) -> None:
         """EPOCH_CLOSED: nothing waits any more; what the replay held is dropped once its groups are out."""
@@ -79,13 +82,15 @@ class Groups:
             at.pool = Pool(self._trust.settings)
             at.done = True
 
-    def state(self) -> dict[int, EpochReplay]:
-        """For storing."""
-        return self._epochs
+    def state(self) -> tuple[dict[int, bytes], dict[int, dict[str, Any]]]:
+        """For storing: the seeds, and what each epoch's replay holds besides."""
+        names = [f.name for f in fields(EpochReplay) if f.name != "cycles"]
+        return self._seeds, {epoch: {n: getattr(at, n) for n in names} for epoch, at in self._epochs.items()}
 
-    def restore(self, state: dict[int, EpochReplay]) -> None:
+    def restore(self, state: tuple[dict[int, bytes], dict[int, dict[str, Any]]]) -> None:
         """Go on from a state."""
-        self._epochs = state
+        self._seeds, epochs = state
+        self._epochs = {e: EpochReplay(cycles=CycleSource(self._seeds[e]), **values) for e, values in epochs.items()}
 
     def replay(self, epoch: int) -> EpochReplay:
         """The replay of an epoch; raises GroupMismatchError if it was never opened."""

@@ -63,10 +63,14 @@ class Report:
     counts: Counter[str] = field(default_factory=Counter)
     checked_before: Counter[int] = field(default_factory=Counter)
     """What earlier audits checked, whose state this one goes on from."""
+    unchecked: str = ""
+    """Why the evidence could not be read."""
 
     @property
     def verdict(self) -> Verdict:
-        """Clean, or not."""
+        """Clean, violated, or not checked."""
+        if self.unchecked:
+            return Verdict.UNCHECKED
         return Verdict.VIOLATION if self.violations else Verdict.CLEAN
 
     def add(self, rule: int, log: str, event: int, text: str) -> None:
@@ -77,7 +81,8 @@ class Report:
         """For JSON: verdict, checked by check number, violations, counts."""
         return {
             "verdict": self.verdict.value,
-            "checked": {str(rule): count for rule, count in sorted(self.checked.items())},
+            "checked": {str(rule): self.checked[rule] for rule in CHECKS},
+            "checked_before": {str(rule): self.checked_before[rule] for rule in CHECKS},
             "violations": [{"rule": v.rule, "log": v.log, "leaf": v.event, "text": v.text} for v in self.violations],
             "counts": dict(sorted(self.counts.items())),
         }

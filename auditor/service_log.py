@@ -143,6 +143,7 @@ class ServiceLog(Log):
             for party, _, _ in payload.parties:
                 self._sets.released((epoch, number, party), event.number)
         kind = str(fields.get("kind", "general"))
+        self._report.counts[f"group.size.{len(payload.owners):02d}"] += 1
         if event.hidden or self._groups.is_blind(epoch, kind):
             self._report.counts["groups.partly_erased"] += 1
             self._groups.shape(epoch, payload)

@@ -64,6 +64,11 @@ class AuditState:
         shutil.copyfile(self._folder / SETS, self.working)
         return state
 
+    def reset(self) -> None:
+        """Forget the last audit."""
+        for name in (STATE, SETS):
+            (self._folder / name).unlink(missing_ok=True)
+
     def _clear(self) -> None:
         for path in self._folder.glob("sets.next.db*"):
             path.unlink()

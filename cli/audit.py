@@ -1,59 +1,162 @@
-"""`proxid audit`: read both services' evidence and say whether they did what they claim."""
+"""`proxid audit`: read both services' evidence and say whether they did what they claim (DESIGN 10.4)."""
 
 import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from auditor.audit import Audit, AuditOptions
-from auditor.report import CHECKS, Report, Verdict
+from auditor.export import FolderKeys, FolderLog, export
+from auditor.html import render
+from auditor.receipts import read_receipts
+from auditor.report import CHECKS, GATEWAY, MAIN_SERVICE, Report, Verdict
 from auditor.setup import logs_of, trust_of
+from auditor.source import EvidenceSource, KeySource
+from auditor.state import AuditState
 from proxid.config.loading import load
 from proxid.config.services import AuditorConfig
+from proxid.errors import EvidenceUnreadableError, InputError
+from proxid.provision.keyfile import load_opening_key
+
+_PATH = click.Path(path_type=Path)
 
 
-@click.command(epilog="Example: proxid audit --config house/auditor/auditor.toml")
-@click.option("--config", "config_file", type=click.Path(path_type=Path), required=True, help="The auditor's TOML.")
+@dataclass(frozen=True, slots=True)
+class AuditCommand:
+    """See the options of the command."""
+
+    config: AuditorConfig
+    folder: Path | None = None
+    receipts: Sequence[Path] = ()
+    known: Sequence[Path] = ()
+    fresh: bool = False
+    keep: bool = True
+    pipeline: bool = True
+
+
+@click.command(epilog="Example: proxid audit --config house/auditor/auditor.toml --html report.html")
+@click.option("--config", "path", type=_PATH, required=True, help="The auditor's TOML.")
+@click.option("--from", "folder", type=_PATH, help="Audit an exported folder instead of the services.")
+@click.option("--export", "target", type=_PATH, help="Write both logs into a folder, and do not audit.")
+@click.option("--receipts", multiple=True, type=_PATH, help="Receipts of devices or parties: a file, or a folder.")
+@click.option("--known", multiple=True, type=_PATH, help="A signed head that somebody else was shown.")
+@click.option("--fresh", is_flag=True, help="Check everything from the beginning, not what is new.")
+@click.option("--no-state", is_flag=True, help="Go on from no earlier audit, and leave nothing for a later one.")
+@click.option("--no-pipeline", is_flag=True, help="Do not classify disclosed utterances again (part of check 4).")
+@click.option("--html", "page", type=_PATH, help="Also write a report to read and to print.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
-def command(config_file: Path, as_json: bool) -> int:
-    """Audit both services from their evidence. Exit status: 0 clean, 1 violation, 2 could not check."""
-    report = run_audit(load(AuditorConfig, config_file))
+def command(
+    path: Path, folder: Path | None, target: Path | None, receipts: tuple[Path, ...], known: tuple[Path, ...],
+    fresh: bool, no_state: bool, no_pipeline: bool, page: Path | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Audit both services from their evidence alone. Exit status: 0 clean, 1 violation, 2 could not check.
+
+    An audit goes on from the last one's state in data_dir; what was found before stays found.
+    """
+    config = load(AuditorConfig, path)
+    if target is not None:
+        _export(config, target)
+        return 0
+    options = AuditCommand(config, folder, receipts, known, fresh, not no_state, not no_pipeline)
+    try:
+        report = run_audit(options)
+    except EvidenceUnreadableError as error:
+        report = Report(unchecked=error.rule)
+    if page is not None:
+        page.write_text(render(report, time.time(), config.anonymiser.k), encoding="utf-8")
     if as_json:
         click.echo(json.dumps(report.as_dict()))
     else:
         show(report)
-    return 0 if report.verdict is Verdict.CLEAN else 1
+    return {Verdict.CLEAN: 0, Verdict.VIOLATION: 1, Verdict.UNCHECKED: 2}[report.verdict]
 
 
-def run_audit(config: AuditorConfig) -> Report:
-    """One audit over gRPC, with progress on stderr."""
-    gateway, service = logs_of(config)
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+def run_audit(options: AuditCommand) -> Report:
+    """One audit, with progress on stderr; raises EvidenceUnreadableError."""
+    config = options.config
+    trust = trust_of(config, options.pipeline)
+    state = _state(options)
+    presented = chain.from_iterable(read_receipts(path) for path in options.receipts)
+    known = [_read(path) for path in options.known]
+    with sources(options) as (gateway, service, keys), _progress() as at:
+        audit = Audit(trust, keys, AuditOptions(known=known, receipts=presented, progress=at), state=state)
+        return audit.run(gateway, service)
+
+
+def _state(options: AuditCommand) -> AuditState | None:
+    if not options.keep:
+        return None
+    folder = options.config.data_dir / "audit"
+    if options.folder is not None:
+        # An exported folder is another history until it is shown to be the same: it has a state of its own.
+        folder = options.config.data_dir / "audit-of-export"
+    state = AuditState(folder, load_opening_key(options.config.opening_key))
+    if options.fresh:
+        state.reset()
+    return state
+
+
+def _read(path: Path) -> bytes:
     try:
-        with Progress(*columns, console=console, transient=True) as progress:
-            task = progress.add_task("reading evidence")
+        return path.read_bytes()
+    except OSError:
+        raise InputError(f"{path.name}: cannot be read") from None
 
-            def at(log: str, number: int, last: int) -> None:
-                if number % 200 == 0:
-                    progress.update(task, description=f"{log}: event {number:,} of {last:,}")
 
-            return Audit(trust_of(config), gateway, AuditOptions(progress=at)).run(gateway, service)
+@contextmanager
+def sources(options: AuditCommand) -> Iterator[tuple[EvidenceSource, EvidenceSource, KeySource]]:
+    """The gateway's log, MS's, and the evidence keys: over gRPC, or of an exported folder."""
+    if options.folder is not None:
+        keys = FolderKeys(options.folder, load_opening_key(options.config.opening_key))
+        yield FolderLog(options.folder / GATEWAY), FolderLog(options.folder / MAIN_SERVICE), keys
+        return
+    gateway, service = logs_of(options.config)
+    try:
+        yield gateway, service, gateway
     finally:
         gateway.close()
         service.close()
 
 
+class _At:
+    """Moves the bar of whichever log is read."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks = {log: progress.add_task(log, total=None) for log in (GATEWAY, MAIN_SERVICE)}
+
+    def __call__(self, log: str, number: int, last: int) -> None:
+        if number % 100 == 0 or number == last:
+            self._progress.update(self._tasks[log], completed=number, total=last)
+
+
+@contextmanager
+def _progress() -> Iterator[_At]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield _At(progress)
+
+
+def _export(config: AuditorConfig, target: Path) -> None:
+    with sources(AuditCommand(config)) as (gateway, service, keys), _progress() as at:
+        export(target, gateway, service, keys, load_opening_key(config.opening_key), at)
+
+
 def show(report: Report) -> None:
     """The report as tables."""
     console = Console()
-    checks = Table("check", "what", "checked", "violations", title="Audit")
+    checks = Table("check", "what", "checked", "before", "violations", title="Audit")
     for rule, what in CHECKS.items():
         broken = sum(1 for v in report.violations if v.rule == rule)
-        checks.add_row(str(rule), what, f"{report.checked[rule]:,}", str(broken))
+        checks.add_row(str(rule), what, f"{report.checked[rule]:,}", f"{report.checked_before[rule]:,}", str(broken))
     console.print(checks)
     counts = Table("what happened", "number")
     for name, count in sorted(report.counts.items()):
@@ -61,6 +164,8 @@ def show(report: Report) -> None:
     console.print(counts)
     for violation in report.violations[:50]:
         console.print(
-            f"check {violation.rule}, {violation.log}, event {violation.event}: {violation.text}", markup=False
+            f"check {violation.rule}, {violation.log}, leaf {violation.event}: {violation.text}", markup=False
         )
-    console.print(f"verdict: {report.verdict.value}")
+    console.print(
+        f"verdict: {report.verdict.value}{f' ({report.unchecked})' if report.unchecked else ''}", markup=False
+    )

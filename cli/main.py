@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "audit": "cli.audit:command",
     "bench": "cli.bench:command",
     "evaluate": "cli.evaluate:command",
+    "explain": "cli.explain:command",
     "demo": "cli.demo:command",
     "init": "cli.init:command",
     "subscribe": "cli.subscribe:command",
@@ -28,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "profile": "cli.profile:command",
     "synth": "cli.synth:command",
     "study": "cli.study:command",
+    "witness": "cli.witness:command",
 }
 """Name of each subcommand and `module:attribute` that holds its click command."""
 

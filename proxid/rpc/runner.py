@@ -67,9 +67,11 @@ async def run(
         _guard(task, stop)
     if ready is not None:
         ready(address)
-    await stop.wait()
-    await health.enter_graceful_shutdown()
-    await server.stop(grace)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    try:
+        await stop.wait()
+    finally:
+        await health.enter_graceful_shutdown()
+        await server.stop(grace)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,148 @@
+"""Evidence in a folder (DESIGN 10): exported by an auditor that may read it, audited later by one that cannot connect.
+
+    LOG/heads.json      latest and cosigned heads        LOG/leaves    u32(length) ‖ leaf, in order
+    keys.json           evidence keys by subject tag, each sealed to the auditor
+
+The folder is as secret as the auditor's key is: without it nothing in it opens.
+"""
+
+import base64
+import json
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from auditor.report import GATEWAY, MAIN_SERVICE
+from auditor.source import EvidenceSource, Heads, KeySource
+from proxid.crypto.hpke import OpeningKey
+from proxid.encoding import label
+from proxid.errors import EvidenceUnreadableError, ProxidError
+from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader
+from proxid.evidence.merkle import Frontier, consistency_proof, inclusion_proof
+from proxid.evidence.note import Note
+
+_LENGTH: Final = struct.Struct(">I")
+_KEYS: Final = label("exported-evidence-key")
+_CHUNK: Final = 256
+
+
+def export(
+    folder: Path, gateway: EvidenceSource, service: EvidenceSource, keys: KeySource, auditor: OpeningKey,
+    progress: Callable[[str, int, int], None] = lambda log, number, last: None,
+) -> None:  # fmt: skip
+    """Write both logs and the evidence keys into a new folder; raises EvidenceUnreadableError."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    tags: set[bytes] = set()
+    for name, source in ((GATEWAY, gateway), (MAIN_SERVICE, service)):
+        tags |= _export_log(folder / name, source, partial(progress, name))
+    sealed = {}
+    wanted = sorted(tags)
+    for at in range(0, len(wanted), _CHUNK):
+        chunk = wanted[at : at + _CHUNK]
+        for tag, seed in zip(chunk, keys.keys(chunk), strict=True):
+            if seed:
+                sealed[tag.hex()] = base64.b64encode(auditor.public.seal(seed, _KEYS + tag)).decode("ascii")
+    (folder / "keys.json").write_text(json.dumps(sealed), encoding="ascii")
+
+
+def _export_log(folder: Path, source: EvidenceSource, progress: Callable[[int, int], None]) -> set[bytes]:
+    folder.mkdir(mode=0o700, exist_ok=True)
+    heads, tags = source.heads(), set()
+    size = _size(heads.latest)
+    with (folder / "leaves").open("wb") as file:
+        for number, leaf in enumerate(source.leaves(1, size + 1), 1):
+            data = leaf.encode()
+            file.write(_LENGTH.pack(len(data)) + data)
+            tags |= {tag for tag, _ in LeafHeader.decode(leaf.header).parts if tag != OPEN_TAG}
+            progress(number, size)
+    notes = {"latest": heads.latest.decode("utf-8"), "cosigned": [note.decode("utf-8") for note in heads.cosigned]}
+    (folder / "heads.json").write_text(json.dumps(notes), encoding="utf-8")
+    return tags
+
+
+def _size(note: bytes) -> int:
+    return int(Note.decode(note).text.split("\n")[1])
+
+
+class FolderLog:
+    """One log of an exported folder.
+
+    Args:
+        folder: of the log. progress of reading is that of the audit.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._offsets: list[int] = []
+        self._levels: list[list[bytes]] = []
+
+    def heads(self) -> Heads:
+        """The heads as exported; raises EvidenceUnreadableError."""
+        try:
+            notes = json.loads((self._folder / "heads.json").read_text(encoding="utf-8"))
+            return Heads(notes["latest"].encode(), tuple(note.encode() for note in notes["cosigned"]))
+        except (OSError, ValueError, KeyError, AttributeError):
+            raise EvidenceUnreadableError("exported heads cannot be read") from None
+
+    def leaves(self, first: int, end: int) -> Iterator[Leaf]:
+        """Leaves `first` … `end`−1; raises EvidenceUnreadableError."""
+        try:
+            with (self._folder / "leaves").open("rb") as file:
+                for number in range(1, end):
+                    head = file.read(_LENGTH.size)
+                    if not head:
+                        return
+                    (length,) = _LENGTH.unpack(head)
+                    if number < first:
+                        file.seek(length, 1)
+                    else:
+                        yield Leaf.decode(file.read(length))
+        except (OSError, struct.error, ProxidError):
+            raise EvidenceUnreadableError("exported leaves cannot be read") from None
+
+    def _node(self, level: int, index: int) -> bytes:
+        if not self._levels:
+            frontier = Frontier()
+            for leaf in self.leaves(1, 1 << 62):
+                for at, root in frontier.append(leaf.hash):
+                    if at == len(self._levels):
+                        self._levels.append([])
+                    self._levels[at].append(root)
+        try:
+            return self._levels[level][index]
+        except IndexError:
+            raise EvidenceUnreadableError("exported leaves do not reach so far") from None
+
+    def consistency(self, old: int, size: int) -> list[bytes]:
+        """A proof computed from the leaves."""
+        return consistency_proof(self._node, old, size)
+
+    def inclusion(self, number: int, size: int) -> list[bytes]:
+        """A proof computed from the leaves."""
+        return inclusion_proof(self._node, number - 1, size)
+
+
+class FolderKeys:
+    """The evidence keys of an exported folder."""
+
+    def __init__(self, folder: Path, auditor: OpeningKey) -> None:
+        self._auditor = auditor
+        try:
+            self._sealed: dict[str, str] = json.loads((folder / "keys.json").read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            raise EvidenceUnreadableError("exported keys cannot be read") from None
+
+    def keys(self, tags: Sequence[bytes]) -> list[bytes]:
+        """Evidence keys, empty where none was exported."""
+        return [self._open(tag) for tag in tags]
+
+    def _open(self, tag: bytes) -> bytes:
+        sealed = self._sealed.get(tag.hex())
+        if sealed is None:
+            return b""
+        try:
+            return self._auditor.open(base64.b64decode(sealed), _KEYS + tag)
+        except (ValueError, ProxidError):
+            return b""

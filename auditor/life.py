@@ -1,0 +1,180 @@
+"""The life of one released record across both logs (`proxid explain`): from the request to each party.
+
+For the auditor alone: it names people and texts.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from auditor.opening import Opener, Unopened
+from auditor.report import GATEWAY, MAIN_SERVICE, Report
+from auditor.source import EvidenceSource, KeySource
+from auditor.trust import Trust
+from proxid.crypto.identity import Link
+from proxid.encoding import decode_text
+from proxid.errors import InputError
+from proxid.evidence.checkpoint import origin
+from proxid.evidence.events import (
+    BufferedPayload,
+    DeliveredPayload,
+    Event,
+    EventType,
+    LinkedPayload,
+    ReleasedPayload,
+    SanitizedPair,
+)
+from proxid.evidence.note import Note
+from proxid.protocol.record import RecordBody
+from proxid.protocol.request import Utterance
+
+
+@dataclass(frozen=True, slots=True)
+class RecordName:
+    """A record: group of an epoch, and its position in it; or the request it came of."""
+
+    epoch: int = 0
+    group: int = 0
+    position: int = 0
+    session: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "RecordName":
+        """`EPOCH/GROUP/POSITION`, or a request hash in hexadecimal; raises InputError."""
+        parts = text.split("/")
+        if len(parts) == 1 and len(text) >= 16 and all(c in "0123456789abcdef" for c in text):
+            return cls(session=text)
+        if len(parts) != 3 or not all(part.isdigit() for part in parts):
+            raise InputError("a record is EPOCH/GROUP/POSITION or a request hash")
+        epoch, group, position = (int(part) for part in parts)
+        return cls(epoch, group, position)
+
+
+@dataclass(slots=True)
+class Step:
+    """One event of a record's life: in which log, as which leaf, what it says."""
+
+    log: str
+    leaf: int
+    event: str
+    what: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Life:
+    """Reads both logs once and keeps what concerns one record."""
+
+    trust: Trust
+    name: RecordName
+    steps: list[Step] = field(default_factory=list)
+    _users: dict[str, str] = field(default_factory=dict)
+    _kept: dict[str, list[Step]] = field(default_factory=dict)
+
+    def read(self, gateway: EvidenceSource, service: EvidenceSource, keys: KeySource) -> list[Step]:
+        """The steps in order; raises InputError if there is no such record, EvidenceUnreadableError."""
+        released: list[tuple[Event, ReleasedPayload]] = []
+        for event in self._events(MAIN_SERVICE, service, keys):
+            self._service(event, released)
+        position = self._find(released)
+        for event in self._events(GATEWAY, gateway, keys):
+            self._gateway(event, position)
+        if not self.steps and self.name.session not in self._kept:
+            raise InputError("there is no such record in the logs")
+        self.steps = [*self._kept.get(self.name.session, []), *self.steps]
+        order = {t: i for i, t in enumerate(("FORWARDED", "RECEIVED", "ANSWERED", "BUFFERED", "RAISED"))}
+        self.steps.sort(key=lambda s: order.get(s.event, 9))
+        return self.steps
+
+    def _events(self, log: str, source: EvidenceSource, keys: KeySource) -> Any:
+        name = origin(self.trust.service, log)
+        size = int(Note.decode(source.heads().latest).text.split("\n")[1])
+        opener = Opener(log, name, self.trust.opening, keys, Report(), Unopened())
+        return opener.events(source, 1, size + 1, lambda leaf: None)
+
+    def _keep(self, log: str, event: Event, what: dict[str, Any]) -> None:
+        session = str(event.fields.get("session", ""))
+        step = Step(log, event.number, event.type.value, what)
+        self._kept.setdefault(session, []).append(step)
+
+    def _wanted(self, session: str) -> bool:
+        return not self.name.session or session.startswith(self.name.session)
+
+    def _service(self, event: Event, released: list[tuple[Event, ReleasedPayload]]) -> None:
+        fields = event.fields
+        if event.type is EventType.RELEASED:
+            released.append((event, ReleasedPayload.decode(event.payload)))
+        elif "session" in fields and self._wanted(str(fields["session"])):
+            self._keep(MAIN_SERVICE, event, self._said(event))
+
+    def _said(self, event: Event) -> dict[str, Any]:
+        what: dict[str, Any] = {k: v for k, v in event.fields.items() if k != "session"}
+        if event.type is EventType.BUFFERED and not event.hidden:
+            payload = BufferedPayload.decode(event.payload)
+            utterance = Utterance.from_opening(payload.opening)
+            what |= {
+                "person": payload.prox_id, "utterance": utterance.text, "kind": payload.kind,
+                "category": "/".join(payload.path), "audience": payload.audience, "texts": list(payload.texts),
+                "pipeline": payload.pipeline, "seasoned": payload.seasoned,
+            }  # fmt: skip
+        return what
+
+    def _find(self, released: list[tuple[Event, ReleasedPayload]]) -> int | None:
+        """The position of the record in its group, which is remembered; None if it was not released."""
+        for event, payload in released:
+            place = (int(str(event.fields["epoch"])), int(str(event.fields["group"])))
+            owners = [owner.hex() for owner in payload.owners]
+            if self.name.session:
+                at = next((i for i, o in enumerate(owners) if o.startswith(self.name.session)), None)
+            else:
+                at = self.name.position if place == (self.name.epoch, self.name.group) else None
+            if at is None or at >= len(owners):
+                continue
+            self.name = RecordName(*place, at, owners[at])
+            self.steps.append(Step(MAIN_SERVICE, event.number, "RELEASED", self._released(event, payload, at)))
+            return at
+        full = next((s for s in self._kept if self.name.session and s.startswith(self.name.session)), "")
+        self.name = RecordName(session=full or self.name.session)
+        return None
+
+    @staticmethod
+    def _released(event: Event, payload: ReleasedPayload, at: int) -> dict[str, Any]:
+        shown = {}
+        for party, _, bodies in payload.parties:
+            if bodies[at]:
+                body = RecordBody.decode(bodies[at])
+                shown[party] = {"category": "/".join(body.path), "text": body.text, "rung": body.rung}
+        askers = payload.askers or payload.people
+        return {
+            "epoch": event.fields["epoch"], "group": event.fields["group"], "position": at,
+            "people": len(payload.people), "asked by": askers[at] or "erased",
+            "published under": payload.people[at] or "erased", "shown": shown,
+        }  # fmt: skip
+
+    def _gateway(self, event: Event, position: int | None) -> None:
+        fields, name = event.fields, self.name
+        if event.type is EventType.LINKED and not event.hidden:
+            link = Link.decode(LinkedPayload.decode(event.payload).link)
+            self._users[link.prox_id] = link.user_id
+        elif event.type in {EventType.FORWARDED, EventType.ANSWERED} and str(fields["session"]) == name.session:
+            what = {} if event.hidden else {"user": self._user(SanitizedPair.decode(event.payload), event.type)}
+            self._keep(GATEWAY, event, what)
+        elif position is not None and event.type in {EventType.DELIVERED, EventType.DROPPED}:
+            self._gateway_group(event, position)
+
+    def _gateway_group(self, event: Event, position: int) -> None:
+        if (event.fields["epoch"], event.fields["group"]) == (self.name.epoch, self.name.group):
+            self.steps.append(Step(GATEWAY, event.number, event.type.value, self._delivered(event, position)))
+
+    @staticmethod
+    def _user(pair: SanitizedPair, kind: EventType) -> str:
+        side = pair.original if kind is EventType.FORWARDED else pair.sanitized
+        return decode_text(side.message.user_block)
+
+    @staticmethod
+    def _delivered(event: Event, at: int) -> dict[str, Any]:
+        what: dict[str, Any] = {"party": event.fields["party"]}
+        if event.type is EventType.DROPPED:
+            return {**what, "reason": event.fields["reason"]}
+        pairs = DeliveredPayload.decode(event.payload).pairs
+        if pairs[at]:
+            what["as"] = decode_text(SanitizedPair.decode(pairs[at]).sanitized.message.user_block)
+        return what

@@ -1,0 +1,41 @@
+"""`proxid explain`: the life of one released record across both logs, for the auditor."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from auditor.life import Life, RecordName
+from auditor.setup import trust_of
+from cli.audit import AuditCommand, sources
+from proxid.config.loading import load
+from proxid.config.services import AuditorConfig
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command("explain", epilog="Example: proxid explain 20650/3/0 --config house/auditor/auditor.toml")
+@click.argument("record")
+@click.option("--config", "path", type=_PATH, required=True, help="The auditor's TOML.")
+@click.option("--from", "folder", type=_PATH, help="Read an exported folder instead of the services.")
+@click.option("--json", "as_json", is_flag=True, help="Print one object.")
+def command(record: str, path: Path, folder: Path | None, as_json: bool) -> int:
+    """Show the life of RECORD: EPOCH/GROUP/POSITION as a party sees it, or the hash of a request.
+
+    It names people and texts: for the auditor alone. Exit status 2 if there is no such record.
+    """
+    config = load(AuditorConfig, path)
+    life = Life(trust_of(config, pipeline=False), RecordName.parse(record))
+    with sources(AuditCommand(config, folder)) as (gateway, service, keys):
+        steps = life.read(gateway, service, keys)
+    if as_json:
+        click.echo(json.dumps({"record": record, "steps": [dataclasses.asdict(step) for step in steps]}))
+        return 0
+    table = Table("log", "leaf", "event", "what", title=f"Record {record}")
+    for step in steps:
+        table.add_row(step.log, str(step.leaf), step.event, json.dumps(step.what, ensure_ascii=False))
+    Console().print(table, markup=False)
+    return 0

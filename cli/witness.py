@@ -1,0 +1,87 @@
+"""`proxid witness`: cosign the heads of both logs, so that no service can show two histories (DESIGN 10.4 (1))."""
+
+import json
+import signal
+import threading
+import time
+from pathlib import Path
+
+import click
+
+from auditor.client import RemoteLog
+from auditor.report import GATEWAY, MAIN_SERVICE
+from auditor.witness import Witness
+from proxid.config.loading import load
+from proxid.config.services import WitnessConfig
+from proxid.errors import ConfigError, EvidenceUnreadableError, HistoryForkedError
+from proxid.evidence.checkpoint import WITNESS, origin
+from proxid.evidence.note import Verifier
+from proxid.provision.keyfile import load_signing_key
+from proxid.rpc.channel import TlsFiles
+
+
+@click.command("witness", epilog="Example: proxid witness --config trial/witness/witness.toml --every 60")
+@click.option("--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--every", default=60.0, show_default=True, type=click.FloatRange(1), help="Seconds between heads.")
+@click.option("--once", is_flag=True, help="Cosign both heads once and end.")
+@click.option("--json", "as_json", is_flag=True, help="Print an object a head.")
+def command(path: Path, every: float, once: bool, as_json: bool) -> int:
+    """Watch both services' logs and cosign each new head that continues what was cosigned before.
+
+    Exit status 1 if a log shows another history: then nothing of it is signed any more. A service that is away is
+    asked again.
+    """
+    config = load(WitnessConfig, path)
+    logs = _logs(config)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    forked: set[str] = set()
+    try:
+        while not stop.is_set():
+            for name, (witness, log) in logs.items():
+                if name not in forked and not _cosign(name, witness, log, once, as_json):
+                    forked.add(name)
+            if once or len(forked) == len(logs):
+                break
+            stop.wait(every)
+    finally:
+        for _, log in logs.values():
+            log.close()
+    return 1 if forked else 0
+
+
+def _logs(config: WitnessConfig) -> dict[str, tuple[Witness, RemoteLog]]:
+    trust = config.trust
+    if trust.screener is None or trust.service is None:
+        raise ConfigError("trust.screener and trust.service are needed")
+    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
+    key, folder = load_signing_key(config.signing_key), config.data_dir / "heads"
+    logs = {}
+    for name, signer, address, host in (
+        (GATEWAY, trust.screener, config.gateway, config.gateway_name),
+        (MAIN_SERVICE, trust.service, config.main_service, config.main_service_name),
+    ):
+        verifier = Verifier(origin(config.service, name), signer)
+        logs[name] = (Witness(folder, WITNESS, key, verifier), RemoteLog(address, tls, host, fresh=False))
+    return logs
+
+
+def _cosign(name: str, witness: Witness, log: RemoteLog, once: bool, as_json: bool) -> bool:
+    """Cosign one head; False if the log's history is forked."""
+    try:
+        head = witness.cosign(log, int(time.time()))
+    except HistoryForkedError as error:
+        _print({"log": name, "forked": error.rule}, as_json)
+        return False
+    except EvidenceUnreadableError as error:
+        if once:
+            raise
+        _print({"log": name, "waiting": error.rule}, as_json)
+        return True
+    _print({"log": name, "size": head.size, "root": head.root.hex()}, as_json)
+    return True
+
+
+def _print(said: dict[str, object], as_json: bool) -> None:
+    click.echo(json.dumps(said) if as_json else "  ".join(f"{key} {value}" for key, value in said.items()))

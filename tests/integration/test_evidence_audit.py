@@ -1,0 +1,91 @@
+"""The auditor against running services: honest evenings are clean, an audit goes on from the last one."""
+
+import asyncio
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.house import PEOPLE, run_command, running
+
+
+async def test_an_honest_evening_is_clean_in_every_check(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.busy()
+        report = await house.audit()
+    assert report.violations == []
+    assert report.counts["released"] == 16 and report.counts["deliveries"] == 8
+    for rule in (1, 2, 3, 4, 5, 6, 7):
+        assert report.checked[rule] > 0, rule
+
+
+async def test_the_second_audit_reads_what_is_new_alone(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.busy()
+        first = await house.audit(state=True)
+        again = await house.audit(state=True)
+        await house.ask("node7 question", PEOPLE[:5])
+        await house.settle()
+        await house.receive()
+        third = await house.audit(state=True)
+        whole = await house.audit()
+    for report in (first, again, third, whole):
+        assert report.violations == []
+    assert again.checked[3] == 0
+    assert first.checked[3] + third.checked[3] == whole.checked[3]
+    assert third.counts["released"] == whole.counts["released"] == 20
+
+
+async def test_a_witness_cosigns_and_an_audit_asks_for_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        without = await house.audit(witness=True)
+        assert [v.rule for v in without.violations] == [1, 1, 1]  # the gateway's log is read twice
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "cli.main", "witness", "--config", str(tmp_path / "witness/witness.toml"), "--once",
+            "--json", stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        said = [json.loads(line) for line in (await process.communicate())[0].splitlines()]
+        assert process.returncode == 0 and {s["log"] for s in said} == {"gateway", "main-service"}
+        assert (await house.audit(witness=True)).violations == []
+
+
+async def test_an_exported_folder_is_audited_alike_offline(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    config, folder = str(tmp_path / "auditor/auditor.toml"), str(tmp_path / "export")
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        assert await run_command("audit", "--config", config, "--export", folder) == 0
+        online = await house.audit()
+    capfd.readouterr()
+    page = tmp_path / "report.html"
+    status = await run_command(
+        "audit", "--config", config, "--from", folder, "--json", "--no-pipeline", "--html", str(page)
+    )
+    report = json.loads(capfd.readouterr().out.splitlines()[-1])
+    assert status == 0 and report["verdict"] == "clean"
+    assert report["counts"] == {**dict(online.counts)}
+    # Nothing is loaded from elsewhere, and nothing moves: it reads aloud and prints.
+    text = page.read_text()
+    assert "Clean" in text and "<caption>" in text and 'scope="col"' in text and 'lang="en"' in text
+    assert not re.search(r"<script|<img|https?://|src=|@import", text)
+    assert await run_command("audit", "--config", config, "--json") == 2  # nobody serves any more
+    assert json.loads(capfd.readouterr().out.splitlines()[-1])["verdict"] == "unchecked"
+
+
+async def test_explain_tells_the_life_of_a_record(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        groups = (await house.audit()).counts["groups"]
+        config = str(tmp_path / "auditor/auditor.toml")
+        epoch = house.device._route.epoch  # type: ignore[union-attr]
+        assert groups == 2
+        assert await run_command("explain", f"{epoch}/1/0", "--config", config, "--json") == 0
+        steps = json.loads(capfd.readouterr().out.splitlines()[-1])["steps"]
+        assert await run_command("explain", f"{epoch}/9/0", "--config", config) == 2
+    events = [step["event"] for step in steps]
+    assert events == ["FORWARDED", "RECEIVED", "ANSWERED", "BUFFERED", "RELEASED", "DELIVERED", "DELIVERED"]
+    by_event = {step["event"]: step["what"] for step in steps}
+    assert by_event["FORWARDED"]["user"] in PEOPLE and by_event["BUFFERED"]["utterance"] == "node0 question"
+    assert by_event["RELEASED"]["asked by"] != by_event["RELEASED"]["published under"]

@@ -1,0 +1,215 @@
+"""Both services in this process, with real stores, keys, TLS and logs, and people who ask: for tests that look inside.
+
+`House.lie` replaces a method of a running service; the classifier is fixed, so that groups form when a test wants.
+"""
+
+import asyncio
+import datetime
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from auditor.audit import Audit, AuditOptions
+from auditor.report import Report
+from auditor.setup import logs_of, trust_of
+from auditor.state import AuditState
+from device_sim import enrolment
+from device_sim.household import Household
+from device_sim.state import HouseholdState
+from proxid.classify import Classification, RequestType
+from proxid.config import AuditorConfig, DeviceConfig, EnrolmentAuthorityConfig, PartyConfig, load
+from proxid.config.services import GatewayConfig, MainServiceConfig
+from proxid.party.subscriber import open_subscriber
+from proxid.provision import HouseOptions, init_house
+from proxid.provision.templates import Settings
+from proxid.store import connect
+from proxid.store.embedded import EmbeddedStore
+
+PEOPLE = tuple(f"person-{i}" for i in range(8))
+PARTIES = ("acme", "globex")
+
+
+class FixedClassifier:
+    """Files every utterance under `node/leaf` of its first word; `secret …` is rejected."""
+
+    version = "fixed-1"
+
+    def classify(self, text: str) -> Classification:
+        node = text.split(" ", 1)[0]
+        if node == "secret":
+            return Classification(type=None, confidence=0.0, path=(), masked=None, normalised=None, units=())
+        return Classification(
+            type=RequestType.GENERAL, confidence=1.0, path=("Home", node), masked=text, normalised=text, units=(node,)
+        )
+
+
+def free_address() -> str:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{one.getsockname()[1]}"
+
+
+def provision(folder: Path, people: Sequence[str] = PEOPLE, k: int = 2, **shared: Any) -> None:
+    gateway, service = free_address(), free_address()
+    settings = Settings(
+        gateway=gateway,
+        main_service=service,
+        shared={"appendfsync": "everysec", **shared},
+        by_role={
+            "gateway": {"rate_per_minute": 10_000, "metrics_listen": "127.0.0.1:0"},
+            "main-service": {"metrics_listen": "127.0.0.1:0"},
+        },
+        anonymiser={"k": k, "min_text_users": 1},
+    )
+    now = datetime.datetime.now(datetime.UTC)
+    init_house(folder, HouseOptions(PARTIES, ("household-1",), settings), now)
+    authority = load(EnrolmentAuthorityConfig, folder / "ea/ea.toml")
+    config = load(DeviceConfig, folder / "devices/household-1/device.toml")
+    state = HouseholdState(config.data_dir)
+    since = int((now - datetime.timedelta(days=30)).timestamp())
+    issued = enrolment.issue(authority, enrolment.make_request(state, list(people)), since)
+    assert config.trust.enrolment_authority is not None
+    enrolment.accept(state, issued, config.trust.enrolment_authority)
+
+
+class House:
+    """See the module; made by `running`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.device: Household
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def config(self, role: str) -> Any:
+        kinds = {"gateway": GatewayConfig, "main-service": MainServiceConfig, "auditor": AuditorConfig}
+        config = load(kinds[role], self.folder / role / f"{role}.toml")
+        if role == "auditor":
+            return config
+        return config.model_copy(update={"store_url": f"unix://{self.folder / role / 'data/store/store.sock'}"})
+
+    def url(self, role: str) -> str:
+        return self._urls[role]
+
+    async def start(self, stack: AsyncExitStack) -> None:
+        self._urls = {}
+        for role in ("main-service", "gateway"):
+            config = load(
+                MainServiceConfig if role == "main-service" else GatewayConfig, self.folder / role / f"{role}.toml"
+            )
+            store = EmbeddedStore(config.data_dir / "store", "everysec")
+            self._urls[role] = stack.enter_context(store).url
+        for role in ("main-service", "gateway"):
+            await self.serve(role)
+        stack.push_async_callback(self.stop)
+        self.device = Household.open(load(DeviceConfig, self.folder / "devices/household-1/device.toml"))
+        stack.push_async_callback(self.device.close)
+
+    async def serve(self, role: str) -> None:
+        """Start a service (again)."""
+        from gateway.server import serve as serve_gateway
+        from main_service.server import serve as serve_main
+
+        ready = asyncio.Event()
+        kind = MainServiceConfig if role == "main-service" else GatewayConfig
+        config = load(kind, self.folder / role / f"{role}.toml").model_copy(update={"store_url": self._urls[role]})
+        if role == "main-service":
+            job = serve_main(config, ready=lambda _: ready.set(), classifier=FixedClassifier())
+        else:
+            job = serve_gateway(config, ready=lambda _: ready.set())
+        task = self._tasks[role] = asyncio.create_task(job)
+        waiter = asyncio.create_task(ready.wait())
+        await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            waiter.cancel()
+            task.result()
+
+    async def halt(self, role: str) -> None:
+        """End a service without warning."""
+        task = self._tasks.pop(role)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    async def stop(self) -> None:
+        for role in ("gateway", "main-service"):
+            if role in self._tasks:
+                await self.halt(role)
+
+    async def consent(self, bundle: str = "everything", people: Sequence[str] = PEOPLE) -> None:
+        await asyncio.gather(*(self.device.consent(user, bundle) for user in people))
+
+    async def ask(self, text: str, people: Sequence[str] = PEOPLE) -> None:
+        await asyncio.gather(*(self.device.ask(user, text) for user in people))
+
+    async def receive(self, *parties: str) -> dict[str, list[Any]]:
+        """What parties get that is there now; every group is acknowledged."""
+        got: dict[str, list[Any]] = {}
+        for party in parties or PARTIES:
+            config = load(PartyConfig, self.folder / f"parties/{party}/party.toml")
+            async with open_subscriber(config) as subscriber:
+                got[party] = [group async for group in subscriber.groups(False)]
+        return got
+
+    async def settle(self) -> None:
+        """Until everything asked was dealt with, and every release is in the feeds."""
+        main, gateway = connect(self._urls["main-service"]), connect(self._urls["gateway"])
+        try:
+            async with asyncio.timeout(20):
+                quiet = 0
+                while quiet < 3:
+                    waiting = await main.zcard("{ms}:pending")
+                    async for key in main.scan_iter(match="{ms}:pool:*:formed"):
+                        waiting += await main.zcard(key)
+                    outbox = int(await main.get("{ms}:outbox:n") or 0)
+                    released = int(await gateway.get("{gw}:released") or 0)
+                    quiet = quiet + 1 if waiting == 0 and outbox == released else 0
+                    await asyncio.sleep(0.05)
+        finally:
+            await main.aclose()
+            await gateway.aclose()
+
+    async def busy(self, rounds: int = 2) -> None:
+        """Consent, ask, settle, deliver: an honest evening."""
+        await self.consent()
+        for i in range(rounds):
+            await self.ask(f"node{i} question")
+        await self.settle()
+        await self.receive()
+
+    async def audit(self, **options: Any) -> Report:
+        """An audit over gRPC."""
+        return await asyncio.to_thread(self._audit, options)
+
+    def _audit(self, options: dict[str, Any]) -> Report:
+        import dataclasses
+
+        config = self.config("auditor")
+        state, witness = options.pop("state", False), options.pop("witness", False)
+        trust = dataclasses.replace(trust_of(config, pipeline=False), classifier=FixedClassifier())
+        if witness:
+            trust = dataclasses.replace(trust, witness=config.trust.witness)
+        gateway, service = logs_of(config)
+        kept = AuditState(config.data_dir / "audit", trust.opening) if state else None
+        try:
+            return Audit(trust, gateway, AuditOptions(settle=0.0, **options), state=kept).run(gateway, service)
+        finally:
+            gateway.close()
+            service.close()
+
+
+@asynccontextmanager
+async def running(folder: Path, **options: Any) -> AsyncIterator[House]:
+    """A house whose services run."""
+    provision(folder, **options)
+    house = House(folder)
+    async with AsyncExitStack() as stack:
+        await house.start(stack)
+        yield house
+
+
+async def run_command(*arguments: str) -> int:
+    """A `proxid` command in a thread of this process: its exit status."""
+    from cli.main import main
+
+    return await asyncio.to_thread(main, list(arguments))
