@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
-from cli.audit import run_audit
+from cli.audit import AuditCommand, run_audit
 from cli.demo_house import DemoHouse, DemoOptions
 from device_sim.household import Household, Session
 from proxid.crypto.ed25519 import SigningKey
@@ -234,7 +234,7 @@ async def test_garbage_links_and_consents_are_refused(scene: Scene, data: bytes)
 
 
 def test_afterwards_the_audit_is_clean_and_no_log_holds_what_was_said(house: DemoHouse) -> None:
-    report = run_audit(house.auditor())
+    report = run_audit(AuditCommand(house.auditor(), keep=False))
     assert report.violations == []
     for path in house.logs.iterdir():
         text = path.read_text("utf-8", "replace")

@@ -1,0 +1,115 @@
+"""A store that is away or full: requests are refused, or answered without logging, as configured (DESIGN 12, 16)."""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from auditor.report import Verdict
+from cli.audit import AuditCommand, run_audit
+from cli.demo_house import DemoHouse, DemoOptions
+from device_sim.household import Household
+from proxid.errors import ProxidError, RefusedError, UpstreamError
+from proxid.store.embedded import EmbeddedStore
+
+SERVICES = {"gateway": "GATEWAY", "main-service": "MAIN_SERVICE"}
+DEADLINE = 60.0
+
+
+class Stores:
+    """A store of our own for each service, so that it can be taken away."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.running: dict[str, EmbeddedStore] = {}
+
+    def start(self, name: str, max_memory: int | None = None) -> None:
+        store = EmbeddedStore(self.folder / f"{name}-store", max_memory=max_memory)
+        store.__enter__()
+        self.running[name] = store
+
+    def stop(self, name: str) -> None:
+        self.running.pop(name).__exit__(None, None, None)
+
+
+@asynccontextmanager
+async def running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, max_memory: int | None = None
+) -> AsyncIterator[tuple[DemoHouse, Stores, Household]]:
+    """A house on stores of our own; yields with one user linked and consented."""
+    house, stores = DemoHouse(tmp_path / "house", DemoOptions(people=3)), Stores(tmp_path)
+    (tmp_path / "house").mkdir()
+    house.provision()
+    for name, prefix in SERVICES.items():
+        stores.start(name, max_memory)
+        monkeypatch.setenv(f"PROXID_{prefix}__STORE_URL", stores.running[name].url)
+        monkeypatch.setenv(f"PROXID_{prefix}__ON_STORE_FAILURE", policy)
+    household = None
+    try:
+        house.start()
+        household = Household.open(house.devices()[0])
+        await household.consent(household.users[0], "everything")
+        assert (await household.ask(household.users[0], "what is two plus two")).text
+        yield house, stores, household
+    finally:
+        if household is not None:
+            await household.close()
+        house.stop()
+        for name in list(stores.running):
+            stores.stop(name)
+
+
+async def ask_until_answered(household: Household) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            try:
+                assert (await household.ask(household.users[0], "what time is it")).text
+            except ProxidError:
+                await asyncio.sleep(0.2)
+            else:
+                return
+
+
+@pytest.mark.parametrize("name", list(SERVICES))
+async def test_refused_while_a_store_is_away_and_served_when_it_returns(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path, monkeypatch, "refuse") as (house, stores, household):
+        stores.stop(name)
+        with pytest.raises((RefusedError, UpstreamError)):
+            await household.ask(household.users[0], "what time is it")
+        stores.start(name)
+        await ask_until_answered(household)
+        assert run_audit(AuditCommand(house.auditor(), keep=False)).verdict is Verdict.CLEAN
+
+
+@pytest.mark.parametrize("name", list(SERVICES))
+async def test_answered_without_logging_while_a_store_is_away(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path, monkeypatch, "answer") as (house, stores, household):
+        stores.stop(name)
+        assert (await household.ask(household.users[0], "what time is it")).text
+        stores.start(name)
+        await ask_until_answered(household)
+        assert run_audit(AuditCommand(house.auditor(), keep=False)).verdict is Verdict.CLEAN
+
+
+async def test_refused_when_the_gateways_store_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(tmp_path, monkeypatch, "refuse", 32 << 20) as (house, stores, household):
+        client = Redis.from_url(stores.running["gateway"].url)
+        client.set("filler", os.urandom(31 << 20))
+        with pytest.raises((RefusedError, UpstreamError)):
+            for _ in range(2000):
+                await household.ask(household.users[0], "what time is it")
+        client.delete("filler")
+        await ask_until_answered(household)
+        started = time.monotonic()
+        while run_audit(AuditCommand(house.auditor(), keep=False)).verdict is not Verdict.CLEAN:
+            assert time.monotonic() - started < DEADLINE
+            await asyncio.sleep(0.5)
