@@ -76,11 +76,25 @@ def test_the_papers_reconstruction_says_that_it_gives_no_guarantee(tmp_path: Pat
     assert "severe" in asked.output.read_text()  # the leak that takes the guarantee away
 
 
-def test_put_back_restores_modifiers_and_plural() -> None:
+@pytest.mark.parametrize(
+    ("query", "concepts", "expected"),
+    [
+        ("the new Apple phones", ["tablet.n.01"], "the new apple tablets"),
+        (
+            "stores offering the new Apple phones",
+            ["market.n.01", "tablet.n.01"],
+            "markets offering the new apple tablets",
+        ),
+        ("history of art", ["geology.n.01"], "geology of"),  # "art" is mapped too, but was withheld
+        ("treatment of zzkj", ["cure.n.01"], "remedy of"),  # what has no concept does not return
+        ("field hockey", ["chess.n.02"], "chess"),
+    ],
+)
+def test_put_back_restores_the_query_around_the_new_concepts(query: str, concepts: list[str], expected: str) -> None:
     wordnet = load()
-    mapper = ConceptMapper(wordnet, range(len(wordnet)))
-    phrase = mapper("the new Apple phones")[0]
-    assert put_back(wordnet, wordnet.concept("tablet.n.01"), phrase) == "new apple tablets"
+    phrases = ConceptMapper(wordnet, range(len(wordnet)))(query)
+    replaced = list(zip(phrases, map(wordnet.concept, concepts), strict=False))
+    assert put_back(wordnet, query, replaced) == expected
 
 
 def test_templates_do_not_look_at_the_original() -> None:

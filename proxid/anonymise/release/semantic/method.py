@@ -1,6 +1,7 @@
 """`proxid release --method semantic` and `--method nsqc` (000; DESIGN 13)."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,8 @@ _SHARED = (
     Option("state", str, "", "budget stream: file that remembers what every user has spent; keep it secret"),
     Option(
         "reconstruct", str, "templates",
-        "templates: the text depends on the released concept alone; put-back: the original's modifiers and plurals "
-        "around it, an experiment without any guarantee", ("templates", "put-back"),
+        "templates: the text depends on the released concept alone; put-back: the original query with its concepts "
+        "replaced, an experiment without any guarantee", ("templates", "put-back"),
     ),
     *BUDGET_OPTIONS,
 )  # fmt: skip
@@ -63,12 +64,16 @@ def release(job: Job, criterion: Criterion, random: RandomBytes) -> Outcome:
     scope = np.flatnonzero(mechanism.domain_of != OTHER)
     phrases = map_log(batch, log.dictionaries.query, ConceptMapper(wordnet, scope.tolist()))
     kept, epsilon, spent = _within_budget(phrases, log.dictionaries, options)
-    account = _charge(job, kept, epsilon)
+    account, allowed = _charge(job, kept, epsilon), len(kept)
     if spent is not None and options["state"]:  # before anything is written: a crash must not give budget back
         budgets.save_stream_budget(Path(options["state"]), spent)
     concepts = mechanism.protect(kept.concept, epsilon, random, job.progress)
+    if options["reconstruct"] == "templates":
+        texts = from_templates(wordnet, concepts.tolist(), random)
+    else:
+        queries = log.dictionaries.query.decode(batch.query)
+        kept, concepts, texts = _put_back(wordnet, kept, concepts, queries)
     order = _shuffled_within_users(kept.user, random)
-    texts = _texts(wordnet, kept, concepts, options["reconstruct"], random)
     released = _as_log(wordnet, kept.user, concepts, texts, order, log.dictionaries)
     with create_log(job.output, layout_of(job.output, like=log.layout).having("category"), log.dictionaries) as out:
         out.write(released)
@@ -78,7 +83,7 @@ def release(job: Job, criterion: Criterion, random: RandomBytes) -> Outcome:
         guarantee=guarantee(mechanism, options),
         records_in=len(batch),
         records_out=len(released),
-        suppressed={"no concept in the domains": phrases.unmapped, "over the budget": len(phrases) - len(kept)},
+        suppressed={"no concept in the domains": phrases.unmapped, "over the budget": len(phrases) - allowed},
         bad_rows=dict(log.bad.counts),
         bad_lines=list(log.bad.lines),
         details=details(account, criterion=str(criterion), domains=list(mechanism.setting.domains)),
@@ -122,10 +127,14 @@ def _shuffled_within_users(user: Ints, random: RandomBytes) -> Ints:
     return np.lexsort([np.frombuffer(random(8 * len(user)), np.uint64), user])
 
 
-def _texts(wordnet: WordNet, kept: Phrases, concepts: Ints, way: str, random: RandomBytes) -> list[str]:
-    if way == "templates":
-        return from_templates(wordnet, concepts.tolist(), random)
-    return [put_back(wordnet, c, p) for c, p in zip(concepts.tolist(), kept.phrase, strict=True)]
+def _put_back(wordnet: WordNet, kept: Phrases, concepts: Ints, queries: list[str]) -> tuple[Phrases, Ints, list[str]]:
+    """One query a record instead of one a phrase; its first phrase and concept stand for it."""
+    first = np.flatnonzero(np.r_[True, np.diff(kept.row) != 0])[: len(kept)]
+    texts = []
+    for a, b in pairwise([*first.tolist(), len(kept)]):
+        replaced = list(zip(kept.phrase[a:b], concepts[a:b].tolist(), strict=True))
+        texts.append(put_back(wordnet, queries[int(kept.row[a])], replaced))
+    return kept.take(first), concepts[first], texts
 
 
 def _as_log(

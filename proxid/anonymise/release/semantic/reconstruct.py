@@ -5,10 +5,13 @@ carries no more than the concept does. The paper's own way (`put_back`) restores
 original around the new label: those words were never protected, and the release then has no guarantee at all.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from proxid.anonymise.release.semantic.exponential import RandomBytes, uniform_below
 from proxid.ontology.concepts import MappedPhrase
+from proxid.ontology.noun_phrases import noun_phrases, words
 from proxid.ontology.wordnet import WordNet
 
 TEMPLATES = (
@@ -24,9 +27,27 @@ def from_templates(wordnet: WordNet, concepts: list[int], random: RandomBytes) -
     return [TEMPLATES[t].format(wordnet.label(c)) for t, c in zip(chosen, concepts, strict=True)]
 
 
-def put_back(wordnet: WordNet, concept: int, phrase: MappedPhrase) -> str:
-    """000 §3.4: the dropped modifiers in front again, and the plural if the original's head was one. No guarantee."""
-    words = [*phrase.phrase[: phrase.dropped], wordnet.label(concept)]
-    head, label = phrase.phrase[-1], wordnet.label(phrase.concept).split()[-1]
-    plural = head != label and head.endswith("s") and not words[-1].endswith("s")
-    return " ".join(words) + ("s" if plural else "")
+def put_back(wordnet: WordNet, query: str, replaced: Sequence[tuple[MappedPhrase, int]]) -> str:
+    """000 §3.4: the query again, with the new labels where the old concepts stood. No guarantee.
+
+    replaced: its mapped phrases in order, each with its new concept. Modifiers, plurals, stop words and verbs of the
+    original return; noun phrases that were not mapped do not.
+    """
+    tokens, result, at, left = words(query), [], 0, list(replaced)
+    phrases = noun_phrases(wordnet, query)
+    if left and list(left[0][0].phrase) not in phrases:  # the whole query was one label, such as "history of art"
+        return wordnet.label(left[0][1])
+    for phrase in phrases:
+        start = next(i for i in range(at, len(tokens)) if tokens[i : i + len(phrase)] == phrase)
+        result += tokens[at:start]
+        if left and list(left[0][0].phrase) == phrase:
+            result.append(_relabelled(wordnet, *left.pop(0)))
+        at = start + len(phrase)
+    return " ".join(result + tokens[at:])
+
+
+def _relabelled(wordnet: WordNet, phrase: MappedPhrase, concept: int) -> str:
+    """The dropped modifiers, the new label, and its plural if the original's head was one."""
+    label, head = wordnet.label(concept), phrase.phrase[-1]
+    plural = head.endswith("s") and head != wordnet.label(phrase.concept).split()[-1] and not label.endswith("s")
+    return " ".join([*phrase.phrase[: phrase.dropped], label]) + ("s" if plural else "")
