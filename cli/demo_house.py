@@ -145,6 +145,11 @@ class DemoHouse:
         """Names of processes that should run and do not."""
         return [name for name, child in self.children.items() if name != AUDITOR and not child.running]
 
+    def stop_parties(self) -> None:
+        """End the third parties: what is in their feeds, and acknowledged, is final."""
+        for party in PARTIES:
+            self.children.pop(party).stop()
+
     def stop(self) -> None:
         """End every process, parties first, so that nothing is on the wire."""
         for child in reversed(self.children.values()):

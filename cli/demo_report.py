@@ -81,6 +81,7 @@ class DemoResult:
             "people": self.people,
             "groups": counts.get("groups", 0),
             "waiting": counts.get("waiting", 0),
+            "pending": counts.get("pending", 0),
             "withheld_by_reason": _reasons(counts),
             "kinds": {party: Counter(row["kind"] for row in self.rows(party)) for party in self.feeds},
             "rungs": {party: {rung: len(rows) for rung, rows in self.rungs(party).items()} for party in self.feeds},
@@ -117,6 +118,7 @@ def _verdict(result: DemoResult) -> Table:
     for reason, count in sorted(_reasons(counts).items()):
         table.add_row(f"withheld, {reason}", str(count))
     table.add_row("waiting for a group", str(counts.get("waiting", 0)))
+    table.add_row("groups not delivered yet", str(counts.get("pending", 0)))
     for check, count in result.report["checked"].items():
         table.add_row(f"looked at by check {check}", str(count))
     return table
