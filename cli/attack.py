@@ -11,6 +11,9 @@ from rich.table import Table
 from cli.lab import FILE, asked, describe, facts_table, load, mechanism_options, percent, print_json
 from proxid.evaluate.attacks.registry import ATTACKS, Options, run_attacks
 
+ALARM = 0.001
+"""Chance of a false alarm of `--check` on mode mix, over all its tests."""
+
 
 @click.command(
     "attack",
@@ -51,11 +54,11 @@ def command(original: Path, released: Path, attacks: tuple[str, ...], **options:
 
 
 def _exceeds(attacks: dict[str, Any]) -> bool:
-    """Whether any attack broke the claim: a posterior over its bound, or a rate of guesses over 1/(n-1)."""
-    return any(_over(found) for found in attacks.values())
+    """Whether any attack broke the claim: a posterior over its bound, or more right guesses than chance allows."""
+    return any(_over(found, ALARM / len(attacks)) for found in attacks.values())
 
 
-def _over(found: dict[str, Any]) -> bool:
+def _over(found: dict[str, Any], level: float) -> bool:
     if not found.get("covered_by_theorem", True):
         return False
     test = found.get("groups", {}).get("test") or {}
@@ -64,7 +67,7 @@ def _over(found: dict[str, Any]) -> bool:
     return (
         posterior.get("over_bound", 0) > 0
         or posterior.get("group_faults", 0) > 0
-        or (test.get("verdict") == "different" and test["rate"] > test["expected"])
+        or (bool(test) and test["p_value"] < level and test["rate"] > test["expected"])
         or (not test and "bound" in found and low > found["bound"])
     )
 

@@ -109,6 +109,8 @@ def read_truth(path: Path, released_rows: int, original: LogBatch) -> tuple[Long
     lines = lines if lines.size else np.zeros((0, 4), np.int64)
     if lines.shape[1] not in (2, 3, 4):
         raise InputError("the truth file has two to four numbers a line")
+    if not np.array_equal(np.sort(lines[:, 0]), np.arange(released_rows)):
+        raise InputError("the truth file has one line for each record of the release")
     origin = origin_column(lines[:, :2], released_rows, original)
     at = origin_column(lines[:, [0, 2]], released_rows, original) if lines.shape[1] > 2 else None
     groups = np.full(released_rows, -1, np.int32)

@@ -18,6 +18,7 @@ from proxid.evaluate import releases_ranking as ranking
 Phrase = tuple[str, ...]
 QueryCounts = Mapping[str, float]
 PairCounts = Mapping[tuple[str, str], float]
+Rankings = dict[str, list[str]]
 
 LEAST_INFORMATION: Final = math.log(8)
 """Pointwise mutual information (nats) under which two neighbouring words are in different phrases."""
@@ -118,19 +119,23 @@ def _log_likelihood(hits: float, draws: float, chance: float) -> float:
     return hits * math.log(chance) + (draws - hits) * math.log1p(-chance)
 
 
+def rankings(model: Substitutions, queries: Iterable[str], j: int = 5) -> Rankings:
+    """The best j substitutions of every query that has any: of the original log, the ground truth."""
+    ranked = {query: model.rank(query, j) for query in queries}
+    return {query: best for query, best in ranked.items() if best}
+
+
 def substitution_utility(
-    original: Substitutions, released: Substitutions, queries: Iterable[str], tops: tuple[int, ...] = (2, 5)
+    truth: Rankings, released: Substitutions, tops: tuple[int, ...] = (2, 5)
 ) -> dict[str, dict[str, float]]:
     """003's measures, averaged: coverage over queries with a truth, the others over those that are covered."""
     measures = {
         "precision": ranking.precision, "recall": ranking.recall, "map": ranking.mean_rank_ratio, "ndcg": ranking.ndcg,
     }  # fmt: skip
-    largest = max(tops)
-    lists = [(original.rank(query, largest), released.rank(query, largest)) for query in queries]
-    known = [(truth, found) for truth, found in lists if truth]
+    known = [(best, released.rank(query, max(tops))) for query, best in truth.items()]
+    covered = [pair for pair in known if pair[1]]
     found: dict[str, dict[str, float]] = {}
     for j in tops:
-        covered = [pair for pair in known if pair[1]]
         row = {name: fmean(f(a, b, j) for a, b in covered) if covered else math.nan for name, f in measures.items()}
         row["coverage"] = fmean(ranking.coverage(a, b, j) for a, b in known) if known else math.nan
         found[f"top_{j}"] = row | {"queries": float(len(known)), "covered": float(len(covered))}

@@ -32,7 +32,8 @@ METRICS = ("share", "delay", "buffers", "emd", "jsd")
 
 
 def run_cell(batch: LogBatch, dictionaries: Dictionaries, cell: Cell, *, tests: int, seed: int) -> dict[str, Any]:
-    """Everything the figures and tables need of a cell."""
+    """Everything the figures and tables need of a cell; `seed` is the study's."""
+    seed = cell.seed(seed)
     release, cost = release_cell(batch, dictionaries, cell, seed)
     result: dict[str, Any] = {
         "cell": asdict(cell),

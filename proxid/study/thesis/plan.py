@@ -14,7 +14,7 @@ KS = (3, 10, 30, 90, 200)
 LEVELS = (1, 2, 4, 6, 13)
 LADDER_K = 10
 """The k at which mode `mix` also runs with its ladder, to see what that leaves to content."""
-VERSION = 1
+VERSION = 2
 """Counts up when a cell computes something else, so that older results are not taken for new ones."""
 THEOREM_TESTS = 12
 """Attackers of a `mix` cell that are tested against 1/(n-1)."""
@@ -33,6 +33,10 @@ class Cell:
     def name(self) -> str:
         """For files and progress bars."""
         return f"{self.mode}{'-ladder' if self.ladder else ''}-k{self.k}-l{self.level}"
+
+    def seed(self, study: int) -> int:
+        """A seed of the cell's own: with one seed for all, cells of equal k would repeat each other's cycles."""
+        return int.from_bytes(hashlib.sha256(f"{study}/{self.name}".encode()).digest()[:4], "big")
 
     @property
     def mechanism(self) -> Mechanism:

@@ -80,7 +80,8 @@ def _about(results: Results) -> str:
     users = "" if source.file else f" of at most {source.users:,} people"
     return (
         f"On {log} of {results.records:,} records{users}; modes {', '.join(results.plan.modes)}; "
-        f"k in {list(results.plan.ks)}, ℓ in {list(results.plan.levels)}. `linkage.csv` has every attack on every cell, `utility.csv` what is left.\n\n"
+        f"k in {list(results.plan.ks)}, ℓ in {list(results.plan.levels)}. "
+        "`linkage.csv` has every attack on every cell, `utility.csv` what is left.\n\n"
         "Pair linkage is what the thesis counts: the guessed user and the text occur together somewhere in the input, "
         "by coincidence too. Same-record linkage asks for the owner of the very record. Rates over all input take "
         "held records as not linked, so they fall when little is released.\n"
@@ -102,7 +103,8 @@ def _ks(results: Results) -> str:
         "### The Kolmogorov-Smirnov test (figure 4.7), reproduced and no evidence\n\n"
         + "\n".join(lines)
         + "\n\nThe test compares the set of rates with the set of values 1/k: it says nothing about any one k, and may "
-        "accept a set in which rates are over their own 1/k. The thesis's p = 0.9977 at D = 0.08 is the exact value for 50 points a side.\n"
+        "accept a set in which rates are over their own 1/k. The thesis's p = 0.9977 at D = 0.08 is the exact value "
+        "for 50 points a side.\n"
     )
 
 

@@ -65,10 +65,12 @@ def percent_axis(axes: Axes, label: str, *, log: bool = False) -> None:
     axes.set_ylabel(label)
 
 
-def mark(axes: Axes, x: float, y: float, text: str, *, shift: tuple[float, float] = (6, 4)) -> None:
+def mark(axes: Axes, x: float, y: float, text: str, *, shift: tuple[float, float]) -> None:
     """A value that the thesis publishes: a red star with its number."""
     axes.plot([x], [y], marker="*", markersize=11, color=RED, markeredgecolor="white", linestyle="none", zorder=5)
-    axes.annotate(text, (x, y), textcoords="offset points", xytext=shift, color=RED, fontsize=8, zorder=6)
+    line = {"arrowstyle": "-", "color": RED, "linewidth": 0.6}
+    where = {"textcoords": "offset points", "xytext": shift, "arrowprops": line}
+    axes.annotate(text, (x, y), color=RED, fontsize=8, zorder=6, **where)
 
 
 def reference(axes: Axes, x: Sequence[float], y: Sequence[float], label: str) -> None:

@@ -72,7 +72,7 @@ def draw_4_10(results: Results, folder: Path) -> list[Path]:
     figure, axes = panels(len(modes), sharey=True)
     for panel, mode in zip(axes, modes, strict=True):
         for i, k in enumerate(results.plan.ks):
-            series(panel, levels, _edges(results, mode, k, "distance"), i, f"distance, k = {k}")
+            series(panel, levels, _edges(results, mode, k, "distance"), i, f"k = {k}")
         reference(panel, levels, _edges(results, mode, results.plan.ks[0], "maximum"), "largest possible")
         level_axis(panel, levels)
         panel.set_title(f"mode {mode}", fontsize=9)

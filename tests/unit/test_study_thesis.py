@@ -1,0 +1,119 @@
+"""`proxid study thesis`: small, resumable, and its figures and tables are all there."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cli.main import main
+from proxid.errors import InputError
+from proxid.study.thesis import runner
+from proxid.study.thesis.beside import beside, excess, mix_verdicts
+from proxid.study.thesis.chapter3 import release_without_restriction
+from proxid.study.thesis.figures.utility import draw_4_11
+from proxid.study.thesis.plan import Cell, Plan, Source, fingerprint
+from proxid.study.thesis.report import content, page
+from proxid.study.thesis.results import Results
+from proxid.study.thesis.tables import csv_text, linkage_rows
+
+PARTS = {"beside": beside, "excess": excess, "mix": mix_verdicts, "content": content}
+
+SMALL = ["--rows", "3000", "--users", "200", "--k", "3,10", "--levels", "1,2", "--jobs", "1"]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path]:
+    """A finished study of four cells."""
+    plan, folder = Plan(Source(rows=3000, users=200), (10,), (1,)), tmp_path_factory.mktemp("study")
+    assert len(runner.run_plan(plan, folder, jobs=1)) == 4
+    return plan, folder
+
+
+def test_what_is_finished_is_not_run_again(study: tuple[Plan, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every cell there no process is started; with one missing, that one runs."""
+    plan, folder = study
+    monkeypatch.setattr(runner, "_pool", None)
+    kept = runner.run_plan(plan, folder, jobs=1)
+    assert [result["cell"]["mode"] for result in kept] == ["thesis", "thesis3", "mix", "mix"]
+    (folder / "cells" / "mix-k10-l1.json").unlink()
+    with pytest.raises(TypeError):
+        runner.run_plan(plan, folder, jobs=1)
+    monkeypatch.undo()
+    done: list[str] = []
+    again = runner.run_plan(plan, folder, jobs=1, done=lambda cell, left: done.append(cell.name))
+    assert done == ["mix-k10-l1"]
+    assert again[2]["attacks"] == kept[2]["attacks"]  # the same seed gives the same cell
+
+
+def test_tables_and_verdicts(study: tuple[Plan, Path]) -> None:
+    plan, folder = study
+    results = Results.of(plan, runner.run_plan(plan, folder, jobs=1))
+    assert mix_verdicts(results)["records_over_bound"] == {"outsider": 0, "members": 0}
+    assert mix_verdicts(results)["verdicts"]["different"] == 0
+    rows = list(csv.DictReader(csv_text(linkage_rows(results)).splitlines()))
+    assert {row["mode"] for row in rows} == {"thesis", "thesis3", "mix"}
+    assert {row["what"] for row in beside(results)} >= {"utility lost, ℓ = 1", "best de-anonymiser, lowest k"}
+    over = {row["mode"]: row["informed_over_claimed"] for row in excess(results)}
+    assert over["thesis"] > 1
+    assert "42.03" in page(results, {name: found(results) for name, found in PARTS.items()}, [])
+    figure = draw_4_11(results, folder / "figures")
+    assert [path.suffix for path in figure] == [".png", ".svg"]
+    assert all(path.stat().st_size > 1000 for path in figure)
+
+
+@pytest.mark.slow
+def test_command_runs_resumes_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "study"
+    assert main(["study", "thesis", "--out", str(out), *SMALL, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["mix"]["verdicts"]["different"] == 0
+    assert found["mix"]["records_over_bound"] == {"outsider": 0, "members": 0}
+    names = {path.stem for path in (out / "figures").glob("*.png")}
+    numbers = ["3.6", "3.7", "3.8", *(f"4.{i}" for i in range(6, 20))]
+    assert names == {*(f"figure-{number}" for number in numbers), "beyond-excess", "beyond-mix"}
+    assert {path.stem for path in (out / "figures").glob("*.svg")} == names
+    kept = {path.name: path.stat().st_mtime_ns for path in (out / "cells").glob("*.json")}
+    (out / "cells" / "mix-k3-l2.json").unlink()
+    assert main(["study", "thesis", "--out", str(out), *SMALL, "--json"]) == 0
+    again = {path.name: path.stat().st_mtime_ns for path in (out / "cells").glob("*.json")}
+    assert {name for name in kept if kept[name] != again[name]} == {"mix-k3-l2.json"}
+
+
+def test_a_cell_of_another_study_is_not_taken(tmp_path: Path) -> None:
+    plan = Plan(Source(rows=1000, users=50), (3,), (1,), ("thesis",))
+    cell, digest = plan.cells()[0], plan.source.digest
+    mark = fingerprint(plan, digest, cell)
+    (tmp_path / "cells").mkdir()
+    path = tmp_path / "cells" / f"{cell.name}.json"
+    path.write_text(json.dumps({"fingerprint": mark, "cell": {}}))
+    assert runner.finished(tmp_path, cell, mark) is not None
+    other = Plan(Source(rows=1000, users=50, seed=2), (3,), (1,), ("thesis",))
+    assert runner.finished(tmp_path, cell, fingerprint(other, other.source.digest, cell)) is None
+    path.write_text("{")
+    with pytest.raises(InputError, match="cannot be read"):
+        runner.finished(tmp_path, cell, mark)
+
+
+def test_plans_are_checked() -> None:
+    for wrong in ({"ks": ()}, {"ks": (1,)}, {"levels": (-1,)}, {"modes": ()}):
+        with pytest.raises(InputError):
+            Plan(Source(), **wrong)
+    assert len(Plan(Source()).cells()) == 3 * 25 + 5
+    assert Plan(Source()).tests == 12 * 25
+
+
+def test_a_missing_log_cannot_be_studied(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        runner.run_plan(Plan(Source(file=str(tmp_path / "none.tsv")), (3,), (1,)), tmp_path, jobs=1)
+
+
+def test_chapter_3_without_restriction_releases_all_but_k_minus_one_a_node() -> None:
+    """Of one user's records all leave under their owner: the case that figure 3.6 calls A(NR)."""
+    node = np.array([0] * 20 + [7] * 9, np.int32)
+    user, origin = release_without_restriction(np.full(29, 4, np.int32), node, 5, seed=1)
+    assert len(user) == (20 - 4) + (9 - 4)
+    assert len(set(origin.tolist())) == len(origin)
+    assert (user == 4).all()
+    assert Cell("thesis3", 5, 1).name == "thesis3-k5-l1"
