@@ -186,7 +186,9 @@ def _move_up(state: Columns, slot: Scalar, parents: Codes, params: Columns) -> N
 def _enter(state: Columns, node: Scalar, place: Scalar, columns: Columns, i: Scalar) -> None:
     """Let a record wait at its node."""
     slots, longs, times, _, _, keys, values, scalars, clock, _ = state
-    user, query, category, _, rank, url, row = columns
+    user, query, category, time, rank, url, row = columns
+    if time[i] > clock[0]:  # noqa: PLR1730 (false for a missing time, where max is not defined)
+        clock[0] = time[i]
     slot = scalars[FREE_SLOT]
     scalars[FREE_SLOT] = slots[slot, NEXT]
     scalars[WAITING] += 1
@@ -321,12 +323,12 @@ def mix_columns(
                 scalars[PENDING] = NOWHERE
             continue
         i, first = scalars[DONE], scalars[FIRST]
-        if columns[3][i] > clock[0]:  # noqa: PLR1730 (false for a missing time, where max is not defined)
-            clock[0] = columns[3][i]
+        now = columns[3][i] if columns[3][i] > clock[0] else clock[0]  # a missing time is not later
         scalars[AT] = columns[6][i]
         if first != NOWHERE and (
-            scalars[ARRIVALS] - longs[first, ENTERED] >= whole[MAX_RECORDS] or clock[0] - times[first] >= seconds[0]
+            scalars[ARRIVALS] - longs[first, ENTERED] >= whole[MAX_RECORDS] or now - times[first] >= seconds[0]
         ):
+            clock[0] = now
             _move_up(state, first, parents, params)
         else:
             _submit(state, columns, i, starts[columns[2][i]], ladder, params)
