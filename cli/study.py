@@ -8,6 +8,8 @@ import importlib
 import click
 
 STUDIES: dict[str, str] = {
+    "zealous": "cli.study_zealous:command",
+    "sessions": "cli.study_sessions:command",
     "all": "cli.study_all:command",
     "semantic": "cli.study_semantic:command",
     "microaggregation": "cli.study_microaggregation:command",

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from proxid.evaluate.releases_caching import cached_keywords, documents_of, hit_probability
 from proxid.evaluate.releases_histogram import (
+    Original,
     histogram_utility,
     mean_count_difference,
     top_coverage,
-    top_items,
     top_kl,
     top_l1,
 )
 from proxid.evaluate.releases_ranking import coverage, hits_at, mean_rank_ratio, ndcg, precision, recall
-from proxid.evaluate.releases_substitution import learn, substitution_utility
+from proxid.evaluate.releases_substitution import learn, rankings, substitution_utility
 from proxid.evaluate.releases_suggestion import (
     compared,
     evaluate,
@@ -25,12 +25,12 @@ from proxid.evaluate.releases_suggestion import (
     suggester,
 )
 
-ORIGINAL = {("a",): 6.0, ("b",): 3.0, ("c",): 1.0}
+ORIGINAL = Original.of({("a",): 6.0, ("b",): 3.0, ("c",): 1.0})
 RANKINGS = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 
 
 def test_top_items_break_ties_by_item() -> None:
-    assert top_items({("b",): 1.0, ("a",): 1.0, ("c",): 2.0}, 2) == [("c",), ("a",)]
+    assert Original.of({("b",): 1.0, ("a",): 1.0, ("c",): 2.0}, 2).top == [("c",), ("a",)]
 
 
 def test_coverage_l1_kl_and_count_difference_by_hand() -> None:
@@ -43,12 +43,12 @@ def test_coverage_l1_kl_and_count_difference_by_hand() -> None:
 
 
 def test_a_perfect_release_loses_nothing_and_an_empty_one_everything() -> None:
-    whole = histogram_utility(ORIGINAL, ORIGINAL, (1, 3, 10))
+    whole = histogram_utility(ORIGINAL, ORIGINAL.counts, (1, 3, 10))
     assert whole["items_share"] == 1
     assert "top_10" not in whole
     assert whole["top_3"] == pytest.approx({"coverage": 1.0, "l1": 0.0, "kl": 0.0})
     assert histogram_utility(ORIGINAL, {}, (3,))["top_3"]["coverage"] == 0
-    assert math.isnan(mean_count_difference({}, {}))
+    assert math.isnan(mean_count_difference(Original.of({}), {}))
 
 
 def test_index_caching_takes_the_best_score_until_the_memory_is_full() -> None:
@@ -104,9 +104,9 @@ def test_substitution_learns_phrases_and_replaces_them() -> None:
 def test_substitution_utility_of_the_original_is_perfect() -> None:
     queries = {"a b": 10.0, "a c": 10.0, "d": 5.0}
     model = learn(queries, {("a b", "a c"): 5.0, ("a c", "d"): 2.0})
-    found = substitution_utility(model, model, queries, (2,))["top_2"]
+    found = substitution_utility(rankings(model, queries), model, (2,))["top_2"]
     assert [found[name] for name in ("precision", "recall", "map", "ndcg", "coverage")] == pytest.approx([1.0] * 5)
-    nothing = substitution_utility(model, learn({}, {}), queries, (2,))["top_2"]
+    nothing = substitution_utility(rankings(model, queries), learn({}, {}), (2,))["top_2"]
     assert nothing["coverage"] == 0
     assert math.isnan(nothing["precision"])
 

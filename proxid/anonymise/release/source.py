@@ -46,9 +46,13 @@ class Source:
 
     def only_part(self, part: int, parts: int) -> None:
         """Keep the users whose hash falls into one of `parts` disjoint classes (parallel composition)."""
-        residue = self.log.user.hexdigest("md5").substr(0, 4).cast("string")
-        classes = [f"{value:04x}" for value in range(1 << 16) if value % parts == part]
-        self.log = self.log.filter(residue.isin(classes))
+        self.log = self.log.filter(in_class(self.log, part, parts))
+
+
+def in_class(log: ibis.Table, part: int, parts: int) -> Any:
+    """Whether a row's user is in class `part` of `parts`, by a hash of the user id: a Boolean expression."""
+    start = log.user.hexdigest("md5").substr(0, 4)
+    return start.isin([f"{value:04x}" for value in range(1 << 16) if value % parts == part])
 
 
 def digest_of(path: Path) -> str:
