@@ -69,7 +69,7 @@ def mark(axes: Axes, x: float, y: float, text: str, *, shift: tuple[float, float
     """A value that the thesis publishes: a red star with its number."""
     axes.plot([x], [y], marker="*", markersize=11, color=RED, markeredgecolor="white", linestyle="none", zorder=5)
     line = {"arrowstyle": "-", "color": RED, "linewidth": 0.6}
-    where = {"textcoords": "offset points", "xytext": shift, "arrowprops": line}
+    where: dict[str, Any] = {"textcoords": "offset points", "xytext": shift, "arrowprops": line}
     axes.annotate(text, (x, y), color=RED, fontsize=8, zorder=6, **where)
 
 
