@@ -48,8 +48,10 @@ class MixStream:
         if known and len(line.rest.get(person, ())) + 1 >= self._cap:
             self.suppressed += 1
             return ()
-        if time > self._clock:  # noqa: PLR1730 - a call of max() costs more than the rest of the line
+        late = False
+        if time > self._clock:
             self._clock = time
+            late = time - lane.check_since >= lane.max_seconds
         # Lane.enter, written out: the call alone would cost a tenth of all.
         lane.arrivals = arrival = lane.arrivals + 1
         waiting = (arrival, arrival, 0, self._clock, person, item, category)
@@ -62,7 +64,7 @@ class MixStream:
                 lane.watch(node, waiting)
             if len(heads) >= self._n:
                 shown = self._release(node)
-        if arrival >= lane.check_arrivals or self._clock - lane.check_since >= lane.max_seconds:
+        if late or arrival >= lane.check_arrivals:
             shown = [*shown, *self._move_up()]
         return shown
 
@@ -75,30 +77,27 @@ class MixStream:
         lane = self._lane
         shown: list[Shown] = []
         while (move := lane.move_up(self._clock)) is not None:
-            if move.target is None:
+            target = move[2]
+            if target is None:
                 self.suppressed += 1
-            elif lane.ripe(move.target):
-                shown += self._release(move.target)
+            elif lane.ripe(target):
+                shown += self._release(target)
         return shown
 
     def _release(self, node: Node) -> list[Shown]:
-        lane = self._lane
-        shown: list[Shown] = []
-        while lane.ripe(node):
-            taken = lane.take(node)
-            self.groups_formed = number = self.groups_formed + 1
-            for_cycle, for_order = self._source.numbers(number, len(taken))
-            people = [waiting[PERSON] for waiting in taken]
-            for i, j in enumerate(for_cycle, 1):  # cycle.swap: person i is published with record i
-                people[i], people[j] = people[j], people[i]
-            if node.lifted and any(waiting[LIFT] for waiting in taken):
-                pairs: list[Shown] = [(person, None, "/".join(node.path)) for person in people]
-            else:
-                pairs = [(person, w[ITEM], w[LABEL]) for person, w in zip(people, taken)]  # noqa: B905
-            for i, j in enumerate(for_order, 1):
-                pairs[i], pairs[j] = pairs[j], pairs[i]
-            shown += pairs
-        return shown
+        taken = self._lane.take(node)
+        self.groups_formed = number = self.groups_formed + 1
+        for_cycle, for_order = self._source.numbers(number, len(taken))
+        people = [waiting[PERSON] for waiting in taken]
+        for i, j in enumerate(for_cycle, 1):  # cycle.swap: person i is published with record i
+            people[i], people[j] = people[j], people[i]
+        if node.lifted and any(waiting[LIFT] for waiting in taken):
+            pairs: list[Shown] = [(person, None, "/".join(node.path)) for person in people]
+        else:
+            pairs = [(person, w[ITEM], w[LABEL]) for person, w in zip(people, taken)]  # noqa: B905
+        for i, j in enumerate(for_order, 1):
+            pairs[i], pairs[j] = pairs[j], pairs[i]
+        return pairs
 
 
 def _path(category: str) -> Path:

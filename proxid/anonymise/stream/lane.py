@@ -4,7 +4,8 @@ A lane is the mechanism without its bookkeeping: `pool.Pool` adds identity, repe
 `batch.MixStream` adds none of them. What a record costs does not grow with k.
 
 - A group is formed as soon as n distinct seasoned people wait at a node, so never do more than n: "the n people who
-  waited longest" are all of them, and a group takes the oldest record of each.
+  waited longest" are all of them, and a group takes the oldest record of each. Whoever came last has no other record
+  there, so fewer than n people are left and one step never forms two groups.
 - Records leave a lane much sooner than they become due to move up, so no record is scheduled by itself: each node
   with records in it stands once on the agenda, under a record that may have left since. It is looked at again when
   that record would have been due.
@@ -14,7 +15,7 @@ from collections import deque
 from collections.abc import Iterator
 from heapq import heappop, heappush, heapreplace
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from proxid.anonymise.stream.line import ENTERED, LIFT, PERSON, TIME, Line, Waiting
 from proxid.anonymise.stream.settings import Settings
@@ -52,10 +53,11 @@ class Node:
 
     def first(self) -> Waiting | None:
         """The record that came here first and still waits here."""
-        queue = self._by_entry
+        queue, seasoned = self._by_entry, self.seasoned.heads
         while queue:
             waiting = queue[0]
-            if self.line(waiting[PERSON]).holds(waiting):
+            person = waiting[PERSON]
+            if seasoned.get(person) is waiting or self.line(person).holds(waiting):
                 return waiting
             queue.popleft()
         # Whatever came since came later than all that was in the queue.
@@ -63,12 +65,8 @@ class Node:
         return queue[0] if queue else None
 
 
-class Move(NamedTuple):
-    """A record left `source` because it was due: up to `target`, or out of the lane when that is None."""
-
-    waiting: Waiting
-    source: Node
-    target: Node | None
+Move = tuple[Waiting, Node, Node | None]
+"""A record that was due left the node `[1]`: up to the node `[2]`, or out of the lane when that is None."""
 
 
 class Lane:
@@ -170,15 +168,18 @@ class Lane:
         arrival, _, _, _, person, item, label = waiting
         line, target = source.line(person), source.parent
         line.remove(waiting)
-        if target is None or self.full(target, person):
-            return Move(waiting, source, None)
+        if target is None:
+            return waiting, source, None
+        above = target.seasoned if line is source.seasoned else target.unseasoned
+        if self._cap is not None and above.count(person) >= self._cap:
+            return waiting, source, None
         self._lifts += 1
         moved = (arrival, self.arrivals, self._lifts, clock, person, item, label)
-        (target.seasoned if line is source.seasoned else target.unseasoned).insert(moved)
+        above.insert(moved)
         target.lifted = True
         if not target.on_agenda:
             self.watch(target, moved)
-        return Move(waiting, source, target)
+        return waiting, source, target
 
     def drop(self, node: Node, waiting: Waiting) -> None:
         """Remove a waiting record from its node."""

@@ -8,7 +8,7 @@ contract test holds the two together step by step:
 3. A person may have `person_cap` records waiting at a node (CAPPED).
 4. Otherwise it is buffered: it takes the next place in its audience's order of arrival, waits at its node, and, if its
    person is seasoned, counts as one issue of each of its units (8.7).
-5. While n distinct seasoned people wait at the node, a group is formed (`Lane.take`) and takes the next number. What is
+5. Once n distinct seasoned people wait at the node, a group is formed (`Lane.take`) and takes the next number. What is
    shown of its members' texts is decided there and then.
 
 `tick` moves up what waited too long, `withdraw` removes a person's records, `close` ends the epoch.
@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterator
 from math import floor
 
 from proxid.anonymise.stream.ladder import Issuers
-from proxid.anonymise.stream.lane import Lane, Move, Node
+from proxid.anonymise.stream.lane import Lane, Node
 from proxid.anonymise.stream.line import ARRIVAL, ITEM, LIFT, PERSON, Waiting
 from proxid.anonymise.stream.settings import Settings
 from proxid.anonymise.stream.types import (
@@ -98,7 +98,7 @@ class Pool:
             audience.entered.add((person, units[0]))
             if seasoned:
                 audience.issuers.count(person, units)
-        return Submission(Outcome.BUFFERED, tuple(self._groups(audience, node))) if ripe else _BUFFERED
+        return Submission(Outcome.BUFFERED, (self._group(audience, node),)) if ripe else _BUFFERED
 
     def tick(self, now: float, limit: int = STEP_LIMIT) -> Step:
         """Move up, or at the root suppress, at most `limit` records that waited `max_delay` where they are.
@@ -115,12 +115,15 @@ class Pool:
                 if len(raised) + len(suppressed) == limit:
                     return Step(tuple(raised), tuple(suppressed), tuple(groups), more=True)
                 self.clock = clock
-                moved, formed = self._move_up(audience)
-                if isinstance(moved, Raised):
-                    raised.append(moved)
-                else:
-                    suppressed.append(moved)
-                groups += formed
+                move = audience.lane.move_up(clock)
+                assert move is not None
+                waiting, source, target = move
+                if target is None:
+                    suppressed.append(Suppressed(waiting[ITEM].id, Reason.CAPPED if source.path else Reason.EXPIRED))
+                    continue
+                raised.append(Raised(waiting[ITEM].id, source.path, target.path))
+                if audience.lane.ripe(target):
+                    groups.append(self._group(audience, target))
         return Step(tuple(raised), tuple(suppressed), tuple(groups))
 
     def withdraw(self, person: str, audiences: Collection[str] | None = None) -> tuple[bytes, ...]:
@@ -151,21 +154,6 @@ class Pool:
         for name, audience in self._audiences.items():
             for node, waiting in audience.lane:
                 yield WaitingRecord(waiting[ITEM].id, waiting[PERSON], name, node.path, waiting[ARRIVAL])
-
-    def _move_up(self, audience: _Audience) -> tuple[Raised | Suppressed, list[Group]]:
-        move = audience.lane.move_up(self.clock)
-        assert isinstance(move, Move)
-        identity: bytes = move.waiting[ITEM].id
-        if move.target is not None:
-            return Raised(identity, move.source.path, move.target.path), self._groups(audience, move.target)
-        reason = Reason.CAPPED if move.source.path else Reason.EXPIRED
-        return Suppressed(identity, reason), []
-
-    def _groups(self, audience: _Audience, node: Node) -> list[Group]:
-        groups = []
-        while audience.lane.ripe(node):
-            groups.append(self._group(audience, node))
-        return groups
 
     def _group(self, audience: _Audience, node: Node) -> Group:
         taken = audience.lane.take(node)
