@@ -1,0 +1,109 @@
+"""Several worker processes share a port and a store; a killed one is replaced; metrics are their sum (DESIGN 16)."""
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.demo_house import SERVICES, DemoHouse, DemoOptions
+from cli.device_common import open_households
+from device_sim.replay import Pace, Replay
+from proxid.process.child import Child
+from tests.support.processes import processes_under, wait_until_gone
+
+DEADLINE = 60
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[DemoHouse]:
+    """Both services with two workers each; no parties."""
+    found = DemoHouse(tmp_path, DemoOptions(people=20))
+    found.provision()
+    for name in SERVICES:
+        variable = f"PROXID_{name.upper().replace('-', '_')}__METRICS_LISTEN"
+        arguments = ["serve", name, "--config", str(tmp_path / name / f"{name}.toml"), "--workers", "2"]
+        child = Child(name, arguments, found.logs, {variable: f"127.0.0.1:{free_port()}"})
+        found.children[name] = child
+        child.start()
+        child.wait_ready()
+    yield found
+    found.stop()
+
+
+def workers(house: DemoHouse, name: str) -> dict[int, int]:
+    """Process id by index of a service's workers."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if "--worker" in words and f"{house.folder}/{name}/{name}.toml" in words and state != "Z":
+            found[int(words[words.index("--worker") + 1])] = int(entry.name)
+    return found
+
+
+def metrics(house: DemoHouse, name: str) -> str:
+    environment = house.children[name]._environment
+    address = environment[f"PROXID_{name.upper().replace('-', '_')}__METRICS_LISTEN"]
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=DEADLINE) as answer:
+        return str(answer.read().decode())
+
+
+async def test_two_workers_serve_survive_a_kill_and_are_counted_together(house: DemoHouse) -> None:
+    for name in SERVICES:
+        await until(lambda name=name: set(workers(house, name)) == {0, 1})
+    before = {name: workers(house, name) for name in SERVICES}
+    killed = [before["gateway"][1], before["main-service"][0]]
+    events = house.events()
+
+    def strike(summary: object) -> None:
+        while killed and replay.summary.requests > len(events) // (len(killed) + 1):
+            os.kill(killed.pop(), signal.SIGKILL)
+
+    async with open_households(house.devices()) as speakers:
+        replay = Replay(speakers, Pace(12), strike)
+        summary = await replay.run(events)
+    assert (summary.answered, dict(summary.failed), dict(summary.refused)) == (len(events), {}, {})
+    for name, index in (("gateway", 1), ("main-service", 0)):
+        await until(lambda name=name: set(workers(house, name)) == {0, 1})
+        assert workers(house, name)[index] != before[name][index]
+    counted = re.search(r'proxid_calls_total\{code="ok",method="Ask"\} (\d+)', metrics(house, "gateway"))
+    assert counted is not None
+    assert int(counted[1]) >= len(events)
+
+
+async def until(condition: object) -> None:
+    assert callable(condition)
+    async with asyncio.timeout(DEADLINE):
+        while not condition():  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_parent_takes_its_workers_and_store_along(house: DemoHouse, number: signal.Signals) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while set(workers(house, "gateway")) != {0, 1}:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    child = house.children["gateway"]
+    if number is signal.SIGKILL:
+        child.kill()
+    else:
+        assert child.stop() == 0
+    assert wait_until_gone(house.folder / "gateway") == []
+    assert processes_under(house.folder / "main-service") != []
