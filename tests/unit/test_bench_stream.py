@@ -1,4 +1,4 @@
-"""`proxid bench stream`: the figures that the comparison one record at a time must have (speed itself is not tested)."""
+"""`proxid bench stream`: figures that the comparison one record at a time must have (speed itself is not tested)."""
 
 from cli.bench import load
 from cli.figures_per_record import LEVEL, run
