@@ -32,7 +32,7 @@ class Child:
     ) -> None:
         self.name = name
         self._arguments = list(arguments)
-        self._environment = {**os.environ, **(environment or {})}
+        self.environment = {**os.environ, **(environment or {})}
         self._process: subprocess.Popen[bytes] | None = None
         self.output = folder / f"{name}.out"
         self.errors = folder / f"{name}.err"
@@ -55,7 +55,7 @@ class Child:
         self.output.write_bytes(b"")
         with self.output.open("ab") as output, self.errors.open("ab") as errors:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=self._environment,
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=self.environment,
                 start_new_session=True,
             )  # fmt: skip
 

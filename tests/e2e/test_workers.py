@@ -58,7 +58,7 @@ def workers(house: DemoHouse, name: str) -> dict[int, int]:
 
 
 def metrics(house: DemoHouse, name: str) -> str:
-    environment = house.children[name]._environment
+    environment = house.children[name].environment
     address = environment[f"PROXID_{name.upper().replace('-', '_')}__METRICS_LISTEN"]
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=DEADLINE) as answer:
         return str(answer.read().decode())

@@ -1,0 +1,118 @@
+"""The trial of docs/operations.md, command by command, and the exit status of each."""
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.main import main
+from proxid.process.child import Child
+
+Run = Callable[..., tuple[int, str]]
+PEOPLE = [f"user{i}" for i in range(8)]
+TEXTS = ("what is the news today", "who is the president of france", "tell me about the weather")
+
+
+def free_address() -> str:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{found.getsockname()[1]}"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*arguments: object) -> tuple[int, str]:
+        capsys.readouterr()
+        status = main([str(argument) for argument in arguments])
+        return status, capsys.readouterr().out
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("hand") / "trial"
+    addresses = ("--gateway", free_address(), "--main-service", free_address())
+    assert main(["init", str(folder), "--parties", "acme", "--households", "2", "--k", "2", *addresses]) == 0
+    children = []
+    for name in ("main-service", "gateway"):
+        variable = f"PROXID_{name.upper().replace('-', '_')}__METRICS_LISTEN"
+        arguments = ["serve", name, "--config", str(folder / name / f"{name}.toml"), "--json"]
+        children.append(Child(name, arguments, folder, {variable: "127.0.0.1:0"}))
+        children[-1].start()
+    served = {json.loads(child.wait_ready())["serving"] for child in children}
+    assert served == {addresses[1], addresses[3]}
+    yield folder
+    for child in reversed(children):
+        assert child.stop() == 0
+
+
+def test_the_trial(trial: Path, run: Run, tmp_path: Path) -> None:
+    devices, ea = trial / "devices", trial / "ea"
+    log = tmp_path / "log.tsv"
+    lines = [f"{user}\t{text}" for text in TEXTS for user in PEOPLE]
+    log.write_text("userid\ttext\n" + "\n".join(lines) + "\n")
+    enrol = ("device", "enrol", "--config", devices, "--ea", ea, "--users-of", log, "--since", "2026-01-01")
+    assert run(*enrol) == (0, "8 enrolled\n")
+    assert run(*enrol, "--json") == (0, '{"enrolled": 0}\n')
+
+    device = devices / "household-1/device.toml"
+    status, answer = run("device", "ask", "--config", device, "-u", "user0", "what is two plus three", "--json")
+    assert status == 0
+    assert "5" in json.loads(answer)["answer"] or "five" in json.loads(answer)["answer"]
+    status, said = run("device", "consent", "--config", device, "-u", "user0", "everything", "--json")
+    assert (status, json.loads(said)) == (0, {"user": "user0", "bundle": "everything", "version": 1})
+
+    status, done = run("device", "replay", log, "--config", devices, "--bundle", "everything", "--json")
+    assert status == 0
+    assert json.loads(done)["answered"] == len(lines)
+
+    party = trial / "parties/acme/party.toml"
+    status, feed = run("subscribe", "--config", party, "--json")
+    assert status == 0
+    rows = [json.loads(line) for line in feed.splitlines()]
+    assert {row["user"] for row in rows} <= set(PEOPLE)
+    status, again = run("subscribe", "--config", party, "--format", "tsv")
+    assert (status, again.splitlines()) == (0, ["AnonID\tQuery\tQueryTime\tItemRank\tClickURL"])
+    status, kept = run("subscribe", "--config", party, "--format", "tsv", "--all")
+    assert len(kept.splitlines()) == 1 + len(rows) > 1
+
+    status, report = run("audit", "--config", trial / "auditor/auditor.toml", "--json")
+    assert (status, json.loads(report)["violations"]) == (0, [])
+
+
+def test_withdrawal_holds(trial: Path, run: Run) -> None:
+    device = trial / "devices/household-1/device.toml"
+    assert run("device", "enrol", "--config", device, "--ea", trial / "ea", "-u", "zoe")[0] == 0
+    for bundle in ("searches", "nothing"):
+        assert run("device", "consent", "--config", device, "-u", "zoe", bundle)[0] == 0
+    receipts = (trial / "devices/household-1/data/receipts.jsonl").read_text().splitlines()
+    assert sum(json.loads(line)["kind"] == "consent" for line in receipts) >= 2
+
+
+def test_enrolment_by_files(trial: Path, run: Run, tmp_path: Path) -> None:
+    device, ea = trial / "devices/household-2/device.toml", trial / "ea"
+    request, answer = tmp_path / "ann.json", tmp_path / "ann.enrolled"
+    assert run("device", "enrol", "--config", device, "-u", "ann", "--request", request)[0] == 0
+    assert run("device", "enrol", "--ea", ea, "--sign", request, "--answer", answer)[0] == 0
+    assert run("device", "enrol", "--config", device, "--answer", answer) == (0, "1 enrolled\n")
+    assert run("device", "ask", "--config", device, "-u", "ann", "hello")[0] == 0
+
+
+def test_what_cannot_be_done_is_status_2_and_quotes_nothing(
+    trial: Path, run: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    device = trial / "devices/household-1/device.toml"
+    (tmp_path / "bad.jsonl").write_text('{"user": "zebulon quux"')
+    for arguments in (
+        ("device", "ask", "--config", device, "-u", "zebulon quux", "x"),
+        ("device", "consent", "--config", device, "-u", "user0", "zebulon-bundle"),
+        ("device", "replay", tmp_path / "bad.jsonl", "--config", device),
+        ("device", "ask", "--config", device, "-u", "user0", "zebulon " * 4000),
+        ("device", "enrol", "--config", device, "--ea", trial / "ea"),
+        ("subscribe", "--config", trial / "gateway/gateway.toml"),
+    ):
+        assert run(*arguments)[0] == 2
+        assert "zebulon" not in capfd.readouterr().err
