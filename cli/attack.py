@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from cli.lab import FILE, asked, describe, facts_table, load, mechanism_options, percent, print_json
+from cli.lab import FILE, OUTPUT, asked, describe, facts_table, load, mechanism_options, percent, print_json
 from proxid.evaluate.attacks.registry import ATTACKS, Options, run_attacks
 
 ALARM = 0.001
@@ -27,6 +27,7 @@ ALARM = 0.001
 @click.option("--members", default=0, show_default=True, type=click.IntRange(0), help="Colluding members.")
 @click.option("--by-time", is_flag=True, help="Sort the release by its time field first.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the attackers' own choices.")
+@click.option("--figure", type=OUTPUT, help="Draw the rates: FILE.png and FILE.svg.")
 @click.option("--check", is_flag=True, help="Exit 1 when an attack exceeds what the mechanism claims.")
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 def command(original: Path, released: Path, attacks: tuple[str, ...], **options: Any) -> int:
@@ -46,6 +47,10 @@ def command(original: Path, released: Path, attacks: tuple[str, ...], **options:
         cells=len(names),
     )
     report = {**describe(release), "bound": release.mechanism.bound, "attacks": run_attacks(release, names, chosen)}
+    if options["figure"]:
+        from proxid.study.release_figures import draw_attacks
+
+        draw_attacks(release.mechanism.bound, report["attacks"], options["figure"])
     if options["as_json"]:
         print_json(report)
     else:

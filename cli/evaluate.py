@@ -6,7 +6,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from cli.lab import FILE, asked, describe, facts_table, load, mechanism_options, print_json
+from cli.lab import FILE, OUTPUT, asked, describe, facts_table, load, mechanism_options, print_json
 from proxid.evaluate.utility.registry import METRICS, evaluate
 
 
@@ -15,6 +15,7 @@ from proxid.evaluate.utility.registry import METRICS, evaluate
 @click.argument("released", type=FILE)
 @click.option("--metric", "metrics", multiple=True, type=click.Choice(["all", *METRICS]), help="Repeatable [all].")
 @mechanism_options
+@click.option("--figure", type=OUTPUT, help="Draw output and delay over time: FILE.png and FILE.svg.")
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 def command(original: Path, released: Path, metrics: tuple[str, ...], **options: Any) -> int:
     """Measure how useful RELEASED, made from ORIGINAL, still is.
@@ -25,6 +26,10 @@ def command(original: Path, released: Path, metrics: tuple[str, ...], **options:
     release = load(original, released, asked(options), options["truth"])
     names = () if not metrics or "all" in metrics else metrics
     report = {**describe(release), "metrics": evaluate(release, names)}
+    if options["figure"]:
+        from proxid.study.release_figures import draw_release
+
+        draw_release(release, options["figure"])
     if options["as_json"]:
         print_json(report)
         return 0

@@ -16,6 +16,7 @@ from proxid.evaluate.mechanism import MODES
 from proxid.evaluate.release import Release
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+OUTPUT = click.Path(dir_okay=False, path_type=Path)
 Command = Callable[..., Any]
 
 

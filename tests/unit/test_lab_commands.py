@@ -94,6 +94,15 @@ def test_evaluate_as_json(run: Run) -> None:
     assert metrics["memory"]["bytes_per_waiting_record"] > 0
 
 
+def test_figures(run: Run, folder: Path) -> None:
+    files = ["log.tsv", "mix.tsv", "--truth", "mix.truth", "--figure", str(folder / "drawn.png")]
+    assert run("attack", *files, "--attack", "rl3", "--attack", "informed")[0] == 0
+    assert (folder / "drawn.svg").stat().st_size > 1000
+    assert run("evaluate", *files[:5], str(folder / "progress.png"), "--metric", "share")[0] == 0
+    assert (folder / "progress.png").stat().st_size > 1000
+    assert run("evaluate", "log.tsv", "mix.tsv", "--figure", str(folder / "none.png"), "--metric", "share")[0] == 2
+
+
 def test_a_log_in_order_of_users_is_attacked_in_order_of_time(run: Run, folder: Path) -> None:
     """AOL's files are sorted by user; the release reads them by time, and so must the attack's replay."""
     head, *lines = (folder / "log.tsv").read_text().splitlines()
