@@ -56,6 +56,7 @@ class GatewayLog(Log):
         }
         hidden = {
             EventType.LINKED: self._linked_unread,
+            EventType.CONSENT: self._consent_unread_only,
             EventType.FORWARDED: self._forwarded_unread,
             EventType.ANSWERED: self._answered_unread,
         }
@@ -88,7 +89,8 @@ class GatewayLog(Log):
             pair = self._tuples.consent_acknowledged(payload.acknowledgement)
             blocks = pair.original.message.blocks
             version = decode_int(blocks[consent.ACK_VERSION])
-            self.acknowledged.add((blocks[consent.ACK_HASH][:16], version))
+            if self._consent_unread(event) != (blocks[consent.ACK_HASH], version):
+                raise MessageInvalidError("event names another consent than it holds")
             with check_of(CONSENT):
                 self.consents.acknowledged(decode_text(blocks[consent.ACK_USER]), version)
             return
@@ -96,6 +98,18 @@ class GatewayLog(Log):
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
             self.consents.changed(person, vector)
+
+    def _consent_unread(self, event: Event) -> tuple[bytes, int]:
+        """What its header says of an acknowledged consent: receipts are looked for there."""
+        fields = event.fields
+        if fields["phase"] != "acknowledged":
+            return b"", 0
+        named = (bytes.fromhex(str(fields["message"])), int(str(fields["version"])))
+        self.acknowledged.add((named[0][:16], named[1]))
+        return named
+
+    def _consent_unread_only(self, event: Event) -> None:
+        self._consent_unread(event)
 
     def _forwarded(self, event: Event) -> None:
         pair = SanitizedPair.decode(event.payload)

@@ -5,6 +5,7 @@ import click
 from cli.device_ask import ask, consent
 from cli.device_enrol import enrol
 from cli.device_replay import replay
+from cli.device_rights import rights
 
 
 @click.group("device", epilog="Example: proxid device ask --config trial/devices/household-1/device.toml -u ann hello")
@@ -12,5 +13,5 @@ def command() -> None:
     """A household's device: enrol users, consent, ask, replay files."""
 
 
-for _command in (enrol, ask, consent, replay):
+for _command in (enrol, ask, consent, replay, rights):
     command.add_command(_command)

@@ -13,6 +13,9 @@ from proxid.rpc.retry import Attempts, call
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 
+_RIGHT_SECONDS = 180.0
+"""An erasure reads and rewrites both stores."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
@@ -66,6 +69,12 @@ class GatewayClient:
         request = wire.ConsentRequest(vector=vector, message=to_wire(message))
         reply = await call(lambda: self._stub.Consent(request, timeout=self._timeout), self.attempts())
         return from_wire(reply.acknowledgement)
+
+    async def right(self, enrolment: Enrolment, signed: bytes) -> tuple[bytes, str]:
+        """Exercise a right: receipt, and for access IS's share. Raises RefusedError, UpstreamError."""
+        request = wire.RightRequest(enrolment=enrolment.encode(), request=signed)
+        reply = await call(lambda: self._stub.Right(request, timeout=_RIGHT_SECONDS), self.attempts())
+        return bytes(reply.receipt), reply.share
 
     async def ask(self, message: SignedMessage, attempts: Attempts) -> SignedMessage:
         """Ask: the response. Raises RefusedError, UpstreamError; `attempts` tells how many calls it took."""

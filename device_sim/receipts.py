@@ -32,8 +32,12 @@ class ReceiptBook:
 
     def add(self, receipt: Receipt) -> None:
         """Append one; a single write, so that lines of several writers do not mix. Raises OutputError."""
-        message = base64.b64encode(receipt.message.encode()).decode("ascii")
-        line = json.dumps({"kind": receipt.kind, "session": receipt.session.hex(), "message": message}) + "\n"
+        self.add_bytes(receipt.kind, receipt.session, receipt.message.encode())
+
+    def add_bytes(self, kind: str, session: bytes, message: bytes) -> None:
+        """Append a receipt of whatever kind by its encoding. Raises OutputError."""
+        encoded = base64.b64encode(message).decode("ascii")
+        line = json.dumps({"kind": kind, "session": session.hex(), "message": encoded}) + "\n"
         try:
             descriptor = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
             try:
@@ -45,11 +49,16 @@ class ReceiptBook:
 
 
 def read_receipts(path: Path) -> Iterator[Receipt]:
-    """The receipts of a file; raises InputError naming the line. A torn last line, left by a crash, is skipped."""
+    """The signed messages of a file; raises InputError naming the line. A torn last line, left by a crash, is skipped.
+
+    Receipts of rights are no signed messages: the auditor reads those.
+    """
     lines = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines[:-1], 1):
         try:
             data = json.loads(line)
+            if data["kind"] == "rights":
+                continue
             message = SignedMessage.decode(base64.b64decode(data["message"]))
             yield Receipt(str(data["kind"]), bytes.fromhex(data["session"]), message)
         except (ValueError, KeyError, TypeError):

@@ -97,7 +97,7 @@ class Consents:
         user_block = encode_text(person.user_id)
         restored = resign(acknowledgement, user_block, screener.key, lambda block: _verify_user(block, user_block))
         payload = ConsentPayload(b"", b"", SanitizedPair(acknowledgement, restored).encode())
-        await self._store.consent_acknowledged(person.epoch, vector.version, payload.encode())
+        await self._store.consent_acknowledged(person.epoch, vector.version, message.session_id, payload.encode())
         return restored
 
 

@@ -8,12 +8,14 @@ from gateway.feeds import Feeds
 from gateway.links import Links
 from gateway.releases import Releases
 from gateway.requests import Registrations, RequestPath
+from gateway.rights import Rights
 from gateway.screener import Limits, Screener
 from gateway.servicers import FeedService, GatewayService
 from gateway.store import PREFIX, GatewayStore
 from gateway.upstream import MainServiceClient
 from proxid.config.bundles import bundles_of
 from proxid.config.services import GatewayConfig
+from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
 from proxid.protocol.epochs import Epochs
 from proxid.provision.keyfile import load_secret, load_signing_key
@@ -83,10 +85,13 @@ async def serve(config: GatewayConfig, *, ready: Callable[[str], None] | None = 
     registrations = Registrations(store)
     requests = RequestPath(screener, store, upstream, registrations)
     consents = Consents(screener, store, upstream, registrations)
+    if config.trust.auditor_seal is None:
+        raise ConfigError("trust.auditor_seal is needed")
+    rights = Rights(screener, store, upstream, SealingKey(config.trust.auditor_seal))
     peers = PeerRegistry({p.fingerprint: f"{p.role}/{p.name}" for p in config.trust.peers})
     server, port = new_server(tls, config.listen)
     add_GatewayServicer_to_server(
-        GatewayService(peers, screener, upstream, (Links(screener, store), consents, requests)), server
+        GatewayService(peers, screener, upstream, (Links(screener, store), consents, requests, rights)), server
     )
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store)), server)
     evidence = EvidenceOptions("gateway", PREFIX, screener.key)

@@ -6,6 +6,7 @@ from gateway.consents import Consents
 from gateway.feeds import Feeds
 from gateway.links import Links
 from gateway.requests import RequestPath
+from gateway.rights import Rights
 from gateway.screener import Screener
 from gateway.upstream import MainServiceClient
 from proxid.rpc.convert import from_wire, to_wire
@@ -20,12 +21,12 @@ class GatewayService(GatewayServicer):
 
     def __init__(
         self, peers: PeerRegistry, screener: Screener, upstream: MainServiceClient,
-        parts: tuple[Links, Consents, RequestPath],
+        parts: tuple[Links, Consents, RequestPath, Rights],
     ) -> None:  # fmt: skip
         self.peers = peers
         self._screener = screener
         self._upstream = upstream
-        self._links, self._consents, self._requests = parts
+        self._links, self._consents, self._requests, self._rights = parts
         self._epoch_key: tuple[int, bytes] | None = None
 
     @unary("device")
@@ -52,6 +53,12 @@ class GatewayService(GatewayServicer):
     async def Ask(self, request: wire.AskRequest, peer: Peer) -> wire.AskReply:
         """Answer a request."""
         return wire.AskReply(message=to_wire(await self._requests.ask(from_wire(request.message))))
+
+    @unary("device")
+    async def Right(self, request: wire.RightRequest, peer: Peer) -> wire.RightReply:
+        """Carry out a right of the data subject."""
+        granted = await self._rights.grant(request.enrolment, request.request)
+        return wire.RightReply(receipt=granted.receipt.encode(), share=granted.share)
 
 
 class FeedService(FeedServicer):

@@ -8,7 +8,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from proxid.crypto.hpke import OpeningKey
-from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RegistrationError, StoreError
+from proxid.errors import ConsentError, NonceReplayError, ObjectedError, RateLimitError, RegistrationError, StoreError
 from proxid.evidence.events import SALT_SIZE, EventType, encode_header
 from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
 from proxid.store import FunctionLibrary
@@ -63,6 +63,10 @@ class GatewayStore:
     async def open(self) -> None:
         """Load the functions."""
         await self._functions.load()
+
+    async def call(self, function: str, *arguments: bytes | str | int) -> Any:
+        """One atomic step by its name: for the parts of this service that have steps of their own."""
+        return await self._functions.call(function, _KEYS, *arguments)
 
     def _salt(self) -> bytes:
         return self._random(SALT_SIZE)
@@ -184,6 +188,8 @@ class GatewayStore:
         )
         if state == b"ERASED":
             raise RegistrationError("user is erased")
+        if state == b"OBJECTED":
+            raise ObjectedError("user has objected to any passing on")
         if state == b"STALE":
             raise ConsentError("consent is not the next version")
 
@@ -204,9 +210,9 @@ class GatewayStore:
         """At start, before any stream: nothing is on the wire."""
         await self._functions.call("gw_reset_streams", _KEYS, *parties)
 
-    async def consent_acknowledged(self, epoch: int, version: int, payload: bytes) -> None:
-        """Record MS's acknowledgement of a consent message."""
-        header = encode_header(epoch=epoch, version=version, phase="acknowledged")
+    async def consent_acknowledged(self, epoch: int, version: int, message: bytes, payload: bytes) -> None:
+        """Record MS's acknowledgement of a consent message, which its hash names."""
+        header = encode_header(epoch=epoch, version=version, phase="acknowledged", message=message.hex())
         await self._functions.call("gw_consent_acknowledged", _KEYS, self._salt(), header, payload)
 
     async def append(

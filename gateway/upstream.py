@@ -19,6 +19,8 @@ _UNREACHED: Final = frozenset({
     grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL,
 })  # fmt: skip
 _KNOWN_KEYS: Final = 100_000
+_ERASE_SECONDS: Final = 120.0
+"""MS reads its whole store and rewrites its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,13 @@ class MainServiceClient:
     async def consent(self, message: SignedMessage, credential: bytes) -> SignedMessage:
         """Forward a sanitised consent message; the acknowledgement. Raises as `ask`."""
         return from_wire((await self._forward(self._stub.Consent, message, credential)).message)
+
+    async def erase(self, prox_id: str) -> None:
+        """Have MS forget a PROX_ID; raises UpstreamError, UpstreamRefusedError."""
+        try:
+            await self._stub.Erase(wire.EraseRequest(prox_id=prox_id), timeout=_ERASE_SECONDS)
+        except grpc.aio.AioRpcError as error:
+            raise _translated(error) from None
 
     async def _forward(
         self, method: grpc.aio.UnaryUnaryMultiCallable[wire.ForwardRequest, wire.ForwardReply],

@@ -9,6 +9,7 @@ The answer never waits for anonymisation: what may be logged is left in the stor
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -77,16 +78,20 @@ class Accepted:
     credential: Credential
 
 
+def _is_access(signed: SignedMessage) -> bool:
+    return signed.message.blocks[request.PURPOSE] == request.PURPOSE_ACCESS
+
+
 class RequestPath:
     """Answers sanitised requests.
 
     Args:
-        wake: called after each request that may be logged.
+        wake: called after each request that may be logged. share: what is held of a PROX_ID, as JSON.
     """
 
     def __init__(
         self, service: Service, store: RequestStore, epochs: EpochKeys, credentials: Credentials,
-        responder: Responder, wake: asyncio.Event,
+        responder: Responder, wake: asyncio.Event, share: Callable[[str], Awaitable[str]],
     ) -> None:  # fmt: skip
         self._service = service
         self._store = store
@@ -94,6 +99,7 @@ class RequestPath:
         self._credentials = credentials
         self._responder = responder
         self._wake = wake
+        self._share = share
         self._running: dict[bytes, asyncio.Future[Answer]] = {}
 
     async def ask(self, signed: SignedMessage, shown: bytes, unlogged: bool = False) -> Answer:
@@ -134,7 +140,7 @@ class RequestPath:
         except ProxidError as error:
             await self._store.refuse(signed.session_id, error.code.value)
             raise
-        answer = self._answer(accepted, utterance)
+        answer = await self._answer(accepted, utterance)
         if unlogged and self._service.answer_unlogged:
             return answer, False
         try:
@@ -160,8 +166,11 @@ class RequestPath:
         service.verify_fresh(header.epoch, header.time_ms)
         return Accepted(signed, credential)
 
-    def _answer(self, accepted: Accepted, utterance: Utterance) -> SignedMessage:
-        text = self._responder.answer(utterance.text, Context(utterance.time_ms, utterance.locale))
+    async def _answer(self, accepted: Accepted, utterance: Utterance) -> SignedMessage:
+        if _is_access(accepted.signed):
+            text = await self._share(accepted.credential.prox_id)
+        else:
+            text = self._responder.answer(utterance.text, Context(utterance.time_ms, utterance.locale))
         prox_id, service = accepted.credential.prox_id, self._service
         now_ms = int(service.clock() * 1000)
         return response.make(text, utterance.response_key, accepted.signed, prox_id, service.key, now_ms)
@@ -171,6 +180,7 @@ class RequestPath:
         now_ms = int(self._service.clock() * 1000)
         payload = ReceivedPayload(signed.encode(), credential.encode()).encode()
         pending = encode(utterance.opening, credential.prox_id, int(credential.seasoned), now_ms)
-        stored = await self._store.receive(signed, credential.prox_id, answer.encode(), pending, payload)
+        unlogged = "access" if _is_access(signed) else ""
+        stored = await self._store.receive(signed, credential.prox_id, answer.encode(), pending, payload, unlogged)
         self._wake.set()
         return answer if stored is None else SignedMessage.decode(stored)

@@ -18,6 +18,7 @@ from main_service.store.outbox import Outbox
 from main_service.store.pool import PoolStore
 from main_service.store.requests import RequestStore
 from main_service.store.slots import SlotStore
+from main_service.subjects import Subjects
 from main_service.worker import Worker
 from proxid.classify import Classifier, load_default
 from proxid.config.bundles import bundles_of
@@ -90,11 +91,12 @@ async def serve(
     wake = asyncio.Event()
     epochs = EpochKeys(service, epoch_store)
     credentials = Credentials(service, requests)
-    path = RequestPath(service, requests, epochs, credentials, BuiltInSkills(), wake)
+    subjects = Subjects(client, requests, pool, epoch_store)
+    path = RequestPath(service, requests, epochs, credentials, BuiltInSkills(), wake, subjects.share)
     peers = PeerRegistry({p.fingerprint: f"{p.role}/{p.name}" for p in config.trust.peers})
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     server, port = new_server(tls, config.listen)
-    servicer = MainService(peers, epochs, path, Consents(service, pool, credentials), Outbox(blocking))
+    servicer = MainService(peers, epochs, path, Consents(service, pool, credentials), Outbox(blocking), subjects)
     add_MainServiceServicer_to_server(servicer, server)
     evidence = EvidenceOptions("main-service", PREFIX, service.key)
     writer = writer_of(config, evidence, client) if worker == 0 else None

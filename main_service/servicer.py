@@ -6,6 +6,7 @@ from main_service.consents import Consents
 from main_service.epochs import EpochKeys
 from main_service.requests import RequestPath
 from main_service.store.outbox import Outbox
+from main_service.subjects import Subjects
 from proxid.crypto.sansig import SignedMessage
 from proxid.rpc.convert import from_wire, to_wire
 from proxid.rpc.methods import streaming, unary
@@ -18,13 +19,15 @@ class MainService(MainServiceServicer):
     """What IS calls."""
 
     def __init__(
-        self, peers: PeerRegistry, epochs: EpochKeys, requests: RequestPath, consents: Consents, outbox: Outbox
-    ) -> None:
+        self, peers: PeerRegistry, epochs: EpochKeys, requests: RequestPath, consents: Consents, outbox: Outbox,
+        subjects: Subjects,
+    ) -> None:  # fmt: skip
         self.peers = peers
         self._epochs = epochs
         self._requests = requests
         self._consents = consents
         self._outbox = outbox
+        self._subjects = subjects
 
     @unary("gateway")
     async def GetEpoch(self, request: wire.EpochRequest, peer: Peer) -> wire.EpochReply:
@@ -43,6 +46,12 @@ class MainService(MainServiceServicer):
         """Put a consent into effect."""
         acknowledgement = await self._consents.change(from_wire(request.message), request.credential)
         return wire.ForwardReply(message=to_wire(acknowledgement))
+
+    @unary("gateway")
+    async def Erase(self, request: wire.EraseRequest, peer: Peer) -> wire.EraseReply:
+        """Forget a live PROX_ID."""
+        await self._subjects.erase(request.prox_id)
+        return wire.EraseReply()
 
     @streaming("gateway")
     async def Releases(self, request: wire.ReleasesRequest, peer: Peer) -> AsyncIterator[wire.Release]:

@@ -46,6 +46,7 @@ class Code(StrEnum):
     EVIDENCE_UNREADABLE = "evidence_unreadable"
     RESTRICTION_VIOLATED = "restriction_violated"
     POOL_CLOSED = "pool_closed"
+    OBJECTED = "objected"
     TREE_PROOF_INVALID = "tree_proof_invalid"
     NOTE_INVALID = "note_invalid"
     HISTORY_FORKED = "history_forked"
@@ -263,6 +264,12 @@ class RefusedError(ProxidError):
     def __init__(self, remote: Code) -> None:
         super().__init__(f"refused by the other side ({remote.value})")
         self.remote = remote
+
+
+class ObjectedError(ProxidError):
+    """The person has objected to any passing on: no grant is taken until that is taken back (DESIGN 11)."""
+
+    code = Code.OBJECTED
 
 
 class TreeProofError(ProxidError):

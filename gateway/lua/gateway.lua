@@ -4,6 +4,7 @@
 --   p:PROX_ID   tag of its epoch key            u:UTAG:EPOCH   tag of the user's live epoch key
 --   e:UTAG      public key the user enrolled    x:UTAG         tombstone of an erased user
 --   ek:SUBJECT  private evidence key            es:NAME        public one of a PROX_ID, for the writer
+--   ob:UTAG     the user objected: no grant is taken
 --   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID
 --   n:NONCE     request hash seen under a nonce a:SESSION      stored answer          open   sessions not answered
 --   c:UTAG:E    hash of a consent: v version, and a field PARTY|TYPE|FIDELITY for each grant
@@ -155,6 +156,7 @@ local function gw_consent(keys, a)
   local prefix, user, epoch, version = keys[1], a[1], a[2], tonumber(a[3])
   local entry = key(prefix, 'c', user, epoch)
   if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
+  if #a > 7 and redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'OBJECTED' end
   local current = tonumber(redis.call('HGET', entry, 'v') or '0')
   if version == current and redis.call('HGET', entry, 'w') == a[7] then return 'SAME' end
   if version ~= current + 1 then return 'STALE' end
@@ -293,11 +295,93 @@ local function gw_delivered(keys, a)
   if fields[2] == '1' then return 'SAME' end
   -- Its stream may have ended meanwhile: the digest that the party signed shows that it has the records, and a
   -- group that lost a consent would be gone.
-  redis.call('HSET', entry, 'a', '1')
+  redis.call('HSET', entry, 'a', '1', 'at', redis.call('TIME')[1])
   redis.call('ZREM', key(prefix, 'o', a[1]), a[2])
   redis.call('EXPIRE', entry, a[3])
   append_event(prefix, 'DELIVERED', a[4], a[5], a[6])
   return 'NEW'
+end
+
+-- ARGV: user tag, mark of the request, ttl s. From here on nothing of the user is taken or delivered (check 3 of 5.2).
+-- Returns the mark that counts, then subject tag, EPOCH|PROX_ID… of what there is to erase; nothing if unknown.
+local function gw_erase_begin(keys, a)
+  local prefix, user = keys[1], a[1]
+  if redis.call('EXISTS', key(prefix, 'e', user)) == 0 and redis.call('EXISTS', key(prefix, 'x', user)) == 0 then
+    return {}
+  end
+  redis.call('SET', key(prefix, 'x', user), a[2], 'NX')
+  return {redis.call('GET', key(prefix, 'x', user)), unpack(redis.call('HGETALL', key(prefix, 's', user)))}
+end
+
+-- ARGV: user tag, salt, party…: drops what holds the user and is not on the wire; the parties where it still is.
+local function gw_settle_erasure(keys, a)
+  local prefix, user, flying = keys[1], a[1], {}
+  for i = 3, #a do
+    local wait = false
+    for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'o', a[i]), 0, -1)) do
+      local fields = redis.call('HMGET', key(prefix, 'g', a[i], cursor), 'm', 's')
+      if fields[1] and string.find(fields[1], user, 1, true) then
+        if fields[2] == '1' then wait = true
+        else drop_group(prefix, a[i], cursor, 'erased', a[2]) end
+      end
+    end
+    if wait then flying[#flying + 1] = a[i] end
+  end
+  return flying
+end
+
+-- ARGV: user tag, final mark, salt, header, payload, then for each person-epoch: subject tag, EPOCH, PROX_ID, name of
+--       the evidence key. Deletes links and evidence keys with the event, once.
+local function gw_erase_finish(keys, a)
+  local prefix, user = keys[1], a[1]
+  if redis.call('EXISTS', key(prefix, 's', user)) == 0 then return 0 end
+  append_event(prefix, 'ERASED', a[3], a[4], a[5])
+  for i = 6, #a, 4 do
+    local tag = redis.call('GET', key(prefix, 'p', a[i + 2]))
+    if tag then redis.call('DEL', key(prefix, 'k', tag)) end
+    redis.call('DEL', key(prefix, 'ek', a[i]), a[i + 3], key(prefix, 'p', a[i + 2]), key(prefix, 'u', user, a[i + 1]),
+      key(prefix, 'c', user, a[i + 1]))
+  end
+  redis.call('DEL', key(prefix, 's', user), key(prefix, 'e', user), key(prefix, 'ob', user))
+  redis.call('SET', key(prefix, 'x', user), a[2])
+  return 1
+end
+
+-- ARGV: user tag, 1 to object, 0 to take it back, salt, header, payload
+local function gw_object(keys, a)
+  local prefix, user = keys[1], a[1]
+  if redis.call('EXISTS', key(prefix, 'e', user)) == 0 or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then
+    return 'UNKNOWN'
+  end
+  if a[2] == '1' then redis.call('SET', key(prefix, 'ob', user), '1') else redis.call('DEL', key(prefix, 'ob', user)) end
+  append_event(prefix, 'OBJECTED', a[3], a[4], a[5])
+  return 'NEW'
+end
+
+-- ARGV: salt, header, payload
+local function gw_accessed(keys, a)
+  return append_event(keys[1], 'ACCESSED', a[1], a[2], a[3])
+end
+
+-- ARGV: user tag, party…: what IS holds: pk_U, then person-epochs with their consent, then groups.
+local function gw_share(keys, a)
+  local prefix, user, epochs, groups = keys[1], a[1], {}, {}
+  local subjects = redis.call('HVALS', key(prefix, 's', user))
+  for _, value in ipairs(subjects) do
+    local epoch = string.match(value, '^([^|]+)|')
+    epochs[#epochs + 1] = {epoch, redis.call('HKEYS', key(prefix, 'c', user, epoch)),
+      redis.call('HGET', key(prefix, 'c', user, epoch), 'v') or '0'}
+  end
+  for i = 2, #a do
+    for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'f', a[i]), 0, -1)) do
+      local f = redis.call('HMGET', key(prefix, 'g', a[i], cursor), 'm', 'e', 'n', 'k', 'a', 'at')
+      if f[1] and string.find(f[1], user, 1, true) then
+        groups[#groups + 1] = {a[i], f[2], f[3], f[4], f[5], f[6] or ''}
+      end
+    end
+  end
+  return {redis.call('GET', key(prefix, 'e', user)) or '', epochs, groups,
+    redis.call('EXISTS', key(prefix, 'ob', user))}
 end
 
 local function gw_released_cursor(keys, a)
@@ -319,11 +403,17 @@ redis.register_function('gw_reset_streams', gw_reset_streams)
 redis.register_function('gw_take', gw_take)
 redis.register_function('gw_untake', gw_untake)
 redis.register_function('gw_delivered', gw_delivered)
+redis.register_function('gw_erase_begin', gw_erase_begin)
+redis.register_function('gw_settle_erasure', gw_settle_erasure)
+redis.register_function('gw_erase_finish', gw_erase_finish)
+redis.register_function('gw_object', gw_object)
+redis.register_function('gw_accessed', gw_accessed)
 -- While a library is loaded there is no `pairs`: one line each.
 local function reads(name, fn)
   redis.register_function{function_name = name, callback = fn, flags = {'no-writes'}}
 end
 reads('gw_open', gw_open)
+reads('gw_share', gw_share)
 reads('gw_registration', gw_registration)
 reads('gw_people', gw_people)
 reads('gw_closings', gw_closings)

@@ -112,6 +112,11 @@ class PoolStore:
         arguments = self._arguments(epoch)
         return int(await self._functions.call("ms_pool_withdraw", KEYS, *arguments, person, *keep))
 
+    async def erase(self, epoch: int, person: str) -> int:
+        """Remove everything of a person that waits to be grouped, and their consent; how many records."""
+        arguments = self._arguments(epoch)
+        return int(await self._functions.call("ms_erase", KEYS, *arguments, person, self._random(SALT_SIZE)))
+
     async def close(self, epoch: int, limit: int = STEP_LIMIT) -> StoreStep:
         """End the epoch: nothing more enters, and at most `limit` waiting records are suppressed."""
         result = await self._functions.call("ms_pool_close", KEYS, *self._arguments(epoch), limit)

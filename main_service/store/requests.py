@@ -77,9 +77,12 @@ class RequestStore:
         return bytes(answer) if state == b"ANSWERED" else None
 
     async def receive(
-        self, signed: SignedMessage, prox_id: str, answer: bytes, pending: bytes, payload: bytes
+        self, signed: SignedMessage, prox_id: str, answer: bytes, pending: bytes, payload: bytes, unlogged: str = ""
     ) -> bytes | None:
         """Mark the nonce, keep the answer, record RECEIVED, leave what may be logged: one step.
+
+        Args:
+            unlogged: why nothing of it may be logged, whatever the consent.
 
         Returns:
             The answer of whoever was first, if that was somebody else.
@@ -90,7 +93,7 @@ class RequestStore:
         header, session = signed.header, signed.session_id
         result = await self._functions.call(
             "ms_receive", KEYS, _tag(header.signer, header.nonce), session, self._ttl, prox_id, answer, pending,
-            self._salt(), encode_header(session=session.hex()), payload, self._salt(),
+            self._salt(), encode_header(session=session.hex()), payload, self._salt(), unlogged,
         )  # fmt: skip
         if result[0] == b"REPLAYED":
             raise NonceReplayError("nonce was used before for another message")

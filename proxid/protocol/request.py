@@ -26,6 +26,9 @@ COMMIT_SIZE: Final = 32
 BUCKETS: Final = (512, 1024, 4096, 16384)
 """Sizes of the padded plaintext in bytes; a longer utterance is refused by the device."""
 PURPOSE_ANSWER: Final = b"answer"
+PURPOSE_ACCESS: Final = b"access"
+"""Ask MS what it holds of the own live PROX_ID (DESIGN 11); the answer is JSON."""
+PURPOSES: Final = frozenset({PURPOSE_ANSWER, PURPOSE_ACCESS})
 
 USER, SEALED, COMMIT, PURPOSE = range(4)
 BLOCKS: Final = 4
@@ -115,8 +118,9 @@ class Route:
 
 
 def make(
-    utterance: Utterance, user_id: str, key: SigningKey, route: Route, now_ms: int, random: Random = os.urandom
-) -> SignedMessage:
+    utterance: Utterance, user_id: str, key: SigningKey, route: Route, now_ms: int, random: Random = os.urandom,
+    purpose: bytes = PURPOSE_ANSWER,
+) -> SignedMessage:  # fmt: skip
     """Seal and sign a request as the device does (DESIGN 5.1); raises OversizedError, EncodingError."""
     nonce = random(NONCE_SIZE)
     header = Header(
@@ -125,7 +129,7 @@ def make(
     )  # fmt: skip
     info = seal_info(route.service, route.epoch, key.public, nonce)
     sealed = route.seal_key.seal(utterance.encode(), info)
-    return sign(Message(header, (encode_text(user_id), sealed, utterance.commit, PURPOSE_ANSWER)), key)
+    return sign(Message(header, (encode_text(user_id), sealed, utterance.commit, purpose)), key)
 
 
 def verify_layout(signed: SignedMessage) -> None:
@@ -137,7 +141,7 @@ def verify_layout(signed: SignedMessage) -> None:
         raise MessageInvalidError("sealed body is not of a size bucket")
     if len(blocks[COMMIT]) != COMMIT_SIZE:
         raise MessageInvalidError("commit is not 32 bytes")
-    if blocks[PURPOSE] != PURPOSE_ANSWER:
+    if blocks[PURPOSE] not in PURPOSES:
         raise MessageInvalidError("purpose is unknown")
 
 

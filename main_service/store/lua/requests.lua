@@ -32,7 +32,8 @@ local function ms_answer(keys, a)
   return known_answer(keys[1], a[1], a[2])
 end
 
--- ARGV: nonce tag, session, ttl s, PROX_ID, answer, pending, salt, header, payload, salt of SUPPRESSED
+-- ARGV: nonce tag, session, ttl s, PROX_ID, answer, pending, salt, header, payload, salt of SUPPRESSED, reason not to
+--       log it or ''
 -- Without consent to anybody nothing of the utterance is kept (DESIGN 7).
 local function ms_receive(keys, a)
   local prefix, session = keys[1], a[2]
@@ -42,9 +43,11 @@ local function ms_receive(keys, a)
   redis.call('SET', mkey(prefix, 'a', session), a[5], 'EX', a[3])
   append_event(prefix, 'RECEIVED', a[7], a[8], a[9])
   local consent = redis.call('HMGET', mkey(prefix, 'c', a[4]), 'b', 'v')
-  if not consent[1] or consent[1] == 'nothing' then
+  local reason = a[11]
+  if reason == '' and (not consent[1] or consent[1] == 'nothing') then reason = 'no_consent' end
+  if reason ~= '' then
     local id = cjson.decode(a[8]).session
-    append_event(prefix, 'SUPPRESSED', a[10], cjson.encode({reason = 'no_consent', session = id}), '')
+    append_event(prefix, 'SUPPRESSED', a[10], cjson.encode({reason = reason, session = id}), '')
   else
     redis.call('HSET', mkey(prefix, 'w', session), 'p', a[6], 'b', consent[1], 'v', consent[2])
     redis.call('ZADD', mkey(prefix, 'pending'), redis.call('INCR', mkey(prefix, 'arrivals')), session)

@@ -138,6 +138,22 @@ class EvidenceWriter:
         return self.log.size
 
 
+async def wait_logged(client: Redis, prefix: str, seconds: float = 30.0, poll: float = 0.05) -> None:
+    """Wait until every event recorded before the call is encrypted in the log; raises StoreError if it takes longer."""
+    with store_errors():
+        last = int(await client.get(f"{prefix}:events:n") or 0)
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                with store_errors():
+                    waiting: Any = await client.xrange(f"{prefix}:events", max=f"{last}-0", count=1)
+                if not waiting:
+                    return
+                await asyncio.sleep(poll)
+    except TimeoutError:
+        raise StoreError("events are not logged in time") from None
+
+
 async def start_rewrite(client: Redis) -> None:
     """Ask the store to rewrite its AOF without what was trimmed; one that is under way already will do."""
     with store_errors():

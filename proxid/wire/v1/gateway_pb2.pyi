@@ -189,6 +189,54 @@ class AskReply(_message.Message):
 Global___AskReply: _TypeAlias = AskReply  # noqa: Y015
 
 @_typing.final
+class RightRequest(_message.Message):
+    """A right of the data subject, signed with the user's own key (docs/protocol.md)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENROLMENT_FIELD_NUMBER: _builtins.int
+    REQUEST_FIELD_NUMBER: _builtins.int
+    enrolment: _builtins.bytes
+    request: _builtins.bytes
+    def __init__(
+        self,
+        *,
+        enrolment: _builtins.bytes = ...,
+        request: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["enrolment", b"enrolment", "request", b"request"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RightRequest: _TypeAlias = RightRequest  # noqa: Y015
+
+@_typing.final
+class RightReply(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECEIPT_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    receipt: _builtins.bytes
+    """signed by the Identity Screener"""
+    share: _builtins.str
+    """for access: what the Identity Screener holds, as JSON"""
+    def __init__(
+        self,
+        *,
+        receipt: _builtins.bytes = ...,
+        share: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["receipt", b"receipt", "share", b"share"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RightReply: _TypeAlias = RightReply  # noqa: Y015
+
+@_typing.final
 class SubscribeRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -54,6 +54,11 @@ class GatewayStub:
                 request_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskRequest.SerializeToString,
                 response_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskReply.FromString,
                 _registered_method=True)
+        self.Right = channel.unary_unary(
+                '/proxid.wire.v1.Gateway/Right',
+                request_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.RightRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.RightReply.FromString,
+                _registered_method=True)
 
 
 class GatewayServicer:
@@ -83,6 +88,12 @@ class GatewayServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Right(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_GatewayServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -105,6 +116,11 @@ def add_GatewayServicer_to_server(servicer, server):
                     servicer.Ask,
                     request_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskRequest.FromString,
                     response_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskReply.SerializeToString,
+            ),
+            'Right': grpc.unary_unary_rpc_method_handler(
+                    servicer.Right,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.RightRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.RightReply.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -215,6 +231,33 @@ class Gateway:
             '/proxid.wire.v1.Gateway/Ask',
             proxid_dot_wire_dot_v1_dot_gateway__pb2.AskRequest.SerializeToString,
             proxid_dot_wire_dot_v1_dot_gateway__pb2.AskReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Right(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.Gateway/Right',
+            proxid_dot_wire_dot_v1_dot_gateway__pb2.RightRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_gateway__pb2.RightReply.FromString,
             options,
             channel_credentials,
             insecure,

@@ -35,6 +35,7 @@ class GatewayStub:
     Link: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.LinkRequest, _gateway_pb2.LinkReply]
     Consent: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.ConsentRequest, _gateway_pb2.ConsentReply]
     Ask: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.AskRequest, _gateway_pb2.AskReply]
+    Right: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.RightRequest, _gateway_pb2.RightReply]
 
 @_typing.type_check_only
 class GatewayAsyncStub(GatewayStub):
@@ -43,6 +44,7 @@ class GatewayAsyncStub(GatewayStub):
     Link: _aio.UnaryUnaryMultiCallable[_gateway_pb2.LinkRequest, _gateway_pb2.LinkReply]  # type: ignore[assignment]
     Consent: _aio.UnaryUnaryMultiCallable[_gateway_pb2.ConsentRequest, _gateway_pb2.ConsentReply]  # type: ignore[assignment]
     Ask: _aio.UnaryUnaryMultiCallable[_gateway_pb2.AskRequest, _gateway_pb2.AskReply]  # type: ignore[assignment]
+    Right: _aio.UnaryUnaryMultiCallable[_gateway_pb2.RightRequest, _gateway_pb2.RightReply]  # type: ignore[assignment]
 
 class GatewayServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -72,6 +74,13 @@ class GatewayServicer(metaclass=_abc_1.ABCMeta):
         request: _gateway_pb2.AskRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_gateway_pb2.AskReply, _abc.Awaitable[_gateway_pb2.AskReply]]: ...
+
+    @_abc_1.abstractmethod
+    def Right(
+        self,
+        request: _gateway_pb2.RightRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_gateway_pb2.RightReply, _abc.Awaitable[_gateway_pb2.RightReply]]: ...
 
 def add_GatewayServicer_to_server(servicer: GatewayServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 

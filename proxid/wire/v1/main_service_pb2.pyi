@@ -196,3 +196,39 @@ class AcknowledgeReleasesReply(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___AcknowledgeReleasesReply: _TypeAlias = AcknowledgeReleasesReply  # noqa: Y015
+
+@_typing.final
+class EraseRequest(_message.Message):
+    """Forget a live PROX_ID and everything that waits under it; answered when it is gone from the store's disk too."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROX_ID_FIELD_NUMBER: _builtins.int
+    prox_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        prox_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["prox_id", b"prox_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EraseRequest: _TypeAlias = EraseRequest  # noqa: Y015
+
+@_typing.final
+class EraseReply(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EraseReply: _TypeAlias = EraseReply  # noqa: Y015

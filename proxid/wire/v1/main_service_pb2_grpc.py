@@ -49,6 +49,11 @@ class MainServiceStub:
                 request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardRequest.SerializeToString,
                 response_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardReply.FromString,
                 _registered_method=True)
+        self.Erase = channel.unary_unary(
+                '/proxid.wire.v1.MainService/Erase',
+                request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseReply.FromString,
+                _registered_method=True)
         self.Releases = channel.unary_stream(
                 '/proxid.wire.v1.MainService/Releases',
                 request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ReleasesRequest.SerializeToString,
@@ -77,6 +82,12 @@ class MainServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Consent(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Erase(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -111,6 +122,11 @@ def add_MainServiceServicer_to_server(servicer, server):
                     servicer.Consent,
                     request_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardRequest.FromString,
                     response_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardReply.SerializeToString,
+            ),
+            'Erase': grpc.unary_unary_rpc_method_handler(
+                    servicer.Erase,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseReply.SerializeToString,
             ),
             'Releases': grpc.unary_stream_rpc_method_handler(
                     servicer.Releases,
@@ -204,6 +220,33 @@ class MainService:
             '/proxid.wire.v1.MainService/Consent',
             proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardRequest.SerializeToString,
             proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Erase(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.MainService/Erase',
+            proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseReply.FromString,
             options,
             channel_credentials,
             insecure,

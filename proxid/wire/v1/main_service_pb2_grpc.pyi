@@ -34,6 +34,7 @@ class MainServiceStub:
     GetEpoch: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.EpochRequest, _main_service_pb2.EpochReply]
     Ask: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]
     Consent: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]
+    Erase: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.EraseRequest, _main_service_pb2.EraseReply]
     Releases: _grpc.UnaryStreamMultiCallable[_main_service_pb2.ReleasesRequest, _main_service_pb2.Release]
     Acknowledge: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.AcknowledgeReleases, _main_service_pb2.AcknowledgeReleasesReply]
 
@@ -43,6 +44,7 @@ class MainServiceAsyncStub(MainServiceStub):
     GetEpoch: _aio.UnaryUnaryMultiCallable[_main_service_pb2.EpochRequest, _main_service_pb2.EpochReply]  # type: ignore[assignment]
     Ask: _aio.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]  # type: ignore[assignment]
     Consent: _aio.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]  # type: ignore[assignment]
+    Erase: _aio.UnaryUnaryMultiCallable[_main_service_pb2.EraseRequest, _main_service_pb2.EraseReply]  # type: ignore[assignment]
     Releases: _aio.UnaryStreamMultiCallable[_main_service_pb2.ReleasesRequest, _main_service_pb2.Release]  # type: ignore[assignment]
     Acknowledge: _aio.UnaryUnaryMultiCallable[_main_service_pb2.AcknowledgeReleases, _main_service_pb2.AcknowledgeReleasesReply]  # type: ignore[assignment]
 
@@ -67,6 +69,13 @@ class MainServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _main_service_pb2.ForwardRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_main_service_pb2.ForwardReply, _abc.Awaitable[_main_service_pb2.ForwardReply]]: ...
+
+    @_abc_1.abstractmethod
+    def Erase(
+        self,
+        request: _main_service_pb2.EraseRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_main_service_pb2.EraseReply, _abc.Awaitable[_main_service_pb2.EraseReply]]: ...
 
     @_abc_1.abstractmethod
     def Releases(

@@ -1,0 +1,108 @@
+"""A user's rights from the own device (DESIGN 11): access and portability, erasure, objection; receipts are kept.
+
+Access puts two shares together: IS's, which knows who and never what, and MS's, which knows what of today's pseudonym
+and never who. MS's comes sealed through IS, like any answer.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from device_sim.gateway import GatewayClient
+from device_sim.household import Household
+from device_sim.receipts import Receipt, ReceiptBook
+from device_sim.session import Session
+from device_sim.state import HouseholdState, UserState
+from proxid.config import DeviceConfig
+from proxid.crypto.sansig import Role
+from proxid.errors import ConfigError, InputError, ResponseMismatchError
+from proxid.protocol import request, response
+from proxid.protocol.request import Utterance
+from proxid.protocol.rights import Right, RightsReceipt, RightsRequest
+
+SCHEMA: Final = "proxid/personal-data/v1"
+
+
+class RightsClient:
+    """Exercises rights of a household's users.
+
+    Args:
+        config: the device's. household: whose sessions are used to ask MS. clock: Unix seconds.
+    """
+
+    def __init__(
+        self, config: DeviceConfig, household: Household, clock: Callable[[], float] = time.time,
+        random: Callable[[int], bytes] = os.urandom,
+    ) -> None:  # fmt: skip
+        if config.trust.service is None or config.trust.screener is None:
+            raise ConfigError("trust.service and trust.screener are needed")
+        self._config = config
+        self._service_key, self._screener = config.trust.service, config.trust.screener
+        self._household = household
+        self._gateway = GatewayClient.open(config)
+        self._users = HouseholdState(config.data_dir).users()
+        self._book = ReceiptBook(config.data_dir / "receipts.jsonl")
+        self._clock = clock
+        self._random = random
+
+    async def close(self) -> None:
+        """Close the channel."""
+        await self._gateway.close()
+
+    def _user(self, user_id: str) -> UserState:
+        user = self._users.get(user_id)
+        if user is None:
+            raise InputError("nobody of that name is enrolled in this household")
+        return user
+
+    async def exercise(self, right: Right, user_id: str) -> tuple[RightsReceipt, str]:
+        """Have a right carried out: IS's receipt, verified and kept, and for access IS's share.
+
+        Raises:
+            RefusedError, UpstreamError: not carried out, or not to its end: ask again.
+            ResponseMismatchError, SignatureInvalidError: the receipt is not for this request.
+        """
+        user = self._user(user_id)
+        to = (self._config.service, self._screener)
+        asked = RightsRequest.make(right, user_id, user.key, to, int(self._clock() * 1000), self._random)
+        receipt_bytes, share = await self._gateway.right(user.enrolment, asked.encode())
+        receipt = RightsReceipt.decode(receipt_bytes)
+        receipt.verify(self._screener)
+        # An erasure asked for again is answered with the receipt of the first request.
+        if receipt.right is not right or (receipt.request != asked.digest and right is not Right.ERASE):
+            raise ResponseMismatchError("receipt is for another request")
+        self._book.add_bytes("rights", receipt.request, receipt_bytes)
+        return receipt, share
+
+    async def access(self, user_id: str) -> dict[str, Any]:
+        """Everything that both services hold of a user, as one document of the schema.
+
+        Raises:
+            RefusedError, UpstreamError: a service did not answer; as `exercise`.
+        """
+        _, share = await self.exercise(Right.ACCESS, user_id)
+        held = json.loads(share)
+        session = await self._household.session(user_id)
+        deliveries = [{**item, "record": "one record of a group"} for item in held["deliveries"]]
+        return {
+            "schema": SCHEMA,
+            "made": int(self._clock()),
+            "user_id": user_id,
+            "identity_screener": {**held, "deliveries": deliveries},
+            "main_service": {"epoch": session.route.epoch, **json.loads(await self._ask_share(session))},
+        }
+
+    async def _ask_share(self, session: Session) -> str:
+        now_ms = int(self._clock() * 1000)
+        utterance = Utterance.new("", now_ms, random=self._random)
+        user_id, route = session.user.user_id, session.route
+        asked = request.make(
+            utterance, user_id, session.key, route, now_ms, self._random, purpose=request.PURPOSE_ACCESS
+        )  # fmt: skip
+        reply = await self._gateway.ask(asked, self._gateway.attempts())
+        expected = response.expectation(route.service, route.epoch, self._service_key, route.screener)
+        response.verify_response(reply, expected, Role.SANITIZER, user_id, asked.session_id)
+        self._book.add(Receipt("response", asked.session_id, reply))
+        return response.open_answer(reply, utterance.response_key)

@@ -1,0 +1,153 @@
+# ruff: noqa: ASYNC240
+"""Rights against running services: what an erasure leaves, what access shows, what an objection stops."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from redis.asyncio import Redis
+
+from auditor.receipts import read_receipts
+from device_sim.rights import RightsClient
+from proxid.config import DeviceConfig, load
+from proxid.errors import Code, RefusedError
+from proxid.protocol.rights import Right
+from proxid.store import connect
+from tests.support.house import PEOPLE, House, running
+
+VICTIM = PEOPLE[3]
+TEXT = "nodevictim planted-words-of-the-victim"
+
+
+def rights(house: House) -> RightsClient:
+    return RightsClient(load(DeviceConfig, house.folder / "devices/household-1/device.toml"), house.device)
+
+
+async def dump(client: Redis) -> bytes:
+    """Every key and value of a store."""
+    found: list[Any] = []
+    readers: dict[bytes, Any] = {
+        b"string": client.get, b"hash": client.hgetall, b"set": client.smembers,
+        b"zset": lambda k: client.zrange(k, 0, -1), b"list": lambda k: client.lrange(k, 0, -1),
+        b"stream": client.xrange,
+    }  # fmt: skip
+    async for key in client.scan_iter():
+        found += [key, await readers[await client.type(key)](key)]
+    return b"\n".join(flatten(found))
+
+
+def flatten(item: Any) -> list[bytes]:
+    if isinstance(item, bytes):
+        return [item]
+    if isinstance(item, dict):
+        return [part for pair in item.items() for side in pair for part in flatten(side)]
+    if isinstance(item, list | tuple | set):
+        return [part for side in item for part in flatten(side)]
+    return []
+
+
+async def traces(house: House, needles: list[bytes]) -> list[str]:
+    """Where something is found: both stores by every key, and every file of both services."""
+    places = {}
+    for role in ("gateway", "main-service"):
+        client = connect(house.url(role))
+        places[f"{role} store"] = await dump(client)
+        await client.aclose()
+        for path in (house.folder / role / "data").rglob("*"):
+            if path.is_file():
+                places[str(path.relative_to(house.folder))] = path.read_bytes()
+    return [f"{needle!r} in {name}" for name, data in places.items() for needle in needles if needle in data]
+
+
+async def test_after_an_erasure_nothing_of_the_person_is_left(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        await house.device.ask(VICTIM, TEXT)  # waits alone
+        await house.ask("node5 question", PEOPLE[:5])  # a group that is not delivered yet
+        await house.settle()
+        session = await house.device.session(VICTIM)
+        before = await house.audit(state=True)
+        assert before.violations == []
+        needles = [VICTIM.encode(), session.prox_id.encode(), session.key.public, session.user.key.public,
+                   b"planted-words-of-the-victim"]  # fmt: skip
+        assert len(await traces(house, needles)) >= 5
+        client = rights(house)
+        receipt, _ = await client.exercise(Right.ERASE, VICTIM)
+        assert await traces(house, needles) == []
+        again, _ = await client.exercise(Right.ERASE, VICTIM)
+        assert again == receipt
+        with pytest.raises(RefusedError) as refused:
+            await house.device.ask(VICTIM, "node1 still there")
+        assert refused.value.remote is Code.NOT_REGISTERED
+        others = [user for user in PEOPLE if user != VICTIM]
+        await house.ask("node6 question", others)
+        await house.settle()
+        got = await house.receive()
+        assert all(VICTIM not in str(groups) for groups in got.values())
+        presented = list(read_receipts(tmp_path / "devices/household-1/data"))
+        for state in (True, False):  # going on from the audit before, and from the beginning
+            report = await house.audit(state=state, receipts=presented)
+            assert report.violations == []
+            assert report.counts["gateway.ERASED"] == 1
+        assert report.counts["parts.erased"] > 0 and report.counts["groups.partly_erased"] >= 1
+        assert report.counts["dropped.erased"] + report.counts["dropped.no_consent"] >= 1
+        assert report.checked[8] == 2 and report.checked[9] == len(presented)
+        await client.close()
+
+
+async def test_access_shows_what_both_services_hold_by_the_schema(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        await house.device.ask(VICTIM, TEXT)
+        await house.settle()
+        client = rights(house)
+        document = await client.access(VICTIM)
+        await client.close()
+        report = await house.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))
+    schema = json.loads(Path("device_sim/data/personal-data.schema.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(document)
+    assert document["main_service"]["waiting"][0]["utterance"] == TEXT
+    assert document["main_service"]["bundle"] == "everything"
+    shown = document["identity_screener"]
+    assert {d["party"] for d in shown["deliveries"]} == {"acme", "globex"}
+    assert all(d["acknowledged"] and d["time"] for d in shown["deliveries"])
+    assert {g["party"] for g in shown["epochs"][0]["grants"]} == {"acme", "globex"}
+    # Somebody else's text was published under the user's name: it is not theirs to see.
+    assert "node0 question" not in json.dumps(shown)
+    assert report.violations == [] and report.counts["withheld.access"] == 1
+
+
+async def test_an_objection_withdraws_and_stays(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.consent()
+        client = rights(house)
+        await client.exercise(Right.OBJECT, VICTIM)
+        await house.device.consent(VICTIM, "nothing")
+        with pytest.raises(RefusedError):
+            await house.device.consent(VICTIM, "everything")
+        await house.ask("node0 question")
+        await house.settle()
+        got = await house.receive()
+        assert got["acme"] and all(VICTIM not in str(groups) for groups in got.values())
+        await client.exercise(Right.RESUME, VICTIM)
+        await house.device.consent(VICTIM, "everything")
+        await client.close()
+        report = await house.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))
+    assert report.violations == [] and report.counts["gateway.OBJECTED"] == 2
+
+
+async def test_a_right_is_its_owners_alone(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.consent()
+        client = rights(house)
+        users = client._users
+        users[VICTIM].key = users[PEOPLE[0]].key  # signed by somebody else
+        for right in Right:
+            with pytest.raises(RefusedError) as refused:
+                await client.exercise(right, VICTIM)
+            assert refused.value.remote is Code.SIGNATURE_INVALID
+        await client.close()
+        assert (await house.audit()).violations == []
