@@ -2,7 +2,8 @@
 
 import json
 import socket
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 from cli.main import main
 from proxid.process.child import Child
 
-Run = Callable[..., tuple[int, str]]
 PEOPLE = [f"user{i}" for i in range(8)]
 TEXTS = ("what is the news today", "who is the president of france", "tell me about the weather")
 
@@ -21,14 +21,23 @@ def free_address() -> str:
         return f"127.0.0.1:{found.getsockname()[1]}"
 
 
+class Run:
+    """Runs a command in this process; what it printed last on stderr is in `err`."""
+
+    def __init__(self, capture: pytest.CaptureFixture[str]) -> None:
+        self._capture = capture
+        self.err = ""
+
+    def __call__(self, *arguments: object) -> tuple[int, str]:
+        self._capture.readouterr()
+        status = main([str(argument) for argument in arguments])
+        out, self.err = self._capture.readouterr()
+        return status, out
+
+
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: object) -> tuple[int, str]:
-        capsys.readouterr()
-        status = main([str(argument) for argument in arguments])
-        return status, capsys.readouterr().out
-
-    return call
+    return Run(capsys)
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +56,19 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield folder
     for child in reversed(children):
         assert child.stop() == 0
+
+
+def receive(run: Run, party: Path) -> list[dict[str, object]]:
+    """A feed until nothing new has come for a while; each call goes on where the last one ended."""
+    rows: list[dict[str, object]] = []
+    deadline, last = time.monotonic() + 60, time.monotonic()
+    while not rows or time.monotonic() - last < 2:
+        assert time.monotonic() < deadline
+        status, feed = run("subscribe", "--config", party, "--json")
+        assert status == 0
+        last = time.monotonic() if feed else last
+        rows += [json.loads(line) for line in feed.splitlines()]
+    return rows
 
 
 def test_the_trial(trial: Path, run: Run, tmp_path: Path) -> None:
@@ -70,9 +92,7 @@ def test_the_trial(trial: Path, run: Run, tmp_path: Path) -> None:
     assert json.loads(done)["answered"] == len(lines)
 
     party = trial / "parties/acme/party.toml"
-    status, feed = run("subscribe", "--config", party, "--json")
-    assert status == 0
-    rows = [json.loads(line) for line in feed.splitlines()]
+    rows = receive(run, party)
     assert {row["user"] for row in rows} <= set(PEOPLE)
     status, again = run("subscribe", "--config", party, "--format", "tsv")
     assert (status, again.splitlines()) == (0, ["AnonID\tQuery\tQueryTime\tItemRank\tClickURL"])
@@ -101,9 +121,7 @@ def test_enrolment_by_files(trial: Path, run: Run, tmp_path: Path) -> None:
     assert run("device", "ask", "--config", device, "-u", "ann", "hello")[0] == 0
 
 
-def test_what_cannot_be_done_is_status_2_and_quotes_nothing(
-    trial: Path, run: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_done_is_status_2_and_quotes_nothing(trial: Path, run: Run, tmp_path: Path) -> None:
     device = trial / "devices/household-1/device.toml"
     (tmp_path / "bad.jsonl").write_text('{"user": "zebulon quux"')
     for arguments in (
@@ -115,4 +133,4 @@ def test_what_cannot_be_done_is_status_2_and_quotes_nothing(
         ("subscribe", "--config", trial / "gateway/gateway.toml"),
     ):
         assert run(*arguments)[0] == 2
-        assert "zebulon" not in capfd.readouterr().err
+        assert "zebulon" not in run.err
