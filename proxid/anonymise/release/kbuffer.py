@@ -23,7 +23,8 @@ from proxid.logs import Dictionaries, Layout, LogWriter, create_log, layout_of, 
 from proxid.logs.ordered import Ordered, in_time_order
 
 _TEXTS: Final = 100_000
-"""Texts kept beyond those of waiting records before the texts are numbered anew."""
+_LADDER_TEXTS: Final = 400_000
+"""Texts kept beyond those of waiting records before the texts are numbered anew; the ladder must look at each again."""
 
 
 @dataclass(slots=True)
@@ -47,7 +48,9 @@ class _Run:
 
     def tidy(self, known: Dictionaries) -> None:
         """Forget texts that nothing waiting needs."""
-        if max(len(known.query), len(known.url)) > 2 * self.engine.waiting + _TEXTS:
+        ladder = isinstance(self.engine, MixEngine) and self.engine.with_ladder
+        spare = _LADDER_TEXTS if ladder else _TEXTS
+        if max(len(known.query), len(known.url)) > 2 * self.engine.waiting + spare:
             self.engine.forget_texts()
         self.shown.forget()
 

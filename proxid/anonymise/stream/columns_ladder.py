@@ -8,19 +8,22 @@ its units. A digest clash (odds below 10⁻⁴ for a log of AOL's size) would co
 import numpy as np
 
 from proxid.anonymise.stream.columns_text import Texts
-from proxid.logs.jit import Codes, Columns, Hashes, Longs, Scalar, compiled
+from proxid.logs.jit import Codes, Columns, Hashes, Longs, Scalar, compiled, inlined
+from proxid.logs.raw import prefetch
 
 ENOUGH = -1
 SEVERAL = -2
 """Payload of a digest with its issuers in row i of `several` is SEVERAL - i."""
 KNOWN, UNUSED, FREE_ROW, THRESHOLD = range(4)
 """Counters: digests, first row of `several` never used, head of its free rows, issuers that are enough."""
+_AHEAD = 32
 _NOTHING = np.uint64(0)
+_NONE: Codes = np.empty(0, np.int32)
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _ODD = np.uint64(0xC2B2AE3D27D4EB4F)
 
 
-@compiled
+@inlined
 def joined(digest: Scalar, more: Scalar) -> Scalar:
     """The digest of a digest and a number (a person, a URL's digest, a rank)."""
     mixed = (digest ^ (np.uint64(more) + _PRIME)) * _ODD
@@ -28,7 +31,7 @@ def joined(digest: Scalar, more: Scalar) -> Scalar:
     return mixed ^ (mixed >> np.uint64(32))
 
 
-@compiled
+@inlined
 def find_digest(keys: Hashes, digest: Scalar) -> Scalar:
     """Where a digest is, or the free place where it belongs."""
     mask = np.uint64(len(keys) - 1)
@@ -66,7 +69,7 @@ def _add_issuer(several: Codes, fill: Longs, payload: Scalar, user: Scalar) -> S
     return ENOUGH
 
 
-@compiled
+@inlined
 def issue(issuers: Columns, digest: Scalar, user: Scalar) -> None:
     """Count a person as an issuer of a digest, once."""
     keys, payloads, several, fill = issuers
@@ -85,7 +88,7 @@ def _is_enough(issuers: Columns, digest: Scalar) -> Scalar:
     return keys[at] == digest and payloads[at] == ENOUGH
 
 
-@compiled
+@inlined
 def enter_text(ladder: Columns, user: Scalar, query: Scalar, add: Scalar) -> Scalar:
     """Whether a person's normalised text enters for the first time; if so it is noted when `add` (8.4.2)."""
     (normal, bounds, digests, _, _), _, (entered, count), _ = ladder
@@ -102,7 +105,7 @@ def enter_text(ladder: Columns, user: Scalar, query: Scalar, add: Scalar) -> Sca
     return True
 
 
-@compiled
+@inlined
 def count_units(ladder: Columns, user: Scalar, query: Scalar, url: Scalar, rank: Scalar) -> None:
     """Count a person as an issuer of a text, its units and, where clicks are counted, its click."""
     (normal, bounds, digests, _, _), issuers, _, urls = ladder
@@ -113,6 +116,20 @@ def count_units(ladder: Columns, user: Scalar, query: Scalar, url: Scalar, rank:
         click = joined(digests[bounds[code]], urls[url])
         issue(issuers, click, user)
         issue(issuers, joined(click, rank + 1), user)
+
+
+@inlined
+def bring_near(ladder: Columns, user: Scalar, query: Scalar) -> None:
+    """Ask for the places that `enter_text` and `count_units` will look at for a record that comes soon."""
+    (normal, bounds, digests, _, _), (keys, payloads, _, _), (entered, _), _ = ladder
+    code, mask = normal[query], np.uint64(len(keys) - 1)
+    for i in range(bounds[code], bounds[code + 1]):
+        at = np.int64((digests[i] ^ (digests[i] >> np.uint64(32))) & mask)
+        prefetch(keys, at)
+        prefetch(payloads, at)
+    if bounds[code] < bounds[code + 1]:
+        key = joined(digests[bounds[code]], user)
+        prefetch(entered, np.int64((key ^ (key >> np.uint64(32))) & np.uint64(len(entered) - 1)))
 
 
 @compiled
@@ -137,18 +154,18 @@ def rung_of(ladder: Columns, query: Scalar, url: Scalar, rank: Scalar, out: Colu
 
 
 @compiled
-def _rehash(old: Columns, new: Columns) -> None:
-    for i in range(len(old[0])):
-        if old[0][i] != _NOTHING:
-            at = find_digest(new[0], old[0][i])
-            new[0][at], new[1][at] = old[0][i], old[1][i]
-
-
-@compiled
-def _rehash_keys(old: Hashes, new: Hashes) -> None:
-    for i in range(len(old)):
-        if old[i] != _NOTHING:
-            new[find_digest(new, old[i])] = old[i]
+def _rehash(old: Hashes, old_payloads: Codes, new: Hashes, new_payloads: Codes) -> None:
+    """Move every digest and its payload (where there are payloads) to a larger table."""
+    mask = np.uint64(len(new) - 1)
+    for first in range(0, len(old), _AHEAD):
+        for i in range(first, first + _AHEAD):
+            prefetch(new, np.int64((old[i] ^ (old[i] >> np.uint64(32))) & mask))
+        for i in range(first, first + _AHEAD):
+            if old[i] != _NOTHING:
+                at = find_digest(new, old[i])
+                new[at] = old[i]
+                if len(new_payloads) > 0:
+                    new_payloads[at] = old_payloads[i]
 
 
 class Ladder:
@@ -181,12 +198,12 @@ class Ladder:
         """Make room for so many records with so many digests in all."""
         if (self.known + units) * 4 > len(self._keys) * 3:
             size = _power((self.known + units) * 4 // 3)
-            fresh = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-            _rehash((self._keys, self._payloads), fresh)
-            self._keys, self._payloads = fresh
+            keys, payloads = np.zeros(size, np.uint64), np.zeros(size, np.int32)
+            _rehash(self._keys, self._payloads, keys, payloads)
+            self._keys, self._payloads = keys, payloads
         if (int(self._count[0]) + records) * 4 > len(self._entered) * 3:
             entered = np.zeros(_power((int(self._count[0]) + records) * 4 // 3), np.uint64)
-            _rehash_keys(self._entered, entered)
+            _rehash(self._entered, _NONE, entered, _NONE)
             self._entered = entered
         used = int(self._fill[UNUSED])
         if used + units > len(self._several):

@@ -8,7 +8,7 @@ or random words and goes on from there.
 
 import numpy as np
 
-from proxid.anonymise.stream.columns_ladder import count_units, enter_text, rung_of
+from proxid.anonymise.stream.columns_ladder import bring_near, count_units, enter_text, rung_of
 from proxid.anonymise.stream.columns_map import FREE, find_place, pair_key, remove_place
 from proxid.anonymise.stream.columns_random import Words, below
 from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined
@@ -27,6 +27,7 @@ N, CAP, MAX_RECORDS, WIDTH, LADDER = range(5)
 REPEATED, CAPPED, EXPIRED, EPOCH_END = range(4)
 """Positions in the counts of suppressed records."""
 NOWHERE = -1
+_AHEAD = 4
 
 
 @inlined
@@ -323,6 +324,8 @@ def mix_columns(
                 scalars[PENDING] = NOWHERE
             continue
         i, first = scalars[DONE], scalars[FIRST]
+        if whole[LADDER] == 1 and i + _AHEAD < records:
+            bring_near(ladder, columns[0][i + _AHEAD], columns[1][i + _AHEAD])
         now = columns[3][i] if columns[3][i] > clock[0] else clock[0]  # a missing time is not later
         scalars[AT] = columns[6][i]
         if first != NOWHERE and (
