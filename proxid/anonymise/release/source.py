@@ -24,6 +24,8 @@ from proxid.errors import InputError
 from proxid.logs import LogBatch, StringTable, layout_of, open_log
 
 Progress = Callable[[int, int], None]
+_HEX_DIGITS: Final = 6
+"""Digits of the hash that classes of users are made of: 2^24 values, so that classes are alike in size."""
 _NAMES: Final = {
     "anonid": "user", "querytime": "time", "itemrank": "rank", "clickurl": "url",
     "user": "user", "query": "query", "time": "time", "rank": "rank", "url": "url",
@@ -51,8 +53,10 @@ class Source:
 
 def in_class(log: ibis.Table, part: int, parts: int) -> Any:
     """Whether a row's user is in class `part` of `parts`, by a hash of the user id: a Boolean expression."""
-    start = log.user.hexdigest("md5").substr(0, 4)
-    return start.isin([f"{value:04x}" for value in range(1 << 16) if value % parts == part])
+    digest = log.user.hexdigest("md5")
+    digits = [ibis.literal("0123456789abcdef").find(digest.substr(place, 1)) for place in range(_HEX_DIGITS)]
+    value = sum(digit * 16**place for place, digit in enumerate(digits))
+    return value % parts == part
 
 
 def digest_of(path: Path) -> str:
