@@ -1,18 +1,26 @@
-"""`proxid bench stream`: the streaming anonymiser next to the thesis's algorithm written plainly, in the same run."""
+"""`proxid bench stream`: the streaming anonymiser next to Algorithm 4 written plainly, in the same run (DESIGN 8.4).
+
+Options: `part=columns|files|records` for one part, `records=N` for the streams, `rows=N` for the file.
+"""
 
 import importlib
 from collections.abc import Mapping
+from importlib.util import find_spec
 
 from cli.bench import Figure
 
-PARTS = ("cli.figures_per_record",)
+PARTS = {
+    "columns": "cli.figures_stream_columns",
+    "files": "cli.figures_stream_files",
+    "records": "cli.figures_stream_records",
+}
 """Modules with a `run(options) -> dict[str, Figure]`; add one for further figures."""
 
 
 def run(options: Mapping[str, str]) -> dict[str, Figure]:
-    """All parts, or those named by the option `part` (the end of a module's name)."""
+    """All parts, or the one named by the option `part`."""
     figures: dict[str, Figure] = {}
-    for module in PARTS:
-        if module.endswith(options.get("part", "")):
+    for part, module in PARTS.items():
+        if options.get("part", part) == part and find_spec(module) is not None:
             figures |= importlib.import_module(module).run(options)
     return figures

@@ -1,7 +1,7 @@
 """`proxid bench stream`: figures that the comparison one record at a time must have (speed itself is not tested)."""
 
 from cli.bench import load
-from cli.figures_per_record import LEVEL, run
+from cli.figures_stream_records import LEVEL, run
 
 
 def test_figures_one_record_at_a_time() -> None:
@@ -15,5 +15,5 @@ def test_figures_one_record_at_a_time() -> None:
 
 
 def test_is_a_part_of_bench_stream() -> None:
-    figures = load("stream")({"part": "per_record", "records": "2000", "users": "150", "repeat": "1"})
+    figures = load("stream")({"part": "records", "records": "2000", "users": "150", "repeat": "1"})
     assert "per_record_ratio_k10" in figures

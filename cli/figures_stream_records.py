@@ -4,26 +4,21 @@ CPU time on one core, the least of a few runs each, alternating. Moving up is of
 plain algorithm has nothing of the kind and holds what is rare; with the defaults of DESIGN 16 it is shown beside.
 """
 
-import importlib.util
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import starmap
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from cli.baselines import load_baseline
 from cli.bench import Figure
 from proxid.anonymise.stream.batch import MixStream
 from proxid.anonymise.stream.pool import Pool
 from proxid.anonymise.stream.settings import Settings
 from proxid.anonymise.stream.types import Record
-from proxid.errors import InputError
 
-BASELINES = Path(__file__).parents[1] / "tests" / "bench"
 REACH = {3: 1.7, 10: None, 30: None, 190: 15.0}
 LEVEL = 1
 SEED = bytes(32)
@@ -35,13 +30,13 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """Measure; options: `records` (300000), `users` (5000), `repeat` (3)."""
     records = int(options.get("records", 300_000))
     users, repeat = int(options.get("users", 5_000)), int(options.get("repeat", 3))
-    rows = _load("synthetic_stream").make(records, users, 1).strings()
+    rows = load_baseline("synthetic_stream").make(records, users, 1).strings()
     return per_record_figures(rows, repeat) | waiting_figures(rows) | pool_figures(rows)
 
 
 def per_record_figures(rows: list[Row], repeat: int) -> dict[str, Figure]:
     """Speed at each k as a ratio to the plain algorithm, without and with moving up."""
-    plain = _load("plain_anonymiser").Plain
+    plain = load_baseline("plain_anonymiser").Plain
     figures: dict[str, Figure] = {}
     for k, reach in REACH.items():
         still = Settings(k=k, level=LEVEL, max_delay_records=None, max_delay_s=None, person_cap=None)
@@ -112,15 +107,3 @@ def _least(repeat: int, makers: Sequence[Callable[[], Any]], rows: list[Row]) ->
             _feed(anonymiser, rows)
             seconds[i] = min(seconds[i], time.process_time() - begin)
     return seconds
-
-
-def _load(name: str) -> ModuleType:
-    path = BASELINES / f"{name}.py"
-    if not path.is_file():
-        raise InputError(f"tests/bench/{name}.py is needed: run from a checkout of the repository")
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(name, module)  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
