@@ -21,9 +21,9 @@ from proxid.study.entries import Entry, entries
 from proxid.study.topical_log import ALL_TOPICS, LogShape, make_topical_log
 
 
-@click.command("all", epilog="Example: proxid study all --users 4000 --out study")
+@click.command("all", epilog="Example: proxid study all --users 3000 --out study")
 @click.argument("log", type=FILE, required=False)
-@click.option("--users", type=click.IntRange(20), default=4000, show_default=True, help="Users of the synthetic log.")
+@click.option("--users", type=click.IntRange(20), default=3000, show_default=True, help="Users of the synthetic log.")
 @click.option("--epsilon", type=float, default=2.0, show_default=True, help="ε where a mechanism takes one.")
 @click.option("--k", type=click.IntRange(2), default=10, show_default=True, help="k of kbuffer, k-query and k_A.")
 @click.option("--only", multiple=True, help="Only mechanisms whose name contains this; may be repeated.")
@@ -61,7 +61,7 @@ def command(
 
 
 def _synthetic(folder: Path, users: int, seed: int) -> Path:
-    shape = LogShape(users, 60.0, spread=1.2, topics=ALL_TOPICS, unusual=0.15, vanity=0.01)
+    shape = LogShape(users, 60.0, spread=1.2, topics=ALL_TOPICS, unusual=0.15, vanity=0.01, navigation=0.15)
     batch, dictionaries = make_topical_log(load(), shape, seed)
     with create_log(folder / "log.tsv", Layout().having("category"), dictionaries) as out:
         out.write(batch)

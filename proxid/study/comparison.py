@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from proxid.anonymise.release.guarantee import Guarantee, Relation
 from proxid.anonymise.release.items import GAP_SECONDS
 from proxid.anonymise.release.k_query import sessions_of
 from proxid.anonymise.release.manifest import write_manifest
@@ -46,12 +47,14 @@ class Plan:
 
 
 def guarantee_text(guarantee: dict[str, Any]) -> str:
-    """A manifest's guarantee in a few words."""
+    """A manifest's guarantee in a few words; differential privacy for one user's history replaced by another."""
     kind = str(guarantee.get("kind", "none"))
     if guarantee.get("epsilon") is not None:
-        delta = guarantee.get("delta") or 0.0
-        relation = {"add-remove": ", add/remove"}.get(str(guarantee.get("relation", "")), "")
-        return f"({guarantee['epsilon']:.3g}, {delta:.2g})-DP a user{relation}"
+        stated = Guarantee(
+            guarantee["epsilon"], guarantee.get("delta") or 0.0, Relation(guarantee.get("relation", "replace"))
+        )
+        replaced = stated.under(Relation.REPLACE)  # one relation for all, or the numbers would not compare
+        return f"({replaced.epsilon:.3g}, {replaced.delta:.2g})-DP a user"
     if guarantee.get("epsilon_per_query") is not None:
         return f"m·{guarantee['epsilon_per_query']:.3g}-DP for m queries"
     if "outsider" in guarantee:

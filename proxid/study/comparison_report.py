@@ -12,7 +12,7 @@ COLUMNS = (
     "texts", "JSD L1", "JSD L2", "EMD", "top 100", "caching", "MAP", "subst. cov.", "P@5", "P@5 common", "CPU s",
 )  # fmt: skip
 LEGEND = {
-    "guarantee": "as the manifest states it, for one release; ZEALOUS and partition release every kind of items alone",
+    "guarantee": "for one user replaced, and one release; ZEALOUS and partition release each kind of items alone",
     "owner found": "best attack of the log lab that names the owner of a published record, with the attack's name",
     "person+text": "best attack's guesses in which that person issued that text",
     "true topics": "published (person, full category) pairs that are true of the person",

@@ -39,12 +39,13 @@ class Tasks:
     def measure(self, view: View) -> dict[str, Any]:
         """Every task that the release allows, by name."""
         found: dict[str, Any] = {}
-        if queries := view.kinds.get("queries"):
+        queries, words, pairs = (view.kinds.get(kind) for kind in ("queries", "keywords", "pairs"))
+        if queries is not None:
             top = min(TOP, len(self._ranked.top))
             found["frequent"] = histogram_utility(self._ranked, queries, (top,))[f"top_{top}"]
-        if words := view.kinds.get("keywords"):
+        if words is not None:
             found["caching"] = self._hits(_first(words)) / max(self._hits(self._words), 1e-9)
-        if queries and (pairs := view.kinds.get("pairs")):
+        if queries is not None and pairs is not None:
             found["substitution"] = substitution_utility(self._substitutions, _model(queries, pairs), (5,))["top_5"]
         return found
 

@@ -2,9 +2,9 @@
 
 It stands in for the AOL log, which is real people's data. Assumptions, none of them measured on AOL but the first:
 queries a user log-normal around a mean (000: about 100); 1 + Poisson(3) favourite topics a user that take 80 % of the
-sessions; sessions of geometric length on one topic; Zipf popularity of the concepts of a topic, and 40 % of the queries
-of a session follow up the one before with a related concept; one page in ten per concept clicked for half of the
-queries; fresh (issued once) and vanity queries where asked for.
+sessions; sessions of geometric length on one topic; Zipf popularity of the concepts of a topic, and half of the
+queries of a session follow up the one before with a related concept; a click on one of ten pages of the concept for
+half of the queries; queries for sites by name (Zipf, fifty of them), fresh (issued once) and vanity queries where asked for.
 """
 
 from collections.abc import Sequence
@@ -26,13 +26,14 @@ OTHER_TOPICS = (
     "building.n.01", "tree.n.01",
 )  # fmt: skip
 """Interests outside the four domains of 000, for logs that are not only about those."""
+SITES = 50
 ALL_TOPICS = NINETEEN + OTHER_TOPICS
 START, DAY = 1_141_171_200.0, 86_400.0  # 2006-03-01, the month of AOL's log
 
 
 @dataclass(frozen=True)
 class LogShape:
-    """Size and habits of the population. `unusual`: share of fresh queries; `vanity`: share of own names."""
+    """Size and habits of the population. Shares: `unusual` fresh queries, `vanity` own names, `navigation` sites."""
 
     users: int = 1000
     mean_queries: float = 100.0
@@ -40,6 +41,7 @@ class LogShape:
     topics: tuple[str, ...] = NINETEEN
     unusual: float = 0.0
     vanity: float = 0.0
+    navigation: float = 0.0
     categories: int = 1
 
 
@@ -60,8 +62,28 @@ def make_topical_log(wordnet: WordNet, shape: LogShape, seed: int) -> tuple[LogB
     order = np.argsort(time, kind="stable")
     rank = np.where(url == NONE, NONE, rng.geometric(0.4, len(user)).clip(1, 10)).astype(np.int32)
     row, group = np.arange(len(user)), np.full(len(user), NONE, np.int32)
-    batch = LogBatch(names[user], query, category, time, rank, url, row, group).take(order)
-    return _renumbered(batch), dictionaries
+    batch = LogBatch(names[user], query, category, time, rank, url, row, group)
+    if shape.navigation:
+        _go_to_sites(batch, dictionaries, shape.navigation, rng)
+    return _renumbered(batch.take(order)), dictionaries
+
+
+def _go_to_sites(batch: LogBatch, dictionaries: Dictionaries, share: float, rng: np.random.Generator) -> None:
+    """Turn a share of the queries into names of sites, which are then clicked."""
+    rows = np.flatnonzero(rng.random(len(batch)) < share)
+    weight = 1.0 / np.arange(1, SITES + 1)
+    site = rng.choice(SITES, len(rows), p=weight / weight.sum())
+    codes = [
+        (
+            dictionaries.query.code(f"mysite{i}"),
+            dictionaries.tree.add(f"navigation/mysite{i}"),
+            dictionaries.url.code(f"http://mysite{i}.example/"),
+        )
+        for i in range(SITES)
+    ]
+    chosen = np.array(codes, np.int32)[site]
+    batch.query[rows], batch.category[rows], batch.url[rows] = chosen.T
+    batch.rank[rows] = 1
 
 
 def _renumbered(batch: LogBatch) -> LogBatch:
@@ -101,9 +123,9 @@ def _followed_up(
     wordnet: WordNet, concept: Ints, first: npt.NDArray[np.bool_], topic: Ints, pools: Sequence[Ints],
     rng: np.random.Generator,
 ) -> Ints:  # fmt: skip
-    """Replace 40 % of a session's later queries by a concept related to the one before, within the topic."""
+    """Replace half of a session's later queries by a concept related to the one before, within the topic."""
     members = [frozenset(pool.tolist()) for pool in pools]
-    follows = ~first & (rng.random(len(concept)) < 0.4)
+    follows = ~first & (rng.random(len(concept)) < 0.5)
     pick = rng.choice(3, len(concept), p=(0.6, 0.3, 0.1))
     near: dict[tuple[int, int], list[int]] = {}
     result = concept.tolist()

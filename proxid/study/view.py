@@ -47,7 +47,10 @@ class People:
 
 @dataclass(frozen=True)
 class View:
-    """kinds: published items with counts. rows: published rows. lab: what the log lab's attacks work on, for logs."""
+    """kinds: published items with counts, by kind; empty where a release of that kind holds nothing.
+
+    rows: published rows. lab: what the log lab's attacks work on, for releases that are logs.
+    """
 
     kinds: dict[str, Counts]
     rows: int
@@ -96,7 +99,7 @@ def _items(outputs: dict[str, Path]) -> View:
         release = read_published(output)
         kinds[kind] = {item: float(count) for item, count in release.as_dict().items()}
         rows += len(release)
-    return View({kind: counts for kind, counts in kinds.items() if counts}, rows)
+    return View(kinds, rows)
 
 
 def _histograms(original: Original, output: Path) -> View:

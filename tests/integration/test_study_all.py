@@ -60,7 +60,18 @@ def test_all_mechanisms_are_measured_on_one_log(log: Path, tmp_path: Path) -> No
 
 
 def test_the_command_prints_and_writes(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["study", "all", str(log), "--only", "microaggregation", "--only", "partition", "--out", str(tmp_path), "--json"]
+    arguments = [
+        "study",
+        "all",
+        str(log),
+        "--only",
+        "microaggregation",
+        "--only",
+        "partition",
+        "--out",
+        str(tmp_path),
+        "--json",
+    ]
     assert main(arguments) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["mechanism"] for row in found["mechanisms"]] == ["microaggregation k=3", "partition", "the log itself"]
