@@ -34,7 +34,7 @@ EXPRESSIONS = {
 }
 
 
-OTHERS = [name for name in EXPRESSIONS if name not in ("queries", "sessions")]
+OTHERS = [name for name in EXPRESSIONS if name != "queries"]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def rows_of(engine: Engine, table: ibis.Table) -> list[tuple[object, ...]]:
 
 
 @needs_java
-@pytest.mark.parametrize("name", ["queries", "sessions", *(pytest.param(n, marks=pytest.mark.slow) for n in OTHERS)])
+@pytest.mark.parametrize("name", ["queries", *(pytest.param(n, marks=pytest.mark.slow) for n in OTHERS)])
 def test_counts_are_equal_on_both_engines(log_file: Path, spark: Engine, name: str) -> None:
     with open_engine("duckdb") as duckdb, open_source(log_file, duckdb) as here, open_source(log_file, spark) as there:
         assert (here.rows, here.bad_rows) == (there.rows, there.bad_rows)
@@ -89,6 +89,7 @@ def test_counts_are_equal_on_both_engines(log_file: Path, spark: Engine, name: s
 
 
 @needs_java
+@pytest.mark.slow
 def test_parts_of_users_are_equal_on_both_engines(log_file: Path, spark: Engine) -> None:
     with open_engine("duckdb") as duckdb, open_source(log_file, duckdb) as here, open_source(log_file, spark) as there:
         here.only_part(1, 3)
