@@ -5,7 +5,7 @@ the order of the file or of time; memory follows what waits and, with the ladder
 """
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,11 +37,15 @@ class _Run:
     truth: Truth
     most_waiting: int = 0
     most_bytes: int = 0
+    ladder: dict[str, int] = field(default_factory=dict)
 
     def write(self, released: Released) -> None:
         """Write what left, and note how much waits."""
         self.most_waiting = max(self.most_waiting, self.engine.waiting)
         self.most_bytes = max(self.most_bytes, self.engine.nbytes)
+        if isinstance(self.engine, MixEngine):
+            state = self.engine.ladder_state
+            self.ladder = max(self.ladder, state, key=lambda found: found.get("ladder_bytes", 0))
         if len(released):
             self.out.write(self.shown.log(released))
             self.truth.write(released)
@@ -134,7 +138,7 @@ def _details(going: _Run, ordered: Ordered) -> dict[str, Any]:
         "steps_back_in_time": ordered.steps_back,
     }
     if isinstance(engine, MixEngine):
-        details |= {"groups": engine.groups, "texts_hidden_by_mask": going.shown.hidden}
+        details |= {"groups": engine.groups, "texts_hidden_by_mask": going.shown.hidden, **going.ladder}
     return details
 
 

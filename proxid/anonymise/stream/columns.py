@@ -185,20 +185,24 @@ class MixEngine(ColumnEngine):
         return int(self._scalars[mix.GROUPS])
 
     @property
-    def texts_known(self) -> int:
-        """Distinct texts and units that the ladder counts in this epoch."""
-        return self._ladder.known
+    def ladder_state(self) -> dict[str, int]:
+        """Bytes of the ladder, distinct texts, distinct texts and units that it counts in this epoch."""
+        if not self.with_ladder:
+            return {}
+        ladder = self._ladder
+        nbytes = ladder.nbytes + self._texts.nbytes
+        return {"ladder_bytes": nbytes, "ladder_texts": ladder.texts_known, "ladder_known": ladder.known}
 
     @property
-    def ladder_nbytes(self) -> int:
-        """Bytes that the ladder holds."""
-        return self._ladder.nbytes + self._texts.nbytes if self.with_ladder else 0
+    def nbytes_waiting(self) -> int:
+        """Bytes held for waiting records, their texts left out."""
+        waiting = self._slots.nbytes + self._longs.nbytes + self._times.nbytes + self._queues.nbytes
+        return waiting + self._pairs.nbytes + self._nodes.nbytes
 
     @property
     def nbytes(self) -> int:
         """Bytes held for waiting records and for the ladder."""
-        waiting = self._slots.nbytes + self._longs.nbytes + self._times.nbytes + self._queues.nbytes
-        return waiting + self._pairs.nbytes + self._nodes.nbytes + self.ladder_nbytes
+        return self.nbytes_waiting + self.ladder_state.get("ladder_bytes", 0)
 
     def finish(self) -> Released:
         """End the epoch: what still waits is suppressed, and the ladder forgets."""

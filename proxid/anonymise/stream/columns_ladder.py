@@ -14,8 +14,9 @@ from proxid.logs.raw import prefetch
 ENOUGH = -1
 SEVERAL = -2
 """Payload of a digest with its issuers in row i of `several` is SEVERAL - i."""
-KNOWN, UNUSED, FREE_ROW, THRESHOLD = range(4)
-"""Counters: digests, first row of `several` never used, head of its free rows, issuers that are enough."""
+KNOWN, UNUSED, FREE_ROW, THRESHOLD, TEXTS = range(5)
+"""Counters: digests, first row of `several` never used, head of its free rows, issuers that are enough, and digests
+that came first as a whole text."""
 _AHEAD = 32
 _NOTHING = np.uint64(0)
 _NONE: Codes = np.empty(0, np.int32)
@@ -109,9 +110,11 @@ def enter_text(ladder: Columns, user: Scalar, query: Scalar, add: Scalar) -> Sca
 def count_units(ladder: Columns, user: Scalar, query: Scalar, url: Scalar, rank: Scalar) -> None:
     """Count a person as an issuer of a text, its units and, where clicks are counted, its click."""
     (normal, bounds, digests, _, _), issuers, _, urls = ladder
-    code = normal[query]
+    code, before = normal[query], issuers[3][KNOWN]
     for i in range(bounds[code], bounds[code + 1]):
         issue(issuers, digests[i], user)
+        if i == bounds[code]:
+            issuers[3][TEXTS] += issuers[3][KNOWN] - before
     if len(urls) > 0 and url >= 0 and bounds[code] < bounds[code + 1]:
         click = joined(digests[bounds[code]], urls[url])
         issue(issuers, click, user)
@@ -175,7 +178,7 @@ class Ladder:
         self.threshold, self.texts = threshold, texts
         self._keys, self._payloads = np.zeros(1 << 12, np.uint64), np.zeros(1 << 12, np.int32)
         self._several = np.full((1 << 10, max(2, threshold - 1)), -1, np.int32)
-        self._fill: Longs = np.array([0, 0, -1, threshold], np.int64)
+        self._fill: Longs = np.array([0, 0, -1, threshold, 0], np.int64)
         self._entered, self._count = np.zeros(1 << 12, np.uint64), np.zeros(1, np.int64)
 
     @property
@@ -188,6 +191,11 @@ class Ladder:
     def known(self) -> int:
         """Distinct texts, units and clicks seen."""
         return int(self._fill[KNOWN])
+
+    @property
+    def texts_known(self) -> int:
+        """Distinct texts seen (those left out that were part of another text before)."""
+        return int(self._fill[TEXTS])
 
     @property
     def nbytes(self) -> int:
