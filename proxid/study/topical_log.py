@@ -4,7 +4,7 @@ It stands in for the AOL log, which is real people's data. Assumptions, none of 
 queries a user log-normal around a mean (000: about 100); 1 + Poisson(3) favourite topics a user that take 80 % of the
 sessions; sessions of geometric length on one topic; Zipf popularity of the concepts of a topic, and half of the
 queries of a session follow up the one before with a related concept; a click on one of ten pages of the concept for
-half of the queries; queries for sites by name (Zipf, fifty of them), fresh (issued once) and vanity queries where asked.
+half of the queries; where asked for, queries for fifty sites by name (Zipf), fresh (issued once) and vanity queries.
 """
 
 from collections.abc import Sequence
