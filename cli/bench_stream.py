@@ -1,6 +1,6 @@
 """`proxid bench stream`: the streaming anonymiser next to Algorithm 4 written plainly, in the same run (DESIGN 8.4).
 
-Options: `part=columns|files|records` for one part, `records=N` for the streams, `rows=N` for the file.
+Options: `part=files|columns|records` for one part, `records=N` for the streams, `rows=N` for the file.
 """
 
 import importlib
@@ -10,11 +10,12 @@ from importlib.util import find_spec
 from cli.bench import Figure
 
 PARTS = {
-    "columns": "cli.figures_stream_columns",
     "files": "cli.figures_stream_files",
+    "columns": "cli.figures_stream_columns",
     "records": "cli.figures_stream_records",
 }
-"""Modules with a `run(options) -> dict[str, Figure]`; add one for further figures."""
+"""Modules with a `run(options) -> dict[str, Figure]`; add one for further figures. A name taken by an earlier part is
+prefixed with its own part's."""
 
 
 def run(options: Mapping[str, str]) -> dict[str, Figure]:
@@ -22,5 +23,6 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     for part, module in PARTS.items():
         if options.get("part", part) == part and find_spec(module) is not None:
-            figures |= importlib.import_module(module).run(options)
+            found = importlib.import_module(module).run(options)
+            figures |= {f"{part}_{name}" if name in figures else name: figure for name, figure in found.items()}
     return figures
