@@ -76,6 +76,10 @@ def cycle_variance(size: Longs, guesses: Longs) -> Any:
     return np.where(n > 2, np.maximum(s * p + pairs - (s * p) ** 2, 0.0), 0.0)
 
 
+ALPHA = 0.01
+"""Chance that any of all the tests of a report says `different` though the theorem holds."""
+
+
 @dataclass(frozen=True, slots=True)
 class CycleTest:
     """Hits of one attacker on groups against what a uniform n-cycle gives, corrected for the number of cells.
@@ -101,7 +105,7 @@ class CycleTest:
 
 
 def cycle_test(
-    hits: Flags, group: Longs, size: Longs, *, cells: int = 1, alpha: float = 0.05, margin: float = 0.1
+    hits: Flags, group: Longs, size: Longs, *, cells: int = 1, alpha: float = ALPHA, margin: float = 0.1
 ) -> CycleTest | None:
     """Test guesses inside groups; a record each: hit or not, its group, the group's size. None without records."""
     if not len(hits):

@@ -147,7 +147,7 @@ def _same_report(release: Release, hits: Hits, cluster: Longs) -> dict[str, Any]
 
 
 def _group_report(release: Release, guesses: Guesses, hits: Hits, cells: int, margin: float) -> dict[str, Any]:
-    """Guesses inside the record's group against 1/(n-1), two-sided, at level 5 % / cells."""
+    """Guesses inside the record's group against 1/(n-1), two-sided, at level ALPHA / cells."""
     counted = hits.inside & hits.known
     sizes = _group_sizes(release)
     rows = guesses.row[counted]

@@ -89,7 +89,7 @@ def test_cycles_pass_at_the_level_promised() -> None:
 
     P(X ≥ 42) for Binomial(400, 0.05) is under 1e-5 (mean 20, deviation 4.36; 42 is 5 deviations off).
     """
-    alarms = sum(cycle_test(*guesses_in_groups(40, 6, seed)).verdict == "different" for seed in range(400))
+    alarms = sum(cycle_test(*guesses_in_groups(40, 6, seed), alpha=0.05).verdict == "different" for seed in range(400))
     assert alarms < 42
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from proxid.evaluate.intervals import ALPHA
 from proxid.study.thesis import published
 from proxid.study.thesis.figures.beyond import theorem_tests
 from proxid.study.thesis.plan import Cell
@@ -98,7 +99,7 @@ def mix_verdicts(results: Results) -> dict[str, Any]:
             records[key] += posterior.get("records", 0)
     return {
         "tests": sum(verdicts.values()),
-        "level": 0.05 / results.plan.tests,
+        "level": ALPHA / results.plan.tests,
         "verdicts": verdicts,
         "largest_z": max((abs(test["z"]) for _, _, test in theorem_tests(results)), default=0.0),
         "records_over_bound": over,

@@ -81,7 +81,7 @@ def draw_mix(results: Results, folder: Path) -> list[Path]:
     axes[0].set_ylim(0.5, 1.5)
     axes[0].set_xlabel("records guessed inside their group")
     axes[0].set_ylabel("right guesses (multiple of 1/(n-1))")
-    axes[0].set_title(f"{len(tests)} tests, intervals at 5 % / {results.plan.tests}", fontsize=9)
+    axes[0].set_title(f"{len(tests)} tests, intervals at 1 % / {results.plan.tests}", fontsize=9)
     _content(axes[1], results)
     finish(figure, "Mode mix: what arrivals tell (left), what published content adds (right)", axes, legend=0)
     return save(figure, folder, "beyond-mix")
