@@ -7,6 +7,7 @@ import click
 from rich.console import Console
 
 from cli.lab import FILE, OUTPUT, asked, describe, facts_table, load, mechanism_options, print_json
+from proxid.evaluate.releases_counts import counted_utility, is_counted
 from proxid.evaluate.utility.registry import METRICS, evaluate
 
 
@@ -21,8 +22,11 @@ def command(original: Path, released: Path, metrics: tuple[str, ...], **options:
     """Measure how useful RELEASED, made from ORIGINAL, still is.
 
     Share released, delay, what still waits, distance between people's profiles before and after (EMD over the category
-    tree in two normalisations, Jensen-Shannon divergence of topics), memory. Delays need --truth.
+    tree in two normalisations, Jensen-Shannon divergence of topics), memory. Delays need --truth. Of a release of items
+    and counts (zealous, partition, clicks, ka): top-j coverage, L1, KL, count differences, index caching.
     """
+    if is_counted(released):
+        return _counted(original, released, options["as_json"])
     release = load(original, released, asked(options), options["truth"])
     names = () if not metrics or "all" in metrics else metrics
     report = {**describe(release), "metrics": evaluate(release, names)}
@@ -37,4 +41,14 @@ def command(original: Path, released: Path, metrics: tuple[str, ...], **options:
     console.print(facts_table("Release", {name: report[name] for name in report if name != "metrics"}))
     for name, found in report["metrics"].items():
         console.print(facts_table(name, found))
+    return 0
+
+
+def _counted(original: Path, released: Path, as_json: bool) -> int:
+    """A release of items and counts has measures of its own."""
+    found = counted_utility(original, released)
+    if as_json:
+        print_json(found)
+    else:
+        Console().print(facts_table("Counts", found))
     return 0
