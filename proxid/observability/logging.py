@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, TextIO
 
@@ -30,7 +31,6 @@ def configure_logging(service: str, level: str = "info", stream: TextIO | None =
     """
     # gRPC's C core writes to stderr by itself, addresses and all.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    output = stream or sys.stderr
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -40,7 +40,7 @@ def configure_logging(service: str, level: str = "info", stream: TextIO | None =
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.PrintLoggerFactory(output),
+        logger_factory=lambda *_: _Printer(stream),
         cache_logger_on_first_use=False,
     )
     root = logging.getLogger()
@@ -49,6 +49,22 @@ def configure_logging(service: str, level: str = "info", stream: TextIO | None =
     sys.excepthook = _uncaught
     threading.excepthook = lambda args: _uncaught(args.exc_type, args.exc_value, args.exc_traceback)
     sys.unraisablehook = lambda args: _uncaught(args.exc_type, args.exc_value, args.exc_traceback)
+
+
+class _Printer:
+    """Writes a line; a log that nobody can read any more is no reason to stop serving."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+
+    def msg(self, line: str) -> None:
+        """One line, at once."""
+        with suppress(OSError, ValueError):
+            stream = self._stream or sys.stderr
+            stream.write(line + "\n")
+            stream.flush()
+
+    debug = info = warning = error = critical = exception = log = msg
 
 
 class _Filter:

@@ -10,6 +10,7 @@ import pytest
 
 from cli.main import main
 from proxid.process.child import Child
+from tests.support.logs import logging_restored
 
 PEOPLE = [f"user{i}" for i in range(8)]
 TEXTS = ("what is the news today", "who is the president of france", "tell me about the weather")
@@ -36,8 +37,9 @@ class Run:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(capsys)
+def run(capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    with logging_restored():
+        yield Run(capsys)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from proxid.errors import ConfigError
 from proxid.observability.events import EVENTS, FIELDS, UNLISTED, keep_listed
 from proxid.observability.logging import configure_logging
 from proxid.observability.metrics import metrics_endpoint, observe_call
+from tests.support.logs import logging_restored
 
 PLANTED = "my name is Zebulon Quux"
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,13 +29,10 @@ CALL = re.compile(r"_log\.(?:debug|info|warning|error|exception)\(\s*f?\"([^\"]*
 
 @pytest.fixture
 def output() -> Iterator[io.StringIO]:
-    handlers, hooks = logging.getLogger().handlers[:], (sys.excepthook, threading.excepthook, sys.unraisablehook)
-    stream = io.StringIO()
-    configure_logging("gateway", "debug", stream)
-    yield stream
-    structlog.reset_defaults()
-    logging.getLogger().handlers[:] = handlers
-    sys.excepthook, threading.excepthook, sys.unraisablehook = hooks
+    with logging_restored():
+        stream = io.StringIO()
+        configure_logging("gateway", "debug", stream)
+        yield stream
 
 
 def lines(stream: io.StringIO) -> list[dict[str, object]]:
@@ -84,6 +82,11 @@ def test_other_ways_of_printing_are_led_through_the_filter(output: io.StringIO) 
     assert [line["event"] for line in found] == ["library message", "failed", "uncaught", "uncaught"]
     assert [line["error_type"] for line in found] == ["ValueError", "ValueError", "ValueError", "KeyError"]
     assert "test_observability.py:" in str(found[0]["where"])
+
+
+def test_closed_output_is_no_failure(output: io.StringIO) -> None:
+    output.close()
+    structlog.get_logger().error("failed")
 
 
 def test_every_log_call_of_the_source_is_listed() -> None:
