@@ -14,7 +14,7 @@ from auditor.tuples import Tuples
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.encoding import decode
 from proxid.errors import CommitMismatchError, ConsentError, GroupMismatchError, MessageInvalidError
-from proxid.evidence.events import BufferedPayload, Event, EventType, ReceivedPayload, ReleasedPayload
+from proxid.evidence.events import BufferedPayload, Event, EventType, Header, ReceivedPayload, ReleasedPayload
 from proxid.protocol import consent, request
 from proxid.protocol.request import Utterance
 
@@ -136,12 +136,12 @@ class ServiceLog(Log):
         fields = event.fields
         epoch, number = int(str(fields["epoch"])), int(str(fields["group"]))
         payload = ReleasedPayload.decode(event.payload)
-        for owner in payload.owners:
-            if owner:
-                self._end(owner.hex(), "released", event)
         with check_of(COMPLETENESS):
             for party, _, _ in payload.parties:
                 self._sets.released((epoch, number, party), event.number)
+        for owner in payload.owners:
+            if owner:
+                self._end(owner.hex(), "released", event)
         kind = str(fields.get("kind", "general"))
         self._report.counts[f"group.size.{len(payload.owners):02d}"] += 1
         if event.hidden or self._groups.is_blind(epoch, kind):
@@ -158,25 +158,27 @@ class ServiceLog(Log):
         self._commits.pop(session, None)
         waited = self._sets.is_buffered(session)
         self._end(session, str(fields["reason"]), event)
+        with check_of(GROUPS):
+            self._given_up(fields, session, waited)
+
+    def _given_up(self, fields: Header, session: str, waited: bool) -> None:
+        epoch, reason = int(str(fields.get("epoch", 0))), str(fields["reason"])
         if waited and "kind" in fields:
-            epoch, kind = int(str(fields["epoch"])), str(fields["kind"])
+            kind = str(fields["kind"])
             if not self._groups.is_blind(epoch, kind):
-                slots = self._groups.slots(epoch, kind, str(fields["close"]))
-                slots.verify_gone(bytes.fromhex(session), str(fields["reason"]))
+                self._groups.slots(epoch, kind, str(fields["close"])).verify_gone(bytes.fromhex(session), reason)
         elif waited:
-            now = float(str(fields["time"]))
-            self._groups.gone(int(str(fields["epoch"])), bytes.fromhex(session), str(fields["reason"]), now)
+            self._groups.gone(epoch, bytes.fromhex(session), reason, float(str(fields["time"])))
 
     def _withdrawn(self, event: Event) -> None:
         fields = event.fields
         self._end(str(fields["session"]), "withdrawn", event)
         epoch, session = int(str(fields["epoch"])), bytes.fromhex(str(fields["session"]))
-        if "kind" in fields:
-            if self._groups.is_blind(epoch, str(fields["kind"])):
-                return
-            self._groups.slots(epoch, str(fields["kind"])).withdrawn(session)
-        else:
-            self._groups.withdrawn(epoch, session)
+        with check_of(GROUPS):
+            if "kind" not in fields:
+                self._groups.withdrawn(epoch, session)
+            elif not self._groups.is_blind(epoch, str(fields["kind"])):
+                self._groups.slots(epoch, str(fields["kind"])).withdrawn(session)
 
     def _end(self, session: str, fate: str, event: Event) -> None:
         self._sets.ended(session, fate, event.number)

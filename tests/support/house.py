@@ -56,7 +56,7 @@ def provision(folder: Path, people: Sequence[str] = PEOPLE, k: int = 2, **shared
     settings = Settings(
         gateway=gateway,
         main_service=service,
-        shared={"appendfsync": "everysec", **shared},
+        shared={"appendfsync": "everysec", "shutdown_grace": 0.5, **shared},
         by_role={
             "gateway": {"rate_per_minute": 10_000, "metrics_listen": "127.0.0.1:0"},
             "main-service": {"metrics_listen": "127.0.0.1:0"},

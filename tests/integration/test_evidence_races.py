@@ -1,0 +1,192 @@
+"""Withdrawals that race with deliveries, and honest evenings with crashes in the middle (DESIGN 7, 10.4 (6), 12)."""
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from gateway.store import GatewayStore
+from main_service.store.library import library
+from main_service.store.pool import PoolStore
+from proxid.anonymise.stream.settings import Settings
+from proxid.anonymise.stream.types import Record
+from proxid.errors import ProxidError
+from proxid.evidence.events import BufferedPayload
+from tests.support.house import PARTIES, PEOPLE, House, running
+
+EPOCH = 7
+
+
+class Delivery:
+    """One group of two in flight to a party while one of them withdraws: every step may come at any time."""
+
+    def __init__(self, store: GatewayStore, number: int, source: random.Random) -> None:
+        self.store, self.number, self.source = store, number, source
+        self.party = f"party-{number}"
+        self.people = (f"{number:028x}aaaa", f"{number:028x}bbbb")
+        self.grant = f"{self.party}|general|user_id"
+        self.written: set[int] = set()
+        self.delivered_at = 0
+        self.acknowledged_at = 0
+        self.taken_at = 0
+        self.clock = 0
+
+    async def consent(self, who: int, version: int, *grants: str) -> None:
+        await self.store.consent(self.people[who], EPOCH, version, b"v%d" % version, grants, 1000)
+
+    async def run(self) -> None:
+        for who in (0, 1):
+            await self.consent(who, 1, self.grant)
+        steps = [self.append(), self.party_takes(), self.party_takes(), self.withdraws(), self.party_takes()]
+        pending = [asyncio.ensure_future(step) for step in self.source.sample(steps, len(steps))]
+        await asyncio.gather(*pending)
+
+    def tick(self) -> int:
+        self.clock += 1
+        return self.clock
+
+    async def pause(self) -> None:
+        for _ in range(self.source.randrange(4)):
+            await asyncio.sleep(0)
+
+    async def append(self) -> None:
+        await self.pause()
+        await self.store.append(
+            self.party, (EPOCH, 1), "general|user_id", b"records", self.number + 1, self.people
+        )  # fmt: skip
+
+    async def party_takes(self) -> None:
+        await self.pause()
+        entries = await self.store.take(self.party, 0, 8)
+        if entries:
+            self.taken_at = self.tick()
+        await self.pause()
+        for entry in entries:
+            if self.source.random() < 0.5 and await self.store.delivered(self.party, entry, b"ack", 100) == "NEW":
+                self.delivered_at = self.tick()
+        await self.pause()
+        await self.store.untake(self.party, [entry.cursor for entry in entries] or [0])
+
+    async def withdraws(self) -> None:
+        await self.pause()
+        await self.consent(0, 2)
+        while await self.store.settle_consent(self.people[0], EPOCH):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        self.acknowledged_at = self.tick()
+
+
+async def test_after_the_acknowledgement_nothing_is_delivered_in_1000_interleavings(client: Redis) -> None:
+    store = GatewayStore(client)
+    await store.open()
+    source = random.Random(6)
+    late = 0
+    for number in range(1000):
+        race = Delivery(store, number, source)
+        await race.run()
+        assert race.acknowledged_at
+        for written in await store.take(race.party, 0, 8):
+            # What is still shown was acknowledged by the party before: nothing new goes out.
+            assert race.delivered_at and race.delivered_at < race.acknowledged_at
+            assert await store.delivered(race.party, written, b"ack", 100) == "SAME"
+        late += race.delivered_at > race.acknowledged_at > 0
+    assert late == 0
+
+
+def payload(person: str, session: bytes) -> BufferedPayload:
+    return BufferedPayload(session, person, True, "acme:user_id", "general", b"", "p", ("a", "b"), ("t",), 0)
+
+
+async def test_a_group_one_short_never_takes_in_who_has_withdrawn(client: Redis) -> None:
+    """Fill a group to one short; one withdraws while another comes: with the one or without, never after."""
+    functions = library(client)
+    await functions.load()
+    pool = PoolStore(functions, Settings(k=2, margin=1, level=2))
+    source = random.Random(7)
+    for number in range(300):
+        epoch = number + 1
+        people = [f"px-{number}-{i}" for i in range(4)]
+
+        async def submit(who: int, epoch: int = epoch, people: list[str] = people) -> list[int]:
+            session = f"{epoch:032d}{who:032d}".encode()
+            item = Record(session, people[who], True, "general|acme:user_id", ("a", "b"), (), 1.0)
+            return (await pool.submit(epoch, item, payload(people[who], session)))[1]
+
+        for who in range(3):
+            await submit(who)
+        order: list[Any] = [pool.withdraw(epoch, people[source.randrange(3)]), submit(3)]
+        source.shuffle(order)
+        results = await asyncio.gather(*order)
+        formed = next(r for r in results if isinstance(r, list))
+        gone = next(r for r in results if isinstance(r, int))
+        assert bool(formed) != bool(gone)  # whoever was first in the store decided
+        for group in await pool.unreleased(epoch):
+            assert len({m.person for m in group.group.members}) == 4 and not gone
+
+
+def names(groups: dict[str, list[Any]]) -> str:
+    return str(groups)
+
+
+async def race_in_a_house(house: House, source: random.Random) -> None:
+    """Fill to one short, then withdraw while the last one asks and parties receive; then look."""
+    await house.consent()
+    victim, node = PEOPLE[1], f"node{source.randrange(1000)}"
+    await house.ask(f"{node} question", PEOPLE[:3])
+
+    async def late(job: Any) -> Any:
+        await asyncio.sleep(source.random() * 0.3)
+        return await job
+
+    await asyncio.gather(
+        late(house.device.consent(victim, "nothing")), late(house.ask(f"{node} question", PEOPLE[3:4])),
+        late(house.receive("acme")),
+    )  # fmt: skip
+    after = await house.receive()
+    await house.settle()
+    after2 = await house.receive()
+    assert victim not in names(after) and victim not in names(after2)
+    assert (await house.audit()).violations == []
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 20))])
+async def test_a_withdrawal_races_with_a_release(tmp_path: Path, seed: int) -> None:
+    async with running(tmp_path) as house:
+        await race_in_a_house(house, random.Random(seed))
+
+
+async def stubborn(house: House, user: str, text: str) -> None:
+    """Ask until answered, as a person would."""
+    for _ in range(20):
+        try:
+            await house.device.ask(user, text)
+            return
+        except ProxidError:
+            await asyncio.sleep(0.2)
+    raise AssertionError("a request was never answered")
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 30))])
+async def test_honest_evenings_with_crashes_are_clean(tmp_path: Path, seed: int) -> None:
+    source = random.Random(seed)
+    async with running(tmp_path) as house:
+        await house.consent(source.choice(("everything", "searches", "aliased")))
+        for turn in range(3):
+            asking = [stubborn(house, user, f"node{turn} question") for user in PEOPLE[: source.randrange(4, 9)]]
+            jobs = asyncio.gather(*asking)
+            await asyncio.sleep(source.random() * 0.3)
+            role = source.choice(("gateway", "main-service"))
+            await house.halt(role)
+            await house.serve(role)
+            await jobs
+            if source.random() < 0.5:
+                await house.receive(source.choice(PARTIES))
+            if source.random() < 0.4:
+                await house.device.consent(source.choice(PEOPLE), source.choice(("nothing", "searches")))
+        await house.settle()
+        await house.receive()
+        report = await house.audit()
+    assert report.violations == []
+    assert report.counts["released"] >= 4

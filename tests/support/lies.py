@@ -1,0 +1,144 @@
+"""What a lying service does: its recorder, its reader, its stores and its rules changed while it runs.
+
+Each lie is (name, number of the check that must catch it, what to do); the doing gets a `Liar`.
+"""
+
+import asyncio
+import dataclasses
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from proxid.evidence.checkpoint import Checkpoint, origin
+from proxid.evidence.events import EventType
+from proxid.evidence.leaf import Leaf
+from proxid.rpc.evidence import EvidenceService
+from proxid.store import connect
+from proxid.store.evidence import writer as writing
+from proxid.store.evidence.encryptor import PlainEvent
+from proxid.store.evidence.reading import LogReader
+from proxid.store.evidence.writer import EvidenceWriter
+from tests.support.house import House
+
+GATEWAY, MAIN = "gateway", "main-service"
+PREFIX = {GATEWAY: "{gw}", MAIN: "{ms}"}
+
+Transform = Callable[[list[PlainEvent]], list[PlainEvent]]
+Lie = Callable[["Liar"], Awaitable[None]]
+
+
+class Liar:
+    """A house, and the means to make its services lie."""
+
+    def __init__(self, house: House, patch: pytest.MonkeyPatch) -> None:
+        self.house = house
+        self.patch = patch
+        self.options: dict[str, Any] = {}
+
+    def records(self, role: str, transform: Transform) -> None:
+        """From now on a service's recorder logs what `transform` makes of its events, numbered without a gap."""
+        honest = EvidenceWriter.write_batch
+        prefix = PREFIX[role]
+
+        async def write_batch(self: EvidenceWriter) -> int:
+            if self._prefix != prefix:
+                return await honest(self)
+            at = getattr(self, "_lying_at", self.log.size + 1)
+            rows: Any = await self._client.xrange(self._stream, min=f"{at}-0", count=512)
+            if not rows:
+                return 0
+            events = [writing._plain(entry, fields) for entry, fields in rows]
+            self._lying_at = events[-1].number + 1  # type: ignore[attr-defined]
+            changed = transform(events)
+            start = self.log.size + 1
+            numbered = [dataclasses.replace(e, number=start + i) for i, e in enumerate(changed)]
+            if numbered:
+                await self._log_events(numbered)
+            await self._client.xtrim(self._stream, minid=f"{self._lying_at}-0", approximate=False)  # type: ignore[attr-defined]
+            return len(rows)
+
+        self.patch.setattr(EvidenceWriter, "write_batch", write_batch)
+        self.patch.setattr(EvidenceService, "_wait", _wait_empty)
+
+    def drops(self, role: str, *kinds: EventType, times: int | None = None) -> None:
+        """The recorder forgets events of some types, all or the first few."""
+        left = [times if times is not None else 1 << 30]
+
+        def transform(events: list[PlainEvent]) -> list[PlainEvent]:
+            kept = []
+            for event in events:
+                if event.type in kinds and left[0] > 0:
+                    left[0] -= 1
+                else:
+                    kept.append(event)
+            return kept
+
+        self.records(role, transform)
+
+    def changes(self, role: str, kind: EventType, change: Callable[[PlainEvent], PlainEvent], times: int = 1) -> None:
+        """The recorder changes the first events of a type."""
+        left = [times]
+
+        def transform(events: list[PlainEvent]) -> list[PlainEvent]:
+            out = []
+            for event in events:
+                if event.type is kind and left[0] > 0:
+                    left[0] -= 1
+                    out.append(change(event))
+                else:
+                    out.append(event)
+            return out
+
+        self.records(role, transform)
+
+    def payloads(self, role: str, kind: EventType, change: Callable[[bytes], bytes], times: int = 1) -> None:
+        """The recorder changes the first payloads of a type."""
+        self.changes(role, kind, lambda e: dataclasses.replace(e, payload=change(e.payload)), times)
+
+    def shows(self, role: str, change: Callable[[list[Leaf]], Sequence[Leaf]]) -> None:
+        """The service's reader shows other leaves than the log's; it lies all at once, from the first leaf."""
+        honest, name = LogReader.leaves, origin("main-service", role)
+
+        def leaves(self: LogReader, first: int, limit: int = 0) -> Any:
+            if self._log.name != name:
+                return honest(self, first, limit)
+            shown = list(change(list(honest(self, 1))))[first - 1 :]
+            return iter(shown[:limit] if limit else shown)
+
+        self.patch.setattr(LogReader, "leaves", leaves)
+
+    def heads(self, role: str, change: Callable[[Checkpoint], Checkpoint], key: Any) -> None:
+        """The service signs another head than its log's."""
+        honest, name = LogReader.checkpoint, origin("main-service", role)
+
+        def checkpoint(self: LogReader) -> bytes:
+            data = honest(self)
+            if self._log.name != name:
+                return data
+            text = data.decode().split("\n\n")[0] + "\n"
+            return change(Checkpoint.parse(text)).sign(key).encode()
+
+        self.patch.setattr(LogReader, "checkpoint", checkpoint)
+
+    async def caught(self) -> set[int]:
+        """The checks that an audit reports as violated."""
+        report = await self.house.audit(**self.options)
+        return {violation.rule for violation in report.violations}
+
+
+async def _wait_empty(self: EvidenceService) -> None:
+    stream = self._counter.removesuffix(":n")
+    while await self._client.xlen(stream):  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+    await asyncio.sleep(0.3)
+
+
+async def store_of(liar: Liar, role: str) -> Any:
+    return connect(liar.house.url(role))
+
+
+def flip(data: bytes, at: int = -1) -> bytes:
+    changed = bytearray(data)
+    changed[at] ^= 1
+    return bytes(changed)
