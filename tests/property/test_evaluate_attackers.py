@@ -1,5 +1,6 @@
 """Attackers: what they may guess, whatever the stream; and that they are streams (DESIGN 14, 002 §4.2.5, §3.3.5)."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -34,7 +35,7 @@ def seen(rows: list[tuple[int, int, int, int]]) -> Observed:
 
 def in_pieces(attacker: Attacker, whole: Observed, cuts: list[int]) -> Guesses:
     edges = [0, *sorted(cut % (len(whole) + 1) for cut in cuts), len(whole)]
-    parts = [attacker.feed(whole.slice(a, b)) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [attacker.feed(whole.slice(a, b)) for a, b in itertools.pairwise(edges)]
     return Guesses.concatenate([*parts, attacker.finish()])
 
 

@@ -17,7 +17,7 @@ def all_cycles(n: int) -> list[list[int]]:
     found = []
     for order in permutations(range(1, n)):
         ring = [0, *order]
-        after = {a: b for a, b in zip(ring, [*ring[1:], 0], strict=True)}
+        after = dict(zip(ring, [*ring[1:], 0], strict=True))
         found.append([after[i] for i in range(n)])
     return found
 

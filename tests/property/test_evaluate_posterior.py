@@ -155,7 +155,7 @@ def test_posterior_in_a_group_is_that_of_all_cycles(n: int, colluders: int) -> N
 
 
 def test_group_faults_are_found() -> None:
-    """Of four groups of three: a good one, one too small for the claim, one with a person twice, one with an outsider."""
+    """A good group; then one too small for the claim, one with a person twice, one with an outsider."""
     user = np.array([1, 2, 3, 1, 2, 1, 1, 2, 3, 1, 2, 3], np.int32)
     owner = np.array([2, 3, 1, 2, 1, 2, 2, 1, 3, 2, 9, 1], np.int32)
     group = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3], np.int32)

@@ -146,7 +146,7 @@ def worked_example() -> Release:
 
 
 def test_worked_example_of_the_thesis() -> None:
-    """Times are replayed: record 1 leaves with arrival 5 (4 came in meanwhile), and so on; what waits is Table 4.3's."""
+    """Times are replayed: record 1 leaves with arrival 5 (4 came in meanwhile); what waits is Table 4.3's."""
     release = worked_example()
     assert release_times(release)[0].tolist() == [5, 7, 8, 8]
     assert delay(release)["records"]["mean"] == (4 + 1 + 0 + 5) / 4

@@ -1,4 +1,4 @@
-"""Small query streams for the tests of the lab: heavy-tailed people with favourite subtrees, and helpers to release them."""
+"""Small query streams for the tests of the lab: heavy-tailed people with favourites; helpers to release them."""
 
 from random import Random
 
