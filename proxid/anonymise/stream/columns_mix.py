@@ -1,164 +1,55 @@
 """The compiled loop of mode `mix`: the same rules as `pool.Pool`, on columns (DESIGN 8.4-8.6).
 
-State is arrays, sized by what waits: a waiting record is a slot, a person's records at a node are a queue (a list of
-slots in order of arrival), a node is a list of queues, and all slots hang in one list in the order in which they came
-to their node. Every step is constant work, a group sorts its own members only; the loop stops wherever it lacks room
-or random words and goes on from there.
+The loop stops wherever it lacks room or random words, and goes on from there.
 """
 
 import numpy as np
 
 from proxid.anonymise.stream.columns_ladder import bring_near, count_units, enter_text, rung_of
-from proxid.anonymise.stream.columns_map import FREE, find_place, pair_key, remove_place
+from proxid.anonymise.stream.columns_map import FREE, find_place, pair_key
+from proxid.anonymise.stream.columns_queues import (
+    ARRIVAL,
+    ARRIVALS,
+    AT,
+    CAP,
+    CAPPED,
+    CATEGORY,
+    DONE,
+    ENTERED,
+    EXPIRED,
+    FIRST,
+    FREE_SLOT,
+    GROUPS,
+    LADDER,
+    MAX_RECORDS,
+    NEXT,
+    NODE,
+    NOWHERE,
+    PENDING,
+    QUERY,
+    RAISED,
+    RANK,
+    REPEATED,
+    ROW,
+    URL,
+    USER,
+    WAITING,
+    WIDTH,
+    N,
+    append_to_all,
+    free_slot,
+    is_full,
+    leave_queue,
+    new_queue,
+    put_in_queue,
+    suppress,
+    take_from_all,
+    take_members,
+)
 from proxid.anonymise.stream.columns_random import Words, below
 from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined
 
-USER, QUERY, CATEGORY, NODE, NEXT, BEFORE, AFTER, RANK, URL, RAISED = range(10)
-"""Columns of a slot: codes, the node, the next slot of its queue, its neighbours in the list of all, 1 when raised."""
-ARRIVAL, ENTERED, ROW = range(3)
-"""Columns of a slot's long part: order of arrival, arrivals when it came to its node, number in the input."""
-HEAD, TAIL, COUNT, PREVIOUS, FOLLOWING, OWNER, PLACE = range(7)
-"""Columns of a queue: its first and last slot, its length, neighbours at the node, its user and node."""
-ARRIVALS, WAITING, FREE_SLOT, FREE_QUEUE, FIRST, LAST, GROUPS, PENDING, DONE, AT = range(10)
-"""Scalars: counters, heads of the free lists, ends of the list of all, the node that may be ripe, records read of this
-batch, number in the input of the record whose arrival made the node ripe."""
-N, CAP, MAX_RECORDS, WIDTH, LADDER = range(5)
-"""Parameters: people a group needs, waiting records a person may have at a node, delay, time bucket, 1 with ladder."""
-REPEATED, CAPPED, EXPIRED, EPOCH_END = range(4)
-"""Positions in the counts of suppressed records."""
-NOWHERE = -1
 _AHEAD = 4
-
-
-@inlined
-def _new_queue(state: Columns, node: Scalar, user: Scalar, place: Scalar) -> Scalar:
-    """An empty queue of a person at a node, last in the node's list."""
-    _, _, _, queues, nodes, keys, values, scalars, _, _ = state
-    queue = scalars[FREE_QUEUE]
-    scalars[FREE_QUEUE] = queues[queue, HEAD]
-    first = nodes[node, 0]
-    queues[queue, HEAD] = queues[queue, TAIL] = NOWHERE
-    queues[queue, COUNT], queues[queue, OWNER], queues[queue, PLACE] = 0, user, node
-    queues[queue, PREVIOUS], queues[queue, FOLLOWING] = NOWHERE, first
-    if first != NOWHERE:
-        queues[first, PREVIOUS] = queue
-    nodes[node, 0] = queue
-    nodes[node, 1] += 1
-    keys[place], values[place] = pair_key(node, user), queue
-    return queue
-
-
-@compiled
-def _drop_queue(state: Columns, queue: Scalar) -> None:
-    """Forget a queue that became empty."""
-    _, _, _, queues, nodes, keys, values, scalars, _, _ = state
-    node, before, after = queues[queue, PLACE], queues[queue, PREVIOUS], queues[queue, FOLLOWING]
-    if before == NOWHERE:
-        nodes[node, 0] = after
-    else:
-        queues[before, FOLLOWING] = after
-    if after != NOWHERE:
-        queues[after, PREVIOUS] = before
-    nodes[node, 1] -= 1
-    remove_place(keys, values, find_place(keys, pair_key(node, queues[queue, OWNER])))
-    queues[queue, HEAD] = scalars[FREE_QUEUE]
-    scalars[FREE_QUEUE] = queue
-
-
-@inlined
-def _append_to_all(state: Columns, slot: Scalar) -> None:
-    """Hang a slot at the end of the list of all."""
-    slots, scalars = state[0], state[7]
-    last = scalars[LAST]
-    slots[slot, BEFORE], slots[slot, AFTER] = last, NOWHERE
-    if last == NOWHERE:
-        scalars[FIRST] = slot
-    else:
-        slots[last, AFTER] = slot
-    scalars[LAST] = slot
-
-
-@inlined
-def _take_from_all(state: Columns, slot: Scalar) -> None:
-    """Take a slot out of the list of all."""
-    slots, scalars = state[0], state[7]
-    before, after = slots[slot, BEFORE], slots[slot, AFTER]
-    if before == NOWHERE:
-        scalars[FIRST] = after
-    else:
-        slots[before, AFTER] = after
-    if after == NOWHERE:
-        scalars[LAST] = before
-    else:
-        slots[after, BEFORE] = before
-
-
-@inlined
-def _put_in_queue(state: Columns, queue: Scalar, slot: Scalar) -> None:
-    """Insert a slot by arrival; nearly always it is the last."""
-    slots, longs, queues = state[0], state[1], state[3]
-    queues[queue, COUNT] += 1
-    tail = queues[queue, TAIL]
-    if tail == NOWHERE or longs[tail, ARRIVAL] < longs[slot, ARRIVAL]:
-        slots[slot, NEXT] = NOWHERE
-        queues[queue, TAIL] = slot
-        if tail == NOWHERE:
-            queues[queue, HEAD] = slot
-        else:
-            slots[tail, NEXT] = slot
-        return
-    before, at = NOWHERE, queues[queue, HEAD]
-    while longs[at, ARRIVAL] < longs[slot, ARRIVAL]:
-        before, at = at, slots[at, NEXT]
-    slots[slot, NEXT] = at
-    if before == NOWHERE:
-        queues[queue, HEAD] = slot
-    else:
-        slots[before, NEXT] = slot
-
-
-@compiled
-def _leave_queue(state: Columns, slot: Scalar) -> None:
-    """Take a slot, wherever it stands, out of its queue."""
-    slots, queues, keys, values = state[0], state[3], state[5], state[6]
-    queue = values[find_place(keys, pair_key(slots[slot, NODE], slots[slot, USER]))]
-    before, at = NOWHERE, queues[queue, HEAD]
-    while at != slot:
-        before, at = at, slots[at, NEXT]
-    if before == NOWHERE:
-        queues[queue, HEAD] = slots[slot, NEXT]
-    else:
-        slots[before, NEXT] = slots[slot, NEXT]
-    if queues[queue, TAIL] == slot:
-        queues[queue, TAIL] = before
-    queues[queue, COUNT] -= 1
-    if queues[queue, COUNT] == 0:
-        _drop_queue(state, queue)
-
-
-@inlined
-def _free(state: Columns, slot: Scalar) -> None:
-    """Give a slot back."""
-    slots, scalars = state[0], state[7]
-    slots[slot, NEXT] = scalars[FREE_SLOT]
-    scalars[FREE_SLOT] = slot
-    scalars[WAITING] -= 1
-
-
-@compiled
-def _suppress(state: Columns, slot: Scalar, reason: Scalar) -> None:
-    """Give up a waiting record."""
-    _leave_queue(state, slot)
-    _take_from_all(state, slot)
-    _free(state, slot)
-    state[9][reason] += 1
-
-
-@inlined
-def _is_full(state: Columns, place: Scalar, node: Scalar, user: Scalar, cap: Scalar) -> Scalar:
-    """Whether a person has as many records waiting at a node as one may (8.5)."""
-    queues, keys, values = state[3], state[5], state[6]
-    return keys[place] != FREE and queues[values[place], COUNT] >= cap
 
 
 @compiled
@@ -167,19 +58,19 @@ def _move_up(state: Columns, slot: Scalar, parents: Codes, params: Columns) -> N
     slots, longs, times, _, _, keys, values, scalars, clock, _ = state
     user, target = slots[slot, USER], parents[slots[slot, NODE]]
     if target == NOWHERE:
-        _suppress(state, slot, EXPIRED)
+        suppress(state, slot, EXPIRED)
         return
-    if _is_full(state, find_place(keys, pair_key(target, user)), target, user, params[0][CAP]):
-        _suppress(state, slot, CAPPED)
+    if is_full(state, find_place(keys, pair_key(target, user)), target, user, params[0][CAP]):
+        suppress(state, slot, CAPPED)
         return
-    _leave_queue(state, slot)
-    _take_from_all(state, slot)
+    leave_queue(state, slot)
+    take_from_all(state, slot)
     slots[slot, NODE], slots[slot, RAISED] = target, 1
     longs[slot, ENTERED], times[slot] = scalars[ARRIVALS], clock[0]
     place = find_place(keys, pair_key(target, user))
-    queue = values[place] if keys[place] != FREE else _new_queue(state, target, user, place)
-    _put_in_queue(state, queue, slot)
-    _append_to_all(state, slot)
+    queue = values[place] if keys[place] != FREE else new_queue(state, target, user, place)
+    put_in_queue(state, queue, slot)
+    append_to_all(state, slot)
     scalars[PENDING] = target
 
 
@@ -198,31 +89,10 @@ def _enter(state: Columns, node: Scalar, place: Scalar, columns: Columns, i: Sca
     slots[slot, NODE], slots[slot, RANK], slots[slot, URL], slots[slot, RAISED] = node, rank[i], url[i], 0
     longs[slot, ARRIVAL] = longs[slot, ENTERED] = scalars[ARRIVALS]
     longs[slot, ROW], times[slot] = row[i], clock[0]
-    queue = values[place] if keys[place] != FREE else _new_queue(state, node, user[i], place)
-    _put_in_queue(state, queue, slot)
-    _append_to_all(state, slot)
+    queue = values[place] if keys[place] != FREE else new_queue(state, node, user[i], place)
+    put_in_queue(state, queue, slot)
+    append_to_all(state, slot)
     scalars[PENDING] = node
-
-
-@inlined
-def _take_members(state: Columns, node: Scalar, members: Codes) -> Scalar:
-    """The oldest record of everybody at a node, in order of arrival; returns how many."""
-    slots, longs, _, queues, nodes, _, _, _, _, _ = state
-    count, queue = nodes[node, 1], nodes[node, 0]
-    for i in range(count - 1, -1, -1):  # the newest queue stands first
-        following, members[i] = queues[queue, FOLLOWING], queues[queue, HEAD]
-        queues[queue, HEAD] = slots[members[i], NEXT]
-        queues[queue, COUNT] -= 1
-        if queues[queue, COUNT] == 0:
-            _drop_queue(state, queue)
-        queue = following
-    for i in range(1, count):
-        slot, to = members[i], i
-        while to > 0 and longs[members[to - 1], ARRIVAL] > longs[slot, ARRIVAL]:
-            members[to] = members[to - 1]
-            to -= 1
-        members[to] = slot
-    return count
 
 
 @inlined
@@ -255,7 +125,7 @@ def _release(
     """Form a group at a ripe node and write its pairs; returns where the next record goes."""
     slots, longs, _, _, _, _, _, scalars, clock, _ = state
     words, used, members, cycle, order = random
-    count = _take_members(state, node, members)
+    count = take_members(state, node, members)
     _draw(words, used, count, cycle, order)
     scalars[GROUPS] += 1
     raised = False
@@ -274,8 +144,8 @@ def _release(
         out[7][to], out[8][to], out[9][to], out[10][to] = scalars[GROUPS], bucket, longs[slot, ROW], scalars[AT]
         to += 1
     for i in range(count):
-        _take_from_all(state, members[i])
-        _free(state, members[i])
+        take_from_all(state, members[i])
+        free_slot(state, members[i])
     return to
 
 
@@ -286,7 +156,7 @@ def _submit(state: Columns, columns: Columns, i: Scalar, node: Scalar, ladder: C
     user, query = columns[0][i], columns[1][i]
     with_ladder = params[0][LADDER] == 1
     place = find_place(keys, pair_key(node, user))
-    full = _is_full(state, place, node, user, params[0][CAP])
+    full = is_full(state, place, node, user, params[0][CAP])
     if with_ladder and not enter_text(ladder, user, query, not full):
         suppressed[REPEATED] += 1
     elif full:
@@ -337,21 +207,3 @@ def mix_columns(
             _submit(state, columns, i, starts[columns[2][i]], ladder, params)
             scalars[DONE] += 1
     return written
-
-
-@compiled
-def drain(state: Columns, reason: Scalar) -> None:
-    """Suppress everything that waits."""
-    scalars = state[7]
-    while scalars[FIRST] != NOWHERE:
-        _suppress(state, scalars[FIRST], reason)
-
-
-@compiled
-def list_waiting(state: Columns, found: Longs) -> None:
-    """The slots of all waiting records, in the order in which they came to their nodes."""
-    slots, scalars = state[0], state[7]
-    at = scalars[FIRST]
-    for i in range(len(found)):
-        found[i] = at
-        at = slots[at, AFTER]
