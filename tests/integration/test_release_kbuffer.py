@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cli.main import main
+from proxid.anonymise.release import kbuffer
 from proxid.anonymise.stream.columns_text import normalise
 from proxid.classify.units import semantic_units
 from proxid.logs import Dictionaries, LogBatch, create_log, layout_of, read_log
@@ -252,6 +253,28 @@ def test_epochs_start_over(log: Path, tmp_path: Path) -> None:
     parts = release(log, tmp_path / "b.tsv", "--seed", "1", "--epoch", "10min")
     assert parts["counts"]["suppressed"]["repeated"] < whole["counts"]["suppressed"]["repeated"]
     assert parts["counts"]["suppressed"]["epoch_end"] > whole["counts"]["suppressed"]["epoch_end"]
+
+
+@pytest.mark.parametrize("options", [(), ("--no-ladder",), ("--mode", "thesis", "--level", "1")])
+def test_memory_follows_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]) -> None:
+    """Texts of records that left are forgotten, and the release is the same, byte for byte."""
+    known, most = Dictionaries(), []
+    with create_log(tmp_path / "in.tsv", layout_of(tmp_path / "in.tsv").having("category"), known) as out:
+        for batch in synthesise(Shape(300_000, 5000, 4), known, fresh_texts=True):
+            out.write(batch)
+    release(tmp_path / "in.tsv", tmp_path / "a.tsv", "--seed", "1", "--no-mask", "--order", "file", *options)
+    tidy = kbuffer._Run.tidy
+
+    def watch(run: Any, texts: Dictionaries) -> None:
+        tidy(run, texts)
+        most.append(len(texts.query) - 2 * run.engine.waiting)
+
+    monkeypatch.setattr(kbuffer, "_TEXTS", 2000)
+    monkeypatch.setattr(kbuffer, "_LADDER_TEXTS", 2000)
+    monkeypatch.setattr(kbuffer._Run, "tidy", watch)
+    release(tmp_path / "in.tsv", tmp_path / "b.tsv", "--seed", "1", "--no-mask", "--order", "file", *options)
+    assert (tmp_path / "a.tsv").read_bytes() == (tmp_path / "b.tsv").read_bytes()
+    assert len(most) > 5 and max(most) <= 2000
 
 
 def test_help_names_methods_and_their_options(capsys: pytest.CaptureFixture[str]) -> None:
