@@ -1,13 +1,15 @@
 """The theorem of docs/anonymity.md by exact enumeration: the posterior is 1/(n − 1 − c), whatever c members know."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations, product
-from math import comb, factorial
+from math import comb, factorial, sqrt
+from random import Random
 
 import pytest
 
+from proxid.anonymise.stream.batch import MixStream
 from proxid.anonymise.stream.cycle import CycleSource
 from proxid.anonymise.stream.pairs import check_restrictions, is_one_cycle, release_pairs
 from proxid.anonymise.stream.pool import Pool
@@ -176,6 +178,30 @@ def test_unseasoned_members_may_all_collude() -> None:
     assert [len(group) for group in groups] == [5]
     assert stream_posteriors(order, groups, sybils) == {Fraction(1, 2)}
     assert stream_posteriors(order, groups, sybils | {0}) == {Fraction(1, 1)}  # k = 1
+
+
+def test_busy_people_are_no_likelier_owners() -> None:
+    """On a long stream in which activity is very uneven, guessing the busiest candidate is right once in n − 1.
+
+    One guess a group, the pair shown first, so guesses are independent: a sum of G indicators of probability p strays
+    from Gp by more than √(2·16·Gp(1 − p)) + 2·16/3 with probability below 2e⁻¹⁶ (Bernstein).
+    """
+    rng, chosen = Random(5), Settings(k=10, margin=1, level=1, person_cap=None)
+    stream, sent = MixStream(chosen, bytes(range(32))), Counter()
+    weights = [1 / (i + 1) for i in range(60)]
+    guesses = right = 0
+    for person in rng.choices(range(60), weights, k=60_000):
+        sent[person] += 1
+        shown = stream.feed(f"p{person}", person, rng.choice("ab"))
+        for at in range(0, len(shown), chosen.n):
+            group = shown[at : at + chosen.n]
+            published, owner, _ = group[0]
+            candidates = [person for _, person, _ in group if f"p{person}" != published]
+            guesses += 1
+            right += max(candidates, key=sent.__getitem__) == owner
+    p = 1 / (chosen.n - 1)
+    assert guesses > 3_000
+    assert abs(right - guesses * p) < sqrt(2 * 16 * guesses * p * (1 - p)) + 2 * 16 / 3
 
 
 def make_group(people: Sequence[str], seasoned: int, raised: bool = False, rung: Rung = Rung.CATEGORY) -> Group:
