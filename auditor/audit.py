@@ -86,6 +86,7 @@ class Audit:
             self._people, tuples, self._deliveries, self._sets, self._erasures, self.report
         )  # fmt: skip
         self._service = ServiceLog(trust, self._people, tuples, self._sets, self._erasures, self.report)
+        self._service.unlinked = self._gateway.unlinked
         self._reads = [self._reader(self._gateway, trust.screener), self._reader(self._service, trust.service_key)]
         if loaded is not None:
             self._restore(loaded)
@@ -101,13 +102,15 @@ class Audit:
         """Read and compare; raises ProxidError when a log cannot be read."""
         now_ms = int(self._clock() * 1000)
         try:
-            for read, source in ((self._reads[0], gateway), (self._reads[1], service), (self._reads[0], gateway)):
+            self._read(self._reads[0], gateway)
+            seen = self._gateway.next_number - 1
+            for read, source in ((self._reads[1], service), (self._reads[0], gateway)):
                 self._read(read, source)
         finally:
             for read in self._reads:
                 read.opener.forget()
         self._found = list(self.report.violations)
-        check(self._sets, now_ms, int(self._options.settle * 1000), self.report)
+        check(self._sets, now_ms - int(self._options.settle * 1000), seen, self.report)
         self._service.finish()
         self._erasures.check(self._unopened, self._keys, self.report)
         acknowledged = self._gateway.acknowledged
@@ -145,7 +148,11 @@ class Audit:
         state = {
             "reads": reads, "people": self._people.state(), "deliveries": self._deliveries.state(),
             "gateway": self._gateway.state(), "service": self._service.state(),
-            "erasures": (erasures.owners, erasures.erased, erasures.expired, erasures.requests),
+            "erasures": (
+                erasures.owners, erasures.erased, erasures.expired, erasures.requests, erasures.epochs,
+                erasures.links_until,
+            ),
+            "unlinked": self._gateway.unlinked, "incomplete": self._deliveries.incomplete,
             "unopened": (unopened.by_tag, unopened.gone), "violations": self._found,
             "checked": self.report.checked, "counts": self.report.counts,
         }  # fmt: skip
@@ -163,8 +170,12 @@ class Audit:
         self._gateway.restore(state["gateway"])
         self._service.restore(state["service"])
         erasures, unopened = self._erasures, self._unopened
-        erasures.owners, erasures.erased, erasures.expired, erasures.requests = state["erasures"]
+        (
+            erasures.owners, erasures.erased, erasures.expired, erasures.requests, erasures.epochs, erasures.links_until
+        ) = state["erasures"]  # fmt: skip
         unopened.by_tag, unopened.gone = state["unopened"]
+        self._gateway.unlinked.update(state["unlinked"])
+        self._deliveries.incomplete = state["incomplete"]
         # What was found before stays found: an audit that reads only what is new must not come out clean.
         self.report.violations += state["violations"]
         self.report.checked_before.update(state["checked"])

@@ -10,6 +10,7 @@ Sessions are named by the first 16 bytes of their hash.
 
 import sqlite3
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -68,9 +69,9 @@ class Sets:
             raise RecordMismatchError("a request was forwarded twice")
         self._put(session, "forwarded", max(time_ms, _HIDDEN), event)
 
-    def answered(self, session: str) -> None:
+    def answered(self, session: str, event: int) -> None:
         """ANSWERED."""
-        self._put(session, "answered", 1)
+        self._put(session, "answered", event)
 
     def unreached(self, session: str) -> None:
         """UNREACHED."""
@@ -159,9 +160,9 @@ class Sets:
         self._db.rollback()
         self._db.close()
 
-    def rows(self, query: str, *values: int) -> list[tuple[int, ...]]:
+    def rows(self, query: str, values: Mapping[str, int] | None = None) -> list[tuple[int, ...]]:
         """The rows of a query of this module."""
-        with closing(self._db.execute(query, values)) as cursor:
+        with closing(self._db.execute(query, values or {})) as cursor:
             return cursor.fetchall()
 
 
@@ -171,36 +172,41 @@ def _key(session: str) -> bytes:
 
 _UNRECEIVED = "FROM sessions WHERE forwarded IS NOT NULL AND received IS NULL AND refused IS NULL AND unreached IS NULL"
 _RULES: Final = (
-    (MAIN_SERVICE, "an answered request was never received", f"{_UNRECEIVED} AND answered=1", "forwarded_at", False),
+    (MAIN_SERVICE, "an answered request was never received", f"{_UNRECEIVED} AND answered<=:seen", "forwarded_at"),
     (MAIN_SERVICE, "a forwarded request was neither received, refused nor unreached",
-     f"{_UNRECEIVED} AND answered IS NULL AND forwarded<?", "forwarded_at", True),
+     f"{_UNRECEIVED} AND answered IS NULL AND forwarded<:settled", "forwarded_at"),
     (GATEWAY, "a received request was never forwarded",
-     "FROM sessions WHERE received IS NOT NULL AND forwarded IS NULL", "received_at", False),
+     "FROM sessions WHERE received IS NOT NULL AND forwarded IS NULL", "received_at"),
     (GATEWAY, "a refused request was never forwarded", "FROM sessions WHERE refused=1 AND forwarded IS NULL",
-     "0", False),
+     "0"),
     (MAIN_SERVICE, "a received request was neither logged nor said not to be",
-     "FROM sessions WHERE received IS NOT NULL AND fate IS NULL AND buffered IS NULL AND received<?",
-     "received_at", True),
+     "FROM sessions WHERE received IS NOT NULL AND fate IS NULL AND buffered IS NULL AND received<:settled",
+     "received_at"),
     (MAIN_SERVICE, "a record was logged whose request was never received",
-     "FROM sessions WHERE fate IS NOT NULL AND received IS NULL", "ended_at", False),
+     "FROM sessions WHERE fate IS NOT NULL AND received IS NULL", "ended_at"),
     (GATEWAY, "a group was both delivered and dropped",
-     "FROM deliveries WHERE delivered IS NOT NULL AND dropped IS NOT NULL", "delivered", False),
-    (GATEWAY, "a group was delivered or dropped that was never released", "FROM deliveries WHERE released IS NULL",
-     "COALESCE(delivered, dropped)", False),
+     "FROM deliveries WHERE delivered IS NOT NULL AND dropped IS NOT NULL", "delivered"),
+    (GATEWAY, "a group was delivered or dropped that was never released",
+     "FROM deliveries WHERE released IS NULL AND COALESCE(delivered, dropped)<=:seen", "COALESCE(delivered, dropped)"),
 )  # fmt: skip
 
 
-def check(sets: Sets, now_ms: int, settle_ms: int, report: Report) -> None:
-    """Compare the sets; requests younger than `settle_ms` may still be under way."""
+def check(sets: Sets, settled_ms: int, seen: int, report: Report) -> None:
+    """Compare the sets.
+
+    Args:
+        settled_ms: requests of a later time may still be under way. seen: the gateway's last event before MS's log was
+            read; what came after it may follow from something that MS recorded later.
+    """
     for table in ("sessions", "deliveries"):
         report.checked[COMPLETENESS] += sets.rows(f"SELECT COUNT(*) FROM {table}")[0][0]  # noqa: S608
-    for log, text, where, event, timed in _RULES:
-        values = (now_ms - settle_ms,) if timed else ()
-        found = sets.rows(f"SELECT {event} {where} LIMIT {_NAMED + 1}", *values)
+    values = {"settled": settled_ms, "seen": seen}
+    for log, text, where, event in _RULES:
+        found = sets.rows(f"SELECT {event} {where} LIMIT {_NAMED + 1}", values)
         for (number,) in found[:_NAMED]:
             report.add(COMPLETENESS, log, number or 0, text)
         if len(found) > _NAMED:
-            total = sets.rows(f"SELECT COUNT(*) {where}", *values)[0][0]
+            total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
             report.add(COMPLETENESS, log, 0, f"{text} (and {total - _NAMED} more)")
 
 

@@ -21,6 +21,8 @@ class Deliveries:
         self._people = people
         self._user_of: dict[Alias, str] = {}
         self._alias_of: dict[Alias, str] = {}
+        self.incomplete = False
+        """Some ALIASED cannot be read any more: a name that is not known may have been in it."""
 
     def aliased(self, payload: bytes) -> None:
         """An ALIASED event: one-to-one per party and period; raises RecordMismatchError."""
@@ -74,7 +76,8 @@ class Deliveries:
         kind = decode_text(blocks[record.KIND])
         name = person.user_id
         if fidelity != "user_id":
-            name = self._alias(person.user_id, ack.party, header.time_ms, kind)
+            shown = decode_text(pair.sanitized.message.user_block)
+            name = self._alias(person.user_id, ack.party, header.time_ms, kind, shown)
         elif kind != "general":
             raise RecordMismatchError("a place or command is published under a lasting name")
         verify_pair(pair, expected, (person.prox_id, name))
@@ -85,9 +88,11 @@ class Deliveries:
         if blocks[record.PLACE] != record.Place(ack.group, position, size).encode():
             raise RecordMismatchError("record stands at another place of the group")
 
-    def _alias(self, user_id: str, party: str, time_ms: int, kind: str) -> str:
+    def _alias(self, user_id: str, party: str, time_ms: int, kind: str, shown: str) -> str:
         period = record.alias_period(kind, time_ms, self._trust.alias_period)
         alias = self._alias_of.get((party, period, user_id))
+        if alias is None and self.incomplete:
+            return shown
         if alias is None:
             raise RecordMismatchError("alias was never recorded")
         return alias

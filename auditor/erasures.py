@@ -28,6 +28,7 @@ class Erasures:
     Attributes:
         owners: subject tag → owner commitment of LINKED. erased: subject tag → number of ERASED.
         expired: log → payloads up to this number are gone. requests: digests of the requests carried out.
+        epochs: subject tag → epoch. links_until: evidence keys up to this epoch have expired.
     """
 
     trust: Trust
@@ -35,6 +36,8 @@ class Erasures:
     erased: dict[bytes, int] = field(default_factory=dict)
     expired: dict[str, int] = field(default_factory=dict)
     requests: set[bytes] = field(default_factory=set)
+    epochs: dict[bytes, int] = field(default_factory=dict)
+    links_until: int = -1
 
     def linked(self, event: Event) -> bytes:
         """LINKED, readable or not: its tag and owner commitment; the tag. Raises EncodingError."""
@@ -42,6 +45,7 @@ class Erasures:
         if len(event.tags) != 1 or not event.tags[0]:
             raise EncodingError("LINKED is not of one person")
         self.owners[event.tags[0]] = owner
+        self.epochs[event.tags[0]] = int(str(event.fields["epoch"]))
         return event.tags[0]
 
     def took_effect(self, event: Event) -> set[bytes]:
@@ -73,14 +77,22 @@ class Erasures:
         return disclosure
 
     def expiry(self, log: str, event: Event) -> None:
-        """EXPIRED: payloads of a log up to a number."""
-        self.expired[log] = max(self.expired.get(log, 0), int(str(event.fields["until"])))
+        """EXPIRED: payloads of a log up to a number, or links and evidence keys up to an epoch; feeds are counted."""
+        fields = event.fields
+        if fields["kind"] == "links":
+            self.links_until = max(self.links_until, int(str(fields["until"])))
+        elif fields["kind"] == "payloads":
+            self._expired_payloads(log, int(str(fields["until"])))
+
+    def _expired_payloads(self, log: str, until: int) -> None:
+        self.expired[log] = max(self.expired.get(log, 0), until)
 
     def check(self, unopened: Unopened, keys: KeySource, report: Report) -> None:
         """At the end: everything that does not open is covered, and IS has no key to anything that was erased."""
         for tag, (log, number, count) in unopened.by_tag.items():
-            report.counts["parts.erased"] += count if tag in self.erased else 0
-            if tag not in self.erased:
+            expired = self.epochs.get(tag, self.links_until + 1) <= self.links_until
+            report.counts["parts.expired" if expired else "parts.erased"] += count
+            if tag not in self.erased and not expired:
                 report.add(OPENING, log, number, f"{count} payloads do not open, and no erasure covers them")
         for log, number in unopened.gone.items():
             if number > self.expired.get(log, 0):

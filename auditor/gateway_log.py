@@ -57,8 +57,10 @@ class GatewayLog(Log):
         hidden = {
             EventType.LINKED: self._linked_unread,
             EventType.CONSENT: self._consent_unread_only,
+            EventType.ALIASED: self._aliased_unread,
             EventType.FORWARDED: self._forwarded_unread,
             EventType.ANSWERED: self._answered_unread,
+            EventType.DELIVERED: self._delivered_unread,
         }
         super().__init__(GATEWAY, rules, hidden, report)
 
@@ -78,7 +80,12 @@ class GatewayLog(Log):
         self._people.linked(LinkedPayload.decode(event.payload), tag, self._erasures.owners[tag])
 
     def _linked_unread(self, event: Event) -> None:
-        self._erasures.linked(event)
+        tag = self._erasures.linked(event)
+        if event.gone:
+            self.unlinked.add(tag)
+
+    def _aliased_unread(self, event: Event) -> None:
+        self._deliveries.incomplete = True
 
     def _aliased(self, event: Event) -> None:
         self._deliveries.aliased(event.payload)
@@ -124,7 +131,7 @@ class GatewayLog(Log):
 
     def _answered(self, event: Event) -> None:
         session = str(event.fields["session"])
-        self._sets.answered(session)
+        self._sets.answered(session, event.number)
         person = self._asked.pop(session, None)
         if person is None:
             raise MessageInvalidError("a session was answered that was not forwarded, or twice")
@@ -132,14 +139,21 @@ class GatewayLog(Log):
 
     def _answered_unread(self, event: Event) -> None:
         session = str(event.fields["session"])
-        self._sets.answered(session)
+        self._sets.answered(session, event.number)
         self._asked.pop(session, None)
 
-    def _delivered(self, event: Event) -> None:
+    def _delivered_unread(self, event: Event) -> None:
+        self._named_delivery(event)
+
+    def _named_delivery(self, event: Event) -> tuple[int, int, str]:
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
         with check_of(COMPLETENESS):
             self._sets.delivered(named, event.number)
+        return named
+
+    def _delivered(self, event: Event) -> None:
+        named = self._named_delivery(event)
         payload = DeliveredPayload.decode(event.payload)
         ack = self._deliveries.delivered(payload)
         if (ack.epoch, ack.group, ack.party) != named:

@@ -74,6 +74,12 @@ class Groups:
         self._epochs[epoch] = EpochReplay(Pool(trust.settings), CycleSource(seed), slots=slots)
         self._seeds[epoch] = seed
 
+    def opened_blind(self, epoch: int) -> None:
+        """EPOCH_OPENED whose payload has expired: nothing of the epoch can be replayed."""
+        replay = EpochReplay(Pool(self._trust.settings), CycleSource(bytes(32)))
+        replay.blind |= {"general", *self._trust.slots}
+        self._epochs[epoch], self._seeds[epoch] = replay, bytes(32)
+
     def closed(self, epoch: int) -> None:
         """EPOCH_CLOSED: nothing waits any more; what the replay held is dropped once its groups are out."""
         at = self._epochs.get(epoch)

@@ -48,13 +48,15 @@ class Log:
         self._rules = rules
         self._hidden = hidden
         self._report = report
+        self.unlinked: set[bytes] = set()
+        """Subject tags whose LINKED has expired; one set for both logs."""
 
     def take(self, event: Event) -> None:
         """Check one event; a failure is a violation of its type's check."""
         self._report.counts[f"{self.name}.{event.type.value}"] += 1
         rule, handler = self._rules.get(event.type, (COMPLETENESS, _foreign))
         self._report.checked[rule] += 1
-        if event.hidden and event.type not in SHARED:
+        if self._is_unread(event):
             self._report.counts["events.unreadable"] += 1
             rule, handler = COMPLETENESS, self._hidden.get(event.type, _nothing)
         try:
@@ -65,6 +67,15 @@ class Log:
             self._report.add(rule, self.name, event.number, f"{event.type.value}: {error.rule}")
         except (KeyError, TypeError, ValueError):
             self._report.add(rule, self.name, event.number, f"{event.type.value}: header is malformed")
+
+    def _is_unread(self, event: Event) -> bool:
+        """Whether only the header of an event can be gone by.
+
+        So it is, too, if the link that it rests on has expired: what is left of an old epoch cannot be checked anew.
+        """
+        if event.hidden and (event.type not in SHARED or not event.payload):
+            return True
+        return not self.unlinked.isdisjoint(event.tags)
 
 
 def _nothing(event: Event) -> None:

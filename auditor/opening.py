@@ -121,7 +121,8 @@ class Opener:
             self._report.add(OPENING, self.log, header.number, "payload's parts are not those of its type")
             payload, hidden = b"", max(1, hidden)
         tags = tuple(tag for tag, _ in header.parts)
-        return Event(header.number, header.type, leaf.salt, header.fields, payload, hidden, tags)
+        gone = bool(tags) and not any(leaf.parts)
+        return Event(header.number, header.type, leaf.salt, header.fields, payload, hidden, tags, gone)
 
     def _open(self, header: LeafHeader, leaf: Leaf, parts: list[Part | None], at: int) -> bytes | None:
         tag, digest = header.parts[at]

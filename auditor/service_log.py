@@ -48,13 +48,23 @@ class ServiceLog(Log):
             EventType.WITHDRAWN: (COMPLETENESS, self._withdrawn),
             EventType.EXPIRED: (OPENING, self._expired),
         }
-        hidden = {EventType.RECEIVED: self._received_unread, EventType.BUFFERED: self._buffered_unread}
+        hidden = {
+            EventType.RECEIVED: self._received_unread,
+            EventType.BUFFERED: self._buffered_unread,
+            EventType.RELEASED: self._released_unread,
+            EventType.EPOCH_OPENED: self._epoch_opened_unread,
+        }
         super().__init__(MAIN_SERVICE, rules, hidden, report)
 
     def _epoch_opened(self, event: Event) -> None:
         fields = event.fields
         epoch = int(str(fields["epoch"]))
         self._groups.opened(epoch, bytes.fromhex(str(fields["commitment"])), event.payload)
+        self._opened.add(epoch)
+
+    def _epoch_opened_unread(self, event: Event) -> None:
+        epoch = int(str(event.fields["epoch"]))
+        self._groups.opened_blind(epoch)
         self._opened.add(epoch)
 
     def _epoch_closed(self, event: Event) -> None:
@@ -151,6 +161,12 @@ class ServiceLog(Log):
             self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload)
         else:
             self._groups.released(epoch, number, payload)
+
+    def _released_unread(self, event: Event) -> None:
+        fields = event.fields
+        place = (int(str(fields["epoch"])), int(str(fields["group"])))
+        for party, _ in consent.parse_audience(str(fields["audience"]).partition("|")[2]):
+            self._sets.released((*place, party), event.number)
 
     def _suppressed(self, event: Event) -> None:
         fields = event.fields
