@@ -74,6 +74,8 @@ class Writer:
 
     def flush(self) -> None:
         """Encrypt and append what waits."""
+        if self.log.begin_batch():
+            self._encryptor.renew()
         items = [self._encryptor.split(event) for event in self._waiting]
         if items:
             self.log.append(self._encryptor.leaves(items, self.evidence))

@@ -1,9 +1,11 @@
 """Puts the Identity Screener together from its configuration and runs it (DESIGN 2, 16)."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from gateway.consents import Consents
+from gateway.expiry import LinkExpiry
 from gateway.feeds import Feeds
 from gateway.links import Links
 from gateway.releases import Releases
@@ -24,7 +26,7 @@ from proxid.rpc.evidence import EvidenceService
 from proxid.rpc.peers import PeerRegistry
 from proxid.rpc.runner import run
 from proxid.store import connect
-from proxid.store.evidence.setup import EvidenceOptions, reader_of, writer_of
+from proxid.store.evidence.setup import EvidenceOptions, reader_of, retention_of, writer_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.gateway_pb2_grpc import add_FeedServicer_to_server, add_GatewayServicer_to_server
 
@@ -98,7 +100,10 @@ async def serve(config: GatewayConfig, *, ready: Callable[[str], None] | None = 
     writer = writer_of(config, evidence, store.client) if worker == 0 else None
     reader = reader_of(config, evidence)
     add_EvidenceServicer_to_server(EvidenceService(peers, reader, store.client, PREFIX, store.evidence_keys), server)
-    background = [] if writer is None else [writer.run()]
+    background: list[Coroutine[Any, Any, None]] = []
+    if writer is not None:
+        background += [writer.run(), retention_of(config, evidence, store.client, writer.log).run()]
+        background.append(LinkExpiry(screener, store).run())
     if worker == 0:
         await requests.recover()
         await store.reset_streams(list(screener.party_keys))

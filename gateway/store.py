@@ -64,6 +64,14 @@ class GatewayStore:
         """Load the functions."""
         await self._functions.load()
 
+    async def expire_feeds(self, parties: Sequence[str], now: float) -> int:
+        """Remove acknowledged groups whose time is over, and record that; how many."""
+        return int(await self.call("gw_expire_feeds", self._salt(), int(now), *parties))
+
+    async def links_expire(self, epoch: int) -> bool:
+        """Whether links up to an epoch expire now, and no event has said so yet."""
+        return bool(await self.call("gw_links_expire", epoch))
+
     async def call(self, function: str, *arguments: bytes | str | int) -> Any:
         """One atomic step by its name: for the parts of this service that have steps of their own."""
         return await self._functions.call(function, _KEYS, *arguments)

@@ -32,7 +32,7 @@ from proxid.rpc.evidence import EvidenceService
 from proxid.rpc.peers import PeerRegistry
 from proxid.rpc.runner import run
 from proxid.store import connect
-from proxid.store.evidence.setup import EvidenceOptions, reader_of, writer_of
+from proxid.store.evidence.setup import EvidenceOptions, reader_of, retention_of, writer_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.main_service_pb2_grpc import add_MainServiceServicer_to_server
 
@@ -114,7 +114,7 @@ async def serve(
         )
         background = [jobs.log_requests(), jobs.release_groups(), jobs.keep_time()]
     if writer is not None:
-        background.append(writer.run())
+        background += [writer.run(), retention_of(config, evidence, client, writer.log).run()]
     address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
         await run(server, SERVICES, address, background, ready, config.shutdown_grace)

@@ -43,6 +43,7 @@ local function gw_link(keys, a)
   redis.call('EXPIRE', key(prefix, 'k', tag), a[10])
   redis.call('SET', key(prefix, 'u', user, epoch), tag, 'EX', a[10])
   redis.call('SET', key(prefix, 'p', prox), tag, 'EX', a[10])
+  redis.call('SET', key(prefix, 'first'), epoch, 'NX')
   redis.call('SET', key(prefix, 'ek', a[17]), a[18], 'EX', a[10])
   redis.call('SET', a[19], a[20], 'EX', a[10])
   redis.call('HSET', key(prefix, 's', user), a[17], epoch .. '|' .. prox)
@@ -297,7 +298,7 @@ local function gw_delivered(keys, a)
   -- group that lost a consent would be gone.
   redis.call('HSET', entry, 'a', '1', 'at', redis.call('TIME')[1])
   redis.call('ZREM', key(prefix, 'o', a[1]), a[2])
-  redis.call('EXPIRE', entry, a[3])
+  redis.call('ZADD', key(prefix, 'end', a[1]), redis.call('TIME')[1] + a[3], a[2])
   append_event(prefix, 'DELIVERED', a[4], a[5], a[6])
   return 'NEW'
 end
@@ -384,6 +385,30 @@ local function gw_share(keys, a)
     redis.call('EXISTS', key(prefix, 'ob', user))}
 end
 
+-- ARGV: salt, now s, party…: removes acknowledged groups whose time is over; how many.
+local function gw_expire_feeds(keys, a)
+  local prefix, gone = keys[1], 0
+  for i = 3, #a do
+    for _, cursor in ipairs(redis.call('ZRANGEBYSCORE', key(prefix, 'end', a[i]), '-inf', a[2], 'LIMIT', 0, 1000)) do
+      redis.call('DEL', key(prefix, 'g', a[i], cursor))
+      redis.call('ZREM', key(prefix, 'f', a[i]), cursor)
+      redis.call('ZREM', key(prefix, 'end', a[i]), cursor)
+      gone = gone + 1
+    end
+  end
+  if gone > 0 then append_event(prefix, 'EXPIRED', a[1], cjson.encode({count = gone, kind = 'feeds'}), '') end
+  return gone
+end
+
+-- ARGV: epoch: 1 if it is beyond what was said to expire before.
+local function gw_links_expire(keys, a)
+  local last = tonumber(redis.call('GET', key(keys[1], 'expired')) or '-1')
+  local first = redis.call('GET', key(keys[1], 'first'))
+  if not first or tonumber(a[1]) <= last or tonumber(a[1]) < tonumber(first) then return 0 end
+  redis.call('SET', key(keys[1], 'expired'), a[1])
+  return 1
+end
+
 local function gw_released_cursor(keys, a)
   return redis.call('GET', key(keys[1], 'released')) or '0'
 end
@@ -403,6 +428,8 @@ redis.register_function('gw_reset_streams', gw_reset_streams)
 redis.register_function('gw_take', gw_take)
 redis.register_function('gw_untake', gw_untake)
 redis.register_function('gw_delivered', gw_delivered)
+redis.register_function('gw_expire_feeds', gw_expire_feeds)
+redis.register_function('gw_links_expire', gw_links_expire)
 redis.register_function('gw_erase_begin', gw_erase_begin)
 redis.register_function('gw_settle_erasure', gw_settle_erasure)
 redis.register_function('gw_erase_finish', gw_erase_finish)

@@ -86,6 +86,7 @@ class Retention(Section):
 
     Attributes:
         answers: sealed answers, for retries (at least the nonce's time). feeds: groups that a party acknowledged.
+        payloads: encrypted payloads of the evidence, whose headers stay.
         evidence_plain: events before their payload is encrypted, T of DESIGN 10.2. links: epoch links at IS.
     """
 
@@ -93,3 +94,4 @@ class Retention(Section):
     feeds: Duration = Field(default=7 * 86400.0, gt=0)
     evidence_plain: Duration = Field(default=60.0, gt=0)
     links: Duration = Field(default=365 * 86400.0, gt=0)
+    payloads: Duration = Field(default=365 * 86400.0, gt=0)

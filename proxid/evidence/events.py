@@ -71,7 +71,7 @@ class Event:
 
     Attributes:
         hidden: how many of the payload's parts do not open (any more); they are left empty (`parts.join`).
-        tags: subject tag of each part.
+        tags: subject tag of each part. gone: the payload is not there at all (it has expired).
     """
 
     number: int
@@ -81,6 +81,7 @@ class Event:
     payload: bytes
     hidden: int = 0
     tags: tuple[bytes, ...] = ()
+    gone: bool = False
 
     @property
     def fields(self) -> Header:

@@ -114,7 +114,7 @@ def join(kind: EventType, parts: Opened) -> bytes:
     Raises:
         EncodingError: the parts are not those of this type.
     """
-    if not parts:
+    if not parts or all(part is None for part in parts):
         return b""
     if kind is EventType.RELEASED:
         return _join_released(parts)

@@ -1,6 +1,7 @@
 # ruff: noqa: ASYNC240
 """Rights against running services: what an erasure leaves, what access shows, what an objection stops."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -151,3 +152,28 @@ async def test_a_right_is_its_owners_alone(tmp_path: Path) -> None:
             assert refused.value.remote is Code.SIGNATURE_INVALID
         await client.close()
         assert (await house.audit()).violations == []
+
+
+async def test_payloads_expire_by_an_event_and_headers_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for service in ("GATEWAY", "MAIN_SERVICE"):
+        monkeypatch.setenv(f"PROXID_{service}__RETENTION__PAYLOADS", "2 s")
+    first = "data/evidence/segments/000000000001"
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        assert (await house.audit(state=True)).violations == []
+        async with asyncio.timeout(30):
+            turn = 0
+            while any((tmp_path / role / first / "parts").exists() for role in ("gateway", "main-service")):
+                await asyncio.sleep(0.7)
+                turn += 1
+                await house.ask(f"node{turn} question", PEOPLE[:4])
+        assert all((tmp_path / role / first / "leaves").exists() for role in ("gateway", "main-service"))
+        await house.settle()
+        for state in (True, False):
+            report = await house.audit(state=state)
+            assert report.violations == []
+        assert report.counts["gateway.EXPIRED"] >= 1 and report.counts["events.unreadable"] > 0
+        # Somebody who deletes payloads and does not say so is found out.
+        newest = max((tmp_path / "gateway/data/evidence/segments").iterdir())
+        (newest / "parts").unlink()
+        assert {v.rule for v in (await house.audit()).violations} == {2}

@@ -31,6 +31,7 @@ def leaf(number: int) -> Leaf:
 def fill(folder: Path, end: int, batch: int = 3, segment_bytes: int = 2_000) -> LeafLog:
     log = LeafLog(folder, ORIGIN, KEY, segment_bytes)
     while log.size < end:
+        log.begin_batch()
         log.append([leaf(n) for n in range(log.size + 1, min(log.size + batch, end) + 1)])
     return log
 

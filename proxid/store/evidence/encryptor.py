@@ -58,6 +58,10 @@ class Encryptor:
         """The parts of an event; raises EncodingError."""
         return SplitEvent(event, tuple(split(self._log, event.type, event.payload)))
 
+    def renew(self) -> None:
+        """Forget all chains: what is encrypted from now on does not need a seal that may expire before it does."""
+        self._chains.clear()
+
     def missing(self, events: Iterable[SplitEvent]) -> list[str]:
         """People (PROX_IDs) of these events that have no chain yet."""
         people = {part.person for item in events for part in item.parts if part.person != NOBODY}

@@ -10,6 +10,7 @@ hold less than the signed head says, or something else, the log refuses to open.
 
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,7 @@ from proxid.evidence.leaf import Leaf
 from proxid.evidence.merkle import range_hash
 from proxid.evidence.note import Verifier
 from proxid.store.evidence.files import replace_file
-from proxid.store.evidence.segments import SEGMENT_BYTES, SegmentWriter, read_leaves
+from proxid.store.evidence.segments import SEGMENT_BYTES, SegmentWriter, parts_of, read_leaves, segment_names
 from proxid.store.evidence.tree import TreeReader, TreeWriter
 
 SEGMENTS: Final = "segments"
@@ -79,6 +80,10 @@ class LeafLog:
         if signed.root != range_hash(TreeReader(self.folder / TREE), 0, signed.size):
             raise LogDamagedError("the log holds other leaves than its signed head")
 
+    def begin_batch(self) -> bool:
+        """Before leaves are encrypted: whether they come into a new segment, whose payloads must open by themselves."""
+        return self._segments.rotate_if_due()
+
     def append(self, leaves: Sequence[Leaf]) -> None:
         """Append leaves and sign the new head, both durably."""
         self._segments.append(leaves)
@@ -88,9 +93,29 @@ class LeafLog:
     def _sign(self) -> None:
         replace_file(self.folder / CHECKPOINT, self.head.sign(self._key).encode())
 
-    def rotate(self) -> None:
-        """Begin a new segment, so that the payloads of this one can expire together."""
-        self._segments.rotate()
+    def older_than(self, expired: float, rotate: float) -> int:
+        """Number of the last leaf whose payload was written before a time (Unix seconds), in whole segments.
+
+        Args:
+            rotate: a segment that was begun before this time is ended with the next batch, so that it can expire.
+        """
+        folder = self.folder / SEGMENTS
+        names = segment_names(folder)
+        self._segments.rotate_begun_before(rotate)
+        until = 0
+        for name, following in pairwise(names):
+            parts = parts_of(folder, name)
+            if parts.exists() and parts.stat().st_mtime >= expired:
+                break
+            until = following - 1
+        return until
+
+    def expire(self, until: int) -> None:
+        """Delete the payloads of every segment that ends at or before a number."""
+        folder = self.folder / SEGMENTS
+        for name, following in pairwise(segment_names(folder)):
+            if following - 1 <= until:
+                parts_of(folder, name).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the files."""

@@ -46,6 +46,7 @@ class Segment:
         self._parts = AppendFile(self.folder / PARTS)
         self._index = AppendFile(self.folder / INDEX)
         self.count = 0
+        self.begun = (self.folder / PARTS).stat().st_ctime if self._parts.size == 0 else self.folder.stat().st_mtime
         self._recover()
         sync_folder(self.folder)
 
@@ -106,6 +107,11 @@ class SegmentWriter:
         self._limit = limit
         names = segment_names(folder)
         self._last = Segment(folder, names[-1] if names else 1)
+        self._rotate_before = 0.0
+
+    def rotate_begun_before(self, moment: float) -> None:
+        """End a segment that was begun before a Unix time with the next batch."""
+        self._rotate_before = moment
 
     @property
     def size(self) -> int:
@@ -113,10 +119,16 @@ class SegmentWriter:
         return self._last.first + self._last.count - 1
 
     def append(self, leaves: Sequence[Leaf]) -> None:
-        """Append leaves durably; a segment that is full is left for a new one first."""
-        if self._last.count and self._last.bytes >= self._limit:
-            self.rotate()
+        """Append leaves durably to the last segment."""
         self._last.append(leaves)
+
+    def rotate_if_due(self) -> bool:
+        """Begin a new segment if the last is full, or old enough to expire as a whole; whether one was begun."""
+        last = self._last
+        if not last.count or (last.bytes < self._limit and last.begun >= self._rotate_before):
+            return False
+        self.rotate()
+        return True
 
     def rotate(self) -> None:
         """Begin a new segment, unless the last is empty."""
@@ -128,6 +140,11 @@ class SegmentWriter:
     def close(self) -> None:
         """Close the files."""
         self._last.close()
+
+
+def parts_of(folder: Path, first: int) -> Path:
+    """The payloads' file of a segment."""
+    return _folder(folder, first) / PARTS
 
 
 def read_leaves(folder: Path, first: int, end: int) -> Iterator[Leaf]:

@@ -1,5 +1,6 @@
 """A service's evidence from its configuration: the reader of every worker, the writer of worker 0."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ from proxid.evidence.note import Verifier
 from proxid.store.evidence.encryptor import Encryptor
 from proxid.store.evidence.log import LeafLog
 from proxid.store.evidence.reading import LogReader
+from proxid.store.evidence.retention import PayloadRetention
 from proxid.store.evidence.writer import EvidenceWriter
 
 FOLDER: Final = "evidence"
@@ -55,4 +57,9 @@ def writer_of(config: ServiceConfig, options: EvidenceOptions, client: Redis) ->
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = LeafLog(folder, name, options.key)
     encryptor = Encryptor(options.log, name, SealingKey(config.trust.auditor_seal))
-    return EvidenceWriter(client, options.prefix, log, encryptor)
+    return EvidenceWriter(client, options.prefix, log, encryptor, plain_seconds=config.retention.evidence_plain)
+
+
+def retention_of(config: ServiceConfig, options: EvidenceOptions, client: Redis, log: LeafLog) -> PayloadRetention:
+    """The job that lets payloads of the writer's log expire."""
+    return PayloadRetention(client, options.prefix, log, config.retention.payloads, os.urandom)

@@ -17,7 +17,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from proxid.errors import LogDamagedError, StoreError
-from proxid.evidence.events import EventType
+from proxid.evidence.events import EventType, decode_header
 from proxid.store.connection import store_errors
 from proxid.store.evidence.encryptor import Encryptor, PlainEvent, SplitEvent
 from proxid.store.evidence.log import LeafLog
@@ -108,6 +108,8 @@ class EvidenceWriter:
         return len(rows)
 
     async def _log_events(self, events: Sequence[PlainEvent]) -> None:
+        if self.log.begin_batch():
+            self._encryptor.renew()
         items = await asyncio.to_thread(lambda: [self._encryptor.split(event) for event in events])
         keys = await self._keys(items)
         await asyncio.to_thread(self._append, items, keys)
@@ -125,6 +127,11 @@ class EvidenceWriter:
 
     def _append(self, items: Sequence[SplitEvent], keys: dict[str, bytes]) -> None:
         self.log.append(self._encryptor.leaves(items, keys))
+        for item in items:
+            if item.event.type is EventType.EXPIRED:
+                fields = decode_header(item.event.fields)
+                if fields.get("kind") == "payloads":
+                    self.log.expire(int(str(fields["until"])))
 
     async def _rewrite_if_due(self) -> None:
         if self._clock() - self._rewritten >= self._plain_seconds:

@@ -1,0 +1,76 @@
+"""What does not stay for ever (DESIGN 10.2): payloads and correspondence tables; expiry is an event.
+
+Payloads expire by whole segments: the log begins a new one each day, and deletes the payloads of one that is older
+than allowed, after EXPIRED has said so. Headers stay. Evidence keys end with the links of their epoch: the gateway
+says up to which epoch, before the store lets them go.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+from redis.asyncio import Redis
+
+from proxid.errors import StoreError
+from proxid.evidence.events import SALT_SIZE, encode_header
+from proxid.protocol.request import Random
+from proxid.store.connection import store_errors
+from proxid.store.evidence.log import LeafLog
+
+_log = structlog.get_logger(__name__)
+
+DAY: Final = 86_400.0
+_APPEND: Final = """
+local number = redis.call('INCR', KEYS[1] .. ':events:n')
+redis.call('XADD', KEYS[1] .. ':events', number .. '-0', 't', 'EXPIRED', 's', ARGV[1], 'h', ARGV[2], 'p', '')
+return number
+"""
+
+
+class PayloadRetention:
+    """Worker 0's job beside the writer.
+
+    Args:
+        client, prefix: the service's store. log: the writer's. seconds: how long payloads stay.
+    """
+
+    def __init__(
+        self, client: Redis, prefix: str, log: LeafLog, seconds: float, random: Random,
+        clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        self._client = client
+        self._prefix = prefix
+        self._log = log
+        self._seconds = seconds
+        self._random = random
+        self._clock = clock
+        self._said = 0
+
+    async def run(self) -> None:
+        """Look from time to time, until cancelled."""
+        pause = min(3600.0, max(0.2, self._seconds / 20))
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                await self.step()
+            except StoreError as error:
+                _log.info("expiry waits for the store", code=error.code.value)
+
+    async def step(self) -> int:
+        """Say that what is too old expires; up to which number, 0 if nothing does."""
+        age = min(DAY, self._seconds / 4)
+        until = await asyncio.to_thread(self._log.older_than, self._clock() - self._seconds, self._clock() - age)
+        if until <= self._said:
+            return 0
+        header = encode_header(kind="payloads", until=until)
+        await append_expired(self._client, self._prefix, self._random(SALT_SIZE), header)
+        self._said = until
+        return until
+
+
+async def append_expired(client: Redis, prefix: str, salt: bytes, header: bytes) -> None:
+    """Record EXPIRED; raises StoreError."""
+    with store_errors():
+        await client.eval(_APPEND, 1, prefix, salt, header)
