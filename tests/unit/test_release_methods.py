@@ -132,6 +132,30 @@ def test_parameters_without_a_guarantee_are_refused_before_the_log_is_read(tmp_p
         run("zealous", nowhere, tmp_path / "out.tsv")
 
 
+def test_a_declared_number_of_users_that_is_too_low_is_refused(log_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="users"):
+        run("zealous", log_file, tmp_path / "out.tsv", m=2, users=USERS // 2)
+    assert Ledger(tmp_path / "ledger.json").account(digest_of(log_file)) is None
+
+
+@pytest.mark.parametrize("ending", ["tsv", "jsonl"])
+def test_an_empty_log_publishes_nothing(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"empty.{ending}"
+    path.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" if ending == "tsv" else "")
+    for name in (*NOISY, "ka", "k-query"):
+        ledger = {"ledger": str(tmp_path / f"{name}.json")} if name in NOISY else {}
+        outcome = run(name, path, tmp_path / "out.tsv", **ledger)
+        assert (outcome.records_in, outcome.records_out) == (0, 0)
+
+
+def test_times_may_be_missing_and_json_lines_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    rows = [{"user": f"u{i}", "query": "weather"} for i in range(USERS)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run("partition", path, tmp_path / "out.tsv", m=1, epsilon=2.0, delta=1e-3)
+    assert read_published(tmp_path / "out.tsv").items == [("weather",)]
+
+
 def test_a_delta_over_one_in_u_is_flagged(log_file: Path, tmp_path: Path) -> None:
     outcome = run("zealous", log_file, tmp_path / "out.tsv", delta=0.1, users=1000)
     assert any("1/U" in warning for warning in outcome.details["warnings"])

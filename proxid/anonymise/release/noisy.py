@@ -21,6 +21,9 @@ from proxid.errors import ConfigError
 
 SEED_POLICY: Final = "noise from OpenDP's samplers over the system's secure generator; no seed exists, none is taken"
 
+STAGES: Final = 3
+"""Reading, counting, drawing noise and writing: what a progress bar can show of an engine's work."""
+
 ENGINE_OPTIONS: Final = (
     Option("engine", str, "duckdb", "what counts: DuckDB embedded, or Spark (local or PROXID_SPARK_MASTER)", ENGINES),
     Option("threads", int, 0, "threads of the engine; 0: all cores", minimum=0),
@@ -67,8 +70,9 @@ def opened(job: Job) -> Iterator[Opened]:
     part = Part.parse(options.get("part", ""))
     with (
         open_engine(options["engine"], EngineSettings(options["threads"], options["memory_gb"])) as engine,
-        open_source(job.source, engine, job.progress) as source,
+        open_source(job.source, engine, lambda done, size: job.progress(done, STAGES * size)) as source,
     ):
+        job.progress(1, STAGES)
         if part.parts > 1:
             source.only_part(part.part, part.parts)
         users, users_from = int(options.get("users", 0)), "declared"
@@ -83,6 +87,7 @@ def charge(job: Job, costs: Sequence[tuple[str, Guarantee]]) -> Account:
     total = costs[0][1]
     for _, cost in costs[1:]:
         total = total.and_then(cost)
+    job.progress(STAGES - 1, STAGES)
     name = " + ".join(name for name, _ in costs)
     entry = entry_now(name, total, Part.parse(options["part"]))
     path = Path(options["ledger"]) if options["ledger"] else default_ledger()

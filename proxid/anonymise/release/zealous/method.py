@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from proxid.anonymise.release.items import KINDS, bounded_histogram, item_columns
 from proxid.anonymise.release.noise import Noise, OpenDpNoise, from_grid
@@ -22,6 +23,7 @@ from proxid.anonymise.release.published import Published, published, write_publi
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
 from proxid.anonymise.release.zealous.mechanism import sanitise
 from proxid.anonymise.release.zealous.plan import ANALYSES, ZealousPlan, zealous_plan
+from proxid.errors import ConfigError
 
 OPTIONS: Final = (
     Option("items", str, "queries", "what is counted and published", tuple(KINDS)),
@@ -55,6 +57,12 @@ def count_items(log: Opened, kind: str, plan: ZealousPlan) -> pa.Table:
     return log.engine.fetch(bounded_histogram(log.source.log, kind, plan.m, plan.tau))
 
 
+def require_users(counted: pa.Table, m: int, users: int) -> None:
+    """Raises ConfigError when U users cannot have contributed what was counted: the declared U is too low."""
+    if (pc.sum(counted.column("count")).as_py() or 0) > users * m:
+        raise ConfigError("users is below the log's number of users: the bound on rare items would not hold")
+
+
 def publish(counted: pa.Table, kind: str, plan: ZealousPlan, noise: Noise) -> Published:
     """003 steps 4 to 6: noise, threshold, items with their noisy counts."""
     counts = counted.column("count").to_numpy().astype(np.int64)
@@ -70,6 +78,7 @@ def run(job: Job) -> Outcome:
     with opened(job) as log:
         plan = plan_of(job.options, log.users)
         counted = count_items(log, kind, plan)
+        require_users(counted, plan.m, log.users)
         account = charge(job, [(f"zealous {kind}", plan.guarantee)])
         release = publish(counted, kind, plan, OpenDpNoise())
         write_published(job.output, release)
