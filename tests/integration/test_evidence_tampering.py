@@ -264,6 +264,7 @@ def _first_of(early: bytes, honest: Any, log: str) -> Any:
 async def first_root_presented_as_any_root(liar: Liar) -> None:
     """A head that somebody else was shown before the last audit is to be proven: the proof is another one's."""
     await liar.house.consent()
+    await liar.house.audit()  # waits until all of that is signed for
     other = (liar.house.folder / "gateway/data/evidence/checkpoint").read_bytes()
     await liar.house.busy(1)
     assert (await liar.house.audit(state=True)).violations == []
