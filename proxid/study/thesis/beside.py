@@ -11,7 +11,6 @@ from proxid.study.thesis.published import Published
 from proxid.study.thesis.results import DEANONYMISERS, RECORD_LINKAGE, Results, percent
 
 Row = dict[str, Any]
-HELD = "on a log this small much is still held at deep ℓ; held records count as not linked"
 
 
 def beside(results: Results) -> list[Row]:
@@ -32,8 +31,10 @@ def beside(results: Results) -> list[Row]:
         )
 
     if "thesis" in results.plan.modes:
-        add(published.RL3_BEST, percent(results.rate(low, "rl3", "pair_linkage", "of_input")), HELD)
-        add(published.RL1_BEST, percent(results.rate(low, "rl1", "pair_linkage", "of_input")), HELD)
+        share = results.get(low, "metrics", "share", "released_share") or 0.0
+        held = f"{1 - share:.0%} of this log is still held, and counts as not linked"
+        add(published.RL3_BEST, percent(results.rate(low, "rl3", "pair_linkage", "of_input")), held)
+        add(published.RL1_BEST, percent(results.rate(low, "rl1", "pair_linkage", "of_input")), held)
         add(published.RL_LARGE_K, _best(results, deep, RECORD_LINKAGE, "pair_linkage"), "most hits are coincidences")
         test = results.kolmogorov_smirnov("rl3")
         add(published.KS_DISTANCE, test["distance"] if test else None, "a point a cell on each side")

@@ -17,7 +17,7 @@ EXCESS = {"mode": "mode", "k": "k", "level": "ℓ", "claimed_percent": "claimed 
           "neighbour_percent": "neighbour %", "neighbour_over_claimed": "× claimed",
           "informed_percent": "informed %", "informed_over_claimed": "× claimed",
           "posterior_over_share": "posterior over claim"}  # fmt: skip
-UTILITY = {"mode": "mode", "k": "k", "level": "ℓ", "released_share": "released", "delay_records_p50": "delay p50",
+UTILITY = {"mode": "mode", "ladder": "ladder", "k": "k", "level": "ℓ", "released_share": "released", "delay_records_p50": "delay p50",
            "delay_records_p99": "delay p99", "emd_loss_n1": "EMD N1", "emd_loss_n2": "EMD N2",
            "emd_loss_n1_unraised": "N1 unraised", "emd_loss_n2_unraised": "N2 unraised", "lost_share": "lost",
            "true_profile_pairs": "true pairs"}  # fmt: skip
