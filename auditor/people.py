@@ -114,6 +114,11 @@ class People:
             raise RegistrationError("epoch key is not linked")
         return found
 
+    def credential_of(self, key: bytes) -> bytes:
+        """The credential that an epoch key was linked with; empty for an unknown key."""
+        found = self._by_key.get(key)
+        return b"" if found is None else found.credential
+
     def of_prox(self, prox_id: str) -> Person:
         """The person of a PROX_ID; raises RegistrationError."""
         found = self._by_prox.get(prox_id)

@@ -16,7 +16,7 @@ from proxid.config import DeviceConfig, load
 from proxid.errors import Code, RefusedError
 from proxid.protocol.rights import Right
 from proxid.store import connect
-from tests.support.house import PEOPLE, House, running
+from tests.support.house import PEOPLE, House, run_command, running
 
 VICTIM = PEOPLE[3]
 TEXT = "nodevictim planted-words-of-the-victim"
@@ -177,3 +177,26 @@ async def test_payloads_expire_by_an_event_and_headers_stay(tmp_path: Path, monk
         newest = max((tmp_path / "gateway/data/evidence/segments").iterdir())
         (newest / "parts").unlink()
         assert {v.rule for v in (await house.audit()).violations} == {2}
+
+
+async def test_rights_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    config = ["--config", str(tmp_path / "devices/household-1/device.toml"), "-u", VICTIM]
+
+    async def rights_of(name: str, *arguments: str) -> tuple[int, dict[str, Any]]:
+        capfd.readouterr()
+        status = await run_command("device", "rights", name, *config, "--json", *arguments)
+        lines = capfd.readouterr().out.splitlines()
+        return status, json.loads(lines[-1]) if status == 0 else {}
+
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        status, document = await rights_of("access")
+        assert status == 0 and document["user_id"] == VICTIM
+        status, done = await rights_of("access", "-o", str(tmp_path / "mine.json"))
+        assert status == 0 and json.loads((tmp_path / "mine.json").read_text())["schema"] == document["schema"]
+        assert (await rights_of("object"))[1]["right"] == "object"
+        assert (await rights_of("object", "--resume"))[1]["right"] == "resume"
+        assert (await rights_of("erase", "--yes"))[1]["right"] == "erase"
+        assert (await rights_of("access"))[0] == 2
+        report = await house.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))
+    assert report.violations == []
