@@ -5,13 +5,13 @@ A reader gives `INVALID` for what it cannot read; times are `YYYY-MM-DD HH:MM:SS
 
 import numpy as np
 
-from proxid.logs.jit import Bytes, Scalar, compiled
+from proxid.logs.jit import Bytes, Scalar, step
 
 INVALID = -(1 << 62)
 _DAY = 86_400
 
 
-@compiled
+@step
 def read_digits(data: Bytes, start: int, stop: int) -> Scalar:
     """An unsigned decimal number of at most nine digits."""
     if not 1 <= stop - start <= 9:
@@ -25,7 +25,7 @@ def read_digits(data: Bytes, start: int, stop: int) -> Scalar:
     return value
 
 
-@compiled
+@step
 def _days(year: Scalar, month: Scalar, day: Scalar) -> Scalar:
     """Days since 1970-01-01 in the proleptic Gregorian calendar (the year begins in March)."""
     if month <= 2:
@@ -37,7 +37,7 @@ def _days(year: Scalar, month: Scalar, day: Scalar) -> Scalar:
     return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
 
 
-@compiled
+@step
 def _date(days: Scalar) -> Scalar:
     """Year, month, day of a day number; the inverse of `_days`."""
     shifted = days + 719468
@@ -51,7 +51,7 @@ def _date(days: Scalar) -> Scalar:
     return year + era * 400 + (1 if month <= 2 else 0), month, day
 
 
-@compiled
+@step
 def _fraction(data: Bytes, start: int, stop: int) -> Scalar:
     """What may follow the seconds: nothing, `Z`, or a fraction with or without `Z`; else INVALID."""
     if stop > start and data[stop - 1] == 90:
@@ -64,7 +64,7 @@ def _fraction(data: Bytes, start: int, stop: int) -> Scalar:
     return np.float64(INVALID) if digits == INVALID else digits / 10.0 ** (min(stop, start + 10) - start - 1)
 
 
-@compiled
+@step
 def _time_marks(data: Bytes, start: int) -> Scalar:
     """Whether the dashes, colons and the space (or `T`) of a time are where they belong."""
     dashes = data[start + 4] == 45 and data[start + 7] == 45
@@ -72,7 +72,7 @@ def _time_marks(data: Bytes, start: int) -> Scalar:
     return dashes and colons and (data[start + 10] == 32 or data[start + 10] == 84)
 
 
-@compiled
+@step
 def read_time(data: Bytes, start: int, stop: int) -> Scalar:
     """Seconds since 1970 (UTC) of `YYYY-MM-DD HH:MM:SS`; NaN for an empty cell."""
     if stop == start:
@@ -94,7 +94,7 @@ def read_time(data: Bytes, start: int, stop: int) -> Scalar:
     return np.float64(days * _DAY + hour * 3600 + minute * 60 + second) + part
 
 
-@compiled
+@step
 def valid_utf8(data: Bytes, start: int, stop: int) -> Scalar:
     """Whether the bytes are UTF-8: no overlong forms, no surrogates, nothing over U+10FFFF."""
     at = start
@@ -116,7 +116,7 @@ def valid_utf8(data: Bytes, start: int, stop: int) -> Scalar:
     return True
 
 
-@compiled
+@step
 def write_digits(out: Bytes, at: Scalar, value: Scalar, width: int) -> Scalar:
     """Write a number with at least `width` digits; returns where the next byte goes."""
     digits, rest = 1, value // 10
@@ -130,7 +130,7 @@ def write_digits(out: Bytes, at: Scalar, value: Scalar, width: int) -> Scalar:
     return at + digits
 
 
-@compiled
+@step
 def write_time(out: Bytes, at: Scalar, seconds: float) -> Scalar:
     """Write `YYYY-MM-DD HH:MM:SS` (whole seconds), nothing for NaN; returns where the next byte goes."""
     if np.isnan(seconds):

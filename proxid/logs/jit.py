@@ -81,7 +81,10 @@ def _keep_on_disk(loop: Any, function: Any) -> None:
         loop._cache = numba.core.caching.NullCache()
 
 
-def _compile(function: Callable[P, R], **more: str) -> Callable[P, R]:
+_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def _compile(function: Callable[P, R], **more: Any) -> Callable[P, R]:
     loop = _njit(**_OPTIONS, **more)(function)
     _keep_on_disk(loop, function)
     return cast("Callable[P, R]", loop)
@@ -92,6 +95,11 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     return _compile(function)
 
 
+def step(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a part of a loop: it can be called from compiled code alone, and is compiled in half the time."""
+    return _compile(function, **_INNER)
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Like `compiled`, for a small step of a hot loop: it becomes part of its caller."""
-    return _compile(function, inline="always")
+    """Like `step`, for a small part of a hot loop: it becomes part of its caller."""
+    return _compile(function, inline="always", **_INNER)

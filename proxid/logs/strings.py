@@ -11,7 +11,7 @@ from typing import TypeVar, overload
 
 import numpy as np
 
-from proxid.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled
+from proxid.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled, step
 from proxid.logs.raw import SLACK, load64, prefetch, store64
 
 A = TypeVar("A", Bytes, Longs)
@@ -23,7 +23,7 @@ _AHEAD = 32
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 
 
-@compiled
+@step
 def _step(state: Scalar, word: Scalar) -> Scalar:
     mixed = (state ^ word) * _PRIME
     return mixed ^ (mixed >> np.uint64(29))
@@ -43,13 +43,13 @@ def hash_bytes(data: Bytes, start: Scalar, stop: Scalar, seed: Scalar) -> Scalar
     return state ^ (state >> np.uint64(29))
 
 
-@compiled
+@step
 def _low_bytes(count: Scalar) -> Scalar:
     """A mask of the lowest bytes of a word, fewer than eight."""
     return (np.uint64(1) << np.uint64(8 * count)) - np.uint64(1)
 
 
-@compiled
+@step
 def same_bytes(a: Bytes, a_start: Scalar, b: Bytes, b_start: Scalar, length: Scalar) -> Scalar:
     """Whether two stretches of bytes are equal."""
     at = 0
@@ -60,7 +60,7 @@ def same_bytes(a: Bytes, a_start: Scalar, b: Bytes, b_start: Scalar, length: Sca
     return at == length or ((load64(a, a_start + at) ^ load64(b, b_start + at)) & _low_bytes(length - at)) == EMPTY
 
 
-@compiled
+@step
 def copy_bytes(source: Bytes, start: Scalar, stop: Scalar, target: Bytes, to: Scalar) -> None:
     """Copy `source[start:stop]` to `target[to:]`; up to seven bytes behind it are overwritten."""
     while start < stop:
@@ -90,7 +90,7 @@ def find_slot(table: Columns, data: Bytes, start: Scalar, stop: Scalar, key: Sca
     return np.int64(at)
 
 
-@compiled
+@step
 def intern_keyed(table: Columns, data: Bytes, start: Scalar, stop: Scalar, key: Scalar) -> Scalar:
     """Like `intern_bytes`, for a string whose hash is known."""
     arena, bounds, slots, fill = table
@@ -106,7 +106,7 @@ def intern_keyed(table: Columns, data: Bytes, start: Scalar, stop: Scalar, key: 
     return code
 
 
-@compiled
+@step
 def intern_bytes(table: Columns, data: Bytes, start: Scalar, stop: Scalar) -> Scalar:
     """The code of `data[start:stop]`, which is added when new; the caller has reserved the room."""
     return intern_keyed(table, data, start, stop, hash_bytes(data, start, stop, np.uint64(table[3][1])))

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from proxid.logs.cells import INVALID, read_digits, read_time, valid_utf8
-from proxid.logs.jit import Bytes, Codes, Columns, Longs, Scalar, compiled
+from proxid.logs.jit import Bytes, Codes, Columns, Longs, Scalar, compiled, step
 from proxid.logs.raw import first_byte, load64
 
 USER, QUERY, TIME, RANK, URL, CATEGORY, GROUP = range(7)
@@ -37,13 +37,13 @@ _TOPS = np.uint64(0x8080808080808080)
 _ZERO = np.uint64(0)
 
 
-@compiled
+@step
 def _zero_bytes(word: Scalar) -> Scalar:
     """The top bit of the first byte of a word that is zero (and perhaps of later bytes)."""
     return (word - _ONES) & ~word & _TOPS
 
 
-@compiled
+@step
 def next_mark(data: Bytes, at: Scalar) -> Scalar:
     """(Where the next tab or newline is, a number with a top bit set where a byte before it is not ASCII)."""
     high = _ZERO
@@ -58,7 +58,7 @@ def next_mark(data: Bytes, at: Scalar) -> Scalar:
         at += 8
 
 
-@compiled
+@step
 def split_line(data: Bytes, start: Scalar, places: Longs, cells: Longs, record: Scalar) -> Scalar:
     """Find where the fields of the line at `start` lie: cells[2f, record], cells[2f + 1, record].
 
@@ -82,7 +82,7 @@ def split_line(data: Bytes, start: Scalar, places: Longs, cells: Longs, record: 
     return end, high != _ZERO, column
 
 
-@compiled
+@step
 def read_numbers(data: Bytes, cells: Longs, record: Scalar, out: Columns) -> Scalar:
     """Read time, rank and group; returns the reason why the row cannot be read, or 0."""
     time, rank, group = out

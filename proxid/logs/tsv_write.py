@@ -11,7 +11,7 @@ import numpy as np
 from proxid.logs.batch import Dictionaries, LogBatch
 from proxid.logs.cells import write_digits, write_time
 from proxid.logs.files import LogWriter
-from proxid.logs.jit import Bytes, Columns, Longs, Scalar, compiled
+from proxid.logs.jit import Bytes, Columns, Longs, Scalar, compiled, step
 from proxid.logs.layout import FIELDS, Layout
 from proxid.logs.raw import load64, store64
 from proxid.logs.tsv import COLUMN_NAMES
@@ -25,12 +25,12 @@ _TOPS = np.uint64(0x8080808080808080)
 _SPACES = np.uint64(0x2020202020202020)
 
 
-@compiled
+@step
 def _text_size(table: Columns, code: Scalar) -> Scalar:
     return 0 if code < 0 else table[1][code + 1] - table[1][code]
 
 
-@compiled
+@step
 def _write_text(out: Bytes, to: Scalar, table: Columns, code: Scalar) -> Scalar:
     """Write a string; its control characters, if it has any, as spaces."""
     if code < 0:
@@ -52,7 +52,7 @@ def _write_text(out: Bytes, to: Scalar, table: Columns, code: Scalar) -> Scalar:
     return to
 
 
-@compiled
+@step
 def _write_again(out: Bytes, to: Scalar, start: Scalar, size: Scalar) -> Scalar:
     """Write once more what was written before."""
     for i in range(size):
@@ -60,7 +60,7 @@ def _write_again(out: Bytes, to: Scalar, start: Scalar, size: Scalar) -> Scalar:
     return to + size
 
 
-@compiled
+@step
 def _write_cell(out: Bytes, at: Scalar, field: Scalar, row: Scalar, columns: Columns, tables: Columns) -> Scalar:
     """Write one field of a row that is not its time; returns where the next byte goes."""
     user, query, _, rank, url, category, group = columns

@@ -8,7 +8,7 @@ its units. A digest clash (odds below 10⁻⁴ for a log of AOL's size) would co
 import numpy as np
 
 from proxid.anonymise.stream.columns_text import Texts
-from proxid.logs.jit import Codes, Columns, Hashes, Longs, Scalar, compiled, inlined
+from proxid.logs.jit import Codes, Columns, Hashes, Longs, Scalar, compiled, inlined, step
 from proxid.logs.raw import prefetch
 
 ENOUGH = -1
@@ -42,7 +42,7 @@ def find_digest(keys: Hashes, digest: Scalar) -> Scalar:
     return np.int64(at)
 
 
-@compiled
+@step
 def _add_issuer(several: Codes, fill: Longs, payload: Scalar, user: Scalar) -> Scalar:
     """The payload of a digest after one more issuer."""
     threshold = fill[THRESHOLD]
@@ -82,7 +82,7 @@ def issue(issuers: Columns, digest: Scalar, user: Scalar) -> None:
         payloads[at] = _add_issuer(several, fill, payloads[at], user)
 
 
-@compiled
+@step
 def _is_enough(issuers: Columns, digest: Scalar) -> Scalar:
     keys, payloads, _, _ = issuers
     at = find_digest(keys, digest)
@@ -135,7 +135,7 @@ def bring_near(ladder: Columns, user: Scalar, query: Scalar) -> None:
         prefetch(entered, np.int64((key ^ (key >> np.uint64(32))) & np.uint64(len(entered) - 1)))
 
 
-@compiled
+@step
 def rung_of(ladder: Columns, query: Scalar, url: Scalar, rank: Scalar, out: Columns, to: Scalar) -> None:
     """Write what of a record is shown: the text, else its first unit that enough people issued, else nothing.
 

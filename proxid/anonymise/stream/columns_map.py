@@ -6,7 +6,7 @@ was seen. Open addressing with linear probing; a removal shifts back what follow
 
 import numpy as np
 
-from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined
+from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined, step
 
 FREE = -1
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -34,7 +34,7 @@ def find_place(keys: Longs, key: Scalar) -> Scalar:
     return at
 
 
-@compiled
+@step
 def remove_place(keys: Longs, values: Codes, hole: Scalar) -> None:
     """Free a place and move back what was pushed past it."""
     mask = len(keys) - 1

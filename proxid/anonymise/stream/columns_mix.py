@@ -47,12 +47,12 @@ from proxid.anonymise.stream.columns_queues import (
     take_members,
 )
 from proxid.anonymise.stream.columns_random import Words, below
-from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined
+from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined, step
 
 _AHEAD = 4
 
 
-@compiled
+@step
 def _move_up(state: Columns, slot: Scalar, parents: Codes, params: Columns) -> None:
     """Move the record that waited too long one level up, or give it up (8.6)."""
     slots, longs, times, _, _, keys, values, scalars, clock, _ = state
@@ -108,7 +108,7 @@ def _draw(words: Words, used: Longs, count: Scalar, cycle: Codes, order: Codes) 
         order[i], order[j] = order[j], order[i]
 
 
-@compiled
+@step
 def _show(state: Columns, slot: Scalar, ladder: Columns, shown: Scalar, out: Columns, to: Scalar) -> None:
     """Decide what of a record's text, rank and URL is shown (8.7), or that all of it is (no ladder)."""
     slots = state[0]
@@ -118,7 +118,7 @@ def _show(state: Columns, slot: Scalar, ladder: Columns, shown: Scalar, out: Col
     rung_of(ladder, slots[slot, QUERY], slots[slot, URL], slots[slot, RANK], out, to)
 
 
-@compiled
+@step
 def _release(
     state: Columns, node: Scalar, random: Columns, ladder: Columns, params: Columns, out: Columns, to: Scalar
 ) -> Scalar:

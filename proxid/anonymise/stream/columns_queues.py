@@ -10,7 +10,7 @@ moved, and counts of what was suppressed.
 """
 
 from proxid.anonymise.stream.columns_map import FREE, find_place, pair_key, remove_place
-from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined
+from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined, step
 
 USER, QUERY, CATEGORY, NODE, NEXT, BEFORE, AFTER, RANK, URL, RAISED = range(10)
 """Columns of a slot: codes, the node, the next slot of its queue, its neighbours in the list of all, 1 when raised."""
@@ -46,7 +46,7 @@ def new_queue(state: Columns, node: Scalar, user: Scalar, place: Scalar) -> Scal
     return queue
 
 
-@compiled
+@step
 def drop_queue(state: Columns, queue: Scalar) -> None:
     """Forget a queue that became empty."""
     _, _, _, queues, nodes, keys, values, scalars, _, _ = state
@@ -115,7 +115,7 @@ def put_in_queue(state: Columns, queue: Scalar, slot: Scalar) -> None:
         slots[before, NEXT] = slot
 
 
-@compiled
+@step
 def leave_queue(state: Columns, slot: Scalar) -> None:
     """Take a slot, wherever it stands, out of its queue."""
     slots, queues, keys, values = state[0], state[3], state[5], state[6]
@@ -143,7 +143,7 @@ def free_slot(state: Columns, slot: Scalar) -> None:
     scalars[WAITING] -= 1
 
 
-@compiled
+@step
 def suppress(state: Columns, slot: Scalar, reason: Scalar) -> None:
     """Give up a waiting record."""
     leave_queue(state, slot)

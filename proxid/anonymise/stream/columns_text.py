@@ -8,7 +8,7 @@ import numpy as np
 
 from proxid.classify.text import MAX_CHARS, clean
 from proxid.classify.units import MAX_UNITS, MAX_WORDS, STOPWORDS
-from proxid.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled
+from proxid.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled, step
 from proxid.logs.strings import StringTable, find_slot, hash_bytes, intern_bytes
 
 FOREIGN = -3
@@ -22,7 +22,7 @@ def normalise(text: str) -> str:
     return "" if cleaned is None else cleaned.shown.lower()
 
 
-@compiled
+@step
 def _normal_ascii(data: Bytes, start: Scalar, stop: Scalar, out: Bytes) -> Scalar:
     """Write the normal form of an ASCII text; returns its length, or FOREIGN."""
     length, gap = 0, False
@@ -58,7 +58,7 @@ def find_normal(table: Columns, first: Scalar, last: Scalar, normal: Codes, scra
             normal[code] = intern_bytes(table, scratch, 0, length if length <= MAX_CHARS else 0)
 
 
-@compiled
+@step
 def _next_word(data: Bytes, at: Scalar, stop: Scalar) -> Scalar:
     """The word at `at`: (its end, whether it may be part of a thing's name: two or more ASCII letters)."""
     end: Scalar = at
@@ -69,7 +69,7 @@ def _next_word(data: Bytes, at: Scalar, stop: Scalar) -> Scalar:
     return end, plain and end - at > 1
 
 
-@compiled
+@step
 def _before(data: Bytes, a: Longs, b: Longs) -> Scalar:
     """-1, 0, 1: order of two units (words, start, size): more words first, then longer, then by text."""
     if a[0] != b[0]:
@@ -82,7 +82,7 @@ def _before(data: Bytes, a: Longs, b: Longs) -> Scalar:
     return 0
 
 
-@compiled
+@step
 def _place_unit(data: Bytes, best: Longs, count: Scalar, words: Scalar, start: Scalar, size: Scalar) -> Scalar:
     """Insert a unit into the ordered list of the best; returns their number."""
     spare = best[MAX_UNITS]
@@ -105,7 +105,7 @@ def _place_unit(data: Bytes, best: Longs, count: Scalar, words: Scalar, start: S
     return kept + 1
 
 
-@compiled
+@step
 def _place_run(data: Bytes, tokens: Longs, run: Scalar, best: Longs, count: Scalar) -> Scalar:
     """All n-grams of a run of content words."""
     for words in range(min(run, MAX_WORDS), 0, -1):
@@ -115,7 +115,7 @@ def _place_run(data: Bytes, tokens: Longs, run: Scalar, best: Longs, count: Scal
     return count
 
 
-@compiled
+@step
 def find_units(data: Bytes, start: Scalar, stop: Scalar, stopwords: Columns, tokens: Longs, best: Longs) -> Scalar:
     """The semantic units of a normal text, best[i] = (words, start, size), longest first; returns how many."""
     count, run, at = 0, 0, start

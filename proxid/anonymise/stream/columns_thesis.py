@@ -11,7 +11,7 @@ import numpy as np
 
 from proxid.anonymise.stream.columns_map import FREE, find_place, pair_key, remove_place
 from proxid.anonymise.stream.columns_random import below
-from proxid.logs.jit import Columns, Scalar, compiled
+from proxid.logs.jit import Columns, Scalar, compiled, step
 
 USER, QUERY, CATEGORY, NEXT, RANK, URL = range(6)
 """Columns of a slot (a waiting query): codes, and the next free slot."""
@@ -22,7 +22,7 @@ WAITING, FREE_SLOT, UNUSED, PENDING, DONE, AT, WANTED = range(7)
 _PATIENCE = 32
 
 
-@compiled
+@step
 def _move_stretch(state: Columns, vertex: Scalar) -> Scalar:
     """Give a full vertex a stretch of twice the size; False when there is no room."""
     _, _, vertices, entries, queries, _, _, scalars = state
@@ -38,7 +38,7 @@ def _move_stretch(state: Columns, vertex: Scalar) -> Scalar:
     return True
 
 
-@compiled
+@step
 def _add(state: Columns, vertex: Scalar, columns: Columns, i: Scalar) -> None:
     """Add a record's user and its query to their sets."""
     slots, rows, vertices, entries, queries, keys, values, scalars = state
@@ -58,7 +58,7 @@ def _add(state: Columns, vertex: Scalar, columns: Columns, i: Scalar) -> None:
     scalars[WAITING] += 1
 
 
-@compiled
+@step
 def _pick_entry(state: Columns, vertex: Scalar, origin: Scalar, words: Columns) -> Scalar:
     """Position of a random user entry that is not the issuer's; origin -1 allows any."""
     vertices, entries = state[2], state[3]
@@ -79,7 +79,7 @@ def _pick_entry(state: Columns, vertex: Scalar, origin: Scalar, words: Columns) 
     return begin
 
 
-@compiled
+@step
 def _send(
     state: Columns, vertex: Scalar, restricted: Scalar, columns: Columns, words: Columns, out: Columns, to: Scalar
 ) -> None:

@@ -44,11 +44,9 @@ class ThesisEngine(ColumnEngine):
         return sum(array.nbytes for array in arrays) + self._pairs.nbytes
 
     def _live(self) -> Longs:
-        parts = [
-            self._queries[begin : begin + length]
-            for begin, length in self._vertices[self._vertices[:, thesis.LENGTH] > 0][:, [thesis.BEGIN, thesis.LENGTH]]
-        ]
-        return np.concatenate(parts).astype(np.int64) if parts else np.empty(0, np.int64)
+        begin, length = self._vertices[:, thesis.BEGIN], self._vertices[:, thesis.LENGTH]
+        place = np.arange(length.sum()) + np.repeat(begin - (np.cumsum(length) - length), length)
+        return self._queries[place].astype(np.int64)
 
     def _prepare(self, batch: LogBatch) -> None:
         tree, wanted = self.dictionaries.tree, self.waiting + len(batch)

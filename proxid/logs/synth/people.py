@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from proxid.logs.jit import Codes, Columns, Hashes, Scalar, compiled
+from proxid.logs.jit import Codes, Columns, Hashes, Scalar, compiled, step
 from proxid.logs.synth.texts import FRESH, NAVIGATION, PERSONAL, SHARED, VANITY, mixed, mixed_pair
 
 FAVOURITES = 8
@@ -19,25 +19,25 @@ REPEAT, FRESH_SHARE, PERSONAL_SHARE, NAVIGATION_SHARE, VANITY_SHARE, CLICKED, PA
 """Positions of the numbers in `odds`: shares of records, and the mean time from one session's start to the next."""
 
 
-@compiled
+@step
 def draw(rng: Hashes) -> Scalar:
     """A uniform real number in [0, 1)."""
     rng[0] += np.uint64(1)
     return np.float64(mixed_pair(rng[1], rng[0]) >> np.uint64(11)) / 9007199254740992.0
 
 
-@compiled
+@step
 def _exponential(rng: Hashes, mean: Scalar) -> Scalar:
     return -mean * math.log(1.0 - draw(rng))
 
 
-@compiled
+@step
 def _zipf(rng: Hashes, n: Scalar) -> Scalar:
     """A rank below n, rank r about as often as 1/(r + 1)."""
     return min(n - 1, np.int64(math.exp(draw(rng) * math.log(n + 1.0))) - 1)
 
 
-@compiled
+@step
 def popular_node(forest: Columns, above: Scalar, part: Scalar) -> Scalar:
     """A node under another, popular ones more often; `part` in [0, 1) chooses."""
     _, order, place, size, cumulated, _, _ = forest
@@ -70,7 +70,7 @@ def pick_favourites(seed: Scalar, forest: Columns, favourites: Codes) -> None:
             favourites[person, i] = forest[5][node]
 
 
-@compiled
+@step
 def _pick_person(rng: Hashes, activity: Columns) -> Scalar:
     low, high, wanted = -1, len(activity) - 1, draw(rng)
     while high - low > 1:
@@ -82,7 +82,7 @@ def _pick_person(rng: Hashes, activity: Columns) -> Scalar:
     return high
 
 
-@compiled
+@step
 def _topic(rng: Hashes, forest: Columns, favourites: Codes, person: Scalar) -> Scalar:
     """What a session is about."""
     if draw(rng) >= 0.8:
@@ -93,7 +93,7 @@ def _topic(rng: Hashes, forest: Columns, favourites: Codes, person: Scalar) -> S
     return favourites[person, np.int64(count * draw(rng) ** 2)]
 
 
-@compiled
+@step
 def _new_text(
     rng: Hashes, odds: Columns, forest: Columns, favourites: Codes, person: Scalar, topic: Scalar, number: Scalar
 ) -> Scalar:
@@ -117,7 +117,7 @@ def _new_text(
     return SHARED, mixed_pair(node, _zipf(rng, RANKS)), node
 
 
-@compiled
+@step
 def _click(rng: Hashes, odds: Columns, text: Scalar) -> Scalar:
     """(rank, number of the URL), or (-1, 0) without a click."""
     if draw(rng) >= odds[CLICKED]:

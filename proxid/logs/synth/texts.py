@@ -6,7 +6,7 @@ before and after, a place. So texts that one person alone issues share words and
 
 import numpy as np
 
-from proxid.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled
+from proxid.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled, step
 from proxid.logs.synth.words import AFTER_LIST, BEFORE_LIST, ENDING_LIST, FIRST_LIST, LAST_LIST, NOUN, PLACE_LIST
 
 SHARED, FRESH, PERSONAL, NAVIGATION, VANITY = range(5)
@@ -15,7 +15,7 @@ LONGEST = 160
 _VOCABULARY = 120
 
 
-@compiled
+@step
 def mixed(number: Scalar) -> Scalar:
     """A well-mixed 64-bit number (the finaliser of SplitMix64)."""
     state = np.uint64(number) + np.uint64(0x9E3779B97F4A7C15)
@@ -24,13 +24,13 @@ def mixed(number: Scalar) -> Scalar:
     return state ^ (state >> np.uint64(31))
 
 
-@compiled
+@step
 def mixed_pair(a: Scalar, b: Scalar) -> Scalar:
     """One number of two."""
     return mixed(mixed(a) ^ np.uint64(b))
 
 
-@compiled
+@step
 def _put(out: Bytes, at: Scalar, first: Scalar, words: Columns, word: Scalar) -> Scalar:
     """Append a word by its position, with a space before it unless the text begins."""
     arena, bounds, codes, _ = words
@@ -44,21 +44,21 @@ def _put(out: Bytes, at: Scalar, first: Scalar, words: Columns, word: Scalar) ->
     return at
 
 
-@compiled
+@step
 def _from_list(words: Columns, which: Scalar, number: Scalar) -> Scalar:
     """A word of a list, all alike."""
     starts = words[3]
     return starts[which] + np.int64(number % np.uint64(starts[which + 1] - starts[which]))
 
 
-@compiled
+@step
 def _noun(words: Columns, number: Scalar) -> Scalar:
     """A noun; frequent ones more often."""
     part = np.float64(number >> np.uint64(11)) / 9007199254740992.0
     return words[3][NOUN] + np.int64(part**2 * (words[3][NOUN + 1] - words[3][NOUN]))
 
 
-@compiled
+@step
 def _topical(words: Columns, forest: Columns, node: Scalar, number: Scalar) -> Scalar:
     """A noun of a category: its name, the name above, or one of its subtree's vocabulary."""
     parent, name, top = forest[0], forest[6], forest[5]
@@ -71,7 +71,7 @@ def _topical(words: Columns, forest: Columns, node: Scalar, number: Scalar) -> S
     return _noun(words, mixed_pair(top[node] + 7_000_000, which))
 
 
-@compiled
+@step
 def _query(out: Bytes, at: Scalar, lists: Columns, node: Scalar, state: Scalar, most: Scalar) -> Scalar:
     """Up to `most` topical nouns, perhaps with everyday words around; lists = (words, forest)."""
     words, forest = lists
@@ -92,7 +92,7 @@ def _query(out: Bytes, at: Scalar, lists: Columns, node: Scalar, state: Scalar, 
     return at
 
 
-@compiled
+@step
 def _site(out: Bytes, at: Scalar, words: Columns, state: Scalar) -> Scalar:
     """A made-up site: one noun or two and an ending, without spaces."""
     at = _put(out, at, at, words, _noun(words, mixed(state)))
@@ -101,7 +101,7 @@ def _site(out: Bytes, at: Scalar, words: Columns, state: Scalar) -> Scalar:
     return _put(out, at, at, words, _from_list(words, ENDING_LIST, mixed(state + np.uint64(2))))
 
 
-@compiled
+@step
 def _navigation(out: Bytes, at: Scalar, words: Columns, state: Scalar) -> Scalar:
     """What people type to reach a site: with www, without, or its name alone."""
     form, first = state % np.uint64(4), at
@@ -117,7 +117,7 @@ def _navigation(out: Bytes, at: Scalar, words: Columns, state: Scalar) -> Scalar
     return max(at, first + 1)
 
 
-@compiled
+@step
 def _vanity(out: Bytes, at: Scalar, words: Columns, person: Scalar, variant: Scalar) -> Scalar:
     """The person's own name, alone or with a place or a word."""
     first = at
