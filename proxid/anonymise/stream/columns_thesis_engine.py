@@ -46,7 +46,8 @@ class ThesisEngine(ColumnEngine):
     def _live(self) -> Longs:
         begin, length = self._vertices[:, thesis.BEGIN], self._vertices[:, thesis.LENGTH]
         place = np.arange(length.sum()) + np.repeat(begin - (np.cumsum(length) - length), length)
-        return self._queries[place].astype(np.int64)
+        slots: Longs = self._queries[place].astype(np.int64)
+        return slots
 
     def _prepare(self, batch: LogBatch) -> None:
         tree, wanted = self.dictionaries.tree, self.waiting + len(batch)
