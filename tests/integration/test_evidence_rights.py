@@ -192,7 +192,7 @@ async def test_rights_from_the_command_line(tmp_path: Path, capfd: pytest.Captur
         await house.busy(1)
         status, document = await rights_of("access")
         assert status == 0 and document["user_id"] == VICTIM
-        status, done = await rights_of("access", "-o", str(tmp_path / "mine.json"))
+        status, _ = await rights_of("access", "-o", str(tmp_path / "mine.json"))
         assert status == 0 and json.loads((tmp_path / "mine.json").read_text())["schema"] == document["schema"]
         assert (await rights_of("object"))[1]["right"] == "object"
         assert (await rights_of("object", "--resume"))[1]["right"] == "resume"
