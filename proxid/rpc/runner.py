@@ -12,6 +12,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
+from proxid.errors import ProxidError
+
 _log = structlog.get_logger(__name__)
 
 
@@ -31,13 +33,14 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
         loop.add_signal_handler(number, stop.set)
 
 
-def _guard(task: asyncio.Task[None], stop: asyncio.Event) -> None:
+def _guard(task: asyncio.Task[None], stop: asyncio.Event, failed: list[ProxidError]) -> None:
     """A background task that ends by itself has failed: stop, so that whoever supervises starts anew."""
 
     def ended(done: asyncio.Task[None]) -> None:
         if not done.cancelled():
             error = done.exception()
             _log.error("background task ended", error_type=type(error).__name__)
+            failed.append(error if isinstance(error, ProxidError) else ProxidError("a background task has failed"))
             stop.set()
 
     task.add_done_callback(ended)
@@ -52,6 +55,9 @@ async def run(
     Args:
         services: full names, for health and reflection. address: where it serves, told to `ready` once it does.
         background: what runs beside the server and is cancelled with it.
+
+    Raises:
+        ProxidError: a background task failed; the server has been stopped.
     """
     health = HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(health, server)
@@ -63,8 +69,9 @@ async def run(
     for name in (*services, ""):
         await health.set(name, health_pb2.HealthCheckResponse.SERVING)
     tasks = [asyncio.create_task(job) for job in background]
+    failed: list[ProxidError] = []
     for task in tasks:
-        _guard(task, stop)
+        _guard(task, stop, failed)
     if ready is not None:
         ready(address)
     try:
@@ -75,3 +82,5 @@ async def run(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+    if failed:
+        raise failed[0]
