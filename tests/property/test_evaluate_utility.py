@@ -13,6 +13,7 @@ from proxid.evaluate.release import Release, make_release
 from proxid.evaluate.utility.delay import delay, release_times
 from proxid.evaluate.utility.emd import diameter, profile_distance, profile_distances
 from proxid.evaluate.utility.kept import kept
+from proxid.evaluate.utility.paired import tree_distances
 from proxid.evaluate.utility.registry import METRICS, evaluate
 from proxid.evaluate.utility.share import buffers, released_share
 from proxid.evaluate.utility.topics import divergences
@@ -94,6 +95,19 @@ def test_loss_falls_with_the_level_and_vanishes_at_full_depth(mode: str) -> None
         found = profile_distance(release)
         losses.append(found["unraised"]["loss_n1"] if mode == "mix" else found["loss_n1"])
     assert losses[0] > losses[1] > losses[2] == 0
+
+
+@given(PROFILE)
+def test_paired_distance_is_the_sum_of_path_lengths(profiles: tuple[list[int], list[int]]) -> None:
+    before, after = (np.array(side, np.int32) for side in profiles)
+    assert tree_distances(TREE, before, after).tolist() == list(map(path_length, *profiles))
+
+
+@pytest.mark.parametrize("mode", ["thesis", "thesis3", "mix"])
+def test_paired_loss_is_no_less_than_the_cheapest(mode: str) -> None:
+    for level in (1, 2, 3):
+        found = profile_distance(released(stream(2000, 30, 5), Mechanism(mode=mode, k=3, level=level)))
+        assert found["paired_loss_n1"] >= found["loss_n1"] - 1e-12
 
 
 def test_raised_records_lose_even_at_full_depth() -> None:

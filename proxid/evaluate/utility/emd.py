@@ -14,6 +14,7 @@ import numpy as np
 
 from proxid.evaluate.release import Release
 from proxid.evaluate.utility.kept import kept
+from proxid.evaluate.utility.paired import paired_distance
 from proxid.logs import CategoryTree
 from proxid.logs.jit import Codes, Flags, Longs, Reals, Scalar, compiled
 
@@ -86,10 +87,13 @@ def _columns(user: Codes, category: Codes, which: Flags) -> tuple[Codes, Codes]:
 
 
 def profile_distance(release: Release) -> dict[str, Any]:
-    """The metric: EMD loss under N1 and N2, over everything released and over groups that were not moved up."""
+    """The metric: loss under N1, N2 and paired, over everything released; and over groups that were not moved up."""
     whole = kept(release)
     result = _summary(release, whole, np.ones(len(release.released), bool))
     result["tree_diameter"] = diameter(release.tree)
+    paired = paired_distance(release)
+    if paired is not None:
+        result["paired_loss_n1"] = paired / max(diameter(release.tree), 1)
     result["lost_share"] = 1 - float(whole.mean()) if len(whole) else float("nan")
     if release.grouped:
         result["unraised"] = _unraised(release)

@@ -14,7 +14,7 @@ KS = (3, 10, 30, 90, 200)
 LEVELS = (1, 2, 4, 6, 13)
 LADDER_K = 10
 """The k at which mode `mix` also runs with its ladder, to see what that leaves to content."""
-VERSION = 3
+VERSION = 4
 """Counts up when a cell computes something else, so that older results are not taken for new ones."""
 THEOREM_TESTS = 12
 """Attackers of a `mix` cell that are tested against 1/(n-1)."""

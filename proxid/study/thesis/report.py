@@ -17,10 +17,10 @@ EXCESS = {"mode": "mode", "k": "k", "level": "ℓ", "claimed_percent": "claimed 
           "neighbour_percent": "neighbour %", "neighbour_over_claimed": "× claimed",
           "informed_percent": "informed %", "informed_over_claimed": "× claimed",
           "posterior_over_share": "posterior over claim"}  # fmt: skip
-UTILITY = {"mode": "mode", "ladder": "ladder", "k": "k", "level": "ℓ", "released_share": "released", "delay_records_p50": "delay p50",
-           "delay_records_p99": "delay p99", "emd_loss_n1": "EMD N1", "emd_loss_n2": "EMD N2",
-           "emd_loss_n1_unraised": "N1 unraised", "emd_loss_n2_unraised": "N2 unraised", "lost_share": "lost",
-           "true_profile_pairs": "true pairs"}  # fmt: skip
+UTILITY = {"mode": "mode", "ladder": "ladder", "k": "k", "level": "ℓ", "released_share": "released",
+           "delay_records_p50": "delay p50", "delay_records_p99": "delay p99", "emd_loss_n1": "EMD N1",
+           "emd_loss_n2": "EMD N2", "emd_loss_n1_unraised": "N1 unraised", "emd_loss_n2_unraised": "N2 unraised",
+           "paired_loss_n1": "paired N1", "lost_share": "lost", "true_profile_pairs": "true pairs"}  # fmt: skip
 CONTENT = {"level": "ℓ", "ladder": "ladder", "disclosure-category": "by category %", "disclosure-text": "by text %",
            "claimed": "1/(k+m) %"}  # fmt: skip
 
@@ -124,10 +124,12 @@ def _why_411(results: Results) -> str:
     loss = percent(results.get(Cell("thesis", k, 1), "metrics", "emd", "loss_n1"))
     if loss is None:
         return ""
+    paired = percent(results.get(Cell("thesis", k, 1), "metrics", "emd", "paired_loss_n1"))
     return (
         f"Figure 4.11 starts at {loss:.1f} % (N1) where the thesis prints 42.03 %. The thesis does not say how it "
-        "normalises; N1, by the distance of the two deepest leaves, comes nearest. Under N1 the value is how far below "
-        "ℓ records lie, against the tree's full depth: AOL's queries were filed at depths 5 to 7 of 13 "
-        "(002 §4.4.5.5), and a log filed less deeply loses less. The shape is the thesis's: it falls with ℓ, does "
-        "not depend on k, and is 0 at full depth for records that left where they began to wait.\n"
+        "normalises; N1, by the distance of the two deepest leaves, comes nearest. It also describes the sum of distances "
+        f"between each query and the one put in its place, not the cheapest matching: that gives {paired or 0:.1f} %. "
+        "What is left depends on how deep a log is filed (AOL's lay at depths 5 to 7 of 13, 002 §4.4.5.5). The shape is "
+        "the thesis's: it falls with ℓ, does not depend on k, and is 0 at full depth for records that left where they "
+        "began to wait.\n"
     )

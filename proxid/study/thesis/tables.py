@@ -69,6 +69,7 @@ def utility_rows(results: Results) -> list[Row]:
                 "emd_loss_n2": emd.get("loss_n2"),
                 "emd_loss_n1_unraised": emd.get("unraised", {}).get("loss_n1"),
                 "emd_loss_n2_unraised": emd.get("unraised", {}).get("loss_n2"),
+                "paired_loss_n1": emd.get("paired_loss_n1"),
                 "lost_share": emd.get("lost_share"),
                 "jsd_full": metrics["jsd"].get("full"),
                 "us_columns": cost.get("us"),

@@ -99,6 +99,7 @@ def draw_4_11(results: Results, folder: Path) -> list[Path]:
     figure, axes = panels(len(modes), sharey=True)
     for panel, mode in zip(axes, modes, strict=True):
         lines: dict[str, tuple[str, ...]] = {"N1 (deepest leaves)": ("loss_n1",), "N2 (through the root)": ("loss_n2",)}
+        lines["N1, pairs as they come"] = ("paired_loss_n1",)
         if mode == "mix":
             lines |= {"N1, not moved up": ("unraised", "loss_n1"), "N2, not moved up": ("unraised", "loss_n2")}
         for i, (label, path) in enumerate(lines.items()):
