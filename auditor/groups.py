@@ -28,7 +28,7 @@ from proxid.anonymise.stream.types import (
 from proxid.errors import GroupMismatchError
 from proxid.evidence.disclosure import disclosure_info, unit_digest
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
-from proxid.protocol.record import Mechanism, RecordBody
+from proxid.protocol.record import Mechanism, RecordBody, audience_tag
 
 RUNGS: Mapping[Rung, int] = {Rung.TEXT: 0, Rung.UNIT: 1, Rung.CATEGORY: 2, Rung.NODE: 3}
 
@@ -227,7 +227,8 @@ class Groups:
             raise GroupMismatchError("members or cycle differ from the replay of the committed seed")
         if tuple(at.buffered[p.record].prox_id for p in pairs) != payload.askers:
             raise GroupMismatchError("a text is filed under another person than asked")
-        verify_records(self._trust, payload, [self._expected(pair, group, epoch, at) for pair in pairs])
+        bodies = [self._expected(pair, group, epoch, at) for pair in pairs]
+        verify_records(self._trust, payload, group.audience, bodies)
         for pair in pairs:
             del at.buffered[pair.record]
         return group
@@ -238,4 +239,6 @@ class Groups:
         text = "" if pair.unit is None else buffered.texts[pair.unit]
         path = group.node if pair.rung is Rung.NODE else buffered.path
         mechanism = Mechanism("mix", settings.k, settings.margin, settings.level, len(group.node))
-        return RecordBody(audience, kind, mechanism, epoch, group.number, group.bucket, RUNGS[pair.rung], path, text)
+        return RecordBody(
+            audience_tag(audience), kind, mechanism, epoch, group.number, group.bucket, RUNGS[pair.rung], path, text
+        )

@@ -12,17 +12,18 @@ from proxid.protocol.consent import parse_audience
 from proxid.protocol.record import Place, RecordBody, fidelity_of
 
 
-def verify_records(trust: Trust, payload: ReleasedPayload, bodies: Sequence[RecordBody]) -> None:
+def verify_records(trust: Trust, payload: ReleasedPayload, audience_id: str, bodies: Sequence[RecordBody]) -> None:
     """Every record of a group, for every party of its audience and for nobody else.
 
     Args:
-        bodies: what the positions must show, in order.
+        audience_id: `KIND|AUDIENCE` of the group. bodies: what the positions must show, in order.
 
     Raises:
         GroupMismatchError: other parties, an incomplete group, or a record that shows or names something else.
         SignatureInvalidError, HeaderMismatchError: a record is not MS's.
     """
-    kind, audience = bodies[0].kind, parse_audience(bodies[0].audience)
+    kind, _, text = audience_id.partition("|")
+    audience = parse_audience(text)
     if tuple(name for name, _, _ in payload.parties) != tuple(party for party, _ in audience):
         raise GroupMismatchError("group is released to other parties than its audience")
     for (party, records, padded), (_, fidelity) in zip(payload.parties, audience, strict=True):

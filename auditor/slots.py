@@ -95,7 +95,7 @@ class SlotReplay:
         people = tuple(member.person for member in members)
         if tuple(m.id for m in members) != payload.owners or people != payload.people or people != payload.askers:
             raise GroupMismatchError("members or order differ from the replay of the committed seed")
-        verify_records(trust, payload, [by_record[member.id] for member in members])
+        verify_records(trust, payload, group.audience, [by_record[member.id] for member in members])
         for member in members:
             del self.buffered[member.id]
 

@@ -18,7 +18,16 @@ from proxid.evidence.events import BufferedPayload, ReleasedPayload
 from proxid.evidence.slots import slot_bodies
 from proxid.protocol import record
 from proxid.protocol.consent import parse_audience
-from proxid.protocol.record import Issuer, Mechanism, Place, Recipient, RecordBody, fidelity_of, group_number
+from proxid.protocol.record import (
+    Issuer,
+    Mechanism,
+    Place,
+    Recipient,
+    RecordBody,
+    audience_tag,
+    fidelity_of,
+    group_number,
+)
 
 RUNGS = {Rung.TEXT: 0, Rung.UNIT: 1, Rung.CATEGORY: 2, Rung.NODE: 3}
 
@@ -100,7 +109,9 @@ class Integrator:
         text = "" if pair.unit is None else buffered.texts[pair.unit]
         path = group.node if pair.rung is Rung.NODE else buffered.path
         mechanism = Mechanism("mix", settings.k, settings.margin, settings.level, len(group.node))
-        return RecordBody(audience, kind, mechanism, epoch, group.number, group.bucket, RUNGS[pair.rung], path, text)
+        return RecordBody(
+            audience_tag(audience), kind, mechanism, epoch, group.number, group.bucket, RUNGS[pair.rung], path, text
+        )
 
     def _recipient(self, party: str, fidelity: str) -> Recipient:
         key = self._service.parties.get(party)

@@ -6,7 +6,7 @@ from proxid.anonymise.slotted.shown import shown_path, shown_text
 from proxid.anonymise.slotted.types import SlotGroup, SlotSettings
 from proxid.errors import RestrictionError
 from proxid.evidence.events import BufferedPayload
-from proxid.protocol.record import Mechanism, RecordBody
+from proxid.protocol.record import Mechanism, RecordBody, audience_tag
 
 TEXT, CATEGORY = 0, 2
 
@@ -26,7 +26,7 @@ def slot_bodies(
     if sum(member.seasoned for member in group.members) < settings.n:
         raise RestrictionError("a group has fewer distinct seasoned people than k + m")
     mechanism = Mechanism("slots", settings.k, settings.margin, settings.depth, len(group.node))
-    path, _, audience = shown_path(kind, group.node), *group.audience.partition("|")[1:]
+    path, audience = shown_path(kind, group.node), audience_tag(group.audience.partition("|")[2])
     bodies = {}
     for member in group.members:
         text = shown_text(group, buffered[member.id].texts[1])

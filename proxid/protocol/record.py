@@ -36,6 +36,7 @@ KIND_BASE: Final = {"general": 0, "location": 1 << 40, "command": 1 << 41}
 _BODY = label("body")
 _RECORD = label("record")
 _ALIAS = label("alias")
+_AUDIENCE = label("audience")
 _SALT_SIZE: Final = 32
 _DAY_PERIODS: Final = 1 << 32
 
@@ -55,11 +56,20 @@ class Mechanism:
         return (self.mode, self.k, self.margin, self.level, self.node_level)
 
 
+def audience_tag(audience: str) -> str:
+    """An audience as a body names it: 32 hexadecimal digits, of one size however many parties there are.
+
+    A party can tell groups of different audiences apart, and need not learn who else got them.
+    """
+    return hashlib.sha256(encode(_AUDIENCE, audience)).hexdigest()[:32]
+
+
 @dataclass(frozen=True, slots=True)
 class RecordBody:
     """What a party learns of one record besides its user.
 
     Attributes:
+        audience: its tag, `audience_tag`.
         time_bucket: Unix seconds, start of the release's time bucket, the same in the whole group.
         rung: 0 text, 1 semantic unit, 2 category alone (DESIGN 8.7). path: category, cell or shape. text: or empty.
     """
