@@ -26,7 +26,7 @@ OTHER_TOPICS = (
     "building.n.01", "tree.n.01",
 )  # fmt: skip
 """Interests outside the four domains of 000, for logs that are not only about those."""
-SITES = 50
+SITES, SYLLABLES = 50, ("ba", "do", "fi", "ku", "le", "mo", "ni", "pa")
 ALL_TOPICS = NINETEEN + OTHER_TOPICS
 START, DAY = 1_141_171_200.0, 86_400.0  # 2006-03-01, the month of AOL's log
 
@@ -73,13 +73,14 @@ def _go_to_sites(batch: LogBatch, dictionaries: Dictionaries, share: float, rng:
     rows = np.flatnonzero(rng.random(len(batch)) < share)
     weight = 1.0 / np.arange(1, SITES + 1)
     site = rng.choice(SITES, len(rows), p=weight / weight.sum())
+    names = [f"{first}{second}site" for first in SYLLABLES for second in SYLLABLES][:SITES]
     codes = [
         (
-            dictionaries.query.code(f"mysite{i}"),
-            dictionaries.tree.add(f"navigation/mysite{i}"),
-            dictionaries.url.code(f"http://mysite{i}.example/"),
+            dictionaries.query.code(name),
+            dictionaries.tree.add(f"navigation/{name}"),
+            dictionaries.url.code(f"http://{name}.example/"),
         )
-        for i in range(SITES)
+        for name in names
     ]
     chosen = np.array(codes, np.int32)[site]
     batch.query[rows], batch.category[rows], batch.url[rows] = chosen.T
