@@ -15,8 +15,7 @@ from proxid.anonymise.release.items import bounded_histogram, full_histogram, it
 from proxid.anonymise.release.noise import OpenDpNoise, Steps, from_grid
 from proxid.anonymise.release.source import open_source
 from proxid.anonymise.release.thresholding import Kept
-from proxid.logs import Dictionaries, create_log
-from proxid.logs.synth import Shape, synthesise
+from proxid.study.session_log import SessionShape, write_session_log
 
 Item = tuple[str, ...]
 Counts = dict[Item, float]
@@ -96,8 +95,4 @@ def synthetic_or(path: Path | None, rows: int, users: int, seed: int) -> Iterato
         yield path
         return
     with TemporaryDirectory(prefix="proxid-study-") as folder:
-        made, known = Path(folder) / "log.tsv", Dictionaries()
-        with create_log(made, None, known) as out:
-            for batch in synthesise(Shape(rows, users, seed), known, fresh_texts=True):
-                out.write(batch)
-        yield made
+        yield write_session_log(Path(folder) / "log.parquet", SessionShape(rows, users, seed))

@@ -18,7 +18,7 @@ def quiet(done: int, total: int) -> None:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory):
-    with synthetic_or(None, 6000, 300, 1) as path, counted_log(path) as counted:
+    with synthetic_or(None, 6000, 400, 1) as path, counted_log(path) as counted:
         yield counted
 
 
