@@ -1,8 +1,8 @@
 """What a party checks of a group before it acknowledges it (DESIGN 9), without I/O.
 
 (1) header and both signatures: pk_MS, Judge = SAN under pk_IS          (4) the body opens, and is of this group
-(2) the record names this party                                         (5) one user a record; one kind and audience;
-(3) the group is whole: one number, positions 0 … size − 1                  this party in it, users named as granted
+(2) the record names this party                                         (5) one user a record, one kind and audience;
+(3) the group is whole: one number, positions 0 … size − 1                  places and commands under a day's alias
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,6 @@ from proxid.crypto.sansig import Limit, Role, SignedMessage, verify
 from proxid.encoding import decode_text
 from proxid.errors import RecordMismatchError
 from proxid.protocol import record
-from proxid.protocol.consent import parse_audience
 from proxid.protocol.record import Place, RecordBody
 
 _FIDELITIES: Final = {Limit.LINKED_USER: "user_id", Limit.LINKED_ALIAS: "alias", Limit.PROX_ID: "user_id"}
@@ -63,7 +62,7 @@ def open_group(records: Sequence[SignedMessage], epoch: int, group: int, reader:
         _verify_body(signed, body, epoch, group)
         bodies.append(body)
     # (5)
-    fidelity = _verify_shared(bodies, reader.party, limit)
+    fidelity = _verify_shared(bodies, limit)
     users = [decode_text(signed.message.user_block) for signed in records]
     if len(set(users)) != len(users):
         raise RecordMismatchError("group publishes a person twice")
@@ -77,15 +76,11 @@ def _verify_body(signed: SignedMessage, body: RecordBody, epoch: int, group: int
         raise RecordMismatchError("body is of another kind")
 
 
-def _verify_shared(bodies: Sequence[RecordBody], party: str, limit: Limit) -> str:
+def _verify_shared(bodies: Sequence[RecordBody], limit: Limit) -> str:
     shared = {(body.audience, body.kind, body.mechanism, body.time_bucket) for body in bodies}
     if len(shared) != 1:
         raise RecordMismatchError("records of the group differ in what they must share")
-    audience, kind, _, _ = shared.pop()
-    granted = dict(parse_audience(audience)).get(party)
-    if granted is None:
-        raise RecordMismatchError("group is for an audience without this party")
-    fidelity = record.fidelity_of(kind, granted)
+    fidelity = record.fidelity_of(bodies[0].kind, _FIDELITIES[limit])
     if record.limit_of(fidelity) is not limit:
-        raise RecordMismatchError("group names its users otherwise than granted")
+        raise RecordMismatchError("a place or command is published under a lasting name")
     return fidelity
