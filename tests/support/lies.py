@@ -6,6 +6,7 @@ Each lie is (name, number of the check that must catch it, what to do); the doin
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -142,3 +143,27 @@ def flip(data: bytes, at: int = -1) -> bytes:
     changed = bytearray(data)
     changed[at] ^= 1
     return bytes(changed)
+
+
+LIES: list[Any] = []
+"""Every lie as a pytest parameter: (check, what to do)."""
+
+
+def lie(check: int, quick: bool = False) -> Callable[..., Any]:
+    """Register a lie, the check that must catch it, and whether it runs with every test."""
+
+    def register(tell: Callable[[Liar], Awaitable[None]]) -> Callable[[Liar], Awaitable[None]]:
+        marks = () if quick else (pytest.mark.slow,)
+        LIES.append(pytest.param(check, tell, marks=marks, id=tell.__name__))
+        return tell
+
+    return register
+
+
+def segment(liar: Liar, role: str, name: str) -> Path:
+    """A file of the first segment of a service's log."""
+    return liar.house.folder / role / "data/evidence/segments/000000000001" / name
+
+
+async def no_wait(self: Any) -> None:
+    """In the place of waiting until the log has caught up."""

@@ -1,0 +1,267 @@
+"""Lies of the Main Service."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any
+
+import main_service.integrator
+from main_service.anonymiser import Anonymiser, Submission
+from main_service.integrator import Integrator
+from proxid.crypto.hpke import OpeningKey
+from proxid.crypto.identity import Credential
+from proxid.encoding import encode
+from proxid.evidence.disclosure import disclosure_info
+from proxid.evidence.events import (
+    BufferedPayload,
+    EventType,
+    ReceivedPayload,
+    ReleasedPayload,
+    encode_header,
+)
+from proxid.protocol.record import RecordBody
+from proxid.provision.keyfile import load_opening_key
+from proxid.store.evidence.encryptor import Encryptor, PlainEvent
+from tests.support.house import PEOPLE
+from tests.support.lies import MAIN, Liar, lie
+
+E = EventType
+
+
+@lie(5)
+async def service_releases_below_k(liar: Liar) -> None:
+    from main_service.store.pool import PoolStore
+
+    honest = PoolStore._arguments
+
+    def fewer(self: PoolStore, epoch: int) -> list[Any]:
+        arguments = honest(self, epoch)
+        arguments[1] -= 1
+        return arguments
+
+    liar.patch.setattr(PoolStore, "_arguments", fewer)
+    liar.patch.setattr("proxid.anonymise.stream.pairs.check_restrictions", lambda *arguments: None)
+    await liar.house.busy(1)
+
+
+def released(change: Callable[[ReleasedPayload], ReleasedPayload]) -> Callable[[bytes], bytes]:
+    return lambda data: change(ReleasedPayload.decode(data)).encode()
+
+
+@lie(5)
+async def service_gives_somebody_their_own_query(liar: Liar) -> None:
+    liar.payloads(MAIN, E.RELEASED, released(lambda p: dataclasses.replace(p, people=p.askers)))
+    await liar.house.busy(1)
+
+
+@lie(5)
+async def service_counts_one_person_twice(liar: Liar) -> None:
+    change = lambda p: dataclasses.replace(p, people=(p.people[1], *p.people[1:]))  # noqa: E731
+    liar.payloads(MAIN, E.RELEASED, released(change))
+    await liar.house.busy(1)
+
+
+@lie(5, quick=True)
+async def service_publishes_an_altered_text(liar: Liar) -> None:
+    honest = Integrator._body
+
+    def altered(self: Integrator, *arguments: Any) -> RecordBody:
+        body = honest(self, *arguments)
+        return dataclasses.replace(body, text="something that nobody said")
+
+    liar.patch.setattr(Integrator, "_body", altered)
+    await liar.house.busy(1)
+
+
+@lie(5)
+async def service_skips_a_level(liar: Liar) -> None:
+    honest = Integrator._body
+
+    def elsewhere(self: Integrator, *arguments: Any) -> RecordBody:
+        return dataclasses.replace(honest(self, *arguments), path=("Home",))
+
+    liar.patch.setattr(Integrator, "_body", elsewhere)
+    await liar.house.busy(1)
+
+
+@lie(5)
+async def service_shows_a_text_that_too_few_issued(liar: Liar) -> None:
+    honest = Integrator._body
+
+    def rung(self: Integrator, *arguments: Any) -> RecordBody:
+        return dataclasses.replace(honest(self, *arguments), rung=2, text="")
+
+    liar.patch.setattr(Integrator, "_body", rung)
+    await liar.house.busy(1)
+
+
+@lie(5)
+async def service_releases_to_a_party_outside_the_audience(liar: Liar) -> None:
+    liar.patch.setattr(
+        main_service.integrator, "parse_audience", lambda text: (("acme", "user_id"), ("globex", "user_id"))
+    )
+    await liar.house.consent("only-acme")
+    await liar.house.ask("node1 question")
+    await liar.house.settle()
+
+
+@lie(7, quick=True)
+async def service_hides_a_release(liar: Liar) -> None:
+    liar.drops(MAIN, E.RELEASED, times=1)
+    await liar.house.busy(1)
+
+
+@lie(7)
+async def service_logs_a_release_twice(liar: Liar) -> None:
+    liar.records(MAIN, lambda events: [x for e in events for x in ([e, e] if e.type is E.RELEASED else [e])])
+    await liar.house.busy(1)
+
+
+@lie(5)
+async def service_discloses_another_seed(liar: Liar) -> None:
+    auditor = load_opening_key(liar.house.folder / "auditor/opening.key")
+
+    def other(event: PlainEvent) -> PlainEvent:
+        epoch = json.loads(event.fields)["epoch"]
+        sealed = auditor.public.seal(bytes(32), disclosure_info("main-service", epoch))
+        return dataclasses.replace(event, payload=sealed)
+
+    liar.changes(MAIN, E.EPOCH_OPENED, other)
+    await liar.house.busy(1)
+
+
+@lie(5)
+async def service_draws_a_cycle_of_its_own(liar: Liar) -> None:
+    def turned(p: ReleasedPayload) -> ReleasedPayload:
+        turn = lambda items: (*items[1:], items[0])  # noqa: E731
+        return dataclasses.replace(p, owners=turn(p.owners), askers=turn(p.askers))
+
+    liar.payloads(MAIN, E.RELEASED, released(turned))
+    await liar.house.busy(1)
+
+
+@lie(4, quick=True)
+async def service_buffers_another_utterance(liar: Liar) -> None:
+    def other(data: bytes) -> bytes:
+        payload = BufferedPayload.decode(data)
+        return dataclasses.replace(payload, opening=encode("node9 invented", "en", 1, "", bytes(32))).encode()
+
+    liar.payloads(MAIN, E.BUFFERED, other)
+    await liar.house.busy(1)
+
+
+@lie(4)
+async def service_files_a_text_that_its_pipeline_does_not_give(liar: Liar) -> None:
+    honest = Anonymiser.decide
+
+    def decide(self: Anonymiser, pending: Any) -> Any:
+        found = honest(self, pending)
+        if isinstance(found, Submission):
+            texts = ("with the name left in", *found.payload.texts[1:])
+            return dataclasses.replace(found, payload=dataclasses.replace(found.payload, texts=texts))
+        return found
+
+    liar.patch.setattr(Anonymiser, "decide", decide)
+    await liar.house.busy(1)
+
+
+@lie(4)
+async def service_files_under_another_category(liar: Liar) -> None:
+    def other(data: bytes) -> bytes:
+        return dataclasses.replace(BufferedPayload.decode(data), path=("Health", "Secrets")).encode()
+
+    liar.payloads(MAIN, E.BUFFERED, other)
+    await liar.house.busy(1)
+
+
+@lie(6)
+async def service_logs_for_parties_nobody_allowed(liar: Liar) -> None:
+    def wider(data: bytes) -> bytes:
+        return dataclasses.replace(BufferedPayload.decode(data), audience="acme:user_id").encode()
+
+    liar.payloads(MAIN, E.BUFFERED, wider)
+    await liar.house.busy(1)
+
+
+@lie(5)
+async def service_counts_a_fresh_account_as_seasoned(liar: Liar) -> None:
+    def other(data: bytes) -> bytes:
+        payload = BufferedPayload.decode(data)
+        return dataclasses.replace(payload, seasoned=not payload.seasoned).encode()
+
+    liar.payloads(MAIN, E.BUFFERED, other)
+    await liar.house.busy(1)
+
+
+@lie(5)
+async def service_buffers_for_another_person(liar: Liar) -> None:
+    await liar.house.consent()
+    other = (await liar.house.device.session(PEOPLE[0])).prox_id
+
+    def swapped(data: bytes) -> bytes:
+        return dataclasses.replace(BufferedPayload.decode(data), prox_id=other).encode()
+
+    liar.payloads(MAIN, E.BUFFERED, swapped, times=8)
+    await liar.house.ask("node1 question")
+    await liar.house.settle()
+
+
+@lie(7)
+async def service_keeps_silent_about_a_request(liar: Liar) -> None:
+    liar.drops(MAIN, E.RECEIVED, times=1)
+    await liar.house.busy(1)
+
+
+@lie(7)
+async def service_loses_a_record_without_a_word(liar: Liar) -> None:
+    await liar.house.consent("nothing")
+    liar.drops(MAIN, E.SUPPRESSED, times=1)
+    await liar.house.ask("node1 question")
+    await liar.house.settle()
+
+
+@lie(5)
+async def service_gives_a_waiting_record_up_for_no_reason(liar: Liar) -> None:
+    def given_up(events: list[PlainEvent]) -> list[PlainEvent]:
+        out = []
+        for event in events:
+            out.append(event)
+            if event.type is E.BUFFERED and len(out) < 400:
+                fields = {**json.loads(event.fields), "reason": "expired", "time": "1"}
+                out.append(dataclasses.replace(event, type=E.SUPPRESSED, fields=encode_header(**fields), payload=b""))
+        return out
+
+    liar.records(MAIN, given_up)
+    await liar.house.consent()
+    await liar.house.ask("node1 question", PEOPLE[:2])
+    await liar.house.settle()
+
+
+@lie(3)
+async def service_accepts_a_request_without_a_credential(liar: Liar) -> None:
+    def forged(data: bytes) -> bytes:
+        said = ReceivedPayload.decode(data)
+        credential = Credential.decode(said.credential)
+        return ReceivedPayload(said.request, dataclasses.replace(credential, signature=bytes(64)).encode()).encode()
+
+    liar.payloads(MAIN, E.RECEIVED, forged)
+    await liar.house.busy(1)
+
+
+@lie(2)
+async def service_encrypts_so_that_the_auditor_cannot_read(liar: Liar) -> None:
+    honest = Encryptor._chain
+
+    def elsewhere(self: Encryptor, person: str, keys: Any) -> Any:
+        if self._log == "main-service":
+            self._auditor = OpeningKey(bytes(range(96))).public
+        return honest(self, person, keys)
+
+    liar.patch.setattr(Encryptor, "_chain", elsewhere)
+    await liar.house.busy(1)
+
+
+@lie(2)
+async def service_files_payloads_under_nobody(liar: Liar) -> None:
+    liar.patch.setattr(Encryptor, "_chain", lambda self, person, keys: None)
+    await liar.house.busy(1)

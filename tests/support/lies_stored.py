@@ -1,0 +1,207 @@
+"""Lies about what is stored and shown: leaves, payloads, heads, indexes, whole histories."""
+
+import dataclasses
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from proxid.crypto.ed25519 import SigningKey
+from proxid.evidence.checkpoint import Checkpoint
+from proxid.evidence.events import (
+    EventType,
+)
+from proxid.evidence.leaf import Leaf
+from proxid.provision.keyfile import load_signing_key
+from proxid.store.evidence.reading import LogReader
+from tests.support.lies import GATEWAY, MAIN, Liar, flip, lie, no_wait, segment
+
+E = EventType
+
+
+def rewrite_record(path: Path, number: int, change: Callable[[bytes], bytes]) -> None:
+    """Change one record of a segment file, its check sum included."""
+    data, at = bytearray(path.read_bytes()), 0
+    for _ in range(number - 1):
+        at += 8 + struct.unpack_from(">I", data, at)[0]
+    (length,) = struct.unpack_from(">I", data, at)
+    body = change(bytes(data[at + 8 : at + 8 + length]))
+    assert len(body) == length
+    data[at : at + 8 + length] = struct.pack(">II", length, zlib.crc32(body)) + body
+    path.write_bytes(bytes(data))
+
+
+@lie(1)
+async def bit_of_a_header_flipped_in_flight(liar: Liar) -> None:
+    await liar.house.busy(1)
+    liar.shows(GATEWAY, lambda ls: [*ls[:5], dataclasses.replace(ls[5], salt=flip(ls[5].salt)), *ls[6:]])
+
+
+@lie(1)
+async def bit_of_a_header_flipped_at_rest(liar: Liar) -> None:
+    await liar.house.busy(1)
+    rewrite_record(segment(liar, MAIN, "leaves"), 4, lambda d: flip(d, 12))
+
+
+@lie(2, quick=True)
+async def bit_of_a_payload_flipped_at_rest(liar: Liar) -> None:
+    await liar.house.busy(1)
+    rewrite_record(segment(liar, MAIN, "parts"), 4, flip)
+
+
+@lie(2)
+async def bit_of_a_payload_flipped_in_flight(liar: Liar) -> None:
+    await liar.house.busy(1)
+    liar.shows(MAIN, lambda ls: [*ls[:7], Leaf(ls[7].salt, ls[7].header, (flip(ls[7].parts[0]),)), *ls[8:]])
+
+
+@lie(2)
+async def payload_of_another_event(liar: Liar) -> None:
+    await liar.house.busy(1)
+    liar.shows(GATEWAY, lambda ls: [ls[0], dataclasses.replace(ls[1], parts=ls[3].parts), *ls[2:]])
+
+
+@lie(2)
+async def payloads_not_given_out(liar: Liar) -> None:
+    await liar.house.busy(1)
+    liar.shows(MAIN, lambda ls: [dataclasses.replace(leaf, parts=()) for leaf in ls])
+
+
+@lie(1)
+async def index_points_to_other_leaves(liar: Liar) -> None:
+    await liar.house.busy(1)
+    path = segment(liar, GATEWAY, "index")
+    data = path.read_bytes()
+    path.write_bytes(data[:32] + data[48:64] + data[32:48] + data[64:])
+
+
+@lie(1)
+async def signature_of_the_head_flipped(liar: Liar) -> None:
+    await liar.house.busy(1)
+    honest = LogReader.checkpoint
+    liar.patch.setattr(LogReader, "checkpoint", lambda self: honest(self)[:-9] + b"AAAAAAA=\n")
+    liar.patch.setattr("proxid.rpc.evidence.EvidenceService._wait", no_wait)
+
+
+@lie(1)
+async def head_with_another_root_signed(liar: Liar) -> None:
+    await liar.house.busy(1)
+    key = load_signing_key(liar.house.folder / "main-service/signing.key")
+    liar.heads(MAIN, lambda head: dataclasses.replace(head, root=flip(head.root)), key)
+
+
+@lie(1)
+async def head_signed_by_another_key(liar: Liar) -> None:
+    await liar.house.busy(1)
+    liar.heads(GATEWAY, lambda head: head, SigningKey(bytes(32)))
+    liar.patch.setattr("proxid.rpc.evidence.EvidenceService._wait", no_wait)
+
+
+@lie(1)
+async def leaf_left_out(liar: Liar) -> None:
+    await liar.house.busy(1)
+    liar.shows(GATEWAY, lambda ls: [*ls[:9], *ls[10:]])
+
+
+@lie(1)
+async def leaf_shown_twice(liar: Liar) -> None:
+    await liar.house.busy(1)
+    liar.shows(MAIN, lambda ls: [*ls[:9], ls[8], *ls[9:-1]])
+
+
+@lie(1)
+async def leaves_swapped(liar: Liar) -> None:
+    await liar.house.busy(1)
+    liar.shows(MAIN, lambda ls: [*ls[:3], ls[4], ls[3], *ls[5:]])
+
+
+@lie(1)
+async def leaf_inserted(liar: Liar) -> None:
+    await liar.house.busy(1)
+    liar.shows(GATEWAY, lambda ls: [*ls[:6], dataclasses.replace(ls[6], salt=bytes(16)), *ls[6:-1]])
+
+
+def fork(liar: Liar, role: str) -> None:
+    """From now on another history, signed by the service itself: its third leaf is different."""
+    key = load_signing_key(liar.house.folder / role / "signing.key")
+
+    def forked(leaves: list[Leaf]) -> list[Leaf]:
+        return [*leaves[:2], dataclasses.replace(leaves[2], salt=bytes(16)), *leaves[3:]]
+
+    liar.shows(role, forked)
+
+    def head(honest: Checkpoint) -> Checkpoint:
+        from proxid.evidence.merkle import Frontier
+        from proxid.store.evidence.segments import read_leaves
+
+        frontier = Frontier()
+        folder = liar.house.folder / role / "data/evidence/segments"
+        for leaf in forked(list(read_leaves(folder, 1, honest.size + 1))):
+            frontier.append(leaf.hash)
+        return dataclasses.replace(honest, root=frontier.root)
+
+    liar.heads(role, head, key)
+
+
+@lie(1, quick=True)
+async def history_rewritten_between_two_audits(liar: Liar) -> None:
+    await liar.house.busy(1)
+    assert (await liar.house.audit(state=True)).violations == []
+    fork(liar, GATEWAY)
+    liar.options = {"state": True}
+    await liar.house.ask("node4 question")
+
+
+@lie(1)
+async def another_history_than_another_auditor_was_shown(liar: Liar) -> None:
+    await liar.house.busy(1)
+    shown = (liar.house.folder / "main-service/data/evidence/checkpoint").read_bytes()
+    liar.options = {"known": [shown]}
+    fork(liar, MAIN)
+
+
+@lie(1)
+async def another_history_than_the_witness_was_shown(liar: Liar) -> None:
+
+    await liar.house.busy(1)
+    import asyncio
+    import sys
+
+    config = str(liar.house.folder / "witness/witness.toml")
+    arguments = [sys.executable, "-m", "cli.main", "witness", "--config", config, "--once"]
+    assert await (await asyncio.create_subprocess_exec(*arguments)).wait() == 0
+    fork(liar, GATEWAY)
+    await liar.house.ask("node4 question")
+    # The witness does not sign the other history, and the audit finds that it has signed this one.
+    assert await (await asyncio.create_subprocess_exec(*arguments)).wait() == 1
+    liar.options = {"witness": True}
+
+
+@lie(1)
+async def log_put_back_to_an_earlier_time(liar: Liar) -> None:
+    await liar.house.busy(1)
+    early = (liar.house.folder / "gateway/data/evidence/checkpoint").read_bytes()
+    await liar.house.ask("node4 question")
+    await liar.house.settle()
+    assert (await liar.house.audit(state=True)).violations == []
+    liar.options = {"state": True}
+    liar.patch.setattr(LogReader, "checkpoint", _first_of(early, LogReader.checkpoint, "gateway"))
+    liar.patch.setattr("proxid.rpc.evidence.EvidenceService._wait", no_wait)
+
+
+def _first_of(early: bytes, honest: Any, log: str) -> Any:
+    return lambda self: early if self._log.name.endswith(f"/{log}") else honest(self)
+
+
+@lie(1)
+async def first_root_presented_as_any_root(liar: Liar) -> None:
+    """A head that somebody else was shown before the last audit is to be proven: the proof is another one's."""
+    await liar.house.consent()
+    await liar.house.audit()  # waits until all of that is signed for
+    other = (liar.house.folder / "gateway/data/evidence/checkpoint").read_bytes()
+    await liar.house.busy(1)
+    assert (await liar.house.audit(state=True)).violations == []
+    honest = LogReader.consistency
+    liar.patch.setattr(LogReader, "consistency", lambda self, old, size: honest(self, 1, size))
+    liar.options = {"state": True, "known": [other]}
