@@ -10,7 +10,7 @@ from typing import Any
 
 from proxid.anonymise.stream.cycle import CycleSource
 from proxid.anonymise.stream.lane import Lane, Node, Path
-from proxid.anonymise.stream.line import ITEM, LABEL, LIFT, PERSON
+from proxid.anonymise.stream.line import ITEM, LABEL, LIFT, PERSON, Waiting
 from proxid.anonymise.stream.settings import Settings
 
 Shown = tuple[str, Any, str]
@@ -18,6 +18,9 @@ Shown = tuple[str, Any, str]
 
 In a group with a raised record the item is None and the category is the node.
 """
+
+
+_NO_MORE: list[Waiting] = []
 
 
 class MixStream:
@@ -29,7 +32,7 @@ class MixStream:
         self.suppressed = 0
         self._lane = Lane(settings)
         self._n = settings.n
-        self._cap = settings.person_cap or inf
+        self._cap_behind_head = (settings.person_cap or inf) - 1
         self._source = CycleSource(seed)
         self._nodes: dict[str, Node] = {}
         self._clock = 0.0
@@ -44,8 +47,8 @@ class MixStream:
             node = self._nodes[category] = self._lane.node(_path(category))
         lane, line = self._lane, node.seasoned
         heads = line.heads
-        known = person in heads
-        if known and len(line.rest.get(person, ())) + 1 >= self._cap:
+        more = line.rest.get(person, _NO_MORE) if person in heads else None
+        if more is not None and len(more) >= self._cap_behind_head:
             self.suppressed += 1
             return ()
         late = False
@@ -56,14 +59,16 @@ class MixStream:
         lane.arrivals = arrival = lane.arrivals + 1
         waiting = (arrival, arrival, 0, self._clock, person, item, category)
         shown: Sequence[Shown] = ()
-        if known:
-            line.append(waiting)
-        else:
+        if more is None:
             heads[person] = waiting
             if not node.on_agenda:
                 lane.watch(node, waiting)
             if len(heads) >= self._n:
                 shown = self._release(node)
+        elif more:
+            more.append(waiting)
+        else:
+            line.rest[person] = [waiting]
         if late or arrival >= lane.check_arrivals:
             shown = [*shown, *self._move_up()]
         return shown

@@ -104,14 +104,10 @@ class Lane:
         """Let a record wait at a node. True if the node is then ripe: the caller takes a group from it."""
         self.arrivals = arrival = self.arrivals + 1
         waiting = (arrival, arrival, 0, time, person, item, label)
-        line = node.seasoned if seasoned else node.unseasoned
-        if person in line.heads:
-            line.append(waiting)
-            return False
-        line.heads[person] = waiting
+        (node.seasoned if seasoned else node.unseasoned).append(waiting)
         if not node.on_agenda:
             self.watch(node, waiting)
-        return seasoned and len(line.heads) >= self._n
+        return self.ripe(node)
 
     def full(self, node: Node, person: str) -> bool:
         """Whether the person has as many records waiting at the node as one person may (8.5)."""
@@ -150,11 +146,15 @@ class Lane:
 
     def due(self, clock: float) -> tuple[Node, Waiting] | None:
         """The `first` record, if it waited at its node for `max_delay` records or seconds."""
-        if not self._is_time(clock):
+        if self.arrivals < self.check_arrivals and clock - self.check_since < self.max_seconds:
             return None
         found = self.first()
-        self._set_check()
-        return found if self._is_time(clock) else None
+        if found is not None:
+            waiting = found[1]
+            self.check_arrivals, self.check_since = waiting[ENTERED] + self._max_records, waiting[TIME]
+            if self.arrivals >= self.check_arrivals or clock - self.check_since >= self.max_seconds:
+                return found
+        return None
 
     def move_up(self, clock: float) -> Move | None:
         """Move the record that is `due` to the parent, where it keeps its place in the order of arrival (8.6).
@@ -202,12 +202,5 @@ class Lane:
         """Put a node that is not there on the agenda, under the record that came to it first."""
         node.on_agenda = True
         heappush(self._agenda, (waiting[ENTERED], waiting[LIFT], waiting[TIME], node))
-        self._set_check()
-
-    def _is_time(self, clock: float) -> bool:
-        return self.arrivals >= self.check_arrivals or clock - self.check_since >= self.max_seconds
-
-    def _set_check(self) -> None:
-        if self._agenda:
-            entered, _, self.check_since, _ = self._agenda[0]
-            self.check_arrivals = entered + self._max_records
+        if len(self._agenda) == 1:  # otherwise something older is to be looked at first
+            self.check_arrivals, self.check_since = waiting[ENTERED] + self._max_records, waiting[TIME]

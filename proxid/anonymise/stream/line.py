@@ -68,10 +68,12 @@ class Line:
         person = waiting[PERSON]
         if person not in self.heads:
             self.heads[person] = waiting
-        elif person in self.rest:
-            self.rest[person].append(waiting)
-        else:
+            return
+        more = self.rest.get(person)
+        if more is None:
             self.rest[person] = [waiting]
+        else:
+            more.append(waiting)
 
     def insert(self, waiting: Waiting) -> None:
         """Add a record of any age."""
