@@ -4,7 +4,7 @@ import asyncio
 import gc
 import signal
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, Final
 
 import grpc
 import structlog
@@ -15,6 +15,7 @@ from grpc_reflection.v1alpha import reflection
 from proxid.errors import ProxidError
 
 _log = structlog.get_logger(__name__)
+_CANCEL_SECONDS: Final = 0.5
 
 
 def _spare_collector() -> None:
@@ -44,6 +45,15 @@ def _guard(task: asyncio.Task[None], stop: asyncio.Event, failed: list[ProxidErr
             stop.set()
 
     task.add_done_callback(ended)
+
+
+async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel tasks until each has ended: a client library may turn one cancellation into an error that is retried."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=_CANCEL_SECONDS)
 
 
 async def run(
@@ -79,8 +89,6 @@ async def run(
     finally:
         await health.enter_graceful_shutdown()
         await server.stop(grace)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _end(tasks)
     if failed:
         raise failed[0]
