@@ -19,7 +19,7 @@ from proxid.anonymise.stream.columns import ColumnEngine, MixEngine, mix_engine,
 from proxid.anonymise.stream.released import Released
 from proxid.anonymise.stream.settings import Settings
 from proxid.errors import InputError
-from proxid.logs import Dictionaries, Layout, LogWriter, create_log, layout_of, open_log
+from proxid.logs import Dictionaries, Layout, LogReader, LogWriter, create_log, layout_of, open_log
 from proxid.logs.ordered import Ordered, in_time_order
 
 _TEXTS: Final = 100_000
@@ -32,6 +32,7 @@ class _Run:
     """A release under way."""
 
     engine: ColumnEngine
+    ordered: Ordered
     shown: Shown
     out: LogWriter
     truth: Truth
@@ -95,42 +96,46 @@ def output_layout(path: Path, source: Layout, columns: str, groups: bool) -> Lay
 
 def run(job: Job) -> Outcome:
     """Read, anonymise and write in one pass. Raises ConfigError, InputError, OutputError."""
-    options = dict(job.options)
-    mix = options["mode"] == "mix"
     with ExitStack() as stack:
         log = stack.enter_context(open_log(job.source, classifier=job.classifier))
-        known = log.dictionaries
-        if mix and options["clicks"] == "drop":
-            log.wanted -= {"url"}
-        engine = make_engine(options, known, job.seed)
-        ordered = Ordered(log) if options["order"] == "file" else in_time_order(log, options["order"], stack)
-        shown = Shown(known, default_mask() if mix and options["ladder"] and options["mask"] else None)
-        layout = output_layout(job.output, log.layout, options["columns"], mix)
-        truth = stack.enter_context(open_truth(job.truth))
-        out = stack.enter_context(create_log(job.output, layout, shown.dictionaries))
-        going = _Run(engine, shown, out, truth)
-        for batch in ordered:
-            going.write(engine.feed(batch))
-            if not ordered.holds_codes:
-                going.tidy(known)
+        going = _start(job, log, stack)
+        for batch in going.ordered:
+            going.write(going.engine.feed(batch))
+            if not going.ordered.holds_codes:
+                going.tidy(log.dictionaries)
             job.progress(log.position, log.size)
         if log.rows == 0 and len(log.bad):
             raise InputError("no row of the log could be read")
-        going.write(engine.finish())
+        going.write(going.engine.finish())
     return Outcome(
-        guarantee=guarantee(options, known_seed=job.seed is not None),
+        guarantee=guarantee(dict(job.options), known_seed=job.seed is not None),
         records_in=log.rows,
-        records_out=out.rows,
-        suppressed=dict(engine.suppressed),
+        records_out=going.out.rows,
+        suppressed=dict(going.engine.suppressed),
         bad_rows=dict(log.bad.counts),
         bad_lines=list(log.bad.lines),
-        details=_details(going, ordered),
+        details=_details(going),
         outputs=[job.output],
     )
 
 
-def _details(going: _Run, ordered: Ordered) -> dict[str, Any]:
-    engine = going.engine
+def _start(job: Job, log: LogReader, stack: ExitStack) -> _Run:
+    """Mechanism, order of reading and files of a release; what must end with it is entered into the stack."""
+    options, known = dict(job.options), log.dictionaries
+    mix = options["mode"] == "mix"
+    if mix and options["clicks"] == "drop":
+        log.wanted -= {"url"}
+    engine = make_engine(options, known, job.seed)
+    ordered = Ordered(log) if options["order"] == "file" else in_time_order(log, options["order"], stack)
+    shown = Shown(known, default_mask() if mix and options["ladder"] and options["mask"] else None)
+    layout = output_layout(job.output, log.layout, options["columns"], mix)
+    truth = stack.enter_context(open_truth(job.truth))
+    out = stack.enter_context(create_log(job.output, layout, shown.dictionaries))
+    return _Run(engine, ordered, shown, out, truth)
+
+
+def _details(going: _Run) -> dict[str, Any]:
+    engine, ordered = going.engine, going.ordered
     details: dict[str, Any] = {
         "most_waiting": going.most_waiting,
         "mechanism_bytes": going.most_bytes,
