@@ -38,10 +38,14 @@ class Entry:
     """Kinds of items that are released one by one for the tasks that need them, each at the entry's cost."""
 
 
-def two_step(sensitivity: int, epsilon: float, delta: float) -> dict[str, float]:
-    """b and K of 004 at which replacing one user costs (ε, δ): twice equation 9's ε, its δ times 1 + e^(ε/2)."""
-    b = 4 * sensitivity / epsilon  # equation 9 with ln α = 1/b, as for any K that gives a small δ
-    threshold = sensitivity + b * math.log(sensitivity * (1 + math.exp(epsilon / 2)) / (2 * delta))
+def two_step(sensitivity: int, epsilon: float, delta: float, parts: int = 1) -> dict[str, float]:
+    """b and K of 004 at which `parts` such releases together cost (ε, δ) when one user is replaced.
+
+    Replacing costs twice equation 9's ε (with ln α = 1/b, as for any K with a small δ) and its δ times 1 + e^(ε/2).
+    """
+    b = 4 * sensitivity * parts / epsilon
+    each = delta / (1 + math.exp(epsilon / 2)) / parts
+    threshold = sensitivity + b * math.log(sensitivity / (2 * each))
     return {"b": b, "K": threshold * (1 + 1e-9)}
 
 
@@ -70,7 +74,7 @@ def entries(users: int, epsilon: float, k: int = 10) -> list[Entry]:
         Entry("partition", "003+", "partition", Kind.ITEMS, {**counted, "m": 5}, kinds=KINDS),
         Entry(
             "sessions", "004", "sessions", Kind.ITEMS,
-            {"users": users, "l_s": 1, "l_q": 2, "with_clicks": True, "l": 1, **two_step(1, epsilon / 2, delta / 2)},
+            {"users": users, "l_s": 1, "l_q": 2, "with_clicks": True, "l": 1, **two_step(1, epsilon, delta, parts=2)},
         ),
         Entry("clicks", "004", "clicks", Kind.ITEMS, {"users": users, "l": 2, **two_step(2, epsilon, delta)}),
         Entry("k_A", "004", "ka", Kind.ITEMS, {"K": k}),

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from cli.main import main
+from proxid.anonymise.release.guarantee import Relation
+from proxid.anonymise.release.sessions.plan import two_step_plan
 from proxid.evaluate.jsd import jensen_shannon
 from proxid.logs import Layout, create_log, read_log
 from proxid.ontology.wordnet import load
@@ -33,14 +35,19 @@ def test_every_paper_and_every_kind_of_release_is_in_the_table() -> None:
     assert len({entry.label for entry in every}) == len(every)
 
 
-@pytest.mark.parametrize(("sensitivity", "epsilon", "delta"), [(1, 2.0, 1e-3), (4, 1.0, 1e-5), (2, 8.0, 1e-4)])
-def test_the_two_step_mechanisms_get_the_same_epsilon(sensitivity: int, epsilon: float, delta: float) -> None:
-    from proxid.anonymise.release.guarantee import Relation
-    from proxid.anonymise.release.sessions.plan import two_step_plan
-
-    found = two_step(sensitivity, epsilon, delta)
-    cost = two_step_plan(sensitivity, found["b"], found["K"]).guarantee.under(Relation.REPLACE)
-    assert cost.epsilon == pytest.approx(epsilon, rel=1e-6) and cost.delta == pytest.approx(delta, rel=1e-3)
+@pytest.mark.parametrize(
+    ("sensitivity", "epsilon", "delta", "parts"),
+    [(1, 2.0, 1e-3, 1), (4, 1.0, 1e-5, 1), (2, 8.0, 1e-4, 1), (1, 2.0, 1e-4, 2)],
+)
+def test_the_two_step_mechanisms_get_the_same_epsilon_and_delta(
+    sensitivity: int, epsilon: float, delta: float, parts: int
+) -> None:
+    found = two_step(sensitivity, epsilon, delta, parts)
+    cost = each = two_step_plan(sensitivity, found["b"], found["K"]).guarantee
+    for _ in range(parts - 1):
+        cost = cost.and_then(each)
+    replaced = cost.under(Relation.REPLACE)
+    assert replaced.epsilon == pytest.approx(epsilon, rel=1e-6) and replaced.delta == pytest.approx(delta, rel=1e-3)
 
 
 @pytest.mark.slow
