@@ -5,8 +5,10 @@
 A record that is cut off, or whose check sum does not hold, ends the file: what follows was never acknowledged.
 """
 
+import fcntl
 import os
 import struct
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -97,6 +99,25 @@ def append_records(file: AppendFile, records: Sequence[bytes]) -> list[int]:
         at += len(data)
     file.append(b"".join(framed))
     return offsets
+
+
+def lock_folder(folder: Path, seconds: float = 10.0) -> int:
+    """Become the one writer of a folder; the descriptor that holds the lock until it is closed.
+
+    Raises:
+        LogDamagedError: somebody else writes it and does not stop in time.
+    """
+    descriptor = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except OSError:
+            if time.monotonic() >= deadline:
+                os.close(descriptor)
+                raise LogDamagedError("the log is written by another process") from None
+            time.sleep(0.05)
 
 
 def sync_folder(folder: Path) -> None:

@@ -8,6 +8,7 @@ A head is signed only over leaves that are durable, so no crash can make a log s
 hold less than the signed head says, or something else, the log refuses to open.
 """
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -20,7 +21,7 @@ from proxid.evidence.checkpoint import Checkpoint, open_checkpoint
 from proxid.evidence.leaf import Leaf
 from proxid.evidence.merkle import range_hash
 from proxid.evidence.note import Verifier
-from proxid.store.evidence.files import replace_file
+from proxid.store.evidence.files import lock_folder, replace_file
 from proxid.store.evidence.segments import SEGMENT_BYTES, SegmentWriter, parts_of, read_leaves, segment_names
 from proxid.store.evidence.tree import TreeReader, TreeWriter
 
@@ -43,6 +44,7 @@ class LeafLog:
     def __init__(self, folder: Path, origin: str, key: SigningKey, segment_bytes: int = SEGMENT_BYTES) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
+        self._lock = lock_folder(folder)
         self.origin = origin
         self._key = key
         self._segments = SegmentWriter(folder / SEGMENTS, segment_bytes)
@@ -123,3 +125,5 @@ class LeafLog:
             self._segments.close()
         with suppress(OSError):
             self._tree.close()
+        with suppress(OSError):
+            os.close(self._lock)

@@ -65,17 +65,22 @@ class EvidenceWriter:
         Raises:
             LogDamagedError: the stream does not go on where the log ends; the service must stop.
         """
-        await self._reconcile()
-        while True:
-            try:
-                written = await self.write_batch()
-                await self._rewrite_if_due()
-            except StoreError as error:
-                _log.info("evidence waits for the store", code=error.code.value)
-                written = 0
-                await asyncio.sleep(self._linger)
-            if written < BATCH:
-                await asyncio.sleep(self._linger)
+        try:
+            await self._reconcile()
+            while True:
+                if await self._step() < BATCH:
+                    await asyncio.sleep(self._linger)
+        finally:
+            self.log.close()
+
+    async def _step(self) -> int:
+        try:
+            written = await self.write_batch()
+            await self._rewrite_if_due()
+        except StoreError as error:
+            _log.info("evidence waits for the store", code=error.code.value)
+            return 0
+        return written
 
     async def _reconcile(self) -> None:
         """A store that lost its last second (`everysec`) must not give a number out twice."""
@@ -112,7 +117,7 @@ class EvidenceWriter:
             self._encryptor.renew()
         items = await asyncio.to_thread(lambda: [self._encryptor.split(event) for event in events])
         keys = await self._keys(items)
-        await asyncio.to_thread(self._append, items, keys)
+        await _to_the_end(asyncio.ensure_future(asyncio.to_thread(self._append, items, keys)))
 
     async def _keys(self, items: Sequence[SplitEvent]) -> dict[str, bytes]:
         people = self._encryptor.missing(items)
@@ -126,7 +131,12 @@ class EvidenceWriter:
         return {person: key for person, key in zip(people, found, strict=True) if key is not None}
 
     def _append(self, items: Sequence[SplitEvent], keys: dict[str, bytes]) -> None:
-        self.log.append(self._encryptor.leaves(items, keys))
+        try:
+            self.log.append(self._encryptor.leaves(items, keys))
+        except BaseException:
+            # A chain whose seal was not written is of no use to anybody.
+            self._encryptor.renew()
+            raise
         for item in items:
             if item.event.type is EventType.EXPIRED:
                 fields = decode_header(item.event.fields)
@@ -143,6 +153,21 @@ class EvidenceWriter:
         while await self.write_batch():
             pass
         return self.log.size
+
+
+async def _to_the_end(work: "asyncio.Future[None]") -> None:
+    """Wait for work that cannot be stopped half way, then be cancelled if that was asked for."""
+    cancelled = False
+    while not work.done():
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            if work.cancelled():
+                raise
+            cancelled = True
+    work.result()
+    if cancelled:
+        raise asyncio.CancelledError
 
 
 async def wait_logged(client: Redis, prefix: str, seconds: float = 30.0, poll: float = 0.05) -> None:
