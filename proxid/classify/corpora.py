@@ -1,4 +1,7 @@
-"""The corpora under data/corpora, the mapping of intents to types, and what may train (data/README.md)."""
+"""The corpora under data/corpora: what may train, what only reports, and the types of intents (data/README.md).
+
+They are part of the source tree, not of the installed package.
+"""
 
 import csv
 import gzip
@@ -9,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from proxid.errors import InputError
+
 CORPORA = Path(__file__).resolve().parents[2] / "data" / "corpora"
-_MARK = re.compile(r"\[[A-Z]+:([^\]]*)\]")
+_MARK = re.compile(r"\[[A-Z~]+:([^\]]*)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +28,22 @@ class Row:
     annotation: str = ""
 
 
-def table(name: str) -> Iterator[dict[str, str]]:
-    """Rows of a tab-separated file, plain or compressed."""
+def read(name: str) -> str:
+    """A file's text, plain or compressed; raises InputError where there is no source tree."""
     path = CORPORA / name
-    data = gzip.decompress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes()
-    return csv.DictReader(io.StringIO(data.decode()), delimiter="\t", quoting=csv.QUOTE_NONE)
+    if not path.exists():
+        raise InputError("the report data is not here: it is in the source tree, under data/corpora")
+    return (gzip.decompress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes()).decode()
+
+
+def table(name: str) -> Iterator[dict[str, str]]:
+    """Rows of a tab-separated file."""
+    return csv.DictReader(io.StringIO(read(name)), delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
 def _home(name: str, corpus: str, **wanted: str) -> list[Row]:
     return [
-        Row(
-            corpus,
-            row["text"],
-            row["intent"] if corpus != "nlu" else f"{row['scenario']}_{row['intent']}",
-            row["annotation"],
-        )
+        Row(corpus, row["text"], f"{row['scenario']}_" * (corpus == "nlu") + row["intent"], row["annotation"])
         for row in table(name)
         if all(row[key] == value for key, value in wanted.items())
     ]
@@ -74,7 +80,7 @@ def category(name: str) -> list[dict[str, str]]:
 
 def marked(name: str) -> list[str]:
     """Lines of one of the identifier files."""
-    return [line for line in (CORPORA / name).read_text().splitlines() if line.strip()]
+    return [line for line in read(name).splitlines() if line.strip()]
 
 
 def report_texts() -> frozenset[str]:
@@ -103,7 +109,7 @@ def normal(text: str) -> str:
 
 def types() -> dict[tuple[str, str], str]:
     """(family, intent) -> type; the family is `home` for MASSIVE, SLURP and NLU, else `clinc`."""
-    mapping = json.loads((CORPORA / "intent_types.json").read_text())
+    mapping = json.loads(read("intent_types.json"))
     result = {("clinc", intent): kind for intent, kind in mapping["clinc"].items()}
     home = next(value for key, value in mapping.items() if key.startswith("home"))
     return result | {("home", intent): kind for intent, kind in home.items()}

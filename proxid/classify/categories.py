@@ -1,0 +1,127 @@
+"""The path of a general query: an IAB head of at most four levels, then WordNet hypernyms down to a noun of the query.
+
+The head comes from the subjects network; a lower IAB level also from its name in the text. The tail is the chain of
+hypernyms from the tier-1's anchor (anchors.py) to the most specific noun that has a sense below it. Names never get
+into a path: nouns are looked for in the masked text.
+"""
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+
+import numpy as np
+
+from proxid.classify.anchors import ANCHORS
+from proxid.classify.lexicon import lexicon
+from proxid.classify.network import Floats, Network, softmax
+from proxid.classify.ontology import MAX_LEVELS, Ontology
+from proxid.ontology import wordnet
+from proxid.ontology.morphology import noun_base
+
+NO_TOPIC = ("NONE",)
+HEAD = 4
+NODE_ODDS = 0.5
+"""Probability, given the tier-1, from which a lower IAB level is named."""
+LONGEST = 3
+SENSES = 3
+"""Rarer senses of a noun are not looked at: they are mostly accidents ("bowl", the bowling ball)."""
+
+
+class Categories:
+    """Files queries under the shipped taxonomy."""
+
+    def __init__(self, network: Network, iab: Ontology) -> None:
+        self._network, self._iab = network, iab
+        self.tops = network.classes["top"]
+        self._nodes = [tuple(name.split("/")) for name in network.classes["node"]]
+        self._below = {top: np.array([node[0] == top for node in self._nodes]) for top in self.tops}
+
+    def odds(self, words: Sequence[str]) -> tuple[Floats, Floats]:
+        """The hidden state of a query and its probability of each tier-1."""
+        hidden = self._network.hidden(words)
+        return hidden, softmax(self._network.output("top", hidden))
+
+    def path(self, words: Sequence[str], masked: Sequence[str]) -> tuple[str, ...]:
+        """Category path of a query from its words, the tail from the words of its masked text."""
+        hidden, odds = self.odds(words)
+        top = self.tops[int(odds.argmax())]
+        if top == NO_TOPIC[0]:
+            return NO_TOPIC
+        head = self._head(top, hidden, masked)
+        return (*head, *tail(top, tuple(masked)))[:MAX_LEVELS]
+
+    def _head(self, top: str, hidden: Floats, masked: Sequence[str]) -> tuple[str, ...]:
+        best: tuple[str, ...] = (top,)
+        below = self._below[top]
+        if below.any():
+            scores = np.where(below, self._network.output("node", hidden), -np.inf).astype(np.float32)
+            odds = softmax(scores)
+            if odds.max() >= NODE_ODDS:
+                best = self._nodes[int(odds.argmax())]
+        for n in range(LONGEST, 0, -1):
+            for i in range(len(masked) - n + 1):
+                for path in self._iab.named(" ".join(masked[i : i + n])):
+                    if path[: len(best)] == best and len(path) > len(best) and path[-1] != top:
+                        return path[:HEAD]
+        return best[:HEAD]
+
+
+@cache
+def _anchors(top: str) -> frozenset[int]:
+    net = wordnet.load()
+    found = []
+    for name in ANCHORS.get(top, ()):
+        lemma, _, number = name.rpartition(".n.")
+        senses = net.senses(lemma)
+        if int(number) <= len(senses):
+            found.append(int(senses[int(number) - 1]))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=20_000)
+def tail(top: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Hypernyms from below an anchor of the tier-1 down to the query's most specific fitting noun; may be empty."""
+    net = wordnet.load()
+    best: tuple[str, ...] = ()
+    for n in range(min(LONGEST, len(words)), 0, -1):
+        for i in range(len(words) - n + 1):
+            phrase = words[i : i + n]
+            if phrase[-1] in lexicon("stopwords") or phrase[0] in lexicon("stopwords") or not phrase[0].isalpha():
+                continue
+            base = noun_base(net, "_".join(phrase))
+            if base is not None:
+                chain = _chain(net, base, top)
+                if len(chain) > len(best):
+                    best = chain
+        if best:
+            return best
+    return best
+
+
+def _chain(net: wordnet.WordNet, lemma: str, top: str) -> tuple[str, ...]:
+    """Names from below an anchor to the first sense of a lemma that has one above it."""
+    anchors = _anchors(top)
+    for sense in net.senses(lemma).tolist()[:SENSES]:
+        chain = [sense]
+        while chain[-1] not in anchors:
+            parents = [p for p in net.parents(chain[-1]).tolist() if p not in chain]
+            if not parents:
+                break
+            chain.append(next((p for p in parents if _under(p, top)), parents[0]))
+        if chain[-1] in anchors and _offensive().isdisjoint(chain):
+            return tuple(net.label(concept) for concept in reversed(chain[:-1] or chain))
+    return ()
+
+
+@cache
+def _offensive() -> frozenset[int]:
+    """Senses that WordNet's own definitions call offensive."""
+    net = wordnet.load()
+    return frozenset(net.concept(name) for name in lexicon("offensive") if net.senses(name.rpartition(".n.")[0]).size)
+
+
+@lru_cache(maxsize=200_000)
+def _under(concept: int, top: str) -> bool:
+    """Whether a concept is an anchor of the tier-1 or has one above it."""
+    if concept in _anchors(top):
+        return True
+    return any(_under(parent, top) for parent in wordnet.load().parents(concept).tolist())

@@ -1,0 +1,45 @@
+"""Why the classifier decided as it did: rules that masked, words that moved the type, runners-up.
+
+For the eyes of whoever typed the text: it shows the text itself, and belongs in no log.
+"""
+
+from typing import Any
+
+from proxid.classify.categories import Categories
+from proxid.classify.intents import ORDER
+from proxid.classify.pipeline import Pipeline
+
+
+def explain(pipeline: Pipeline, text: str) -> dict[str, Any]:
+    """What each stage saw and chose; `withheld` alone when the text could not be processed."""
+    found = pipeline.read(text)
+    if found is None:
+        return {"withheld": "empty, too long, unreadable characters, or not English"}
+    u, spans, _, words, _ = found
+    intents, types = pipeline.intents.odds(words)
+    top = sorted(range(len(intents)), key=lambda i: -float(intents[i]))[:3]
+    best = int(types.argmax())
+    result: dict[str, Any] = {
+        "identifiers": [
+            {"text": u.clean.shown[s.start : s.end], "kind": s.kind, "rule": s.rule} for s in spans
+        ],
+        "types": {str(kind): round(float(odds), 4) for kind, odds in zip(ORDER, types, strict=True)},
+        "threshold": round(pipeline.intents.threshold, 2),
+        "intents": {pipeline.intents.classes[i]: round(float(intents[i]), 4) for i in top},
+        "words": _moved(pipeline, words, best),
+    }  # fmt: skip
+    if isinstance(pipeline.categories, Categories):
+        _, odds = pipeline.categories.odds(words)
+        order = sorted(range(len(odds)), key=lambda i: -float(odds[i]))[:3]
+        result["topics"] = {pipeline.categories.tops[i]: round(float(odds[i]), 4) for i in order}
+    return result
+
+
+def _moved(pipeline: Pipeline, words: list[str], best: int) -> dict[str, float]:
+    """How much the probability of the chosen type falls when a word is left out; the five that matter most."""
+    whole = float(pipeline.intents.odds(words)[1][best])
+    falls = {}
+    for i, word in enumerate(words):
+        without = words[:i] + words[i + 1 :]
+        falls[word] = round(whole - float(pipeline.intents.odds(without)[1][best]), 4) if without else whole
+    return dict(sorted(falls.items(), key=lambda item: -abs(item[1]))[:5])

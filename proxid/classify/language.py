@@ -1,0 +1,71 @@
+"""Whether a text is English: other languages are rejected, not guessed (DESIGN 6).
+
+Most utterances consist of ordinary English words and pass at once. The rest is judged by its letter
+sequences in English and in 30 other languages written with Latin letters (profiles of the langdetect package).
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proxid.classify.lexicon import lexicon
+from proxid.classify.redact.gazetteer import Grades
+from proxid.classify.redact.tagger import known
+
+ENOUGH = 0.8
+"""Share of ordinary English words from which a text passes without a closer look."""
+MARGIN, WIDE = 25.0, 35.0
+"""By how much another language must be likelier (natural logarithm) to reject a text; one of three words or less."""
+REMEMBERED = 20_000
+
+
+class Language:
+    """Judges texts; remembers words."""
+
+    def __init__(self, gazetteer: dict[str, Grades]) -> None:
+        self._gazetteer = gazetteer
+        with (files("proxid.classify") / "data" / "languages.npz").open("rb") as stream, np.load(stream) as arrays:
+            grams = bytes(arrays["grams"]).decode().split("\n")
+            self._logs: NDArray[np.float32] = arrays["logs"].astype(np.float32) / 8
+        self._row = {gram: i for i, gram in enumerate(grams)}
+        self._floor = float(self._logs.min())
+        self._words: dict[str, NDArray[np.float32]] = {}
+
+    def english(self, words: Sequence[str], unmasked: Sequence[str]) -> bool:
+        """Whether words are English; those that are not in `unmasked` are names and numbers, which say little."""
+        rest = [word for word in unmasked if word[0].isalpha()]
+        letters = [word for word in words if word[0].isalpha()]
+        if not letters:
+            return True
+        few = len(rest) < 2 <= len(letters)
+        share = sum(map(self._ordinary, rest)) / (len(letters) if few else len(rest))
+        if share >= ENOUGH:
+            return True
+        scores = np.sum([self._score(word) for word in letters], axis=0)
+        return bool(scores[0] + (MARGIN if len(letters) > 3 else WIDE) >= scores[1:].max())
+
+    def _ordinary(self, word: str) -> bool:
+        return word in lexicon("stopwords") or known(self._gazetteer, word).common >= 2 or "'" in word
+
+    def _score(self, word: str) -> NDArray[np.float32]:
+        score = self._words.get(word)
+        if score is None:
+            if len(self._words) >= REMEMBERED:
+                self._words.clear()
+            edged = f" {word} "
+            grams = [edged[i : i + n] for n in (2, 3) for i in range(len(edged) - n + 1)]
+            rows = [self._row[gram] for gram in grams if gram in self._row]
+            score = self._logs[rows].sum(axis=0) + self._floor * (len(grams) - len(rows))
+            self._words[word] = score
+        return score
+
+
+@cache
+def load() -> Language:
+    """The shipped judge."""
+    from proxid.classify.redact.gazetteer import load as load_gazetteer
+
+    return Language(load_gazetteer())

@@ -1,0 +1,139 @@
+"""Dates about a person (birth, admission, …), full written dates, and ages over 89 (HIPAA Safe Harbor)."""
+
+import re
+from collections.abc import Iterator
+
+from proxid.classify.redact.gazetteer import load as load_gazetteer
+from proxid.classify.redact.spans import Span
+from proxid.classify.redact.utterance import Utterance
+
+_MONTH = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|"
+    r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.?"
+)
+_UNIT = r"(?:one|two|three|four|five|six|seven|eight|nine)"
+_TEEN = r"(?:ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen)"
+_TENS = r"(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
+_ORDINAL = (
+    r"(?:(?:twenty|thirty)[ -])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|tenth|eleventh|twelfth|"
+    r"thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth"
+)
+_SMALL = rf"(?:{_TENS}(?:[ -]{_UNIT})?|{_TEEN}|{_UNIT})"
+_DAY = rf"(?:the )?(?:{_ORDINAL}|\d{{1,2}}(?:st|nd|rd|th)?|{_SMALL})"
+_YEAR = (
+    rf"(?:(?:19|20)\d\d|'\d\d|nineteen (?:hundred(?: and)?|oh|{_TENS}|{_TEEN})(?:[ -]{_UNIT})?|"
+    rf"(?:two thousand|twenty)(?: and)? (?:oh )?{_SMALL}|two thousand|twenty twenty|{_TENS}[ -]{_UNIT}|{_TENS})"
+)
+_SPOKEN = (
+    rf"(?:{_MONTH} {_DAY}(?!\w)(?:,? (?:of |in )?{_YEAR}(?!\w))?|(?:the )?(?:{_ORDINAL}|\d{{1,2}}(?:st|nd|rd|th)?|{_SMALL}) (?:day )?(?:of )?{_MONTH}(?!\w)"
+    rf"(?:,? (?:of |in )?{_YEAR}(?!\w))?)"
+)
+_NUMERIC = r"(?:\d{1,2} ?[/.-] ?\d{1,2} ?[/.-] ?(?:\d{4}|\d{2})|\d{4} ?[/.-] ?\d{1,2} ?[/.-] ?\d{1,2})(?!\d)"
+_SLASHED = rf"(?:{_SMALL}|\d+) (?:slash|dash|stroke) (?:oh |zero )?(?:{_SMALL}|\d+) (?:slash|dash|stroke) (?:{_YEAR}|{_SMALL}(?: {_SMALL})?|\d+)"
+_LOOSE = rf"(?:oh |zero )?{_SMALL}(?:,? (?:oh |zero )?{_SMALL}) {_YEAR}(?!\w)"
+_ANY = re.compile(rf"(?<![\w'])(?:{_SLASHED}|{_NUMERIC}|{_SPOKEN}|{_LOOSE}|{_MONTH} {_YEAR}(?!\w))")
+_FULL = re.compile(rf"(?<![\w.])(?:{_NUMERIC})|(?<!\w)(?:{_SLASHED})")
+_LONG = re.compile(
+    rf"(?<![\w'])(?:{_MONTH} {_DAY},? (?:of |in )?{_YEAR}(?!\w)|(?:the )?{_DAY} (?:day )?(?:of )?{_MONTH},? (?:of |in )?{_YEAR}(?!\w))"
+)
+_KEY = re.compile(
+    r"\b(?:birth ?days?|birth ?dates?|dates? of birth|birth|born|d ?o ?b|d\.o\.b\.?|admitted|admission|discharged?|"
+    r"hospitali[sz]ed|diagnosed|deceased|passed away|(?:date of )?death|died|surgery|operated|anniversary|"
+    r"(?:got |were |was |am |are |is )?married|immunized|vaccinated|hired|"
+    r"(?:date of )?(?:service|injury|accident|hire|discharge|admission))\b"
+)
+_PERSONAL = re.compile(
+    r"\b(?:i|i'm|my|me|mine|we|our|his|her|hers|he|she|their|patient|mom|dad|son|daughter|wife|husband)\b"
+)
+_WORDS = frozenset(
+    "birthday birthdays birthdate birth born dob d.o.b admitted admission discharge discharged hospitalized "
+    "hospitalised diagnosed deceased passed death died surgery operated anniversary married b d immunized "
+    "vaccinated hired service injury accident hire".split()
+)
+REACH = 45
+"""A date is about the person when it stands within that many characters of the word that says so."""
+
+
+def dates(u: Utterance) -> Iterator[Span]:
+    """Dates beside birth, admission and the like; full numeric dates; full dates where somebody's own life is told."""
+    text = u.clean.folded
+    if not ({"d", "t", "y", "n"} & set(u.codes) or "th" in text or "st" in text):
+        return
+    if "n" in u.codes or "s" in u.codes or "k" in u.codes:
+        for match in _FULL.finditer(text):
+            yield Span(match.start(), match.end(), "DATE", "numeric")
+    if not _WORDS.isdisjoint(u.words):
+        yield from _keyed(text)
+    if _PERSONAL.search(text):
+        yield from full(u)
+
+
+def full(u: Utterance) -> Iterator[Span]:
+    """Dates with day, month and year, in words."""
+    for match in _LONG.finditer(u.clean.folded):
+        yield Span(match.start(), match.end(), "DATE", "full")
+
+
+def _keyed(text: str) -> Iterator[Span]:
+    keys = [match.span() for match in _KEY.finditer(text)]
+    for match in _ANY.finditer(text) if keys else ():
+        near = any(0 <= match.start() - end <= REACH or 0 <= start - match.end() <= REACH // 3 for start, end in keys)
+        if near and (_PERSONAL.search(text) or "birth" in text or "dob" in text or "d o b" in text or "admi" in text):
+            yield Span(match.start(), match.end(), "DATE", "keyword")
+
+
+_NINETY = (
+    rf"(?:ninety(?:[ -]{_UNIT})?|9\d|1[0-3]\d|(?:a|one) hundred(?:(?: and)? {_SMALL})?|one (?:oh {_UNIT}|{_TEEN}))"
+)
+_AGE = re.compile(
+    rf"\b(?:{_NINETY})[ -]?(?:years?|yrs?)?(?:[ -]?(?:olds?|of age)\b|(?<=year)s? young\b|[ -]y[ /]?o\b)"
+    rf"|(?<=\baged )(?:{_NINETY})\b|(?<=\bage )(?:{_NINETY})\b|(?<=\bage is )(?:{_NINETY})\b|(?<=\bage of )(?:{_NINETY})\b"
+    rf"|(?<=\bage: )(?:{_NINETY})\b|(?<=\bturning )(?:{_NINETY})\b|(?<=\bturns )(?:{_NINETY})\b|(?<=\bturned )(?:{_NINETY})\b"
+    rf"|(?:(?<=\bi am )|(?<=\bi'm )|(?<=\bhe is )|(?<=\bshe is )|(?<=\bhe 's )|(?<=\bhe's )|(?<=\bshe's )|(?<=\bwho is )"
+    rf"|(?<=(?:mother|father) is )|(?<=grandma is )|(?<=grandpa is ))(?:{_NINETY})\b(?! (?:percent|degrees|miles|minutes|pounds|dollars|days|kilos|feet|hours|%))"
+)
+
+
+_SUBJECTS = frozenset(
+    "i he she who they mother father mom mum dad grandma grandpa grandmother grandfather granny nana aunt uncle wife husband "
+    "patient neighbor neighbour sister brother client resident man woman lady gentleman friend mama papa parent".split()
+)
+_IS = frozenset("is am was 's 'm turned turns turning are be".split())
+_AFTER = frozenset("percent degrees miles minutes pounds dollars days kilos feet hours seconds points % euros weeks months "
+                   "meters inches kilometers times thousand million".split())  # fmt: skip
+
+
+def _told(u: Utterance) -> Iterator[Span]:
+    """ "my grandfather is 97", "maria turned ninety four": the number after a person and a form of "be"."""
+    gazetteer = load_gazetteer()
+    for i, word in enumerate(u.words):
+        if word in _IS and i and i + 1 < len(u.words):
+            before = u.words[i - 1]
+            g = gazetteer.get(before)
+            if before in _SUBJECTS or (g and max(g.given, g.surname) >= 2 and g.common <= 3):
+                last = _ninety(u, i + 1)
+                if last is not None and u.word(last + 1) not in _AFTER:
+                    yield Span(*u.span(i + 1, last), "AGE", "over 89")
+
+
+def _ninety(u: Utterance, index: int) -> int | None:
+    """Last token of a number from 90 to 129 that begins at `index`."""
+    word = u.words[index]
+    if word == "ninety":
+        dashed = index + 1 + (u.word(index + 1) == "-")
+        return dashed if u.codes[dashed : dashed + 1] == "d" else index
+    if word.isdigit() and 90 <= int(word[:4]) < 130:
+        return index
+    if word in ("a", "one") and u.word(index + 1) == "hundred":
+        rest = index + 2 + (u.word(index + 2) == "and")
+        return rest if u.codes[rest : rest + 1] in ("d", "t", "y") else index + 1
+    return index + 2 if word == "one" and u.word(index + 1) == "oh" and u.codes[index + 2 : index + 3] == "d" else None
+
+
+def ages(u: Utterance) -> Iterator[Span]:
+    """Ages over 89."""
+    text = u.clean.folded
+    yield from _told(u)
+    if "ninety" in text or "hundred" in text or "9" in text or "1" in text or "one " in text:
+        for match in _AGE.finditer(text):
+            yield Span(match.start(), match.end(), "AGE", "over 89")

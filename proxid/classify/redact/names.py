@@ -1,0 +1,188 @@
+"""Personal names: what the tagger finds, what a phrase such as "my name is" announces, and what is spelled out."""
+
+import re
+from collections.abc import Iterator
+
+from proxid.classify.lexicon import lexicon
+from proxid.classify.redact import tagger
+from proxid.classify.redact.spans import Span
+from proxid.classify.redact.utterance import Utterance
+
+TITLES = frozenset({"mr", "mrs", "ms", "miss", "mister", "dr", "doctor", "prof", "professor", "madam", "sir"})
+_ANNOUNCED = re.compile(
+    r"\b(?:names? ?:|(?:my|his|her|their|the|patient's|full|first|last|middle|maiden|family|sur|legal|nick|real|whose) ?name"
+    r"(?: on (?:it|the \w+))?(?: is|'s|:| was|=)|names? (?:is|are)|i go by|(?:guy|man|woman|girl|boy|person|kid|lady|"
+    r"someone|somebody|friend|doctor|dog|child|baby|son|daughter|lawyer) (?:named|called)|named(?: after)?|signed(?: by)?,?) "
+)
+_SPELLED = re.compile(r"[lo](?:k?[lob]|q+){2,}")
+_NAME_WORDS = frozenset({"name", "names", "spelled", "spell", "named", "surname", "called"})
+_INNER = frozenset({"van", "von", "de", "der", "den", "la", "le", "del", "da", "dos", "di", "al", "el", "bin", "ben", "ibn",
+                    "abu", "st", "mc", "mac", "o", "jr", "sr", "junior", "senior", "ii", "iii"})  # fmt: skip
+_PARTICLES = frozenset({"van", "von", "de", "der", "den", "del", "di", "da", "dos", "bin", "ibn", "abu"})
+_LINKS = frozenset({"-", ".", "'"})
+LONGEST = 3
+"""Words taken as a name after a phrase that announces one."""
+
+
+def names(u: Utterance, tags: tagger.Tagger, raised: float = 0.0) -> list[Span]:
+    """Every span of a personal name; all occurrences of a word found once as a name are names."""
+    shown = [u.clean.shown[t.start : t.end] for t in u.tokens]
+    hits = tags.names(u.words, shown, raised)
+    for i in _announced(u, tags):
+        hits[i] = True
+    _capitals(u, shown, hits, tags)
+    _widen(u, hits, tags)
+    spans = [Span(*u.span(a, b), "NAME", "name") for a, b in _stretches(u, hits)]
+    if not _NAME_WORDS.isdisjoint(u.words):
+        spans += [Span(*u.span(m.start(), m.end() - 1), "NAME", "spelled") for m in _SPELLED.finditer(u.codes)]
+    return spans
+
+
+def _announced(u: Utterance, tags: tagger.Tagger) -> Iterator[int]:
+    """Tokens after "my name is" and the like, and after a title."""
+    if not _NAME_WORDS.isdisjoint(u.words) or "go" in u.words or "signed" in u.words:
+        for match in _ANNOUNCED.finditer(u.clean.folded):
+            first = next((i for i, t in enumerate(u.tokens) if t.start >= match.end()), len(u.tokens))
+            for i in range(first, min(first + LONGEST, len(u.words))):
+                if not _nameable(u, i) or (i > first and not _likely(u, i, tags)):
+                    break
+                yield i
+    for i, word in enumerate(u.words[:-1]):
+        if word in TITLES:
+            after = i + 1 + (u.words[i + 1] == ".")
+            if (after < len(u.words) and u.codes[after] == "l" and word in ("mr", "mrs", "ms", "dr")) or (
+                after < len(u.words)
+                and _nameable(u, after)
+                and (word not in ("miss", "doctor", "sir") or _likely(u, after, tags))
+            ):
+                yield after
+
+
+def _capitals(u: Utterance, shown: list[str], hits: list[bool], tags: tagger.Tagger) -> None:
+    """In written text: a capital on a word that is not English, or on a given name and the surname after it."""
+    shapes = tagger.shapes_of(shown)
+    if "U" not in shapes and "C" not in shapes:
+        return
+    grades = tagger.grades_of(u.words, tags.gazetteer)
+    for i, shape in enumerate(shapes):
+        if shape not in ("U", "C") or hits[i] or not tagger.candidate(u.words[i], grades[i]) or shown[i].isupper():
+            continue
+        unknown = grades[i] == "oov0" and len(u.words[i]) > 3
+        given = grades[i][0].isdigit() and grades[i][0] >= "2" and grades[i][-1] != "M"
+        follows = (
+            given
+            and i + 1 < len(shapes)
+            and shapes[i + 1] == "U"
+            and grades[i + 1][1:2] >= "1"
+            and grades[i + 1][:1].isdigit()
+        )
+        if unknown or follows or (given and shape == "U" and grades[i][2] <= "2" and grades[i][3:] in ("0", "1")):
+            hits[i] = True
+
+
+def _nameable(u: Utterance, index: int) -> bool:
+    return u.codes[index] in "wb" and u.words[index] not in lexicon("stopwords") and u.words[index] not in _NEVER
+
+
+_NEVER = frozenset(
+    "mr mrs ms dr doctor wrong spelled spelling misspelled common similar unique changed correct incorrect "
+    "popular short long hard difficult easy appointment appointments office visit already listed".split()
+)
+
+
+def _likely(u: Utterance, index: int, tags: tagger.Tagger) -> bool:
+    """Whether a word is better known as a name than as an English word."""
+    g = tagger.known(tags.gazetteer, u.words[index])
+    return g.common <= 1 or max(g.given, g.surname) >= max(g.common, 3)
+
+
+def _widen(u: Utterance, hits: list[bool], tags: tagger.Tagger) -> None:
+    """Take in surnames and particles beside a name, titles before it, and its other occurrences."""
+    if True not in hits:
+        return
+    n = len(hits)
+    for i in range(1, n):
+        if hits[i - 1] and not hits[i] and u.codes[i] in "wb" and _surname(u, i, tags):
+            hits[i] = True
+    for i in range(n - 2, -1, -1):
+        particle = u.words[i] in _PARTICLES or (
+            u.words[i] in _INNER and i > 0 and (hits[i - 1] or u.words[i - 1] in _PARTICLES)
+        )
+        if hits[i + 1] and not hits[i] and (particle or _given_before(u, i, tags)):
+            hits[i] = True
+    _initials(u, hits)
+    for i in range(n - 1):
+        first = i + 1 + (u.words[i + 1] == "." and i + 2 < n)
+        if u.words[i] in TITLES and hits[first]:
+            hits[i] = True
+    found = {u.words[i] for i in range(n) if hits[i] and len(u.words[i]) > 2 and u.words[i] not in TITLES}
+    for i in range(n):
+        if u.words[i] in found or (
+            u.words[i].endswith("s") and u.words[i][:-1] in found and u.codes[i] == "w" and _likely(u, i, tags)
+        ):
+            hits[i] = True
+
+
+def _initials(u: Utterance, hits: list[bool]) -> None:
+    """Single letters before or within a name: "j k rowling", "John Q. Public"."""
+    for i in range(len(hits) - 2, -1, -1):
+        after = i + 1 + (u.words[i + 1] == "." and i + 2 < len(hits))
+        if (
+            hits[after]
+            and u.codes[i] in "lo"
+            and (u.words[i] not in ("i", "a") or (u.words[i + 1] == "." and after > i + 1))
+        ):
+            hits[i] = True
+    for i in range(1, len(hits)):
+        end = i + 1 == len(hits) or u.words[i + 1] in (".", "'s")
+        if hits[i - 1] and u.codes[i] in "lo" and u.words[i] not in ("i", "a") and end:
+            hits[i] = True
+
+
+def _surname(u: Utterance, index: int, tags: tagger.Tagger) -> bool:
+    word = u.words[index]
+    if word in lexicon("stopwords") or word in lexicon("months"):
+        return False
+    g = tagger.known(tags.gazetteer, word)
+    shown = u.clean.shown[u.tokens[index].start]
+    capital = shown.isupper() and not u.clean.shown[u.tokens[index - 1].start + 1 : u.tokens[index - 1].end].isupper()
+    before = tagger.known(tags.gazetteer, u.words[index - 1])
+    if g.surname >= 4 and before.given >= 3 and before.common <= 3:
+        return True
+    return g.common == 0 or (g.common <= 2 and g.surname >= 2) or (g.surname >= 3 and g.common <= 3 and capital)
+
+
+def _given_before(u: Utterance, index: int, tags: tagger.Tagger) -> bool:
+    """A given name right before a surname: one that is no ordinary word, or any before a plain surname."""
+    g = tagger.known(tags.gazetteer, u.words[index])
+    after = tagger.known(tags.gazetteer, u.words[index + 1])
+    plain = after.surname >= 3 and after.given <= 2 and after.common <= 3
+    return u.codes[index] in "wb" and ((g.given >= 3 and g.common <= 1) or (g.given >= 3 and plain))
+
+
+def _stretches(u: Utterance, hits: list[bool]) -> Iterator[tuple[int, int]]:
+    """Neighbouring name words as one span, with the hyphens, dots and initials between them."""
+    i, n = 0, len(hits)
+    while i < n:
+        if not hits[i]:
+            i += 1
+            continue
+        last = i
+        while last + 1 < n:
+            step = last + 1
+            while (
+                step < n
+                and step - last <= 2
+                and (u.words[step] in _LINKS or (u.codes[step] == "l" and u.words[step] not in ("a", "i")))
+            ):
+                step += 1
+            if (
+                step < n
+                and hits[step]
+                and (step == last + 1 or u.words[step - 1] != "." or not u.glued(step - 1) or step - last > 1)
+            ):
+                last = step
+            else:
+                break
+        yield i, last
+        i = last + 1

@@ -1,0 +1,191 @@
+"""E-mail addresses, URLs, IP and MAC addresses, social handles: written, and as they are spoken.
+
+Written forms are regular expressions. Spoken ones grow from their anchor ("at … dot com", "www dot …") to the left
+until a word that cannot be part of an address: a preposition, a pronoun, a verb such as "email".
+"""
+
+import re
+from collections.abc import Iterator
+
+from proxid.classify.lexicon import lexicon
+from proxid.classify.redact.spans import Span
+from proxid.classify.redact.utterance import Utterance
+
+_TLD = (
+    "com net org edu gov mil info biz name io co me us uk ca de fr au in app dev ai tv xyz online site tech store blog "
+    "shop club cloud eu es it nl jp cn ru br mx ch se no pl be at nz za ie int"
+)
+TLDS = frozenset(_TLD.split())
+PROVIDERS = frozenset(
+    "gmail yahoo hotmail outlook aol icloud protonmail proton comcast verizon msn ymail zoho att gmx googlemail "
+    "rediffmail fastmail live mail".split()
+)
+_WRITTEN = (
+    ("EMAIL", re.compile(r"[\w.+%'-]+ ?@ ?[\w-]+(?:\.[\w-]+)+|[\w.+%-]+@[\w-]+")),
+    ("URL", re.compile(r"(?:https?|ftp) ?: ?/ ?/ ?\S+|\bwww\.\S+")),
+    ("URL", re.compile(rf"(?<![\w@.])[\w-]+(?:\.[\w-]+)*\.(?:{'|'.join(TLDS)})(?![\w-])(?:/\S*)?")),
+    ("IP", re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?(?![\d])")),
+    ("DEVICE", re.compile(r"\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}\b")),
+    (
+        "IP",
+        re.compile(
+            r"(?<![\w:])(?:[0-9a-f]{1,4}:){3,7}(?::?[0-9a-f]{1,4})?(?![\w:])|(?<![\w:])[0-9a-f]{0,4}::[0-9a-f:]+"
+        ),
+    ),
+    ("HANDLE", re.compile(r"(?<![\w@.])@[a-z0-9_][\w.]+")),
+    (
+        "ACCOUNT",
+        re.compile(r"\b(?:0x[0-9a-f]{20,}|bc1[a-z0-9]{20,}|[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?)\b"),
+    ),
+    ("DEVICE", re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")),
+    ("PLACE", re.compile(r"-?\d{1,3}\.\d{3,} ?,? ?-?\d{1,3}\.\d{3,}")),
+)
+_IP = re.compile(r"(?:[dtyhno]{1,6}p){3}[dtyhno]{1,6}")
+_LABEL = frozenset("wlobxdtyhn")
+_LINKS = frozenset("puk")
+LONGEST = 5
+"""Words that a spoken local part or host may have without a link between them."""
+
+
+def written(u: Utterance) -> Iterator[Span]:
+    """Addresses in their written form."""
+    text = u.clean.folded
+    if not any(mark in text for mark in "@.:") and "0x" not in text and not ("x" in u.codes or "-" in text):
+        return
+    for kind, rule in _WRITTEN:
+        for match in rule.finditer(text):
+            yield Span(match.start(), match.end() - (match.group()[-1] in ".,;:!?)'\""), kind, "written")
+
+
+def spoken(u: Utterance) -> Iterator[Span]:
+    """Addresses read aloud."""
+    if "p" not in u.codes and not PROVIDERS & set(u.words):
+        return
+    for match in _IP.finditer(u.codes):
+        yield Span(*u.span(match.start(), match.end() - 1), "IP", "spoken")
+    done = -1
+    for i, code in enumerate(u.codes):
+        if code == "a" and i > done:
+            last = _host_end(u, _skip(u, i + 1))
+            if last is not None:
+                first = _left(u, i - 1)
+                yield Span(*u.span(first if first is not None else i + 1, last), "EMAIL", "spoken")
+                done = last
+        elif code == "p" and i > done and u.word(i + 1) in TLDS and i and _dot(u, i):
+            last = _path_end(u, i + 1)
+            first = _left(u, i - 1)
+            if first is not None:
+                yield Span(*u.span(_scheme(u, first), last), "URL", "spoken")
+                done = last
+
+
+def _dot(u: Utterance, index: int) -> bool:
+    """A dot of an address: the word, or a mark without spaces around it."""
+    return u.words[index] != "." or (u.glued(index) and u.glued(index + 1))
+
+
+def _skip(u: Utterance, index: int) -> int:
+    """ "at the rate of" is how some say @."""
+    if u.words[index : index + 2] == ["the", "rate"]:
+        return index + 2 + (u.word(index + 2) == "of")
+    while u.word(index) in (")", "]"):
+        index += 1
+    return index
+
+
+def _host_end(u: Utterance, index: int) -> int | None:
+    """Last token of a host that begins at `index`: labels parted by dots, the last one a top-level domain."""
+    if u.word(index) in PROVIDERS and "p" not in u.codes[index + 1 : index + 3]:
+        return index
+    dots = 0
+    end = None
+    for i in range(index, min(index + 12, len(u.words))):
+        code = u.codes[i]
+        if code == "p":
+            dots += 1
+            if u.word(i + 1) in TLDS:
+                end = i + 1
+        elif code in "rk" or (code in _LABEL and (dots == 0 or i == (end or 0) or u.codes[i - 1] in "pr")):
+            if dots == 0 and i - index >= 4:
+                return None
+        else:
+            break
+    if end is not None and dots and not _stops(u, index):
+        return end
+    return None
+
+
+def _scheme(u: Utterance, first: int) -> int:
+    """Take in "https colon slash slash" before a host."""
+    i = first
+    while i > 0 and u.codes[i - 1] in "sc":
+        i -= 1
+    if i < first and u.word(i - 1) in ("http", "https", "ftp"):
+        return i - 1
+    if i < first and u.words[max(i - 4, 0) : i] == ["h", "t", "t", "p"]:
+        return i - 4
+    if i < first and u.words[max(i - 5, 0) : i] == ["h", "t", "t", "p", "s"]:
+        return i - 5
+    return first
+
+
+def _path_end(u: Utterance, index: int) -> int:
+    """Last token of a URL whose top-level domain stands at `index`: more labels, then slashes and names."""
+    while index + 2 < len(u.words) and u.codes[index + 1] == "p" and u.words[index + 2] in TLDS:
+        index += 2
+    while index + 2 < len(u.words) and u.codes[index + 1] in "spuk" and u.codes[index + 2] in _LABEL:
+        index += 2
+        while index + 1 < len(u.words) and u.codes[index + 1] in "dtyhnlox":
+            index += 1
+    return index + (index + 1 < len(u.words) and u.codes[index + 1] == "s")
+
+
+def _left(u: Utterance, index: int) -> int | None:
+    """First token of the address part that ends at `index`, None when no word there can be part of one."""
+    while index >= 0 and u.codes[index] in "r":
+        index -= 1
+    if index < 0 or u.codes[index] not in _LABEL or _stops(u, index):
+        return None
+    first, free = index, 0
+    while first > 0:
+        before = u.codes[first - 1]
+        if before in _LINKS and first > 1 and u.codes[first - 2] in _LABEL:
+            first -= 2
+        elif before in "dtynmloxh" and not (u.words[first - 1] in ("a", "i") and u.codes[first] == "w"):
+            first -= 1
+        elif before in "wb" and not _stops(u, first - 1) and free < LONGEST:
+            first, free = first - 1, free + 1
+        else:
+            break
+    while first < index and u.words[first] in ("a", "i") and u.codes[first + 1] not in "plk":
+        first += 1
+    return first
+
+
+def _stops(u: Utterance, index: int) -> bool:
+    """Whether a word ends an address to its left: function words and what one does with an address."""
+    return u.words[index] in lexicon("stopwords") or u.words[index] in lexicon("boundaries")
+
+
+def handles(u: Utterance) -> Iterator[Span]:
+    """Names on social networks and logins: "my twitter handle is blue sky underscore nine"."""
+    if not _HANDLE_WORDS & set(u.words):
+        return
+    for match in _HANDLE.finditer(u.clean.folded):
+        yield Span(match.start(1), match.end(1), "HANDLE", "keyword")
+    for match in _LOGIN.finditer(u.clean.folded):
+        if match[1].split()[0] not in lexicon("stopwords"):
+            yield Span(match.start(1), match.end(1), "HANDLE", "keyword")
+
+
+_HANDLE_WORDS = frozenset(
+    "handle username user login screen gamertag gamer instagram twitter tiktok snapchat skype".split()
+)
+_LOGIN = re.compile(r"\b(?:user ?name|gamertag|login id|user id) (\w*\d\w*|\w+(?: (?:one|two|three|four|five|six|seven|eight|nine|zero|oh|"
+                    r"\w*teen|\w+ty))+(?!\w)|[a-z]{4,}(?=$|[.,!?]))")  # fmt: skip
+_HANDLE = re.compile(
+    r"(?:(?:user|screen|gamer|login|skype|profile|account) ?name|username|gamertag|handle|(?:my|his|her) "
+    r"(?:instagram|twitter|tiktok|snapchat|skype|facebook|linkedin|login|user id)(?: (?:id|name|account|handle))?)"
+    r" (?:is|as|:|=|'s) (?:at |@)?((?!(?:not|too|broken|locked|hacked|gone|the|taken|my|a|to|it|so|being|wrong)\b)\w+"
+    r"(?:(?: \w+){0,3} (?:underscore|dot|dash|hyphen|_|\.|-) \w+)?(?: (?:underscore|dot|dash|hyphen|_|\.|-) \w+| (?:one|two|three|four|five|six|seven|eight|nine|zero|oh|\w*ty|\w+teen|[a-z0-9]|\d+)\b)*)"
+)

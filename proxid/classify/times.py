@@ -1,0 +1,120 @@
+"""Times, dates and numbers of an utterance, normalised and bucketed (DESIGN 8.8, 8.9): the part of the day, how far a
+day is, the size of a number; never the value itself."""
+
+import re
+from collections.abc import Sequence
+
+from proxid.classify.redact.utterance import DIGITS, SCALES, TEENS, TENS
+
+PARTS = {
+    "morning": "morning",
+    "breakfast": "morning",
+    "sunrise": "morning",
+    "dawn": "morning",
+    "noon": "afternoon",
+    "midday": "afternoon",
+    "lunch": "afternoon",
+    "lunchtime": "afternoon",
+    "afternoon": "afternoon",
+    "evening": "evening",
+    "dinner": "evening",
+    "sunset": "evening",
+    "dusk": "evening",
+    "tonight": "evening",
+    "night": "night",
+    "midnight": "night",
+    "bedtime": "night",
+}
+WEEKDAYS = frozenset(
+    {
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "mondays",
+        "tuesdays",
+        "wednesdays",
+        "thursdays",
+        "fridays",
+        "weekday",
+        "weekdays",
+    }
+)
+WEEKEND = frozenset({"saturday", "sunday", "saturdays", "sundays", "weekend", "weekends"})
+_CLOCK = re.compile(
+    r"\b(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?:(?::| )(?:\d\d|oh \w+|fifteen|"
+    r"thirty|forty five|forty|twenty|ten|fifty)(?: \w+)?)? ?(a\.? ?m\b|p\.? ?m\b|o'clock)"
+)
+_COLON = re.compile(r"\b([01]?\d|2[0-3]):[0-5]\d\b")
+_MONTHS = frozenset("january february march april may june july august september october november december".split())
+DAYS = {
+    **dict.fromkeys(("today", "tonight", "now", "today's", "currently"), "today"),
+    **dict.fromkeys(("tomorrow", "tomorrow's"), "tomorrow"),
+    **dict.fromkeys(("yesterday", "ago"), "past"),
+    **dict.fromkeys(WEEKDAYS, "weekday"),
+    **dict.fromkeys(WEEKEND, "weekend"),
+}
+_SPANS = re.compile(r"\b(minutes?|hours?|seconds?|days?|weeks?|months?|years?)\b")
+
+
+def part_of_day(text: str, words: Sequence[str]) -> str | None:
+    """morning, afternoon, evening or night; `clock` for a time whose half of the day is not said."""
+    for word in words:
+        if word in PARTS:
+            return PARTS[word]
+    match = _CLOCK.search(text) if " " in text else None
+    if match:
+        hour = int(match[1]) if match[1].isdigit() else (DIGITS | TEENS)[match[1]]
+        if match[2] == "o'clock":
+            return "clock"
+        return _part(hour % 12 + 12 * match[2].startswith("p"))
+    colon = _COLON.search(text)
+    return _part(int(colon[1])) if colon and int(colon[1]) > 12 else "clock" if colon else None
+
+
+def _part(hour: int) -> str:
+    return (
+        "morning" if 5 <= hour < 12 else "afternoon" if 12 <= hour < 17 else "evening" if 17 <= hour < 22 else "night"
+    )
+
+
+def day(words: Sequence[str]) -> str | None:
+    """today, tomorrow, past, weekday, weekend, week, month or year: the granularity of the day that is meant."""
+    for i, word in enumerate(words):
+        if word in DAYS:
+            return DAYS[word]
+        if word in ("week", "month", "year") and i and words[i - 1] in ("this", "next", "last", "every", "a", "the"):
+            return word if words[i - 1] != "last" else "past"
+        if word in _MONTHS and (word != "may" or (i and words[i - 1] in ("in", "on", "of", "next", "this"))):
+            return "month"
+    return None
+
+
+def span(text: str) -> str | None:
+    """The unit of a length of time ("twenty minutes" is `minutes`)."""
+    match = _SPANS.search(text)
+    return match[1].rstrip("s") + "s" if match else None
+
+
+def number(words: Sequence[str]) -> str | None:
+    """Bucket of the first number said: 0, 1, 2-5, 6-10, 11-20, 21-50, 51-100, over 100."""
+    value = None
+    for word in words:
+        part = DIGITS.get(word, TEENS.get(word, TENS.get(word, SCALES.get(word))))
+        if word.isdigit() and len(word) <= 9:
+            part = int(word)
+        if part is None or word == "oh":
+            if value is not None:
+                break
+            continue
+        value = part if value is None else value * part if part >= 100 else value + part
+    return None if value is None else bucket(value)
+
+
+def bucket(value: int) -> str:
+    """The bucket of a number."""
+    for limit, name in ((0, "0"), (1, "1"), (5, "2-5"), (10, "6-10"), (20, "11-20"), (50, "21-50"), (100, "51-100")):
+        if value <= limit:
+            return name
+    return "over 100"

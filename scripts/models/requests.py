@@ -1,0 +1,210 @@
+"""Trains the network that tells intents, and with them the type of a request; writes requests.npz.
+
+Targets mix the corpora's intents with those of a linear model over the teacher's sentence vectors; variants without a
+label have the latter alone. One utterance in twelve, by the hash of its text, is held out: temperature and reject
+threshold are chosen on these.
+"""
+
+import hashlib
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from proxid.classify import corpora
+from scripts.models import augment, subjects, teacher, topics
+from scripts.models.network import Batch, Network, inputs, softmax, vocabulary
+from scripts.models.output import ROOT, SHIPPED, write_arrays, write_json
+from scripts.models.training import fit, pack
+
+Floats = NDArray[np.float32]
+HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH = 128, 7, 0.5, 3, 1, 256
+TYPES = ("command", "general", "location")
+HELD_OUT = ROOT / "data" / "held-out"
+TYPED_WEIGHT = 3.0
+FLOOR = 1e-4
+GRID = np.arange(0.40, 0.91, 0.01)
+TARGET_RISK = 0.03
+"""The reject threshold is the lowest at which at most that share of the accepted held-out requests is wrong."""
+
+
+def unique(rows: list[corpora.Row]) -> list[corpora.Row]:
+    """One row for each text and family."""
+    seen: set[tuple[str, str]] = set()
+    result = []
+    for row in rows:
+        key = (corpora.family(row), corpora.normal(row.text))
+        if key not in seen and key[1] and row.intent != "music":
+            seen.add(key)
+            result.append(row)
+    return result
+
+
+def label(row: corpora.Row) -> str:
+    """Family and intent: `home:alarm_set`."""
+    return f"{corpora.family(row)}:{row.intent}"
+
+
+def held(row: corpora.Row) -> bool:
+    """Whether a training utterance is kept for calibration."""
+    return int(hashlib.md5(corpora.normal(row.text).encode(), usedforsecurity=False).hexdigest(), 16) % 12 == 0
+
+
+def membership(classes: list[str]) -> Floats:
+    """Which type each intent belongs to, one column a type; ambiguous intents belong to none."""
+    mapping = corpora.types()
+    table = np.zeros((len(classes), len(TYPES)), np.float32)
+    for i, name in enumerate(classes):
+        family, _, intent = name.partition(":")
+        if (family, intent) in mapping:
+            table[i, TYPES.index(mapping[family, intent])] = 1
+    return table
+
+
+def examples() -> list[tuple[str, str]]:
+    """(utterance, type) pairs of type_examples.txt, and the topics' queries, which are general."""
+    report = corpora.report_texts()
+    pairs, kind = [], ""
+    for line in (Path(__file__).parent / "type_examples.txt").read_text().splitlines():
+        if line.startswith("@"):
+            kind = line[1:]
+        elif line and not line.startswith("#"):
+            pairs.append((line, kind))
+    weather = ("weather", "rain", "snow", "temperature")
+    for query, path in topics.queries():
+        if path != "NONE" and not any(word in query for word in weather):
+            pairs.append((query, "general"))
+    return [pair for pair in pairs if corpora.normal(pair[0]) not in report]
+
+
+def general_texts() -> list[str]:
+    """Queries of no corpus, on which the network imitates the teacher alone: it has to know their words."""
+    report = corpora.report_texts()
+    made = [query for query, _ in topics.queries()] + subjects.noun_queries(random.Random(SEED))[:8000]
+    return [text for text in made if corpora.normal(text) not in report]
+
+
+def train(without: frozenset[str], output: str, folder: Path) -> None:
+    """Train on every source but those named, calibrate, write."""
+    rows = unique(corpora.training(without=without)[0])
+    fitting, keeping = [r for r in rows if not held(r)], [r for r in rows if held(r)]
+    typed = examples()
+    texts, vectors = encoded(fitting, typed)
+    labels = np.array([label(row) for row in fitting])
+    guide = LogisticRegression(C=10, max_iter=150).fit(vectors[: len(fitting)], labels)
+    classes = [str(name) for name in guide.classes_]
+    soft = guide.predict_proba(vectors).astype(np.float32)
+    soft[: len(fitting)] *= SOFT
+    index = {name: i for i, name in enumerate(classes)}
+    soft[np.arange(len(fitting)), [index[name] for name in labels]] += 1 - SOFT
+    kinds = type_targets(fitting, typed, texts, vectors)
+    vocab = vocabulary(texts, LEAST)
+    table, truth = membership(classes), np.array([_type(row) for row in keeping])
+    keep_batch = inputs([row.text for row in keeping], vocab)
+
+    def report(epoch: int, net: Network) -> None:
+        odds = mixed(net, keep_batch, table)
+        right = np.array(TYPES)[odds.argmax(axis=1)] == truth
+        print(output, epoch, f"held-out type accuracy {right[truth != ''].mean():.4f}", flush=True)
+
+    net = fit(inputs(texts, vocab), {"intent": soft, "type": kinds}, vectors, HIDDEN, EPOCHS, SEED, report, BATCH)
+    arrays = pack("requests", net, vocab, {"intent": classes, "type": list(TYPES)})
+    temperature, threshold, curve = calibrate(mixed(net, keep_batch, table)[truth != ""], truth[truth != ""])
+    arrays["requests.types"] = table.astype(np.int8)
+    arrays["requests.calibration"] = np.array([temperature, threshold], np.float32)
+    write_arrays(output, arrays, folder)
+    write_json(output.replace(".npz", ".json"), {"temperature": temperature, "threshold": threshold, "risk_coverage": curve,
+               "utterances": len(fitting), "variants": len(texts) - len(fitting), "features": len(vocab)}, HELD_OUT)  # fmt: skip
+
+
+def encoded(fitting: list[corpora.Row], typed: list[tuple[str, str]]) -> tuple[list[str], Floats]:
+    """All texts that a run trains on, labelled ones first, and the teacher's vectors of them.
+
+    The teacher reads the same lists in every run: all training utterances, the variants of one family, the examples.
+    """
+    everything = [row.text for row in unique(corpora.training()[0]) if not held(row)]
+    at = {text: i for i, text in enumerate(everything)}
+    texts = [row.text for row in fitting]
+    blocks = [teacher.vectors(everything)[[at[text] for text in texts]]]
+    for family in ("clinc", "home"):
+        rows = [row for row in fitting if corpora.family(row) == family]
+        if rows:
+            more = augment.variants(rows)
+            texts += more
+            blocks.append(teacher.vectors(more))
+    more = sorted({*general_texts(), *(text for text, _ in typed)})
+    return texts + more, np.vstack([*blocks, teacher.vectors(more)])
+
+
+def type_targets(fitting: list[corpora.Row], typed: list[tuple[str, str]], texts: list[str], vectors: Floats) -> Floats:
+    """Soft targets of the type head: the labels, mixed with a linear teacher of types; the teacher alone for variants.
+
+    Told the type alone, a model carries over to requests of sources that it has not seen; told intents, it is better
+    at those it has. The network has both heads.
+    """
+    known = dict(typed)
+    labels = [_type(row) for row in fitting] + [known.get(text, "") for text in texts[len(fitting) :]]
+    marked = [i for i, kind in enumerate(labels) if kind]
+    weight = np.array([1.0 if i < len(fitting) else TYPED_WEIGHT for i in marked])
+    guide = LogisticRegression(C=1, max_iter=150).fit(
+        vectors[marked], [labels[i] for i in marked], sample_weight=weight
+    )
+    soft = guide.predict_proba(vectors).astype(np.float32)
+    soft[marked] *= SOFT
+    soft[marked, [TYPES.index(labels[i]) for i in marked]] += 1 - SOFT
+    result: Floats = soft
+    return result
+
+
+def mixed(net: Network, batch: Batch, table: Floats) -> Floats:
+    """Probabilities of the types: the geometric mean of what the two heads say."""
+    hidden = net.hidden(batch)
+    mass = softmax(net.output("intent", hidden)) @ table
+    mass = mass / np.maximum(mass.sum(axis=1, keepdims=True), 1e-9)
+    both = np.sqrt((mass + FLOOR) * (softmax(net.output("type", hidden)) + FLOOR))
+    result: Floats = both / both.sum(axis=1, keepdims=True)
+    return result
+
+
+def _type(row: corpora.Row) -> str:
+    return corpora.types().get((corpora.family(row), row.intent), "")
+
+
+def calibrate(mixture: Floats, truth: NDArray[np.str_]) -> tuple[float, float, list[list[float]]]:
+    """Temperature of least log loss, threshold of the wanted risk, and (threshold, coverage, risk) triples."""
+    wanted = np.array([TYPES.index(kind) for kind in truth])
+
+    def odds(temperature: float) -> Floats:
+        return softmax((np.log(mixture) / temperature).astype(np.float32))
+
+    def loss(temperature: float) -> float:
+        return float(-np.log(odds(temperature)[np.arange(len(wanted)), wanted] + 1e-9).mean())
+
+    temperature = min((round(float(t), 2) for t in np.arange(0.6, 3.01, 0.05)), key=loss)
+    final = odds(temperature)
+    confidence, right = final.max(axis=1), final.argmax(axis=1) == wanted
+    curve = [[round(float(t), 2), round(float((confidence >= t).mean()), 4),
+              round(float(1 - right[confidence >= t].mean()), 4)] for t in GRID]  # fmt: skip
+    threshold = next((t for t, _, risk in curve if risk <= TARGET_RISK), 0.9)
+    return temperature, threshold, curve
+
+
+def main() -> None:
+    """Train the shipped network, and the two that the leave-one-source-out figures need."""
+    HELD_OUT.mkdir(parents=True, exist_ok=True)
+    runs = {
+        "requests.npz": (frozenset[str](), SHIPPED),
+        "requests-without-clinc.npz": (frozenset({"clinc"}), HELD_OUT),
+        "requests-without-home.npz": (frozenset({"massive", "slurp", "nlu"}), HELD_OUT),
+    }
+    for name, (without, folder) in runs.items():
+        chosen = [argument for argument in sys.argv[1:] if argument.endswith(".npz")]
+        if not chosen or name in chosen:
+            train(without, name, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""The loop that trains a bag network on soft targets of several heads, and how it is packed for shipping."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scripts.models.network import Batch, Network, softmax
+from scripts.models.output import text_array
+
+Floats = NDArray[np.float32]
+BATCH, RATE, DECAY = 512, 4e-3, 1e-6
+DROP_FEATURES, DROP_HIDDEN = 0.15, 0.2
+
+
+def fit(
+    batch: Batch, soft: dict[str, Floats], vectors: Floats, hidden: int, epochs: int, seed: int,
+    report: Callable[[int, Network], None], size: int = BATCH,
+) -> Network:  # fmt: skip
+    """Train: cross entropy to each head's soft targets (rows of zeros have none) and squared error to the vectors."""
+    rng = np.random.default_rng(seed)
+    sizes = {name: targets.shape[1] for name, targets in soft.items()} | {"vector": vectors.shape[1]}
+    net = Network(batch.features.shape[1], batch.means.shape[1], hidden, sizes, rng)
+    steps, step = epochs * (batch.size // size), 0
+    for epoch in range(epochs):
+        order = rng.permutation(batch.size)
+        for start in range(0, len(order) - size + 1, size):
+            rows = order[start : start + size]
+            part = batch[rows]
+            keep = rng.random(part.features.nnz, np.float32) > DROP_FEATURES
+            part.features.data = part.features.data * keep / np.float32(1 - DROP_FEATURES)
+            states = net.hidden(part)
+            states *= (rng.random(states.shape, np.float32) > DROP_HIDDEN) / np.float32(1 - DROP_HIDDEN)
+            errors = {}
+            for name, targets in soft.items():
+                wanted = targets[rows]
+                errors[name] = (softmax(net.output(name, states)) * wanted.sum(axis=1, keepdims=True) - wanted) / size
+            errors["vector"] = 3 * (net.output("vector", states) - vectors[rows]) / size
+            net.learn(part, states, errors, RATE * (1 - step / steps) + 1e-5, DECAY)
+            step += 1
+        report(epoch, net)
+    return net
+
+
+def pack(name: str, net: Network, vocabulary: list[str], classes: dict[str, list[str]]) -> dict[str, NDArray[Any]]:
+    """Arrays of a trained network: 8-bit rows with a scale a row, the heads as they are."""
+    rows = net.rows.value
+    scale = np.maximum(np.abs(rows).max(axis=1), 1e-8) / 127
+    kept = np.flatnonzero(scale * 127 > np.quantile(scale * 127, 0.02))
+    arrays: dict[str, NDArray[Any]] = {
+        f"{name}.vocabulary": text_array([vocabulary[i] for i in kept]),
+        f"{name}.rows": np.round(rows[kept] / scale[kept, None]).astype(np.int8),
+        f"{name}.scale": scale[kept].astype(np.float16),
+        f"{name}.bias": net.bias.value,
+        f"{name}.projection": net.projection.value.astype(np.float16),
+    }
+    for head, names in classes.items():
+        weight, bias = net.heads[head]
+        arrays |= {f"{name}.{head}.weight": weight.value.astype(np.float16), f"{name}.{head}.bias": bias.value,
+                   f"{name}.{head}.classes": text_array(names)}  # fmt: skip
+    return arrays

@@ -1,0 +1,59 @@
+"""Writes words.npz: a vector for each English word, the teacher's vector of the word alone, reduced and weighted.
+
+The networks add the mean of these to what they learn from features, so that a word they have never seen in training
+still says what it is about.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proxid.classify import corpora
+from proxid.classify.redact import gazetteer
+from scripts.models import sources, teacher, topics
+from scripts.models.network import words
+from scripts.models.output import SHIPPED, text_array, write_arrays
+
+SIZE = 128
+RARE = 1e-3
+"""Weight of a word of frequency p is RARE / (RARE + p): function words hardly count."""
+
+
+def vocabulary() -> list[str]:
+    """Ordinary English words, common given names, and every word of the topics and training splits, sorted."""
+    known = {word for word, g in gazetteer.load().items() if g.common >= 1 or g.given >= 4 or g.surname >= 5}
+    for text in [query for query, _ in topics.queries()] + [row.text for row in corpora.training()[0]]:
+        known.update(words(text))
+    return sorted(word for word in known if len(word) < 24)
+
+
+def frequencies(vocab: list[str]) -> NDArray[np.float64]:
+    """How frequent words are in the training splits and in WordNet's definitions."""
+    counts = dict.fromkeys(vocab, 0)
+    total = 0
+    for text in [row.text for row in corpora.training()[0]] + sources.wordnet_glosses():
+        for word in words(text):
+            total += 1
+            if word in counts:
+                counts[word] += 1
+    return np.array([counts[word] for word in vocab]) / total
+
+
+def main() -> None:
+    """Encode, reduce, weigh, write."""
+    vocab = vocabulary()
+    vectors = teacher.vectors(vocab).astype(np.float64)
+    weight = RARE / (RARE + frequencies(vocab))
+    centred = vectors - vectors.mean(axis=0)
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    axes = axes[:, ::-1][:, :SIZE]
+    axes *= np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(SIZE)])
+    reduced = (centred @ axes) * weight[:, None] * 8
+    scale = np.maximum(np.abs(reduced).max(axis=1), 1e-6) / 127
+    arrays = {"vocabulary": text_array(vocab), "vectors": np.round(reduced / scale[:, None]).astype(np.int8),
+              "scale": scale.astype(np.float16)}  # fmt: skip
+    write_arrays("words.npz", arrays, SHIPPED)
+    print(len(vocab), "words")
+
+
+if __name__ == "__main__":
+    main()
