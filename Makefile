@@ -2,22 +2,36 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BASE := $(VENV)/.base-stamp
 STAMP := $(VENV)/.dev-stamp
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: dev demo test test-slow lint bench proto lock models
+.PHONY: install dev java demo test test-slow lint bench proto lock models
 
-$(STAMP): requirements/dev.txt pyproject.toml
+$(BASE): requirements/base.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PIP) --require-hashes -r requirements/base.txt
+	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
+
+$(STAMP): $(BASE) requirements/dev.txt
+	$(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# What it takes to run, without the tools of development.
+install: $(BASE)
 
 dev: $(STAMP)
 
-demo: dev
+# Spark needs Java 17; without it the tests on Spark are skipped.
+java:
+	@command -v java >/dev/null || (apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless) >/dev/null 2>&1 \
+		|| echo "no Java: tests on Spark will be skipped"
+
+demo: install
 	$(BIN)/proxid demo
 
-test: dev
+test: dev java
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: dev

@@ -5,7 +5,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS = {"base": [], "dev": ["dev"]}
+EXTRAS: dict[str, list[str]] = {
+    "base": ["build"],
+    "dev": ["build", "dev"],
+    "models": ["build", "dev", "models"],
+    "spark": ["spark"],
+}
 
 
 def main() -> None:
