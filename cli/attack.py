@@ -73,7 +73,7 @@ def _over(found: dict[str, Any], level: float) -> bool:
         posterior.get("over_bound", 0) > 0
         or posterior.get("group_faults", 0) > 0
         or (bool(test) and test["p_value"] < level and test["rate"] > test["expected"])
-        or (not test and "bound" in found and low > found["bound"])
+        or (not test and "groups" not in found and "bound" in found and low > found["bound"])
     )
 
 

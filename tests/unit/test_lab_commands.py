@@ -73,6 +73,16 @@ def test_check_fails_what_the_thesis_claims_and_passes_mix(run: Run) -> None:
     assert run("attack", "log.tsv", "mix.tsv", "--truth", "mix.truth", *attacks)[0] == 0
 
 
+def test_members_who_help_are_held_to_their_own_bound(run: Run) -> None:
+    """With m = 1 member of the group helping the rate is 1/k and not 1/(k+m): that breaks no claim."""
+    options = ["--truth", "mix.truth", "--attack", "informed", "--members", "1", "--check", "--json"]
+    code, found = run("attack", "log.tsv", "mix.tsv", *options)
+    assert code == 0
+    informed = found["attacks"]["informed"]
+    assert informed["bound"] == informed["posterior"]["bound"] == pytest.approx(1 / 3)
+    assert informed["groups"]["test"] is None
+
+
 @pytest.mark.parametrize("mode", ["thesis", "thesis3", "mix"])
 def test_every_attack_and_metric_prints_a_table(run: Run, mode: str) -> None:
     code, text = run("attack", "log.tsv", f"{mode}.tsv", "--truth", f"{mode}.truth")

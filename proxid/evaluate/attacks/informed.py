@@ -63,4 +63,8 @@ def informed(name: str, release: Release, options: Options) -> dict[str, Any]:
         return {"reason": error.rule}
     if not len(guesses):
         return {"reason": "needs the truth file", **report}
-    return {"posterior": report, **linkage(release, guesses, cells=options.cells, margin=options.margin)}
+    found = {"posterior": report, **linkage(release, guesses, cells=options.cells, margin=options.margin)}
+    if options.colluders:  # helped by members, its rate is that of its own bound and not 1/(n-1)
+        found["bound"] = report["bound"]
+        found.get("groups", {})["test"] = None
+    return found
