@@ -22,21 +22,38 @@ from proxid.errors import InputError
 
 
 @click.command("demo", epilog="Example: proxid demo --people 120 --seconds 30")
-@click.option("--people", default=100, show_default=True, type=click.IntRange(10, 200), help="People to enrol.")
+@click.option(
+    "--people", default=100, show_default=True, type=click.IntRange(10), help="People to enrol (200 are shipped)."
+)
 @click.option("--seconds", default=90, show_default=True, type=click.IntRange(1), help="Ask for so long at most.")
 @click.option("--rate", default=60.0, show_default=True, type=click.FloatRange(1), help="Requests a second at most.")
 @click.option("--k", default=3, show_default=True, type=click.IntRange(2), help="Anonymity parameter.")
 @click.option("--seed", default=7, show_default=True, type=int, help="Of who repeats what, and when.")
+@click.option(
+    "--file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Utterances of your own, JSONL or TSV, replayed as they are.",
+)
+@click.option(
+    "--changes",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="Share of people who change their consent in the middle.",
+)
 @click.option("--dir", "directory", type=click.Path(file_okay=False, path_type=Path), help="Keep everything here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as an object.")
-def command(people: int, seconds: int, rate: float, k: int, seed: int, directory: Path | None, as_json: bool) -> int:
+def command(
+    people: int, seconds: int, rate: float, k: int, seed: int, file: Path | None, changes: float,
+    directory: Path | None, as_json: bool,
+) -> int:  # fmt: skip
     """Run every part on this machine and watch the main job.
 
     Enrols people of the shipped utterances, replays what they said, shows how their records are grouped and
     delivered, lets the auditor check everything, and prints the first rows of a third party's feed. Exit status 1 if
     the audit finds a violation.
     """
-    options = DemoOptions(people, seconds, rate, k, seed)
+    options = DemoOptions(people, seconds, rate, k, seed, file, changes)
     with _folder(directory) as folder:
         try:
             result = uvloop.run(run_demo(DemoHouse(folder, options), Console(stderr=True)))

@@ -4,11 +4,12 @@ import datetime
 import random
 import socket
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from device_sim import enrolment
-from device_sim.corpus import Event, shipped_events
+from device_sim.corpus import Event, read_events, shipped_events
 from device_sim.simulate import Simulation
 from device_sim.state import HouseholdState
 from proxid.config import AuditorConfig, DeviceConfig, EnrolmentAuthorityConfig, load
@@ -37,6 +38,8 @@ class DemoOptions:
     rate: float = 60.0
     k: int = 3
     seed: int = 7
+    file: Path | None = None
+    changes: float = 0.0
 
 
 class DemoHouse:
@@ -80,11 +83,23 @@ class DemoHouse:
     @property
     def users(self) -> list[str]:
         """USER_IDs of those who take part."""
-        return list(dict.fromkeys(event.user for event in shipped_events()))[: self.options.people]
+        return list(dict.fromkeys(event.user for event in self._corpus))[: self.options.people]
+
+    @cached_property
+    def _corpus(self) -> list[Event]:
+        return shipped_events() if self.options.file is None else list(read_events(self.options.file))
 
     def events(self) -> list[Event]:
         """What they say, in a simulated order."""
-        return Simulation(seed=self.options.seed, people=self.options.people).events(shipped_events())
+        options = self.options
+        # A file of one's own is replayed as it is, with places; only what the package ships is made to repeat.
+        repeats = Simulation.repeats if options.file is None else 0.0
+        events = Simulation(options.seed, options.people, repeats).events(self._corpus)
+        source = random.Random(options.seed)  # noqa: S311 - a simulation, not a secret
+        for user in source.sample(self.users, round(options.changes * len(self.users))):
+            change = Event(user, "", consent=source.choice(list(_BUNDLES)))
+            events.insert(source.randrange(len(events) // 4, len(events)), change)
+        return events
 
     def bundles(self) -> dict[str, str]:
         """The bundle that each of them chooses."""
