@@ -48,7 +48,7 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
 
 LOCAL: Final = frozenset({
     Code.OUTPUT_FAILED, Code.BUDGET_EXCEEDED, Code.REFUSED, Code.CHILD_FAILED, Code.GROUP_MISMATCH,
-    Code.RESTRICTION_VIOLATED, Code.POOL_CLOSED, 
+    Code.RESTRICTION_VIOLATED, Code.POOL_CLOSED,
     Code.HISTORY_FORKED, Code.LOG_DAMAGED, Code.PAYLOAD_UNREADABLE,
 })  # fmt: skip
 """Codes of commands, of clients and of inner parts: should one ever reach a peer, it is told INTERNAL."""
