@@ -17,7 +17,7 @@ from cli.bench import Figure
 from proxid.classify import Pipeline, corpora, load_default
 from proxid.classify.categories import Categories
 from proxid.classify.intents import Intents
-from proxid.classify.pipeline import Reading
+from proxid.classify.pipeline import Reading, unmasked
 from proxid.classify.redact.utterance import Utterance
 from proxid.classify.scoring import SpanScore, accuracy, macro_f1, parse, wilson
 from proxid.classify.text import clean
@@ -233,7 +233,10 @@ def speed(pipeline: Pipeline) -> Counts:
 
     def algorithm1(text: str) -> object:
         cleaned = clean(text)
-        return cleaned and thesis.path((), cleaned.folded.split())
+        if cleaned is None:
+            return None
+        u = Utterance.of(cleaned)
+        return thesis.path((), unmasked(u, pipeline.redactor.spans(u)))
 
     return {
         "utterances_per_s": (_rate(pipeline.classify, slurp), len(slurp)),

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from proxid.classify import corpora
+from proxid.classify.intents import FLOOR, SURE, Intents
 from scripts.models import augment, subjects, teacher, topics
-from scripts.models.network import Batch, Network, inputs, softmax, vocabulary
+from scripts.models.network import Batch, Network, inputs, softmax, vocabulary, words
 from scripts.models.output import ROOT, SHIPPED, write_arrays, write_json
 from scripts.models.training import fit, pack
 
@@ -25,7 +26,6 @@ HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH = 128, 7, 0.5, 3, 1, 256
 TYPES = ("command", "general", "location")
 HELD_OUT = ROOT / "data" / "held-out"
 TYPED_WEIGHT = 3.0
-FLOOR = 1e-4
 GRID = np.arange(0.40, 0.91, 0.01)
 TARGET_RISK = 0.03
 """The reject threshold is the lowest at which at most that share of the accepted held-out requests is wrong."""
@@ -112,12 +112,25 @@ def train(without: frozenset[str], output: str, folder: Path) -> None:
 
     net = fit(inputs(texts, vocab), {"intent": soft, "type": kinds}, vectors, HIDDEN, EPOCHS, SEED, report, BATCH)
     arrays = pack("requests", net, vocab, {"intent": classes, "type": list(TYPES)})
-    temperature, threshold, curve = calibrate(mixed(net, keep_batch, table)[truth != ""], truth[truth != ""])
     arrays["requests.types"] = table.astype(np.int8)
+    arrays["requests.calibration"] = np.array([1.0, 0.5], np.float32)
+    write_arrays(output, arrays, folder)
+    facts = {"utterances": len(fitting), "variants": len(texts) - len(fitting), "features": len(vocab)}
+    calibrated(output, folder, keeping, facts)
+
+
+def calibrated(output: str, folder: Path, keeping: list[corpora.Row], facts: dict[str, int]) -> None:
+    """Calibrate the written network, as it is read at run time, on the held-out utterances; write it again."""
+    with np.load(folder / output) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    intents = Intents(arrays)
+    known = [row for row in keeping if _type(row)]
+    mixture = np.array([intents.mixture(words(row.text))[1] for row in known])
+    temperature, threshold, curve = calibrate(mixture, np.array([_type(row) for row in known]))
     arrays["requests.calibration"] = np.array([temperature, threshold], np.float32)
     write_arrays(output, arrays, folder)
-    write_json(output.replace(".npz", ".json"), {"temperature": temperature, "threshold": threshold, "risk_coverage": curve,
-               "utterances": len(fitting), "variants": len(texts) - len(fitting), "features": len(vocab)}, HELD_OUT)  # fmt: skip
+    found = {"temperature": temperature, "threshold": threshold, "risk_coverage": curve}
+    write_json(output.replace(".npz", ".json"), found | facts, HELD_OUT)
 
 
 def encoded(fitting: list[corpora.Row], typed: list[tuple[str, str]]) -> tuple[list[str], Floats]:
@@ -160,12 +173,13 @@ def type_targets(fitting: list[corpora.Row], typed: list[tuple[str, str]], texts
 
 
 def mixed(net: Network, batch: Batch, table: Floats) -> Floats:
-    """Probabilities of the types: the geometric mean of what the two heads say."""
+    """Probabilities of the types, as at run time (proxid.classify.intents)."""
     hidden = net.hidden(batch)
-    mass = softmax(net.output("intent", hidden)) @ table
+    odds = softmax(net.output("intent", hidden))
+    mass = odds @ table
     mass = mass / np.maximum(mass.sum(axis=1, keepdims=True), 1e-9)
-    both = np.sqrt((mass + FLOOR) * (softmax(net.output("type", hidden)) + FLOOR))
-    result: Floats = both / both.sum(axis=1, keepdims=True)
+    sure = np.minimum(odds.max(axis=1, keepdims=True) / SURE, 1)
+    result: Floats = sure * mass + (1 - sure) * softmax(net.output("type", hidden))
     return result
 
 
@@ -178,7 +192,7 @@ def calibrate(mixture: Floats, truth: NDArray[np.str_]) -> tuple[float, float, l
     wanted = np.array([TYPES.index(kind) for kind in truth])
 
     def odds(temperature: float) -> Floats:
-        return softmax((np.log(mixture) / temperature).astype(np.float32))
+        return softmax((np.log(mixture + FLOOR) / temperature).astype(np.float32))
 
     def loss(temperature: float) -> float:
         return float(-np.log(odds(temperature)[np.arange(len(wanted)), wanted] + 1e-9).mean())

@@ -20,10 +20,10 @@ from scripts.models.output import SHIPPED, write_arrays
 from scripts.models.training import fit, pack
 
 Floats = NDArray[np.float32]
-HIDDEN, EPOCHS, LEAST, SEED, SOFT = 160, 30, 2, 2, 0.5
+HIDDEN, EPOCHS, LEAST, SEED, SOFT, BATCH = 192, 14, 2, 2, 0.6, 256
 NOUNS = 14_000
 MORE_FILLS = 30
-C, MADE_WEIGHT, REPEATS = 30, 0.2, 3
+C, MADE_WEIGHT, REPEATS = 30, 0.2, 2
 ASKED = (
     "what is {}",
     "tell me about {}",
@@ -132,7 +132,9 @@ def main() -> None:
             "subjects", epoch, f"fit {np.mean(np.array(classes)[guess] == np.array(tops[: len(real)])):.3f}", flush=True
         )
 
-    net = fit(batch[order], {"top": top[order], "node": node[order]}, vectors[order], HIDDEN, EPOCHS, SEED, report)
+    net = fit(
+        batch[order], {"top": top[order], "node": node[order]}, vectors[order], HIDDEN, EPOCHS, SEED, report, BATCH
+    )
     write_arrays("subjects.npz", pack("subjects", net, vocab, {"top": classes, "node": paths}), SHIPPED)
 
 

@@ -107,6 +107,8 @@ def _told(u: Utterance) -> Iterator[Span]:
     """ "my grandfather is 97", "maria turned ninety four": the number after a person and a form of "be"."""
     gazetteer = load_gazetteer()
     for i, word in enumerate(u.words):
+        if word == "," and u.word(i + 2) in (",", ")") and u.codes[i + 1] == "n" and _ninety(u, i + 1) is not None:
+            yield Span(*u.span(i + 1, i + 1), "AGE", "over 89")
         if word in _IS and i and i + 1 < len(u.words):
             before = u.words[i - 1]
             g = gazetteer.get(before)

@@ -64,6 +64,7 @@ def addresses(u: Utterance) -> Iterator[Span]:
             yield Span(*u.span(_unit_before(u, first), done), "ADDRESS", "street")
     yield from _boxes(u)
     yield from _units(u)
+    yield from _numbered_after(u)
     for i, word in enumerate(u.words):
         if i > done and i and homes and (word in STRONG or word in weak):
             start = _home_street(u, i, homes)
@@ -243,6 +244,19 @@ def _units(u: Utterance) -> Iterator[Span]:
             value = _NUMBER.match(u.codes, first)
             if value:
                 yield Span(*u.span(i, value.end() - 1), "ADDRESS", "unit")
+
+
+def _numbered_after(u: Utterance) -> Iterator[Span]:
+    """ "Maple Street 12": the house number after the street, as much of Europe writes it."""
+    for i in range(1, len(u.words) - 1):
+        if u.words[i] in STRONG and u.codes[i + 1] in "dtyn" and u.words[i - 1] not in _NOT_NAMES:
+            value = _NUMBER.match(u.codes, i + 1)
+            named = u.codes[i - 1] in "wb" and u.words[i - 1] not in lexicon("stopwords")
+            if value and named and u.word(value.end()) not in lexicon("units"):
+                first = i - 1
+                while first and u.codes[first - 1] in "wb" and _capital(u, first - 1) and i - first < 3:
+                    first -= 1
+                yield Span(*u.span(first, _tail(u, value.end() - 1)), "ADDRESS", "number after")
 
 
 def _boxes(u: Utterance) -> Iterator[Span]:
