@@ -93,7 +93,7 @@ class DemoHouse:
         """What they say, in a simulated order."""
         options = self.options
         # A file of one's own is replayed as it is, with places; only what the package ships is made to repeat.
-        repeats = Simulation.repeats if options.file is None else 0.0
+        repeats = Simulation().repeats if options.file is None else 0.0
         events = Simulation(options.seed, options.people, repeats).events(self._corpus)
         source = random.Random(options.seed)  # noqa: S311 - a simulation, not a secret
         for user in source.sample(self.users, round(options.changes * len(self.users))):
