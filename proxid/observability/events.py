@@ -21,6 +21,7 @@ EVENTS: Final = frozenset(
         "record not made",
         "refused",
         "release refused",
+        "expiry waits for the store",
         "releases interrupted",
         "serving",
         "stopped",
