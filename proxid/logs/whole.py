@@ -27,6 +27,9 @@ class WholeFile:
     """A binary file that takes its name at `commit` and vanishes at `abandon`; mode 0600 until it has its name."""
 
     def __init__(self, path: Path, *, compressed: bool = False) -> None:
+        if os.path.lexists(path) and not path.is_file():
+            # Renaming over a device, a pipe or a folder would destroy it.
+            raise OutputError("the output exists and is not an ordinary file")
         self.path = path
         self._packer = zlib.compressobj(4, zlib.DEFLATED, 16 + zlib.MAX_WBITS) if compressed else None
         with write_errors():

@@ -29,7 +29,9 @@ _WRITTEN = (
     (
         "IP",
         re.compile(
-            r"(?<![\w:])(?:[0-9a-f]{1,4}:){3,7}(?::?[0-9a-f]{1,4})?(?![\w:])|(?<![\w:])[0-9a-f]{0,4}::[0-9a-f:]+"
+            # Hexadecimal groups with at least three colons or a "::" among them, then an IPv4 tail, a zone, a prefix.
+            r"(?<![\w:])(?=:*[0-9a-f])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})[0-9a-f:]{2,45}"
+            r"(?:\d{1,3}(?:\.\d{1,3}){3}|\.\d{1,3}(?:\.\d{1,3}){2})?(?:%[\w.-]+)?(?:/\d{1,3})?"
         ),
     ),
     ("HANDLE", re.compile(r"(?<![\w@.])@[a-z0-9_][\w.]+")),
@@ -63,6 +65,13 @@ def spoken(u: Utterance) -> Iterator[Span]:
         return
     for match in _IP.finditer(u.codes):
         yield Span(*u.span(match.start(), match.end() - 1), "IP", "spoken")
+    done = -1
+    for i in range(len(u.words) - 1):
+        if i > done and _www(u, i):
+            last = _last_domain(u, i)
+            if last is not None:
+                done = _path_end(u, last)
+                yield Span(*u.span(_scheme(u, i), done), "URL", "www")
     done = -1
     for i, code in enumerate(u.codes):
         if code == "a" and i > done:
@@ -113,6 +122,23 @@ def _host_end(u: Utterance, index: int) -> int | None:
     if end is not None and dots and not _stops(u, index):
         return end
     return None
+
+
+def _www(u: Utterance, index: int) -> bool:
+    """Whether "www dot" begins at a token, said as a word or letter by letter."""
+    return (u.words[index] == "www" and u.codes[index + 1] == "p") or (
+        u.words[index : index + 3] == ["w", "w", "w"] and u.codes[index + 3 : index + 4] == "p"
+    )
+
+
+def _last_domain(u: Utterance, index: int) -> int | None:
+    """Token of the top-level domain that ends the host begun at `index`, whatever its words are."""
+    ends = [
+        i + 1
+        for i in range(index + 2, min(index + 14, len(u.words) - 1))
+        if u.codes[i] == "p" and u.words[i + 1] in TLDS
+    ]
+    return ends[0] if ends else None
 
 
 def _scheme(u: Utterance, first: int) -> int:
