@@ -144,7 +144,7 @@ def categories(pipeline: Pipeline) -> Counts:
     for row in rows:
         gold = row[column].split("|")
         _, odds = pipeline.categories.odds(_read(pipeline, row["text"]).words)
-        top = pipeline.categories.tops[int(odds.argmax())]
+        top = pipeline.categories.top(odds)
         strict += top == gold[0]
         lenient += top in gold
         topical += gold[0] != "NONE"

@@ -19,6 +19,7 @@ from proxid.ontology.morphology import noun_base
 
 NO_TOPIC = ("NONE",)
 HEAD = 4
+NONE_ODDS = 0.7
 NODE_ODDS = 0.5
 """Probability, given the tier-1, from which a lower IAB level is named."""
 LONGEST = 3
@@ -40,10 +41,17 @@ class Categories:
         hidden = self._network.hidden(words)
         return hidden, softmax(self._network.output("top", hidden))
 
+    def top(self, odds: Floats) -> str:
+        """The tier-1 of a query; none only where that is likely, since a query without a topic is lost to everybody."""
+        best = int(odds.argmax())
+        if self.tops[best] == NO_TOPIC[0] and odds[best] < NONE_ODDS:
+            best = int(np.argsort(odds)[-2])
+        return self.tops[best]
+
     def path(self, words: Sequence[str], masked: Sequence[str]) -> tuple[str, ...]:
         """Category path of a query from its words, the tail from the words of its masked text."""
         hidden, odds = self.odds(words)
-        top = self.tops[int(odds.argmax())]
+        top = self.top(odds)
         if top == NO_TOPIC[0]:
             return NO_TOPIC
         head = self._head(top, hidden, masked)

@@ -36,7 +36,12 @@ class Network:
 
     def hidden(self, words: Sequence[str]) -> Floats:
         """Activations of a text given its words."""
-        total, count = self._context(words)
+        return self.read(words)[0]
+
+    def read(self, words: Sequence[str]) -> tuple[Floats, float]:
+        """Activations of a text, and the share of its pairs and triples of words that training has seen."""
+        total, count, seen = self._context(words)
+        contexts = count
         mean = self._bias
         for word in words:
             known = self._words.get(word)
@@ -46,7 +51,7 @@ class Network:
             count += known[1]
             mean = mean + known[2] / np.float32(len(words) ** 0.5)
         result: Floats = np.maximum(total / np.float32(max(count, 1) ** 0.5) + mean, 0)
-        return result
+        return result, seen / max(contexts, 1)
 
     def output(self, head: str, hidden: Floats) -> Floats:
         """A head's linear output."""
@@ -54,13 +59,13 @@ class Network:
         result: Floats = hidden @ weight + bias
         return result
 
-    def _context(self, words: Sequence[str]) -> tuple[Floats, int]:
+    def _context(self, words: Sequence[str]) -> tuple[Floats, int, int]:
         edged = ["^", *words, "$"]
         found = [f"{a} {b}" for a, b in pairwise(edged)]
         found += [f"{a} {b} {c}" for a, b, c in zip(edged, edged[1:], edged[2:], strict=False)]
         rows = [row for row in map(self._row.get, found) if row is not None]
         total: Floats = self._rows[rows].sum(axis=0)
-        return total, len(found)
+        return total, len(found), len(rows)
 
     def _remember(self, word: str) -> tuple[Floats, int, Floats]:
         if len(self._words) >= REMEMBERED:

@@ -22,7 +22,7 @@ from scripts.models.output import ROOT, SHIPPED, write_arrays, write_json
 from scripts.models.training import fit, pack
 
 Floats = NDArray[np.float32]
-HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH = 128, 7, 0.5, 3, 1, 256
+HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH = 128, 10, 0.5, 3, 1, 256
 TYPES = ("command", "general", "location")
 HELD_OUT = ROOT / "data" / "held-out"
 TYPED_WEIGHT = 3.0
@@ -173,7 +173,7 @@ def type_targets(fitting: list[corpora.Row], typed: list[tuple[str, str]], texts
 
 
 def mixed(net: Network, batch: Batch, table: Floats) -> Floats:
-    """Probabilities of the types, as at run time (proxid.classify.intents)."""
+    """Probabilities of the types, nearly as at run time (proxid.classify.intents): for the progress line."""
     hidden = net.hidden(batch)
     odds = softmax(net.output("intent", hidden))
     mass = odds @ table

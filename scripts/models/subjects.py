@@ -20,10 +20,10 @@ from scripts.models.output import SHIPPED, write_arrays
 from scripts.models.training import fit, pack
 
 Floats = NDArray[np.float32]
-HIDDEN, EPOCHS, LEAST, SEED, SOFT, BATCH = 192, 14, 2, 2, 0.6, 256
+HIDDEN, EPOCHS, LEAST, SEED, SOFT, BATCH = 256, 10, 2, 2, 0.85, 256
 NOUNS = 14_000
 MORE_FILLS = 30
-C, MADE_WEIGHT, REPEATS = 30, 0.2, 2
+C, MADE_WEIGHT, REPEATS = 30, 0.2, 1
 ASKED = (
     "what is {}",
     "tell me about {}",
