@@ -27,7 +27,7 @@ TYPES = ("command", "general", "location")
 HELD_OUT = ROOT / "data" / "held-out"
 TYPED_WEIGHT = 3.0
 GRID = np.arange(0.40, 0.91, 0.01)
-TARGET_RISK = 0.03
+TARGET_RISK = 0.02
 """The reject threshold is the lowest at which at most that share of the accepted held-out requests is wrong."""
 
 
