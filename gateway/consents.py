@@ -7,15 +7,16 @@ A withdrawal is acknowledged only after (a) no group with this person is on the 
 import asyncio
 from typing import Final
 
+from gateway.blocks import exactly, prox_of
 from gateway.requests import Registrations
 from gateway.screener import Screener
 from gateway.store import GatewayStore, Registration
 from gateway.upstream import MainServiceClient
 from proxid.crypto.identity import Link
-from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
+from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import encode_text
-from proxid.errors import ConsentError, LimitError, MessageInvalidError
+from proxid.errors import ConsentError, MessageInvalidError
 from proxid.evidence.events import ConsentPayload, SanitizedPair
 from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector
@@ -74,7 +75,7 @@ class Consents:
         header = message.header
         return resign(
             message, encode_text(person.prox_id), self._screener.key,
-            lambda block: verify_prox_id(block, header.service, header.epoch, header.signer),
+            prox_of(header),
         )  # fmt: skip
 
     async def _settle(self, person: Registration) -> None:
@@ -95,12 +96,7 @@ class Consents:
             raise ConsentError("acknowledgement is for another user")
         consent.verify_ack(acknowledgement, message)
         user_block = encode_text(person.user_id)
-        restored = resign(acknowledgement, user_block, screener.key, lambda block: _verify_user(block, user_block))
+        restored = resign(acknowledgement, user_block, screener.key, exactly(user_block))
         payload = ConsentPayload(b"", b"", SanitizedPair(acknowledgement, restored).encode())
         await self._store.consent_acknowledged(person.epoch, vector.version, message.session_id, payload.encode())
         return restored
-
-
-def _verify_user(block: bytes, expected: bytes) -> None:
-    if block != expected:
-        raise LimitError("user block is not the linked user")

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 import structlog
 
+from gateway.blocks import exactly
 from gateway.screener import Screener
 from gateway.store import GatewayStore, Person
 from gateway.upstream import MainServiceClient, ReleasedGroup
 from proxid.crypto.sansig import Limit, Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import decode_text, encode, encode_text
-from proxid.errors import LimitError, ProxidError, RecordMismatchError, StoreError, UpstreamError
+from proxid.errors import ProxidError, RecordMismatchError, StoreError, UpstreamError
 from proxid.evidence.events import AliasedPayload, SanitizedPair
 from proxid.protocol import record
 
@@ -119,13 +120,8 @@ class Releases:
 
     def _sanitize(self, signed: SignedMessage, name: str) -> SignedMessage:
         block = encode_text(name)
-        return resign(signed, block, self._screener.key, lambda new: _verify_name(new, block))
+        return resign(signed, block, self._screener.key, exactly(block))
 
 
 def _prox(signed: SignedMessage) -> str:
     return signed.message.user_block.decode("utf-8", "replace")
-
-
-def _verify_name(block: bytes, expected: bytes) -> None:
-    if block != expected:
-        raise LimitError("user block is not the linked user or alias")

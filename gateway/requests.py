@@ -10,14 +10,14 @@ IS holds no key to the sealed body.
 from collections import OrderedDict
 from typing import Final
 
+from gateway.blocks import exactly, prox_of
 from gateway.screener import Screener, key_tag, nonce_tag
 from gateway.store import GatewayStore, Registration
 from gateway.upstream import MainServiceClient
-from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
+from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import encode_text
 from proxid.errors import (
-    LimitError,
     MessageInvalidError,
     NonceReplayError,
     RateLimitError,
@@ -76,7 +76,7 @@ class RequestPath:
         header = signed.header
         sanitized = resign(
             signed, prox_block, self._screener.key,
-            lambda block: verify_prox_id(block, header.service, header.epoch, header.signer),
+            prox_of(header),
         )  # fmt: skip
         try:
             stored = await self._mark(signed, sanitized, person)
@@ -146,7 +146,7 @@ class RequestPath:
         expected = response.expectation(screener.service, person.epoch, screener.service_key, screener.key.public)
         response.verify_response(answer, expected, Role.SIGNER, person.prox_id, session)
         user_block = encode_text(person.user_id)
-        restored = resign(answer, user_block, screener.key, lambda block: _verify_block(block, user_block))
+        restored = resign(answer, user_block, screener.key, exactly(user_block))
         return restored, SanitizedPair(answer, restored).encode()
 
     async def recover(self) -> int:
@@ -157,8 +157,3 @@ class RequestPath:
                 await self._store.unreached(session)
             settled += len(sessions)
         return settled
-
-
-def _verify_block(block: bytes, expected: bytes) -> None:
-    if block != expected:
-        raise LimitError("user block is not the linked user")
