@@ -7,6 +7,7 @@ from typing import Any
 from gateway.consents import Consents
 from gateway.expiry import LinkExpiry
 from gateway.feeds import Feeds
+from gateway.gauges import FeedGauges
 from gateway.links import Links
 from gateway.releases import Releases
 from gateway.requests import Registrations, RequestPath
@@ -108,6 +109,7 @@ async def serve(config: GatewayConfig, *, ready: Callable[[str], None] | None = 
         await requests.recover()
         await store.reset_streams(list(screener.party_keys))
         background.append(Releases(screener, store, upstream).follow())
+        background.append(FeedGauges(store, list(screener.party_keys)).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
         await run(server, SERVICES, address, background, ready, config.shutdown_grace)

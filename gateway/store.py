@@ -269,6 +269,14 @@ class GatewayStore:
         )
         return str(state.decode())
 
+    async def backlogs(self, parties: Sequence[str]) -> list[int]:
+        """Groups in each party's feed that it has not acknowledged."""
+        pipe = self.client.pipeline(transaction=False)
+        for party in parties:
+            pipe.zcard(f"{PREFIX}:o:{party}")
+        with store_errors():
+            return [int(count) for count in await pipe.execute()]
+
     async def released_cursor(self) -> int:
         """MS's cursor of the last release handled."""
         return int(await self._functions.call("gw_released_cursor", _KEYS))

@@ -9,6 +9,7 @@ from typing import Final
 
 import structlog
 
+from main_service.store.counts import UNKNOWN
 from main_service.store.requests import Pending
 from proxid.anonymise.slotted.places import PlaceRules, parse_location
 from proxid.anonymise.slotted.shown import command_path, location_text
@@ -57,7 +58,16 @@ class SlotSubmission:
     payload: BufferedPayload
 
 
-Decision = Submission | SlotSubmission | NotLogged
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A request that never waits for a group: why, and of which type it is, as far as that is known."""
+
+    reason: NotLogged
+    kind: str = UNKNOWN
+
+
+Decision = Submission | SlotSubmission | Withheld
+_Decided = Submission | SlotSubmission | NotLogged
 
 
 class Anonymiser:
@@ -84,14 +94,16 @@ class Anonymiser:
             found = self._classifier.classify(utterance.text)
         except Exception as error:
             _log.error("classifier failed", error_type=type(error).__name__)
-            return NotLogged.CLASSIFIER_FAILED
+            return Withheld(NotLogged.CLASSIFIER_FAILED)
+        kind = UNKNOWN if found.type is None else found.type.value
         try:
-            return self._submission(pending, found, utterance.location)
+            decided = self._submission(pending, found, utterance.location)
         except ProxidError as error:
             _log.error("record not made", code=error.code.value)
-            return NotLogged.UNPROCESSABLE
+            return Withheld(NotLogged.UNPROCESSABLE, kind)
+        return Withheld(decided, kind) if isinstance(decided, NotLogged) else decided
 
-    def _submission(self, pending: Pending, found: Classification, location: str) -> Decision:
+    def _submission(self, pending: Pending, found: Classification, location: str) -> _Decided:
         if found.type is None:
             return NotLogged.REJECTED
         pairs = audience(self._bundles.get(pending.bundle, ()), found.type.value)
@@ -103,7 +115,7 @@ class Anonymiser:
             return self._command(pending, found, audience_id(pairs), location)
         return self._general(pending, found, audience_id(pairs))
 
-    def _general(self, pending: Pending, found: Classification, audience: str) -> Decision:
+    def _general(self, pending: Pending, found: Classification, audience: str) -> Submission | NotLogged:
         if found.masked is None or found.normalised is None:
             return NotLogged.UNPROCESSABLE
         if not found.path:
@@ -124,7 +136,9 @@ class Anonymiser:
         )  # fmt: skip
         return Submission(record, payload)
 
-    def _location(self, pending: Pending, found: Classification, audience: str, location: str) -> Decision:
+    def _location(
+        self, pending: Pending, found: Classification, audience: str, location: str
+    ) -> SlotSubmission | NotLogged:
         point = parse_location(location)
         path = () if point is None else self._places.path(*point, pending.time_ms / 1000)
         if not path:
@@ -133,7 +147,9 @@ class Anonymiser:
         text = location_text(intent, ((slot.kind, slot.value) for slot in found.slots)) if intent else ""
         return self._slot(pending, ("location", audience), path, (intent, text))
 
-    def _command(self, pending: Pending, found: Classification, audience: str, location: str) -> Decision:
+    def _command(
+        self, pending: Pending, found: Classification, audience: str, location: str
+    ) -> SlotSubmission | NotLogged:
         if not found.shape:
             return NotLogged.NO_SHAPE
         point = parse_location(location)

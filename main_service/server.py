@@ -7,11 +7,13 @@ from collections.abc import Callable
 from main_service.anonymiser import Anonymiser
 from main_service.consents import Consents
 from main_service.epochs import EpochKeys
+from main_service.gauges import Gauges
 from main_service.integrator import Integrator
 from main_service.requests import Credentials, RequestPath
 from main_service.responder import BuiltInSkills
 from main_service.service import Service
 from main_service.servicer import MainService
+from main_service.store.counts import CountStore
 from main_service.store.epochs import EpochStore
 from main_service.store.library import PREFIX, library
 from main_service.store.outbox import Outbox
@@ -113,6 +115,7 @@ async def serve(
             wake,
         )
         background = [jobs.log_requests(), jobs.release_groups(), jobs.keep_time()]
+        background.append(Gauges(CountStore(functions, client), epoch_store).run())
     if writer is not None:
         background += [writer.run(), retention_of(config, evidence, client, writer.log).run()]
     address = f"{config.listen.rpartition(':')[0]}:{port}"

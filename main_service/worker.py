@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from main_service.anonymiser import Anonymiser, Decision, NotLogged, Submission
+from main_service.anonymiser import Anonymiser, Decision, NotLogged, Submission, Withheld
 from main_service.epochs import EpochKeys
 from main_service.integrator import Integrator
 from main_service.service import EpochSecrets, Service
@@ -68,14 +68,14 @@ class Worker:
         return len(batch)
 
     async def _settle(self, pending: Pending, decision: Decision) -> None:
-        if isinstance(decision, NotLogged):
-            await self._pool.suppress(pending.session, decision.value)
+        if isinstance(decision, Withheld):
+            await self._pool.suppress(pending.session, decision.reason.value, decision.kind)
             return
         epoch = self._service.epochs.number(pending.time_ms / 1000)
         if isinstance(decision, Submission):
             await self._pool.log(epoch, pending.version, decision.record, decision.payload)
         elif await self._slots.log(epoch, pending.version, decision.record, decision.payload) == "late":
-            await self._pool.suppress(pending.session, NotLogged.EPOCH_OVER.value)
+            await self._pool.suppress(pending.session, NotLogged.EPOCH_OVER.value, decision.payload.kind)
 
     async def release_groups(self) -> None:
         """Release formed groups, until cancelled."""

@@ -11,6 +11,7 @@ KEYS: Final = (PREFIX,)
 
 SOURCES: Final = (
     ("proxid.store", "events.lua"),
+    ("main_service.store", "counts.lua"),
     ("main_service.store", "pool.lua"),
     ("main_service.store", "requests.lua"),
     ("main_service.store", "slots.lua"),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from main_service.store.counts import UNKNOWN
 from main_service.store.library import KEYS
 from proxid.anonymise.stream.settings import Settings
 from proxid.anonymise.stream.types import Group, Member, Outcome, Record, Rung
@@ -97,10 +98,10 @@ class PoolStore:
         )  # fmt: skip
         return str(result[0].decode())
 
-    async def suppress(self, session: bytes, reason: str) -> None:
-        """An answered request is not logged; nothing of it stays but the reason."""
+    async def suppress(self, session: bytes, reason: str, kind: str = UNKNOWN) -> None:
+        """An answered request of a type is not logged; nothing of it stays but the reason."""
         header = encode_header(reason=reason, session=session.hex())
-        await self._functions.call("ms_suppress", KEYS, session, self._random(SALT_SIZE), header)
+        await self._functions.call("ms_suppress", KEYS, session, self._random(SALT_SIZE), header, kind, reason)
 
     async def tick(self, epoch: int, now: float, limit: int = STEP_LIMIT) -> StoreStep:
         """Move up, or at the root suppress, at most `limit` records that waited too long."""

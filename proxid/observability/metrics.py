@@ -9,26 +9,65 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, start_http_server
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from proxid.errors import Code, ConfigError
 
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 OK: Final = "ok"
-_CODES: Final = frozenset(code.value for code in Code) | {OK}
+GONE: Final = "caller_gone"
+"""Code of a call whose caller went away before it was answered."""
+_CODES: Final = frozenset(code.value for code in Code) | {OK, GONE}
+TYPES: Final = frozenset({"general", "location", "command", "unknown"})
+REASONS: Final = frozenset({
+    "access", "capped", "classifier_failed", "consent_changed", "epoch_end", "epoch_over", "erased", "expired",
+    "no_category", "no_consent", "no_place", "no_shape", "place_budget", "rejected", "repeated", "restriction",
+    "slot_quota", "too_few", "unprocessable",
+})  # fmt: skip
+"""Why the Main Service withholds a record."""
+OTHER: Final = "other"
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 CALLS: Final = Counter("proxid_calls", "Calls served, by method and result code.", ["method", "code"])
 CALL_SECONDS: Final = Histogram("proxid_call_seconds", "Duration of a call.", ["method"], buckets=_SECONDS)
+
+# Of several workers one keeps the gauges, another one after it died: the newest value counts.
+WAITING: Final = Gauge(
+    "proxid_waiting_people", "People with a record that waits for its group, by type.", ["type"],
+    multiprocess_mode="mostrecent",
+)  # fmt: skip
+WITHHELD: Final = Gauge(
+    "proxid_withheld_records", "Records withheld since the store was made, by type and reason.", ["type", "reason"],
+    multiprocess_mode="mostrecent",
+)  # fmt: skip
+BACKLOG: Final = Gauge(
+    "proxid_feed_backlog_groups", "Groups in a party's feed that it has not acknowledged.", ["party"],
+    multiprocess_mode="mostrecent",
+)  # fmt: skip
+
+
+def set_waiting(kind: str, people: int) -> None:
+    """How many people wait with a record of a type."""
+    WAITING.labels(kind if kind in TYPES else OTHER).set(people)
+
+
+def set_withheld(kind: str, reason: str, records: int) -> None:
+    """How many records of a type were withheld for a reason so far."""
+    WITHHELD.labels(kind if kind in TYPES else OTHER, reason if reason in REASONS else OTHER).set(records)
+
+
+def set_backlog(party: str, groups: int) -> None:
+    """How many groups a party has not acknowledged; `party` must be a configured name."""
+    BACKLOG.labels(party).set(groups)
 
 
 def observe_call(method: str, code: str, seconds: float) -> None:
     """Count one call.
 
     Args:
-        method: name of the servicer's method, a constant of the source. code: `ok` or a code of `proxid.errors`;
-            anything else counts as `internal`.
+        method: name of the servicer's method, a constant of the source. code: `ok`, `caller_gone` or a code of
+            `proxid.errors`; anything else counts as `internal`.
     """
     CALLS.labels(method, code if code in _CODES else Code.INTERNAL.value).inc()
     CALL_SECONDS.labels(method).observe(seconds)

@@ -4,6 +4,7 @@ A servicer translates; plain functions work. Errors that proxid raises become a 
 anything else becomes INTERNAL without a word of its text, which might quote data.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from functools import wraps
@@ -13,7 +14,7 @@ import grpc
 import structlog
 
 from proxid.errors import Code, PeerRefusedError, ProxidError
-from proxid.observability.metrics import OK, observe_call
+from proxid.observability.metrics import GONE, OK, observe_call
 from proxid.rpc.peers import Peer, PeerRegistry
 from proxid.rpc.status import CODE_KEY, TABLE, status_of
 
@@ -57,6 +58,9 @@ def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[...
                 return await method(self, request, _require(self, context, roles))
             except grpc.aio.AbortError:
                 raise
+            except asyncio.CancelledError:
+                code = GONE
+                raise
             except Exception as error:
                 code = error.code.value if isinstance(error, ProxidError) else Code.INTERNAL.value
                 await fail(context, error, method.__name__)
@@ -74,13 +78,20 @@ def streaming(*roles: str) -> Callable[[Callable[..., AsyncIterator[Any]]], Call
     def decorate(method: Callable[..., AsyncIterator[Any]]) -> Callable[..., AsyncIterator[Any]]:
         @wraps(method)
         async def framed(self: Servicer, request: Any, context: Any) -> AsyncIterator[Any]:
+            code, start = OK, time.perf_counter()
             try:
                 async for reply in method(self, request, _require(self, context, roles)):
                     yield reply
             except grpc.aio.AbortError:
                 raise
+            except (asyncio.CancelledError, GeneratorExit):
+                code = GONE
+                raise
             except Exception as error:
+                code = error.code.value if isinstance(error, ProxidError) else Code.INTERNAL.value
                 await fail(context, error, method.__name__)
+            finally:
+                observe_call(method.__name__, code, time.perf_counter() - start)
 
         return framed
 

@@ -86,6 +86,7 @@ end
 local function suppressed_event(p, id, reason)
   local header = string.format('{"epoch":%s,"reason":"%s","session":"%s","time":"%.17g"}', p.epoch, reason, hex(id), p.clock)
   append_event(p.prefix, 'SUPPRESSED', p.salt(), header, '')
+  count_withheld(p.prefix, 'general', reason)
 end
 
 local function add_to_line(p, where, person, seasoned, id, arrival)

@@ -48,6 +48,7 @@ local function ms_receive(keys, a)
   if reason ~= '' then
     local id = cjson.decode(a[8]).session
     append_event(prefix, 'SUPPRESSED', a[10], cjson.encode({reason = reason, session = id}), '')
+    count_withheld(prefix, 'unknown', reason)
   else
     redis.call('HSET', mkey(prefix, 'w', session), 'p', a[6], 'b', consent[1], 'v', consent[2])
     redis.call('ZADD', mkey(prefix, 'pending'), redis.call('INCR', mkey(prefix, 'arrivals')), session)
@@ -81,9 +82,10 @@ local function consent_unchanged(prefix, prox, version)
   return (redis.call('HGET', mkey(prefix, 'c', prox), 'v') or '0') == version
 end
 
--- ARGV: session, salt, header
+-- ARGV: session, salt, header, type, reason
 local function ms_suppress(keys, a)
   if not settle_pending(keys[1], a[1]) then return 0 end
+  count_withheld(keys[1], a[4], a[5])
   return append_event(keys[1], 'SUPPRESSED', a[2], a[3], '')
 end
 

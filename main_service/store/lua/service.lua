@@ -8,10 +8,12 @@ local function ms_log(keys, a)
   if not settle_pending(p.prefix, session) then return {'duplicate'} end
   if not consent_unchanged(p.prefix, a[s + 4], a[s + 2]) then
     append_event(p.prefix, 'SUPPRESSED', a[s + 13], a[s + 14], '')
+    count_withheld(p.prefix, 'general', 'consent_changed')
     return {'consent_changed'}
   end
   if p.closed then
     append_event(p.prefix, 'SUPPRESSED', a[s + 13], a[s + 15], '')
+    count_withheld(p.prefix, 'general', 'epoch_over')
     return {'epoch_over'}
   end
   local outcome, formed = pool_submit(p, a[s + 3], a[s + 4], a[s + 5], a[s + 6], a[s + 7], a[s + 8], tonumber(a[s + 9]),

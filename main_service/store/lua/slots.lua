@@ -22,6 +22,7 @@ local function slot_suppressed(p, id, reason, now)
   local header = string.format('{"close":"%s","epoch":%s,"kind":"%s","reason":"%s","session":"%s"}', now, p.epoch, p.kind,
     reason, hex(id))
   append_event(p.prefix, 'SUPPRESSED', p.salt(), header, '')
+  count_withheld(p.prefix, p.kind, reason)
 end
 
 -- id, person, audience, record, depth, start, end, payload, header, event payload
@@ -48,13 +49,17 @@ local function ms_slot_log(keys, a)
   if not consent_unchanged(p.prefix, a[11], a[5]) then
     settle_pending(p.prefix, session)
     append_event(p.prefix, 'SUPPRESSED', a[6], a[7], '')
+    count_withheld(p.prefix, p.kind, 'consent_changed')
     return {'consent_changed'}
   end
   local result = slot_submit(p, {unpack(a, 10)})
   if result[1] == 'LATE' then return result end
   settle_pending(p.prefix, session)
-  if result[1] == 'epoch_over' then append_event(p.prefix, 'SUPPRESSED', a[6], a[8], '')
-  elseif result[1] == 'slot_quota' then append_event(p.prefix, 'SUPPRESSED', a[6], a[9], '') end
+  local headers = {epoch_over = a[8], slot_quota = a[9]}
+  if headers[result[1]] then
+    append_event(p.prefix, 'SUPPRESSED', a[6], headers[result[1]], '')
+    count_withheld(p.prefix, p.kind, result[1])
+  end
   return result
 end
 

@@ -1,0 +1,33 @@
+"""Keeps the gateway's gauge: what each party has not acknowledged yet (DESIGN 9, 16)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from gateway.store import GatewayStore
+from proxid.observability.gauges import repeat
+from proxid.observability.metrics import set_backlog
+
+_CHUNK: Final = 500
+
+
+class FeedGauges:
+    """Worker 0's job.
+
+    Args:
+        parties: names as configured: the only ones that become a label.
+    """
+
+    def __init__(self, store: GatewayStore, parties: Sequence[str]) -> None:
+        self._store = store
+        self._parties = sorted(parties)
+
+    async def run(self) -> None:
+        """Look from time to time, until cancelled."""
+        await repeat(self.step)
+
+    async def step(self) -> None:
+        """Read the store once; raises StoreError."""
+        for first in range(0, len(self._parties), _CHUNK):
+            part = self._parties[first : first + _CHUNK]
+            for party, groups in zip(part, await self._store.backlogs(part), strict=True):
+                set_backlog(party, groups)

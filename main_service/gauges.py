@@ -1,0 +1,28 @@
+"""Keeps the Main Service's gauges: waiting people by type, records withheld by type and reason (DESIGN 16)."""
+
+from main_service.store.counts import CountStore
+from main_service.store.epochs import EpochStore
+from main_service.store.slots import KINDS
+from proxid.observability.gauges import repeat
+from proxid.observability.metrics import set_waiting, set_withheld
+
+
+class Gauges:
+    """Worker 0's job."""
+
+    def __init__(self, counts: CountStore, epochs: EpochStore) -> None:
+        self._counts = counts
+        self._epochs = epochs
+
+    async def run(self) -> None:
+        """Look from time to time, until cancelled."""
+        await repeat(self.step)
+
+    async def step(self) -> None:
+        """Read the store once; raises StoreError."""
+        epochs = await self._epochs.open_epochs()
+        set_waiting("general", sum([await self._counts.waiting_general(epoch) for epoch in epochs]))
+        for kind in KINDS:
+            set_waiting(kind, sum([await self._counts.waiting_slots(epoch, kind) for epoch in epochs]))
+        for (kind, reason), count in (await self._counts.withheld()).items():
+            set_withheld(kind, reason, count)

@@ -1,0 +1,69 @@
+"""What /metrics shows: people who wait, what was withheld and why, what parties have not taken (DESIGN 16)."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from prometheus_client import REGISTRY
+
+from main_service.anonymiser import NotLogged
+from proxid.anonymise.slotted.types import SlotReason
+from proxid.anonymise.stream.types import Reason
+from proxid.config import PartyConfig, load
+from proxid.observability import gauges
+from proxid.observability.metrics import OTHER, REASONS, set_withheld
+from proxid.party.subscriber import open_subscriber
+from tests.support.house import PEOPLE, running
+
+
+def value(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+async def reaches(wanted: float, name: str, **labels: str) -> None:
+    async with asyncio.timeout(20):
+        while value(name, **labels) != wanted:  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.05)
+
+
+async def test_waiting_withheld_and_backlog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gauges, "PAUSE", 0.05)
+    async with running(tmp_path) as house:
+        await house.consent(people=PEOPLE[:6])
+        # Groups of k + 1 + m = 4 people: of six who ask, two wait on, with two records each.
+        await house.ask("node question", PEOPLE[:6])
+        await house.ask("node again", PEOPLE[4:6])
+        await house.ask("secret question", PEOPLE[:3])
+        await house.ask("node question", PEOPLE[6:])
+        await house.settle()
+        await reaches(2, "proxid_waiting_people", type="general")
+        await reaches(0, "proxid_waiting_people", type="location")
+        await reaches(3, "proxid_withheld_records", type="unknown", reason="rejected")
+        await reaches(2, "proxid_withheld_records", type="unknown", reason="no_consent")
+        await house.ask("node question", PEOPLE[4:6])
+        await reaches(2, "proxid_withheld_records", type="general", reason="repeated")
+        for party in ("acme", "globex"):
+            await reaches(1, "proxid_feed_backlog_groups", party=party)
+        await house.receive("acme")
+        await reaches(0, "proxid_feed_backlog_groups", party="acme")
+        await reaches(1, "proxid_feed_backlog_groups", party="globex")
+
+
+async def test_streams_are_counted_like_other_calls(tmp_path: Path) -> None:
+    before = {code: value("proxid_calls_total", method="Subscribe", code=code) for code in ("ok", "caller_gone")}
+    async with running(tmp_path) as house:
+        await house.receive("acme")
+        await reaches(before["ok"] + 1, "proxid_calls_total", method="Subscribe", code="ok")
+        async with open_subscriber(load(PartyConfig, tmp_path / "parties/acme/party.toml")) as subscriber:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1):
+                    async for _ in subscriber.groups(True):
+                        pass
+        await reaches(before["caller_gone"] + 1, "proxid_calls_total", method="Subscribe", code="caller_gone")
+    assert value("proxid_call_seconds_count", method="Subscribe") >= 2
+
+
+def test_every_reason_has_a_label_and_nothing_else_has() -> None:
+    assert {r.value for kind in (NotLogged, SlotReason, Reason) for r in kind} <= REASONS
+    set_withheld("general", "my name is Zebulon", 1)
+    assert value("proxid_withheld_records", type="general", reason=OTHER) == 1
