@@ -85,7 +85,7 @@ def command(
 
 async def _serve(run: _Run, worker: int) -> None:
     serve = importlib.import_module(SERVICES[run.service][1]).serve
-    await serve(run.config, ready=run.ready, worker=worker)
+    await serve(run.config, ready=run.ready, worker=worker, source=run.path)
 
 
 async def _alone(run: _Run) -> None:

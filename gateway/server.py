@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 from gateway.consents import Consents
@@ -20,6 +21,7 @@ from proxid.config.bundles import bundles_of
 from proxid.config.services import GatewayConfig
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
+from proxid.process.admission import AllowListWatch
 from proxid.protocol.epochs import Epochs
 from proxid.provision.keyfile import load_secret, load_signing_key
 from proxid.rpc.channel import TlsFiles, new_server, open_channel
@@ -67,12 +69,15 @@ def screener_of(config: GatewayConfig, clock: Callable[[], float] = time.time) -
     )
 
 
-async def serve(config: GatewayConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0) -> None:
+async def serve(
+    config: GatewayConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0, source: Path | None = None
+) -> None:
     """Run until SIGTERM.
 
     Args:
         config: with `store_url` resolved. ready: called with the address once it serves.
         worker: worker 0 also follows MS's releases; the others only serve.
+        source: the configuration's file: changes of its allow-list are taken over.
 
     Raises:
         ConfigError, KeyInvalidError, StoreError: it cannot start.
@@ -91,7 +96,7 @@ async def serve(config: GatewayConfig, *, ready: Callable[[str], None] | None = 
     if config.trust.auditor_seal is None:
         raise ConfigError("trust.auditor_seal is needed")
     rights = Rights(screener, store, upstream, SealingKey(config.trust.auditor_seal))
-    peers = PeerRegistry({p.fingerprint: f"{p.role}/{p.name}" for p in config.trust.peers})
+    peers = PeerRegistry(config.trust.allow_list())
     server, port = new_server(tls, config.listen)
     add_GatewayServicer_to_server(
         GatewayService(peers, screener, upstream, (Links(screener, store), consents, requests, rights)), server
@@ -110,6 +115,8 @@ async def serve(config: GatewayConfig, *, ready: Callable[[str], None] | None = 
         await store.reset_streams(list(screener.party_keys))
         background.append(Releases(screener, store, upstream).follow())
         background.append(FeedGauges(store, list(screener.party_keys)).run())
+    if source is not None:
+        background.append(AllowListWatch(source, GatewayConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
         await run(server, SERVICES, address, background, ready, config.shutdown_grace)

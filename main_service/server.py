@@ -2,7 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
 
 from main_service.anonymiser import Anonymiser
 from main_service.consents import Consents
@@ -27,6 +29,7 @@ from proxid.config.bundles import bundles_of
 from proxid.config.services import MainServiceConfig
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
+from proxid.process.admission import AllowListWatch
 from proxid.protocol.epochs import Epochs
 from proxid.provision.keyfile import load_signing_key
 from proxid.rpc.channel import TlsFiles, new_server
@@ -68,14 +71,14 @@ def service_of(config: MainServiceConfig, clock: Callable[[], float] = time.time
 
 async def serve(
     config: MainServiceConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0,
-    classifier: Classifier | None = None,
+    classifier: Classifier | None = None, source: Path | None = None,
 ) -> None:  # fmt: skip
     """Run until SIGTERM.
 
     Args:
         config: with `store_url` resolved. ready: called with the address once it serves.
         worker: worker 0 also logs, releases and keeps time; the others only answer.
-        classifier: the shipped one if None.
+        classifier: the shipped one if None. source: the configuration's file: changes of its allow-list are taken over.
 
     Raises:
         ConfigError, KeyInvalidError, StoreError: it cannot start.
@@ -95,7 +98,7 @@ async def serve(
     credentials = Credentials(service, requests)
     subjects = Subjects(client, requests, pool, epoch_store)
     path = RequestPath(service, requests, epochs, credentials, BuiltInSkills(), wake, subjects.share)
-    peers = PeerRegistry({p.fingerprint: f"{p.role}/{p.name}" for p in config.trust.peers})
+    peers = PeerRegistry(config.trust.allow_list())
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     server, port = new_server(tls, config.listen)
     servicer = MainService(peers, epochs, path, Consents(service, pool, credentials), Outbox(blocking), subjects)
@@ -103,7 +106,7 @@ async def serve(
     evidence = EvidenceOptions("main-service", PREFIX, service.key)
     writer = writer_of(config, evidence, client) if worker == 0 else None
     add_EvidenceServicer_to_server(EvidenceService(peers, reader_of(config, evidence), client, PREFIX), server)
-    background = []
+    background: list[Coroutine[Any, Any, None]] = []
     if worker == 0:
         anonymiser = Anonymiser(classifier or load_default(), service.bundles, config.anonymiser.place_rules())
         jobs = Worker(
@@ -118,6 +121,8 @@ async def serve(
         background.append(Gauges(CountStore(functions, client), epoch_store).run())
     if writer is not None:
         background += [writer.run(), retention_of(config, evidence, client, writer.log).run()]
+    if source is not None:
+        background.append(AllowListWatch(source, MainServiceConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
         await run(server, SERVICES, address, background, ready, config.shutdown_grace)

@@ -10,6 +10,8 @@ from typing import Any, Final
 EVENTS: Final = frozenset(
     {
         "AOF rewrite was not started",
+        "allow-list changed",
+        "allow-list kept",
         "background task ended",
         "classifier failed",
         "evidence keys are missing",
@@ -52,6 +54,7 @@ FIELDS: Final[dict[str, re.Pattern[str] | None]] = {
     "library": _WORD,
     "lost": None,
     "method": _WORD,
+    "peers": None,
     "people": None,
     "pid": None,
     "reason": _WORD,

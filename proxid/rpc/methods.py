@@ -7,6 +7,7 @@ anything else becomes INTERNAL without a word of its text, which might quote dat
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import aclosing
 from functools import wraps
 from typing import Any, Protocol
 
@@ -80,8 +81,14 @@ def streaming(*roles: str) -> Callable[[Callable[..., AsyncIterator[Any]]], Call
         async def framed(self: Servicer, request: Any, context: Any) -> AsyncIterator[Any]:
             code, start = OK, time.perf_counter()
             try:
-                async for reply in method(self, request, _require(self, context, roles)):
-                    yield reply
+                revision = self.peers.revision
+                replies: Any = method(self, request, _require(self, context, roles))
+                async with aclosing(replies):
+                    async for reply in replies:
+                        if revision != self.peers.revision:  # a certificate may be revoked while its stream runs
+                            _require(self, context, roles)
+                            revision = self.peers.revision
+                        yield reply
             except grpc.aio.AbortError:
                 raise
             except (asyncio.CancelledError, GeneratorExit):

@@ -46,11 +46,23 @@ class PeerRegistry:
     Args:
         allowed: fingerprint → `ROLE/NAME`. A certificate that the CA signed but that is not here is refused, so
             taking one out revokes it.
+
+    Attributes:
+        revision: counts changes of the list, so that whoever serves a long call can look again.
     """
 
     def __init__(self, allowed: Mapping[str, str]) -> None:
         self._allowed = dict(allowed)
         self._seen: dict[bytes, Peer] = {}
+        self.revision = 0
+
+    def replace(self, allowed: Mapping[str, str]) -> bool:
+        """Go by another list from now on; False if it is the same."""
+        if allowed == self._allowed:
+            return False
+        self._allowed, self._seen = dict(allowed), {}
+        self.revision += 1
+        return True
 
     def identify(self, context: Any) -> Peer:
         """The peer of a call; raises PeerRefusedError."""
@@ -58,11 +70,12 @@ class PeerRegistry:
         if not pems:
             raise PeerRefusedError("caller shows no certificate")
         pem: bytes = pems[0]
-        peer = self._seen.get(pem)
+        seen = self._seen
+        peer = seen.get(pem)
         if peer is None:
             peer = peer_of_certificate(pem)
             if self._allowed.get(fingerprint(pem)) != f"{peer.role}/{peer.name}":
                 raise PeerRefusedError("certificate is not on the allow-list")
-            if len(self._seen) < 100_000:
-                self._seen[pem] = peer
+            if len(seen) < 100_000:
+                seen[pem] = peer
         return peer

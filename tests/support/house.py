@@ -113,11 +113,12 @@ class House:
 
         ready = asyncio.Event()
         kind = MainServiceConfig if role == "main-service" else GatewayConfig
-        config = load(kind, self.folder / role / f"{role}.toml").model_copy(update={"store_url": self._urls[role]})
+        source = self.folder / role / f"{role}.toml"
+        config = load(kind, source).model_copy(update={"store_url": self._urls[role]})
         if role == "main-service":
-            job = serve_main(config, ready=lambda _: ready.set(), classifier=FixedClassifier())
+            job = serve_main(config, ready=lambda _: ready.set(), classifier=FixedClassifier(), source=source)
         else:
-            job = serve_gateway(config, ready=lambda _: ready.set())
+            job = serve_gateway(config, ready=lambda _: ready.set(), source=source)
         task = self._tasks[role] = asyncio.create_task(job)
         waiter = asyncio.create_task(ready.wait())
         await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)

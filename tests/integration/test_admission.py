@@ -1,0 +1,113 @@
+"""A certificate taken off the allow-list is refused by the running service, in running calls too (DESIGN 16)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import grpc
+import pytest
+
+from proxid.config import PartyConfig, Trust, load
+from proxid.config.loading import load_section
+from proxid.config.services import GatewayConfig
+from proxid.errors import Code, RefusedError
+from proxid.observability.logging import configure_logging
+from proxid.party.subscriber import open_subscriber
+from proxid.process.admission import AllowListWatch
+from proxid.provision.public import write_trust
+from proxid.rpc.channel import TlsFiles, open_channel
+from proxid.rpc.peers import PeerRegistry
+from proxid.rpc.status import code_of
+from proxid.wire.v1 import gateway_pb2
+from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
+from tests.support.house import House, provision, running
+from tests.support.logs import logging_restored
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with running(tmp_path) as found:
+        yield found
+
+
+def admit(folder: Path, keep: Callable[[str, str], bool]) -> None:
+    """Leave those peers on the gateway's list whose role and name `keep` holds."""
+    path = folder / "gateway/trust.toml"
+    trust = load_section(Trust, path)
+    write_trust(path, trust.model_copy(update={"peers": tuple(p for p in trust.peers if keep(p.role, p.name))}))
+
+
+async def code(house: House) -> Code | None:
+    """What a household's call ends with; None if it is answered."""
+    folder = house.folder / "devices/household-1"
+    tls = TlsFiles(folder / "tls.key", folder / "tls.crt", folder / "ca.crt")
+    async with open_channel(house.config("gateway").listen, tls, "gateway") as channel:
+        try:
+            await GatewayStub(channel).GetParameters(gateway_pb2.ParametersRequest(), timeout=20)
+        except grpc.aio.AioRpcError as error:
+            return code_of(error)
+    return None
+
+
+async def until(house: House, wanted: Code | None) -> None:
+    async with asyncio.timeout(20):
+        while await code(house) is not wanted:  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.05)
+
+
+async def test_revoked_household_is_refused_and_admitted_again(house: House) -> None:
+    whole = (house.folder / "gateway/trust.toml").read_text()
+    await until(house, None)
+    admit(house.folder, lambda role, _: role != "device")
+    await until(house, Code.PEER_REFUSED)
+    (house.folder / "gateway/trust.toml").write_text(whole)
+    await until(house, None)
+
+
+async def test_running_stream_of_a_revoked_party_gets_nothing_more(house: House) -> None:
+    await house.consent()
+    config = load(PartyConfig, house.folder / "parties/acme/party.toml")
+    async with open_subscriber(config) as subscriber:
+        groups = subscriber.groups(True)
+        first = asyncio.ensure_future(anext(groups))
+        await house.ask("node question")
+        assert (await asyncio.wait_for(first, 20)).records
+        rest = asyncio.ensure_future(_all(groups))
+        admit(house.folder, lambda role, name: (role, name) not in {("party", "acme"), ("party", "globex")})
+        with pytest.raises(RefusedError):
+            while True:  # until the list is in force
+                await house.receive("globex")
+        await house.ask("other question")
+        with pytest.raises(RefusedError) as caught:
+            await asyncio.wait_for(rest, 20)
+        assert caught.value.remote is Code.PEER_REFUSED
+
+
+async def _all(groups: AsyncIterator[object]) -> list[object]:
+    return [group async for group in groups]
+
+
+async def test_damaged_list_keeps_the_old_one_and_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    provision(tmp_path)
+    path = tmp_path / "gateway/gateway.toml"
+    trust = tmp_path / "gateway/trust.toml"
+    registry = PeerRegistry(load(GatewayConfig, path).trust.allow_list())
+    watch = AllowListWatch(path, GatewayConfig, registry)
+    with logging_restored():
+        configure_logging("gateway", "info")
+        for text, revision, lines in (
+            (trust.read_text(), 0, 0),
+            ("[[peers]]\nfingerprint = 'zebulon'\n", 0, 1),
+            ("", 0, 2),  # no keys at all: half written, or a slip
+            (trust.read_text().replace("name = 'globex'", "name = 'other'"), 1, 3),
+        ):
+            trust.write_text(text)
+            await watch.look()
+            assert registry.revision == 0 or revision == 1  # not before it was seen twice
+            await watch.look()
+            await watch.look()
+            assert registry.revision == revision
+            err = capsys.readouterr().err
+            assert ("allow-list kept" in err) == (0 < lines < 3)
+            assert ("allow-list changed" in err) == (lines == 3)
+            assert "zebulon" not in err
