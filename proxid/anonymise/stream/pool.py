@@ -21,9 +21,9 @@ time that an event shows: of a record that was buffered, or of a tick that moved
 from collections.abc import Collection, Iterator
 from math import floor
 
-from proxid.anonymise.stream.ladder import Issuers
 from proxid.anonymise.stream.lane import Lane, Node
 from proxid.anonymise.stream.line import ARRIVAL, ITEM, LIFT, PERSON, Waiting
+from proxid.anonymise.stream.memory import IN_MEMORY, PoolMemory
 from proxid.anonymise.stream.settings import Settings
 from proxid.anonymise.stream.types import (
     Group,
@@ -49,23 +49,28 @@ class _Audience:
 
     __slots__ = ("entered", "issuers", "lane")
 
-    def __init__(self, settings: Settings, name: str) -> None:
+    def __init__(self, settings: Settings, name: str, memory: PoolMemory) -> None:
         self.lane = Lane(settings, name)
-        self.issuers = Issuers(settings.text_threshold)
-        self.entered: set[tuple[str, bytes]] = set()
+        self.issuers = memory.issuers(name, settings.text_threshold)
+        self.entered = memory.entered(name)
 
 
 class Pool:
-    """Waiting records of one epoch."""
+    """Waiting records of one epoch.
 
-    def __init__(self, settings: Settings) -> None:
+    Args:
+        settings: of the mechanism. memory: keeps what grows until the epoch ends, even when nothing waits.
+    """
+
+    def __init__(self, settings: Settings, memory: PoolMemory = IN_MEMORY) -> None:
         self.settings = settings
         self.clock = 0.0
         self.groups_formed = 0
         self._closed = False
         self._audiences: dict[str, _Audience] = {}
         self._seasoned: dict[str, bool] = {}
-        self._submitted: set[bytes] = set()
+        self._memory = memory
+        self._submitted = memory.submitted()
 
     def submit(self, record: Record) -> Submission:
         """Buffer or withhold a record, and form the groups that it completes.
@@ -80,7 +85,7 @@ class Pool:
         identity, person, seasoned, name, path, units, time = record
         if identity in self._submitted:
             return Submission(Outcome.DUPLICATE)
-        audience = self._audiences.get(name) or _Audience(self.settings, name)
+        audience = self._audiences.get(name) or _Audience(self.settings, name, self._memory)
         lane = audience.lane
         node = lane.node(path)
         if self._seasoned.setdefault(person, seasoned) is not seasoned:
