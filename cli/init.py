@@ -38,6 +38,12 @@ def _names(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[st
 @click.option("--season-days", type=click.FloatRange(0), help="Age of an account before it counts towards k (7).")
 @click.option("--gateway", default="127.0.0.1:7443", show_default=True, help="Address of the gateway.")
 @click.option("--main-service", default="127.0.0.1:7444", show_default=True, help="Address of the main service.")
+@click.option(
+    "--gateway-metrics", default="127.0.0.1:9464", show_default=True, help="Where the gateway serves metrics."
+)
+@click.option(
+    "--main-service-metrics", default="127.0.0.1:9465", show_default=True, help="Where the main service serves metrics."
+)
 @click.option("--host", "hosts", multiple=True, help="Further DNS name of the servers' certificates.")
 @click.option("--role", type=click.Choice(sorted(ROLES)), help="Write one party alone, into --out.")
 @click.option("--name", help="Its name (default: the role).")
@@ -86,6 +92,8 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     return Settings(
         gateway=options["gateway"],
         main_service=options["main_service"],
+        gateway_metrics=options["gateway_metrics"],
+        main_service_metrics=options["main_service_metrics"],
         anonymiser=anonymiser,
         by_role={"gateway": season, "auditor": season},
     )

@@ -25,6 +25,8 @@ from proxid.observability.logging import configure_logging
 from proxid.observability.metrics import FOLDER_VARIABLE, metrics_endpoint
 from proxid.process.port import shared_port
 from proxid.process.supervisor import Supervisor, stop_with_parent
+from proxid.provision.keyfile import load_secret, load_signing_key
+from proxid.rpc.channel import TlsFiles
 from proxid.store.embedded import EmbeddedStore
 
 SERVICES: Final[dict[str, tuple[type[ServiceConfig], str]]] = {
@@ -72,7 +74,10 @@ def command(
     config = load(SERVICES[service][0], path)
     config = config.model_copy(update={key: value for key, value in changes.items() if value is not None})
     configure_logging(service, config.log_level)
+    if worker is not None:  # the parent serves the metrics of all
+        config = config.model_copy(update={"metrics_listen": None})
     run = _Run(service, path, config, as_json)
+    _verify_files(config)
     if worker is not None:
         stop_with_parent()
         uvloop.run(_serve(run, worker))
@@ -83,16 +88,23 @@ def command(
     _log.info("stopped")
 
 
+def _verify_files(config: ServiceConfig) -> None:
+    """That keys and certificates are usable, before anything is opened; raises KeyInvalidError, ConfigError."""
+    load_signing_key(config.signing_key)
+    if isinstance(config, GatewayConfig):
+        load_secret(config.alias_key)
+    TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca).read()
+
+
 async def _serve(run: _Run, worker: int) -> None:
     serve = importlib.import_module(SERVICES[run.service][1]).serve
     await serve(run.config, ready=run.ready, worker=worker, source=run.path)
 
 
 async def _alone(run: _Run) -> None:
-    with metrics_endpoint(run.config.metrics_listen):
-        async with _store(run) as url:
-            config = run.config.model_copy(update={"store_url": url})
-            await _serve(_Run(run.service, run.path, config, run.as_json), 0)
+    async with _store(run) as url:
+        config = run.config.model_copy(update={"store_url": url})
+        await _serve(_Run(run.service, run.path, config, run.as_json), 0)
 
 
 async def _with_workers(run: _Run) -> None:
@@ -101,8 +113,8 @@ async def _with_workers(run: _Run) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     with tempfile.TemporaryDirectory(prefix="proxid-metrics-") as folder, shared_port(run.config.listen) as address:
         os.environ[FOLDER_VARIABLE] = folder
-        with metrics_endpoint(run.config.metrics_listen):
-            async with _store(run) as url:
+        async with _store(run) as url:
+            with metrics_endpoint(run.config.metrics_listen):
                 supervisor = Supervisor(
                     lambda index: _worker_command(run, index, url, address), run.config.workers, os.environ,
                     run.config.shutdown_grace + 5,

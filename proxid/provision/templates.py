@@ -14,12 +14,15 @@ class Settings:
     """What the operator may choose at `proxid init`; the defaults are DESIGN 16's.
 
     Attributes:
-        gateway, main_service: addresses. service: id of the Main Service. epoch_seconds: of all who count epochs.
+        gateway, main_service: addresses. gateway_metrics, main_service_metrics: where each serves its metrics.
+        service: id of the Main Service. epoch_seconds: of all who count epochs.
         shared: further keys of both services. by_role: further keys of one role. anonymiser: keys of that section.
     """
 
     gateway: str = "127.0.0.1:7443"
     main_service: str = "127.0.0.1:7444"
+    gateway_metrics: str = "127.0.0.1:9464"
+    main_service_metrics: str = "127.0.0.1:9465"
     service: str = "main-service"
     epoch_seconds: int = 86_400
     shared: Mapping[str, Any] = field(default_factory=dict)
@@ -73,7 +76,7 @@ def _body(role: str, settings: Settings) -> dict[str, Any]:
 def _gateway(settings: Settings) -> dict[str, Any]:
     return {
         "listen": settings.gateway,
-        "metrics_listen": "127.0.0.1:9464",
+        "metrics_listen": settings.gateway_metrics,
         "main_service": settings.main_service,
         "appendfsync": "always",
         "on_store_failure": "refuse",
@@ -87,7 +90,7 @@ def _gateway(settings: Settings) -> dict[str, Any]:
 def _main_service(settings: Settings) -> dict[str, Any]:
     return {
         "listen": settings.main_service,
-        "metrics_listen": "127.0.0.1:9465",
+        "metrics_listen": settings.main_service_metrics,
         "appendfsync": "always",
         "on_store_failure": "refuse",
         "epoch_seconds": settings.epoch_seconds,

@@ -6,6 +6,8 @@ from typing import Final
 
 import grpc
 
+from proxid.errors import ConfigError
+
 MAX_MESSAGE: Final = 4 * 1024 * 1024
 """Bytes of the largest message that a peer accepts."""
 
@@ -30,8 +32,15 @@ class TlsFiles:
     authority: Path
 
     def read(self) -> tuple[bytes, bytes, bytes]:
-        """Contents: key, certificate, authority."""
-        return self.key.read_bytes(), self.certificate.read_bytes(), self.authority.read_bytes()
+        """Contents: key, certificate, authority; raises ConfigError naming the file that cannot be read."""
+        return _read("tls.key", self.key), _read("tls.certificate", self.certificate), _read("tls.ca", self.authority)
+
+
+def _read(key: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise ConfigError(f"{key}: {path.name} cannot be read") from None
 
 
 def open_channel(address: str, tls: TlsFiles, role: str) -> grpc.aio.Channel:

@@ -13,6 +13,7 @@ from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
 from proxid.errors import ProxidError
+from proxid.observability.metrics import metrics_endpoint
 
 _log = structlog.get_logger(__name__)
 _CANCEL_SECONDS: Final = 0.5
@@ -58,17 +59,30 @@ async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
 
 async def run(
     server: grpc.aio.Server, services: Sequence[str], address: str, background: Sequence[Coroutine[Any, Any, None]],
-    ready: Callable[[str], None] | None, grace: float,
+    ready: Callable[[str], None] | None, grace: float, metrics: str | None = None,
 ) -> None:  # fmt: skip
     """Serve until SIGTERM or SIGINT; running calls get `grace` seconds to finish.
 
     Args:
         services: full names, for health and reflection. address: where it serves, told to `ready` once it does.
         background: what runs beside the server and is cancelled with it.
+        metrics: HOST:PORT of the metrics, bound once everything else is there: a port is the least telling fault.
 
     Raises:
-        ProxidError: a background task failed; the server has been stopped.
+        ConfigError: `metrics` cannot be bound. ProxidError: a background task failed; the server has been stopped.
     """
+    try:
+        with metrics_endpoint(metrics):
+            await _run(server, services, address, background, ready, grace)
+    finally:
+        for job in background:
+            job.close()  # nothing happens to those that ran
+
+
+async def _run(
+    server: grpc.aio.Server, services: Sequence[str], address: str, background: Sequence[Coroutine[Any, Any, None]],
+    ready: Callable[[str], None] | None, grace: float,
+) -> None:  # fmt: skip
     health = HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(health, server)
     reflection.enable_server_reflection((*services, reflection.SERVICE_NAME), server)

@@ -1,0 +1,80 @@
+"""What a service says when it cannot start: the cause, and not the first port that happens to be taken (DESIGN 16)."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.main import main
+from proxid.process.child import Child
+
+SECONDS = 60
+
+
+def free_address() -> str:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{found.getsockname()[1]}"
+
+
+@pytest.fixture
+def taken() -> Iterator[str]:
+    """An address that somebody else listens at."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        found.listen()
+        yield f"127.0.0.1:{found.getsockname()[1]}"
+
+
+def trial(folder: Path, metrics: str) -> Path:
+    addresses = ["--gateway", free_address(), "--main-service", free_address()]
+    metrics_of = ["--gateway-metrics", metrics, "--main-service-metrics", metrics]
+    assert main(["init", str(folder / "trial"), "--parties", "acme", *addresses, *metrics_of]) == 0
+    return folder / "trial"
+
+
+def serve(folder: Path, name: str, workers: int = 1) -> Child:
+    config = folder / name / f"{name}.toml"
+    child = Child(name, ["serve", name, "--config", str(config), "--workers", str(workers)], folder)
+    child.errors.unlink(missing_ok=True)
+    child.start()
+    return child
+
+
+def fault(child: Child) -> str:
+    assert child.finish(SECONDS) == 2
+    return child.errors.read_text()
+
+
+def test_taken_metrics_port_is_named(tmp_path: Path, taken: str) -> None:
+    folder = trial(tmp_path, taken)
+    for name in ("gateway", "main-service"):
+        for workers in (1, 2):
+            said = fault(serve(folder, name, workers))
+            assert "metrics_listen" in said
+            assert "never awaited" not in said
+
+
+def test_unusable_key_is_named_before_any_port(tmp_path: Path, taken: str) -> None:
+    folder = trial(tmp_path, taken)
+    for name, file in (("main-service", "signing.key"), ("gateway", "alias.key"), ("gateway", "tls.crt")):
+        path = folder / name / file
+        path.rename(path.with_suffix(".away"))
+        for workers in (1, 2):
+            assert file in fault(serve(folder, name, workers))
+        path.with_suffix(".away").rename(path)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_folder_in_use_is_named_before_any_port(tmp_path: Path, workers: int) -> None:
+    folder = trial(tmp_path, free_address())
+    first = serve(folder, "main-service")
+    try:
+        first.wait_ready()
+        second = Child("second", ["serve", "main-service", "--config", str(folder / "main-service/main-service.toml"),
+                                  "--workers", str(workers)], folder)  # fmt: skip
+        second.start()
+        assert "data_dir: in use" in fault(second)
+    finally:
+        assert first.stop() == 0
