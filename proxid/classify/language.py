@@ -20,6 +20,11 @@ ENOUGH = 0.8
 MARGIN, WIDE = 25.0, 35.0
 """By how much another language must be likelier (natural logarithm) to reject a text; one of three words or less."""
 REMEMBERED = 20_000
+_SHARED = frozenset(
+    "a am an as be come do for has he her hers i in me no nor not off on once or she so then to up us very was who "
+    "will".split()
+)
+"""Function words that other languages have too, or that say nothing in so short a text."""
 
 
 class Language:
@@ -40,12 +45,23 @@ class Language:
         letters = [word for word in words if word[0].isalpha()]
         if not letters:
             return True
+        if self._greets(letters):
+            return False
         few = len(rest) < 2 <= len(letters)
         share = sum(map(self._ordinary, rest)) / (len(letters) if few else len(rest))
         if share >= ENOUGH:
             return True
         scores = np.sum([self._score(word) for word in letters], axis=0)
         return bool(scores[0] + (MARGIN if len(letters) > 3 else WIDE) >= scores[1:].max())
+
+    def _greets(self, letters: Sequence[str]) -> bool:
+        """Whether a text without an English function word consists mostly of frequent words of other languages."""
+        foreign = sum(word in lexicon("foreign_words") for word in letters)
+        if not foreign:
+            return False
+        if any(word in lexicon("stopwords") and word not in _SHARED for word in letters):
+            return False
+        return foreign >= sum(self._ordinary(word) and word not in lexicon("foreign_words") for word in letters)
 
     def _ordinary(self, word: str) -> bool:
         return word in lexicon("stopwords") or known(self._gazetteer, word).common >= 2 or "'" in word

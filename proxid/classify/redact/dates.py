@@ -1,9 +1,8 @@
-"""Dates about a person (birth, admission, …), full written dates, and ages over 89 (HIPAA Safe Harbor)."""
+"""Dates about a person (birth, admission, …) and full written dates (HIPAA Safe Harbor)."""
 
 import re
 from collections.abc import Iterator
 
-from proxid.classify.redact.gazetteer import load as load_gazetteer
 from proxid.classify.redact.spans import Span
 from proxid.classify.redact.utterance import Utterance
 
@@ -80,62 +79,3 @@ def _keyed(text: str) -> Iterator[Span]:
         near = any(0 <= match.start() - end <= REACH or 0 <= start - match.end() <= REACH // 3 for start, end in keys)
         if near and (_PERSONAL.search(text) or "birth" in text or "dob" in text or "d o b" in text or "admi" in text):
             yield Span(match.start(), match.end(), "DATE", "keyword")
-
-
-_NINETY = (
-    rf"(?:ninety(?:[ -]{_UNIT})?|9\d|1[0-3]\d|(?:a|one) hundred(?:(?: and)? {_SMALL})?|one (?:oh {_UNIT}|{_TEEN}))"
-)
-_AGE = re.compile(
-    rf"\b(?:{_NINETY})[ -]?(?:years?|yrs?)?(?:[ -]?(?:olds?|of age)\b|(?<=year)s? young\b|[ -]y[ /]?o\b)"
-    rf"|(?<=\baged )(?:{_NINETY})\b|(?<=\bage )(?:{_NINETY})\b|(?<=\bage is )(?:{_NINETY})\b|(?<=\bage of )(?:{_NINETY})\b"
-    rf"|(?<=\bage: )(?:{_NINETY})\b|(?<=\bturning )(?:{_NINETY})\b|(?<=\bturns )(?:{_NINETY})\b|(?<=\bturned )(?:{_NINETY})\b"
-    rf"|(?:(?<=\bi am )|(?<=\bi'm )|(?<=\bhe is )|(?<=\bshe is )|(?<=\bhe 's )|(?<=\bhe's )|(?<=\bshe's )|(?<=\bwho is )"
-    rf"|(?<=(?:mother|father) is )|(?<=grandma is )|(?<=grandpa is ))(?:{_NINETY})\b(?! (?:percent|degrees|miles|minutes|pounds|dollars|days|kilos|feet|hours|%))"
-)
-
-
-_SUBJECTS = frozenset(
-    "i he she who they mother father mom mum dad grandma grandpa grandmother grandfather granny nana aunt uncle wife husband "
-    "patient neighbor neighbour sister brother client resident man woman lady gentleman friend mama papa parent".split()
-)
-_IS = frozenset("is am was 's 'm turned turns turning are be".split())
-_AFTER = frozenset("percent degrees miles minutes pounds dollars days kilos feet hours seconds points % euros weeks months "
-                   "meters inches kilometers times thousand million".split())  # fmt: skip
-
-
-def _told(u: Utterance) -> Iterator[Span]:
-    """ "my grandfather is 97", "maria turned ninety four": the number after a person and a form of "be"."""
-    gazetteer = load_gazetteer()
-    for i, word in enumerate(u.words):
-        if word == "," and u.word(i + 2) in (",", ")") and u.codes[i + 1] == "n" and _ninety(u, i + 1) is not None:
-            yield Span(*u.span(i + 1, i + 1), "AGE", "over 89")
-        if word in _IS and i and i + 1 < len(u.words):
-            before = u.words[i - 1]
-            g = gazetteer.get(before)
-            if before in _SUBJECTS or (g and max(g.given, g.surname) >= 2 and g.common <= 3):
-                last = _ninety(u, i + 1)
-                if last is not None and u.word(last + 1) not in _AFTER:
-                    yield Span(*u.span(i + 1, last), "AGE", "over 89")
-
-
-def _ninety(u: Utterance, index: int) -> int | None:
-    """Last token of a number from 90 to 129 that begins at `index`."""
-    word = u.words[index]
-    if word == "ninety":
-        dashed = index + 1 + (u.word(index + 1) == "-")
-        return dashed if u.codes[dashed : dashed + 1] == "d" else index
-    if word.isdigit() and 90 <= int(word[:4]) < 130:
-        return index
-    if word in ("a", "one") and u.word(index + 1) == "hundred":
-        rest = index + 2 + (u.word(index + 2) == "and")
-        return rest if u.codes[rest : rest + 1] in ("d", "t", "y") else index + 1
-    return index + 2 if word == "one" and u.word(index + 1) == "oh" and u.codes[index + 2 : index + 3] == "d" else None
-
-
-def ages(u: Utterance) -> Iterator[Span]:
-    """Ages over 89."""
-    text = u.clean.folded
-    yield from _told(u)
-    if "ninety" in text or "hundred" in text or "9" in text or "1" in text or "one " in text:
-        for match in _AGE.finditer(text):
-            yield Span(match.start(), match.end(), "AGE", "over 89")

@@ -19,6 +19,9 @@ _CALCULATION = frozenset(
     "decimal rounded % square sum product convert percent".split()
 )
 _MATH = frozenset("plus minus times divided multiplied over x * + = ^ % squared cubed percent root to".split())
+_PHONES = frozenset("call dial ring phone telephone cell mobile text reach sms whatsapp number landline".split())
+_SOCIAL = frozenset("social ssn security s".split())
+"""Nine digits are a social security number, unless a phone is spoken of: few people say "double" in the former."""
 LONG = 7
 """A run of that many digits identifies someone: the shortest phone number."""
 
@@ -132,5 +135,6 @@ def _by_length(u: Utterance, run: Run) -> str:
         return "PHONE"
     groups = [len(u.words[i]) for i in range(run.first, run.last + 1) if u.codes[i] == "n"]
     if run.digits == 9 and (groups in ([3, 2, 4], [9]) or not groups):
-        return "SSN"
+        called = groups != [3, 2, 4] and not _PHONES.isdisjoint(u.words) and _SOCIAL.isdisjoint(u.words)
+        return "PHONE" if called or ("m" in run.codes and _SOCIAL.isdisjoint(u.words)) else "SSN"
     return "ACCOUNT" if 13 <= run.digits <= 19 else "PHONE" if run.digits == 12 else "NUMBER"

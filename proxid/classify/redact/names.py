@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from proxid.classify.lexicon import lexicon
-from proxid.classify.redact import tagger
+from proxid.classify.redact import people, tagger
 from proxid.classify.redact.spans import Span
 from proxid.classify.redact.utterance import Utterance
 
@@ -29,6 +29,8 @@ def names(u: Utterance, tags: tagger.Tagger, raised: float = 0.0) -> list[Span]:
     shown = [u.clean.shown[t.start : t.end] for t in u.tokens]
     hits = tags.names(u.words, shown, raised)
     for i in _announced(u, tags):
+        hits[i] = True
+    for i in people.contexts(u, hits):
         hits[i] = True
     _capitals(u, shown, hits, tags)
     _widen(u, hits, tags)

@@ -1,4 +1,4 @@
-"""E-mail addresses, URLs, IP and MAC addresses, social handles: written, and as they are spoken.
+"""E-mail addresses, URLs, IP and MAC addresses: written, and as they are spoken (handles: handles.py).
 
 Written forms are regular expressions. Spoken ones grow from their anchor ("at … dot com", "www dot …") to the left
 until a word that cannot be part of an address: a preposition, a pronoun, a verb such as "email".
@@ -21,9 +21,9 @@ PROVIDERS = frozenset(
     "rediffmail fastmail live mail".split()
 )
 _WRITTEN = (
-    ("EMAIL", re.compile(r"[\w.+%'-]+ ?@ ?[\w-]+(?:\.[\w-]+)+|[\w.+%-]+@[\w-]+")),
+    ("EMAIL", re.compile(r"(?<![\w.+%'-])(?:[\w.+%'-]+ ?@ ?[\w-]+(?:\.[\w-]+)+|[\w.+%'-]+@[\w-]+)")),
     ("URL", re.compile(r"(?:https?|ftp) ?: ?/ ?/ ?\S+|\bwww\.\S+")),
-    ("URL", re.compile(rf"(?<![\w@.])[\w-]+(?:\.[\w-]+)*\.(?:{'|'.join(TLDS)})(?![\w-])(?:/\S*)?")),
+    ("URL", re.compile(rf"(?<![\w@.-])[\w-]+(?:\.[\w-]+)*\.(?:{'|'.join(TLDS)})(?![\w-])(?:/\S*)?")),
     ("IP", re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?(?![\d])")),
     ("DEVICE", re.compile(r"\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}\b")),
     (
@@ -34,7 +34,6 @@ _WRITTEN = (
             r"(?:\d{1,3}(?:\.\d{1,3}){3}|\.\d{1,3}(?:\.\d{1,3}){2})?(?:%[\w.-]+)?(?:/\d{1,3})?"
         ),
     ),
-    ("HANDLE", re.compile(r"(?<![\w@.])@[a-z0-9_][\w.]+")),
     (
         "ACCOUNT",
         re.compile(r"\b(?:0x[0-9a-f]{20,}|bc1[a-z0-9]{20,}|[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?)\b"),
@@ -52,11 +51,34 @@ LONGEST = 5
 def written(u: Utterance) -> Iterator[Span]:
     """Addresses in their written form."""
     text = u.clean.folded
+    if "at" in u.words and ("r" in u.codes or "z" in u.codes or "k" in u.codes or "_" in text):
+        yield from _bracketed(text)
     if not any(mark in text for mark in "@.:") and "0x" not in text and not ("x" in u.codes or "-" in text):
         return
     for kind, rule in _WRITTEN:
         for match in rule.finditer(text):
             yield Span(match.start(), match.end() - (match.group()[-1] in ".,;:!?)'\""), kind, "written")
+
+
+_OPEN, _SHUT = r"[\[({<*_-]", r"[\])}>*_-]"
+_BRACKETED = re.compile(rf" ?{_OPEN} ?(?:at|@) ?{_SHUT} ?")
+_JOINT = rf"(?:\.| ?{_OPEN} ?(?:dot|\.) ?{_SHUT} ?| dot )"
+_HOST = re.compile(rf"[a-z0-9-]+(?:{_JOINT}[a-z0-9-]+)+|(?:{'|'.join(sorted(PROVIDERS))})\b")
+_LOCAL = re.compile(
+    rf"[\w+%'-]+(?:(?:\.| ?{_OPEN} ?(?:dot|\.|underscore|dash) ?{_SHUT} ?| (?:dot|underscore|dash) )[\w+%'-]+)*$"
+)
+LONGEST_LOCAL = 80
+"""Characters before an "[at]" that are looked at."""
+
+
+def _bracketed(text: str) -> Iterator[Span]:
+    """Addresses that hide from harvesters: "john [at] gmail [dot] com", "jane(at)example.org"."""
+    for mark in _BRACKETED.finditer(text):
+        host = _HOST.match(text, mark.end())
+        begin = max(mark.start() - LONGEST_LOCAL, 0)
+        local = _LOCAL.search(text[begin : mark.start()])
+        if host and local:
+            yield Span(begin + local.start(), host.end(), "EMAIL", "bracketed")
 
 
 def spoken(u: Utterance) -> Iterator[Span]:
@@ -191,27 +213,3 @@ def _left(u: Utterance, index: int) -> int | None:
 def _stops(u: Utterance, index: int) -> bool:
     """Whether a word ends an address to its left: function words and what one does with an address."""
     return u.words[index] in lexicon("stopwords") or u.words[index] in lexicon("boundaries")
-
-
-def handles(u: Utterance) -> Iterator[Span]:
-    """Names on social networks and logins: "my twitter handle is blue sky underscore nine"."""
-    if not _HANDLE_WORDS & set(u.words):
-        return
-    for match in _HANDLE.finditer(u.clean.folded):
-        yield Span(match.start(1), match.end(1), "HANDLE", "keyword")
-    for match in _LOGIN.finditer(u.clean.folded):
-        if match[1].split()[0] not in lexicon("stopwords"):
-            yield Span(match.start(1), match.end(1), "HANDLE", "keyword")
-
-
-_HANDLE_WORDS = frozenset(
-    "handle username user login screen gamertag gamer instagram twitter tiktok snapchat skype".split()
-)
-_LOGIN = re.compile(r"\b(?:user ?name|gamertag|login id|user id) (\w*\d\w*|\w+(?: (?:one|two|three|four|five|six|seven|eight|nine|zero|oh|"
-                    r"\w*teen|\w+ty))+(?!\w)|[a-z]{4,}(?=$|[.,!?]))")  # fmt: skip
-_HANDLE = re.compile(
-    r"(?:(?:user|screen|gamer|login|skype|profile|account) ?name|username|gamertag|handle|(?:my|his|her) "
-    r"(?:instagram|twitter|tiktok|snapchat|skype|facebook|linkedin|login|user id)(?: (?:id|name|account|handle))?)"
-    r" (?:is|as|:|=|'s) (?:at |@)?((?!(?:not|too|broken|locked|hacked|gone|the|taken|my|a|to|it|so|being|wrong)\b)\w+"
-    r"(?:(?: \w+){0,3} (?:underscore|dot|dash|hyphen|_|\.|-) \w+)?(?: (?:underscore|dot|dash|hyphen|_|\.|-) \w+| (?:one|two|three|four|five|six|seven|eight|nine|zero|oh|\w*ty|\w+teen|[a-z0-9]|\d+)\b)*)"
-)

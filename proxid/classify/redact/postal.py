@@ -26,15 +26,15 @@ SHORT_STATES = frozenset(state for state in STATES if len(state) == 2)
 _PAIRS = frozenset({("new", "york"), ("new", "jersey"), ("new", "mexico"), ("new", "hampshire"), ("rhode", "island"),
                     ("north", "carolina"), ("south", "carolina"), ("north", "dakota"), ("south", "dakota"),
                     ("west", "virginia"), ("district", "of")})  # fmt: skip
-_NUMBER = re.compile(r"[dtyhnm](?:k?[dtyhnmo])*[lx]?(?:s[dn])?")
-_NOT_NAMES = frozenset(
+NUMBER = re.compile(r"[dtyhnm](?:k?[dtyhnmo])*[lx]?(?:s[dn])?")
+NOT_NAMES = frozenset(
     "minute minutes min mins hour hours second seconds day days week weeks month months year years mile miles km "
     "kilometers meters feet foot block blocks people way ways times time pm am percent dollars degrees o'clock of to "
     "on from in for and or the a an at is are was with by if that this my your his her our as per than then more "
     "less bedroom bedrooms bed bath story car cars lanes hour's minute's day's long short scenic best worst good "
     "great nice easy new closest nearest next which what how where when why".split()
 )
-_RESIDENCE = re.compile(
+RESIDENCE = re.compile(
     r"\b(?:(?:i|we|he|she|they|who|that|mom|dad|[a-z]+) (?:lives?|lived|living|resides?|resided|residing|stays?|staying|moved|"
     r"moving|relocated)(?: over| out| back| down| up| now)* (?:at|on|in|to|by)|(?:home|mailing|street|billing|shipping|work|office|my|his|her|their|our|current|"
     r"new|delivery|residential|house|postal|return) address (?:is|was|as|to|:)|address:|(?:deliver|ship|shipped|mail|send|sent|delivered|pick (?:me|us|him|her) up|"
@@ -50,30 +50,29 @@ _NEAR_ZIP = frozenset("in for near at around code zip zipcode area to from withi
 def addresses(u: Utterance) -> Iterator[Span]:
     """House number, street name and street type, with the unit, city, state and postal code that follow."""
     weak = lexicon("street_types")
-    if STRONG.isdisjoint(u.words) and weak.isdisjoint(u.words) and _DOORS.isdisjoint(u.words) and "box" not in u.words:
+    if STRONG.isdisjoint(u.words) and weak.isdisjoint(u.words) and DOORS.isdisjoint(u.words) and "box" not in u.words:
         return
     done = -1
-    homes = {m.end() for m in _RESIDENCE.finditer(u.clean.folded)}
-    for match in _NUMBER.finditer(u.codes):
+    homes = {m.end() for m in RESIDENCE.finditer(u.clean.folded)}
+    for match in NUMBER.finditer(u.codes):
         first, last = match.start(), match.end() - 1
         if first <= done or (first and u.glued(first) and u.codes[first - 1] not in "rvc"):
             continue
         end = _street(u, last + 1, measure(u, first, last).digits)
         if end is not None:
-            done = _tail(u, end)
+            done = tail(u, end)
             yield Span(*u.span(_unit_before(u, first), done), "ADDRESS", "street")
     yield from _boxes(u)
-    yield from _units(u)
     yield from _numbered_after(u)
     for i, word in enumerate(u.words):
         if i > done and i and homes and (word in STRONG or word in weak):
             start = _home_street(u, i, homes)
             if start is not None:
-                done = _tail(u, i)
+                done = tail(u, i)
                 yield Span(*u.span(start, done), "ADDRESS", "residence")
                 other = next((j for j in range(done + 2, min(done + 6, len(u.words))) if u.words[j] in STRONG), None)
                 if u.word(done + 1) in ("and", ".") and other is not None:
-                    yield Span(*u.span(done + 1 + (u.word(done + 1) == "and"), _tail(u, other)), "ADDRESS", "crossing")
+                    yield Span(*u.span(done + 1 + (u.word(done + 1) == "and"), tail(u, other)), "ADDRESS", "crossing")
 
 
 def _street(u: Utterance, index: int, digits: int) -> int | None:
@@ -83,7 +82,7 @@ def _street(u: Utterance, index: int, digits: int) -> int | None:
         return index
     for i in range(index, min(index + 6, len(u.words))):
         word = u.words[i]
-        if word in _NOT_NAMES or (u.codes[i] in "acgsuvzdh" and not (u.codes[i] == "a" and word == "@")):
+        if word in NOT_NAMES or (u.codes[i] in "acgsuvzdh" and not (u.codes[i] == "a" and word == "@")):
             return None
         if word == ".":
             continue
@@ -109,16 +108,16 @@ def _plain_weak(u: Utterance, first: int, last: int, digits: int) -> bool:
     words = set(u.words)
     after = u.word(last + 1)
     place = after in UNITS or after in STATES or u.word(last + 2) in STATES or u.word(last + 3) in STATES
-    return place or not _ADDRESS_WORDS.isdisjoint(words) or (digits >= 3 and last - first <= 3)
+    return place or not ADDRESS_WORDS.isdisjoint(words) or (digits >= 3 and last - first <= 3)
 
 
-_ADDRESS_WORDS = frozenset(
+ADDRESS_WORDS = frozenset(
     "address live lives lived living reside resides deliver delivered ship mail send sent moved moving "
     "pick meet house home located located drop taxi cab uber lyft directions navigate".split()
 )
 
 
-def _tail(u: Utterance, end: int) -> int:
+def tail(u: Utterance, end: int) -> int:
     """Extend an address over its unit, its city when a state or a code follows, the state and the code."""
     i = end
     j = _mark(u, i + 1)
@@ -206,7 +205,7 @@ def _unit_before(u: Utterance, first: int) -> int:
     return i
 
 
-_DOORS = frozenset({"apt", "apartment", "suite", "ste", "flat"})
+DOORS = frozenset({"apt", "apartment", "suite", "ste", "flat"})
 
 
 def _capital(u: Utterance, index: int) -> bool:
@@ -216,54 +215,24 @@ def _capital(u: Utterance, index: int) -> bool:
     return u.codes[index] == "w" and word[0].isupper() and not shown.isupper()
 
 
-def streets(u: Utterance, people: list[Span]) -> list[Span]:
-    """Names that turn out to be streets: a street type follows ("jessica track street", "lives by avila landing")."""
-    weak = lexicon("street_types")
-    near = not _ADDRESS_WORDS.isdisjoint(u.words) or "side" in u.words or "corner" in u.words
-    ends = {token.end: i for i, token in enumerate(u.tokens)}
-    found = []
-    for span in people:
-        i = ends.get(span.end)
-        if i is None:
-            continue
-        last = i
-        while u.word(last + 1) in STRONG or u.word(last + 1) in weak:
-            last += 1
-        if last > i and (near or any(u.words[j] in STRONG for j in range(i + 1, last + 1))):
-            found.append(Span(span.start, u.tokens[last].end, "ADDRESS", "street of a name"))
-    return found
-
-
-def _units(u: Utterance) -> Iterator[Span]:
-    """ "Apt. 858" on its own line of an address."""
-    for i, word in enumerate(u.words):
-        if word in _DOORS:
-            first = i + 1
-            while u.word(first) in (".", "dot", "number", "#", "no"):
-                first += 1
-            value = _NUMBER.match(u.codes, first)
-            if value:
-                yield Span(*u.span(i, value.end() - 1), "ADDRESS", "unit")
-
-
 def _numbered_after(u: Utterance) -> Iterator[Span]:
     """ "Maple Street 12": the house number after the street, as much of Europe writes it."""
     for i in range(1, len(u.words) - 1):
-        if u.words[i] in STRONG and u.codes[i + 1] in "dtyn" and u.words[i - 1] not in _NOT_NAMES:
-            value = _NUMBER.match(u.codes, i + 1)
+        if u.words[i] in STRONG and u.codes[i + 1] in "dtyn" and u.words[i - 1] not in NOT_NAMES:
+            value = NUMBER.match(u.codes, i + 1)
             named = u.codes[i - 1] in "wb" and u.words[i - 1] not in lexicon("stopwords")
             if value and named and u.word(value.end()) not in lexicon("units"):
                 first = i - 1
                 while first and u.codes[first - 1] in "wb" and _capital(u, first - 1) and i - first < 3:
                     first -= 1
-                yield Span(*u.span(first, _tail(u, value.end() - 1)), "ADDRESS", "number after")
+                yield Span(*u.span(first, tail(u, value.end() - 1)), "ADDRESS", "number after")
 
 
 def _boxes(u: Utterance) -> Iterator[Span]:
     for match in re.finditer(r"\bp\.? ?o\.? box(?: number)?(?= )|\bpost office box(?: number)?(?= )", u.clean.folded):
         first = next((i for i, t in enumerate(u.tokens) if t.start >= match.end()), None)
         start = next((i for i, t in enumerate(u.tokens) if t.start >= match.start()), None)
-        value = _NUMBER.match(u.codes, first) if first is not None else None
+        value = NUMBER.match(u.codes, first) if first is not None else None
         if value and start is not None:
             yield Span(*u.span(start, _city(u, value.end() - 1)), "ADDRESS", "box")
 
@@ -275,7 +244,7 @@ def _home_street(u: Utterance, index: int, homes: set[int]) -> int | None:
             first = i + 1
             while u.word(first) in ("the", "a", "corner", "of", "number"):
                 first += 1
-            return first if first < index and not _NOT_NAMES & set(u.words[first:index]) else None
+            return first if first < index and not NOT_NAMES & set(u.words[first:index]) else None
     return None
 
 

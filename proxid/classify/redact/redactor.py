@@ -7,24 +7,24 @@ and the whole text is withheld.
 import re
 from collections.abc import Callable, Iterable
 
-from proxid.classify.redact import dates, digits, keyed, network, postal, tagger
+from proxid.classify.redact import ages, dates, digits, foreign, handles, keyed, network, parts, plates, postal, tagger
 from proxid.classify.redact.names import names
 from proxid.classify.redact.spans import Span, mask, merge
 from proxid.classify.redact.utterance import Utterance
 
 Detector = Callable[[Utterance], Iterable[Span]]
 RULES: tuple[Detector, ...] = (
-    network.written, network.spoken, network.handles, keyed.announced, digits.long_runs, postal.addresses,
-    postal.postal_codes, dates.dates, dates.ages,
+    network.written, network.spoken, handles.handles, keyed.announced, plates.plates, digits.long_runs, postal.addresses,
+    foreign.foreign, parts.units, parts.announced, postal.postal_codes, dates.dates, ages.ages,
 )  # fmt: skip
 RAISED = 2.5
 """What is added to the tagger's threshold for requests that name nobody."""
-WORDY: tuple[Detector, ...] = (network.handles, postal.addresses)
+WORDY: tuple[Detector, ...] = (handles.handles, postal.addresses, foreign.foreign, parts.announced, ages.ages)
 """The rules that can find something in a text without digits."""
 _QUESTIONS = frozenset(
     "what when who whom whose how which where why did does do was were is are will can could tell define name".split()
 )
-_QUIET = frozenset("wlobzvqrgmkc")
+_QUIET = frozenset("wlobzvqgmkc")
 """Letters of utterances in which no rule but the names' can find anything."""
 _DIGIT = "(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|[0-9])"
 _LEFT = re.compile(
@@ -56,7 +56,7 @@ class Redactor:
         people = names(u, self.tags, RAISED if nameless else 0.0)
         if not nameless and (people or u.words[0] not in _QUESTIONS):
             found = [*found, *dates.full(u)]
-        return merge([*found, *people, *postal.streets(u, people)])
+        return merge([*found, *people, *parts.streets(u, people)])
 
     def masked(self, u: Utterance, spans: list[Span]) -> str | None:
         """The text with slots, None when something identifying seems left."""
