@@ -15,6 +15,9 @@ from proxid.errors import EncodingError
 LABEL_PREFIX = b"proxid/v1/"
 _U32 = struct.Struct(">I")
 _U64 = struct.Struct(">Q")
+_SHORT = 2048
+_LENGTHS = tuple(_U32.pack(size) for size in range(_SHORT))
+"""Encoded lengths of short items: looked up faster than packed."""
 
 Item = bytes | str | int
 
@@ -77,10 +80,12 @@ def _item(item: Item) -> bytes:
 def encode(*items: Item) -> bytes:
     """E(items): bytes as they are, text as NFC UTF-8, integers as u64."""
     parts = [_U32.pack(len(items))]
+    append = parts.append
     for item in items:
         data = item if type(item) is bytes else _item(item)
-        parts.append(_U32.pack(len(data)))
-        parts.append(data)
+        size = len(data)
+        append(_LENGTHS[size] if size < _SHORT else _U32.pack(size))
+        append(data)
     return b"".join(parts)
 
 
@@ -106,16 +111,15 @@ def decode(data: bytes, count: int | None = None) -> list[bytes]:
     if count is not None and n != count:
         raise EncodingError("encoding has an unexpected number of items")
     # Each item takes at least its length, so a false n ends at the data's end: work is bounded by what was sent.
-    items, at = [], 4
+    items: list[bytes] = []
+    append, number, at = items.append, int.from_bytes, 4
     for _ in range(n):
-        if at + 4 > size:
+        start = at + 4
+        at = start + number(data[at:start], "big")
+        # Where the length itself is cut short, `start` is beyond the end, and so is `at`.
+        if at > size:
             raise EncodingError("encoding is truncated")
-        (length,) = _U32.unpack_from(data, at)
-        at += 4
-        if at + length > size:
-            raise EncodingError("encoding is truncated")
-        items.append(data[at : at + length])
-        at += length
+        append(data[start:at])
     if at != size:
         raise EncodingError("encoding has trailing bytes")
     return items
