@@ -1,16 +1,19 @@
 """The Identity Screener's client of the Main Service: the one caller that MS accepts."""
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import grpc
 
+from proxid.coalesce import Coalescer
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import Code, UpstreamError, UpstreamRefusedError
+from proxid.protocol import request
 from proxid.rpc.convert import from_wire, to_wire
-from proxid.rpc.status import code_of
+from proxid.rpc.methods import MAX_BATCH
+from proxid.rpc.status import TABLE, code_of
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
 
@@ -19,6 +22,8 @@ _UNREACHED: Final = frozenset({
     grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL,
 })  # fmt: skip
 _KNOWN_KEYS: Final = 100_000
+_TRIPS: Final = 2
+"""Batches on their way to MS at once: while it works on one, the next gathers."""
 _ERASE_SECONDS: Final = 120.0
 """MS reads its whole store and rewrites its files."""
 
@@ -45,6 +50,7 @@ class MainServiceClient:
         self._stub = MainServiceStub(channel)
         self._timeout = timeout
         self._known: OrderedDict[bytes, None] = OrderedDict()
+        self._asked: Coalescer[wire.ForwardRequest, wire.ForwardReply] = Coalescer(self._ask_batch, MAX_BATCH, _TRIPS)
 
     async def epoch_key(self, epoch: int) -> bytes:
         """MS's signed key of an epoch; raises UpstreamError, UpstreamRefusedError."""
@@ -65,12 +71,29 @@ class MainServiceClient:
         Raises:
             UpstreamError: it may not have arrived. UpstreamRefusedError: MS refused it.
         """
-        reply = await self._forward(self._stub.Ask, message, credential, unlogged)
+        method = self._ask_alone if _is_access(message) else self._asked.call
+        reply = await self._forward(method, message, credential, unlogged)
         return from_wire(reply.message), not reply.unlogged
+
+    async def _ask_alone(self, asked: wire.ForwardRequest) -> wire.ForwardReply:
+        # It makes MS read all that it holds of a person: nobody else's answer shall wait for that.
+        return await self._call(self._stub.Ask, asked)
+
+    async def _ask_batch(self, asked: Sequence[wire.ForwardRequest]) -> list[wire.ForwardReply | BaseException]:
+        try:
+            reply = await self._stub.AskBatch(wire.ForwardBatch(requests=asked), timeout=self._timeout)
+        except grpc.aio.AioRpcError as error:
+            raise _translated(error) from None
+        if len(reply.outcomes) != len(asked):
+            raise UpstreamError("the Main Service did not answer each request of a batch")
+        return [one.reply if one.HasField("reply") else _refusal(one.refused) for one in reply.outcomes]
 
     async def consent(self, message: SignedMessage, credential: bytes) -> SignedMessage:
         """Forward a sanitised consent message; the acknowledgement. Raises as `ask`."""
-        return from_wire((await self._forward(self._stub.Consent, message, credential)).message)
+        return from_wire((await self._forward(self._consent, message, credential)).message)
+
+    async def _consent(self, asked: wire.ForwardRequest) -> wire.ForwardReply:
+        return await self._call(self._stub.Consent, asked)
 
     async def erase(self, prox_id: str) -> None:
         """Have MS forget a PROX_ID; raises UpstreamError, UpstreamRefusedError."""
@@ -80,25 +103,29 @@ class MainServiceClient:
             raise _translated(error) from None
 
     async def _forward(
-        self, method: grpc.aio.UnaryUnaryMultiCallable[wire.ForwardRequest, wire.ForwardReply],
-        message: SignedMessage, credential: bytes, unlogged: bool = False,
+        self, method: Callable[[wire.ForwardRequest], Awaitable[wire.ForwardReply]], message: SignedMessage,
+        credential: bytes, unlogged: bool = False,
     ) -> wire.ForwardReply:  # fmt: skip
         key = message.header.signer
-        request = wire.ForwardRequest(message=to_wire(message), unlogged=unlogged)
+        asked = wire.ForwardRequest(message=to_wire(message), unlogged=unlogged)
         if key not in self._known:
-            request.credential = credential
+            asked.credential = credential
         try:
-            try:
-                reply = await method(request, timeout=self._timeout)
-            except grpc.aio.AioRpcError as error:
-                if code_of(error) is not Code.CREDENTIAL_NEEDED:
-                    raise
-                request.credential = credential
-                reply = await method(request, timeout=self._timeout)
-        except grpc.aio.AioRpcError as error:
-            raise _translated(error) from None
+            reply = await method(asked)
+        except _CredentialNeeded:
+            asked.credential = credential
+            reply = await method(asked)
         self._remember(key)
         return reply
+
+    async def _call(
+        self, method: grpc.aio.UnaryUnaryMultiCallable[wire.ForwardRequest, wire.ForwardReply],
+        asked: wire.ForwardRequest,
+    ) -> wire.ForwardReply:  # fmt: skip
+        try:
+            return await method(asked, timeout=self._timeout)
+        except grpc.aio.AioRpcError as error:
+            raise _translated(error) from None
 
     def _remember(self, key: bytes) -> None:
         self._known[key] = None
@@ -122,8 +149,29 @@ class MainServiceClient:
             raise _translated(error) from None
 
 
+class _CredentialNeeded(UpstreamRefusedError):
+    """MS wants to see the credential again."""
+
+
+def _is_access(message: SignedMessage) -> bool:
+    return message.message.blocks[request.PURPOSE] == request.PURPOSE_ACCESS
+
+
 def _translated(error: grpc.aio.AioRpcError) -> UpstreamError | UpstreamRefusedError:
     code = code_of(error)
     if error.code() in _UNREACHED or code is None:
         return UpstreamError("the Main Service cannot be reached")
-    return UpstreamRefusedError(f"the Main Service refused the message ({code.value})")
+    return _refused(code)
+
+
+def _refusal(code: str) -> UpstreamError | UpstreamRefusedError:
+    """What a code in a batch means to its request; one that is not in the table may mean anything."""
+    known = TABLE.get(Code(code)) if code in set(Code) else None
+    if known is None or known[0] in _UNREACHED:
+        return UpstreamError("the Main Service cannot be reached")
+    return _refused(Code(code))
+
+
+def _refused(code: Code) -> UpstreamRefusedError:
+    kind = _CredentialNeeded if code is Code.CREDENTIAL_NEEDED else UpstreamRefusedError
+    return kind(f"the Main Service refused the message ({code.value})")

@@ -1,5 +1,6 @@
 """The Main Service's gRPC surface, for IS alone (DESIGN 5.3 (1)): translates, and calls the plain classes."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 from main_service.consents import Consents
@@ -8,8 +9,9 @@ from main_service.requests import RequestPath
 from main_service.store.outbox import Outbox
 from main_service.subjects import Subjects
 from proxid.crypto.sansig import SignedMessage
+from proxid.errors import Code, OversizedError
 from proxid.rpc.convert import from_wire, to_wire
-from proxid.rpc.methods import streaming, unary
+from proxid.rpc.methods import MAX_BATCH, outcome, streaming, unary
 from proxid.rpc.peers import Peer, PeerRegistry
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceServicer
@@ -37,6 +39,17 @@ class MainService(MainServiceServicer):
     @unary("gateway")
     async def Ask(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:
         """Answer a sanitised request."""
+        return await self._ask(request)
+
+    @unary("gateway")
+    async def AskBatch(self, request: wire.ForwardBatch, peer: Peer) -> wire.ForwardOutcomes:
+        """Answer or refuse each of several sanitised requests."""
+        if len(request.requests) > MAX_BATCH:
+            raise OversizedError("batch holds too many requests")
+        found = await asyncio.gather(*(outcome(self._ask(one), "Ask") for one in request.requests))
+        return wire.ForwardOutcomes(outcomes=[_outcome(one) for one in found])
+
+    async def _ask(self, request: wire.ForwardRequest) -> wire.ForwardReply:
         message = from_wire(request.message)
         answer, logged = await self._requests.ask(message, request.credential, request.unlogged)
         return wire.ForwardReply(message=to_wire(answer), unlogged=not logged)
@@ -67,3 +80,9 @@ class MainService(MainServiceServicer):
         """Forget what IS has stored."""
         await self._outbox.trim(request.cursor)
         return wire.AcknowledgeReleasesReply()
+
+
+def _outcome(found: wire.ForwardReply | Code) -> wire.ForwardOutcome:
+    if isinstance(found, Code):
+        return wire.ForwardOutcome(refused=found.value)
+    return wire.ForwardOutcome(reply=found)

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import aclosing
 from functools import wraps
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import grpc
 import structlog
@@ -21,6 +21,11 @@ from proxid.rpc.status import CODE_KEY, TABLE, status_of
 
 _log = structlog.get_logger(__name__)
 
+MAX_BATCH: Final = 64
+"""Requests of one batch at most."""
+
+T = TypeVar("T")
+
 
 class Servicer(Protocol):
     """What the frame needs of a servicer."""
@@ -28,16 +33,35 @@ class Servicer(Protocol):
     peers: PeerRegistry
 
 
+async def outcome(work: Awaitable[T], method: str) -> T | Code:
+    """What one request of a batch comes to: its reply, or its error's code; counted and logged as a call of its own."""
+    code, start = OK, time.perf_counter()
+    try:
+        return await work
+    except Exception as error:
+        found = _note(error, method)
+        code = found.value
+        return found
+    finally:
+        observe_call(method, code, time.perf_counter() - start)
+
+
+def _note(error: Exception, method: str) -> Code:
+    if isinstance(error, ProxidError):
+        _log.info("refused", method=method, code=error.code.value)
+        return error.code
+    _log.error("failed", method=method, error_type=type(error).__name__)
+    return Code.INTERNAL
+
+
 async def fail(context: Any, error: Exception, method: str) -> None:
     """Answer a call with an error's status; never returns."""
+    code = _note(error, method)
     if isinstance(error, ProxidError):
         status, message = status_of(error)
-        code, text = error.code, f"{message}: {error.rule}"
-        _log.info("refused", method=method, code=code.value)
+        text = f"{message}: {error.rule}"
     else:
         status, text = TABLE[Code.INTERNAL]
-        code = Code.INTERNAL
-        _log.error("failed", method=method, error_type=type(error).__name__)
     await context.abort(status, text, ((CODE_KEY, code.value),))
 
 

@@ -1,7 +1,7 @@
 """Lua functions as the atomic steps of a service, called through group commits (DESIGN 12).
 
 Calls that arrive while a batch is under way wait for the next one: the server then pays its `fsync` once a batch,
-and the client its round trip.
+and the client its round trip (`proxid.coalesce`).
 """
 
 import asyncio
@@ -10,13 +10,15 @@ from importlib.resources import files
 from typing import Any, Final
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import ResponseError
 
+from proxid.coalesce import Coalescer
 from proxid.errors import StoreError
 from proxid.store.connection import store_errors
 
 MAX_BATCH: Final = 256
 Argument = bytes | str | int | float
+_Command = tuple[Argument, ...]
 
 
 def library_source(name: str, sources: Sequence[tuple[str, str]]) -> str:
@@ -37,8 +39,7 @@ class FunctionLibrary:
     def __init__(self, client: Redis, name: str, sources: Sequence[tuple[str, str]]) -> None:
         self._client = client
         self._source = library_source(name, sources)
-        self._waiting: list[tuple[tuple[Argument, ...], asyncio.Future[Any]]] = []
-        self._flusher: asyncio.Task[None] | None = None
+        self._steps: Coalescer[_Command, Any] = Coalescer(self._execute, MAX_BATCH)
 
     async def load(self) -> None:
         """Load the library, replacing an older version; raises StoreError."""
@@ -51,29 +52,19 @@ class FunctionLibrary:
         Raises:
             StoreError: the store is away, full, or the function failed; nothing of the step has happened, or all.
         """
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append(((function, len(keys), *keys, *arguments), future))
-        if self._flusher is None or self._flusher.done():
-            self._flusher = asyncio.create_task(self._flush())
-        return await future
+        return await self._steps.call((function, len(keys), *keys, *arguments))
 
-    async def _flush(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
-            try:
-                results = await self._execute([command for command, _ in batch])
-            except BaseException as error:  # every caller must hear of it, whatever it is
-                results = [error] * len(batch)
-            for (_, future), result in zip(batch, results, strict=True):
-                _settle(future, result)
-
-    async def _execute(self, commands: list[tuple[Argument, ...]]) -> list[Any]:
+    async def _execute(self, commands: Sequence[_Command]) -> list[Any]:
         try:
-            return await self._pipeline(commands)
-        except RedisError as error:
+            return [_outcome(result) for result in await self._pipeline(commands)]
+        except StoreError:
+            raise
+        except Exception as error:
             raise StoreError(f"store failed ({type(error).__name__})") from None
+        except asyncio.CancelledError:
+            raise StoreError("store call was cancelled") from None
 
-    async def _pipeline(self, commands: list[tuple[Argument, ...]]) -> list[Any]:
+    async def _pipeline(self, commands: Sequence[_Command]) -> list[Any]:
         pipe = self._client.pipeline(transaction=False)
         for command in commands:
             pipe.execute_command("FCALL", *command)
@@ -90,15 +81,10 @@ class FunctionLibrary:
         return list(results)
 
 
-def _settle(future: asyncio.Future[Any], result: Any) -> None:
-    if future.done():
-        return
-    if isinstance(result, StoreError | asyncio.CancelledError):
-        future.set_exception(result if isinstance(result, StoreError) else StoreError("store call was cancelled"))
-    elif isinstance(result, BaseException):
-        # An error's text may quote arguments: only its kind is passed on.
-        kind = str(result).split(" ", 1)[0] if isinstance(result, ResponseError) else type(result).__name__
-        known = kind if kind in {"OOM", "READONLY", "LOADING", "MISCONF", "NOSCRIPT"} else type(result).__name__
-        future.set_exception(StoreError(f"store refused the step ({known})"))
-    else:
-        future.set_result(result)
+def _outcome(result: Any) -> Any:
+    """A result as the caller gets it: an error's text may quote arguments, so only its kind is passed on."""
+    if not isinstance(result, Exception):
+        return result
+    kind = str(result).split(" ", 1)[0] if isinstance(result, ResponseError) else type(result).__name__
+    known = kind if kind in {"OOM", "READONLY", "LOADING", "MISCONF", "NOSCRIPT"} else type(result).__name__
+    return StoreError(f"store refused the step ({known})")

@@ -16,6 +16,7 @@ from proxid.process.child import Child
 from proxid.provision import HouseOptions, init_house
 from proxid.provision.public import write_trust
 from proxid.rpc.channel import TlsFiles, open_channel
+from proxid.rpc.methods import MAX_BATCH
 from proxid.rpc.retry import Attempts, call
 from proxid.rpc.status import code_of
 from proxid.wire.v1 import gateway_pb2, main_service_pb2
@@ -101,9 +102,21 @@ async def test_main_service_answers_the_screener_alone(house: DemoHouse, folder:
         for attempt in (
             stub.GetEpoch(main_service_pb2.EpochRequest(epoch=1), timeout=TIMEOUT),
             stub.Ask(main_service_pb2.ForwardRequest(), timeout=TIMEOUT),
+            stub.AskBatch(main_service_pb2.ForwardBatch(), timeout=TIMEOUT),
             stub.Consent(main_service_pb2.ForwardRequest(), timeout=TIMEOUT),
         ):
             assert code_of(await refused(attempt)) is Code.PEER_REFUSED
+
+
+async def test_main_service_answers_each_of_a_batch_and_limits_it(house: DemoHouse) -> None:
+    """What is wrong with one request is said of that one; too many are refused together."""
+    async with open_channel(main_service(house), files(house.folder / "gateway"), "main-service") as channel:
+        stub = MainServiceStub(channel)
+        broken = main_service_pb2.ForwardRequest()
+        outcomes = (await stub.AskBatch(main_service_pb2.ForwardBatch(requests=[broken] * 3), timeout=TIMEOUT)).outcomes
+        assert [one.refused for one in outcomes] == ["encoding_invalid"] * 3
+        many = main_service_pb2.ForwardBatch(requests=[broken] * (MAX_BATCH + 1))
+        assert code_of(await refused(stub.AskBatch(many, timeout=TIMEOUT))) is Code.OVERSIZED
 
 
 async def test_feed_is_its_partys(house: DemoHouse) -> None:

@@ -44,6 +44,11 @@ class MainServiceStub:
                 request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardRequest.SerializeToString,
                 response_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardReply.FromString,
                 _registered_method=True)
+        self.AskBatch = channel.unary_unary(
+                '/proxid.wire.v1.MainService/AskBatch',
+                request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardBatch.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardOutcomes.FromString,
+                _registered_method=True)
         self.Consent = channel.unary_unary(
                 '/proxid.wire.v1.MainService/Consent',
                 request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardRequest.SerializeToString,
@@ -76,6 +81,12 @@ class MainServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Ask(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AskBatch(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -117,6 +128,11 @@ def add_MainServiceServicer_to_server(servicer, server):
                     servicer.Ask,
                     request_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardRequest.FromString,
                     response_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardReply.SerializeToString,
+            ),
+            'AskBatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.AskBatch,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardBatch.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardOutcomes.SerializeToString,
             ),
             'Consent': grpc.unary_unary_rpc_method_handler(
                     servicer.Consent,
@@ -193,6 +209,33 @@ class MainService:
             '/proxid.wire.v1.MainService/Ask',
             proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardRequest.SerializeToString,
             proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AskBatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.MainService/AskBatch',
+            proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardBatch.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardOutcomes.FromString,
             options,
             channel_credentials,
             insecure,

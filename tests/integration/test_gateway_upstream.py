@@ -1,0 +1,117 @@
+"""What IS makes of MS's answers to a batch, over real gRPC to a service that answers as it is told."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import grpc
+import pytest
+
+from gateway.upstream import MainServiceClient
+from proxid.crypto.ed25519 import SigningKey
+from proxid.crypto.sansig import Direction, Header, Limit, Message, SignedMessage, sign
+from proxid.crypto.sansig.message import NONCE_SIZE
+from proxid.errors import Code, UpstreamError, UpstreamRefusedError
+from proxid.protocol import request
+from proxid.rpc.convert import to_wire
+from proxid.wire.v1 import main_service_pb2 as wire
+from proxid.wire.v1.main_service_pb2_grpc import MainServiceServicer, add_MainServiceServicer_to_server
+
+KEY, SCREENER = SigningKey(bytes(32)), SigningKey(bytes([1]) * 32)
+Answer = Callable[[wire.ForwardRequest], wire.ForwardOutcome]
+
+
+def signed_request(number: int) -> SignedMessage:
+    """A request of its own nonce; what is in it is nobody's business here."""
+    header = Header(
+        direction=Direction.REQUEST, service="main-service", epoch=1, signer=KEY.public, sanitizer=SCREENER.public,
+        nonce=number.to_bytes(NONCE_SIZE, "big"), time_ms=1, blocks=request.BLOCKS, limit=Limit.PROX_ID,
+    )  # fmt: skip
+    return sign(Message(header, (b"prox", b"sealed", bytes(32), request.PURPOSE_ANSWER)), KEY)
+
+
+class Told(MainServiceServicer):
+    """Answers each request by a function; keeps the batches."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.batches: list[list[wire.ForwardRequest]] = []
+        self.lose = False
+
+    async def AskBatch(self, request: wire.ForwardBatch, context: object) -> wire.ForwardOutcomes:
+        self.batches.append(list(request.requests))
+        outcomes = [self.answer(one) for one in request.requests]
+        return wire.ForwardOutcomes(outcomes=outcomes[:-1] if self.lose else outcomes)
+
+
+def echo(request: wire.ForwardRequest) -> wire.ForwardOutcome:
+    return wire.ForwardOutcome(reply=wire.ForwardReply(message=request.message, unlogged=request.unlogged))
+
+
+@asynccontextmanager
+async def told(answer: Answer) -> AsyncIterator[tuple[Told, MainServiceClient]]:
+    server, servicer = grpc.aio.server(), Told(answer)  # type: ignore[abstract]
+    add_MainServiceServicer_to_server(servicer, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield servicer, MainServiceClient(channel)
+    await server.stop(None)
+
+
+async def test_each_request_gets_its_own_answer() -> None:
+    messages = [signed_request(i) for i in range(8)]
+    async with told(echo) as (servicer, client):
+        answers = await asyncio.gather(*(client.ask(m, b"c", unlogged=i % 2 == 0) for i, m in enumerate(messages)))
+    assert [(to_wire(m), logged) for m, logged in answers] == [(to_wire(m), i % 2 == 1) for i, m in enumerate(messages)]
+    assert sum(map(len, servicer.batches)) == 8
+    assert len(servicer.batches) < 8
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (Code.CREDENTIAL_INVALID.value, UpstreamRefusedError),
+        (Code.STORE_UNAVAILABLE.value, UpstreamError),
+        (Code.INTERNAL.value, UpstreamError),
+        ("no_such_code", UpstreamError),
+        ("", UpstreamError),
+    ],
+)
+async def test_a_refusal_is_final_only_where_the_table_says_so(code: str, error: type[Exception]) -> None:
+    async with told(lambda _: wire.ForwardOutcome(refused=code)) as (_, client):
+        with pytest.raises(error) as caught:
+            await client.ask(signed_request(1), b"c")
+    assert type(caught.value) is error
+
+
+async def test_one_refusal_leaves_the_rest_of_the_batch_answered() -> None:
+    bad, good = signed_request(1), signed_request(2)
+
+    def answer(request: wire.ForwardRequest) -> wire.ForwardOutcome:
+        if request.message == to_wire(bad):
+            return wire.ForwardOutcome(refused=Code.SIGNATURE_INVALID.value)
+        return echo(request)
+
+    async with told(answer) as (_, client):
+        refused, answered = await asyncio.gather(client.ask(bad, b"c"), client.ask(good, b"c"), return_exceptions=True)
+    assert isinstance(refused, UpstreamRefusedError)
+    assert not isinstance(answered, BaseException)
+
+
+async def test_the_credential_is_shown_again_when_it_is_needed() -> None:
+    def answer(request: wire.ForwardRequest) -> wire.ForwardOutcome:
+        return echo(request) if request.credential == b"c" else wire.ForwardOutcome(refused="credential_needed")
+
+    message = signed_request(1)
+    async with told(answer) as (servicer, client):
+        for _ in range(2):  # the second time the client believes that MS knows it
+            await client.ask(message, b"c")
+    assert [[bool(one.credential) for one in batch] for batch in servicer.batches] == [[True], [False], [True]]
+
+
+async def test_a_batch_that_comes_back_short_reaches_nobody() -> None:
+    async with told(echo) as (servicer, client):
+        servicer.lose = True
+        found = await asyncio.gather(*(client.ask(signed_request(i), b"c") for i in range(3)), return_exceptions=True)
+    assert {type(one) for one in found} == {UpstreamError}
