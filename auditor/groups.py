@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from auditor.places import Places
 from auditor.records import verify_records
 from auditor.slots import SlotReplay
 from auditor.trust import Trust
@@ -45,6 +46,8 @@ class EpochReplay:
     slots: dict[str, SlotReplay] = field(default_factory=dict)
     blind: set[str] = field(default_factory=set)
     """Kinds of which a waiting record does not open any more: what groups form can no longer be replayed."""
+    places: dict[str, set[bytes]] = field(default_factory=dict)
+    """Names of the places that each person reported, under noise."""
     done: bool = False
 
     def keep(self, groups: tuple[Group, ...]) -> None:
@@ -60,6 +63,7 @@ class Groups:
         self._trust = trust
         self._epochs: dict[int, EpochReplay] = {}
         self._seeds: dict[int, bytes] = {}
+        self._places = Places(trust)
 
     def opened(self, epoch: int, commitment: bytes, sealed: bytes) -> None:
         """EPOCH_OPENED: the disclosed seed must be the committed one; raises GroupMismatchError, SealInvalidError."""
@@ -85,6 +89,7 @@ class Groups:
         at = self._epochs.get(epoch)
         if at is not None and not at.formed and not any(slots.formed for slots in at.slots.values()):
             at.buffered.clear()
+            at.places.clear()
             at.pool = Pool(self._trust.settings)
             at.done = True
 
@@ -144,6 +149,7 @@ class Groups:
         if payload.kind in at.blind:
             return
         if payload.kind != "general":
+            self._places.verify(payload, self._seeds[epoch], at.places)
             self.slots(epoch, payload.kind).buffer(payload)
             return
         item = Record(

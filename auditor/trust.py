@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from proxid.anonymise.slotted.noise import PlaceNoise
+from proxid.anonymise.slotted.places import PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.stream.settings import Settings
 from proxid.classify import Classifier
@@ -18,6 +20,7 @@ class Trust:
     Attributes:
         service: MS id. authority: pk_EA. screener: pk_IS. service_key: pk_MS. opening: own HPKE key.
         witness: key of the witness whose cosignature must be there, or None; witness_lag: seconds (check 1).
+        places, noise: how fine, and under what noise, places may be shown.
         party_keys: parties' acknowledgement keys. season_seconds, alias_period: as IS is configured.
     """
 
@@ -30,6 +33,8 @@ class Trust:
     party_keys: dict[str, bytes]
     settings: Settings
     slots: dict[str, SlotSettings]
+    places: PlaceRules = field(default_factory=PlaceRules)
+    noise: PlaceNoise | None = None
     epochs: Epochs = field(default_factory=Epochs)
     season_seconds: float = 7 * 86_400.0
     alias_period: int = 30 * 86_400

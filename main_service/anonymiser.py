@@ -3,7 +3,7 @@
 Fail closed: whatever cannot be decided is suppressed with its reason, and nothing of the utterance stays.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -11,8 +11,9 @@ import structlog
 
 from main_service.store.counts import UNKNOWN
 from main_service.store.requests import Pending
+from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.anonymise.slotted.places import PlaceRules, parse_location
-from proxid.anonymise.slotted.shown import command_path, location_text
+from proxid.anonymise.slotted.shown import COMMAND_RESOLUTION, command_path, location_text
 from proxid.anonymise.slotted.types import SlotRecord
 from proxid.anonymise.stream.types import Record
 from proxid.classify import Classification, Classifier, RequestType
@@ -38,6 +39,7 @@ class NotLogged(StrEnum):
     CLASSIFIER_FAILED = "classifier_failed"
     NO_PLACE = "no_place"
     NO_SHAPE = "no_shape"
+    PLACE_BUDGET = "place_budget"
     CONSENT_CHANGED = "consent_changed"
     EPOCH_OVER = "epoch_over"
 
@@ -56,6 +58,8 @@ class SlotSubmission:
 
     record: SlotRecord
     payload: BufferedPayload
+    place: bytes = b""
+    """The name of the reported place, if places are reported under noise: it must be paid for first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +79,24 @@ class Anonymiser:
 
     Args:
         classifier: of requests and identifiers. bundles: what each bundle grants. places: how fine places may be.
-        command_resolution: H3 resolution of the coarse place of a command.
+        noise: on places, if any.
     """
 
     def __init__(
-        self, classifier: Classifier, bundles: Bundles, places: PlaceRules, command_resolution: int = 3
+        self, classifier: Classifier, bundles: Bundles, places: PlaceRules, noise: PlaceNoise | None = None
     ) -> None:
         self._classifier = classifier
         self._bundles = bundles
         self._places = places
-        self._command_resolution = command_resolution
+        self._noise = noise
         self.pipeline = classifier.version
 
-    def decide(self, pending: Pending) -> Decision:
-        """The record to submit, or why there is none; never raises."""
+    def decide(self, pending: Pending, seed: bytes | None = None) -> Decision:
+        """The record to submit, or why there is none; never raises.
+
+        Args:
+            seed: of the epoch in which it was asked; needed for noise on places.
+        """
         try:
             utterance = Utterance.from_opening(pending.opening)
             found = self._classifier.classify(utterance.text)
@@ -97,23 +105,30 @@ class Anonymiser:
             return Withheld(NotLogged.CLASSIFIER_FAILED)
         kind = UNKNOWN if found.type is None else found.type.value
         try:
-            decided = self._submission(pending, found, utterance.location)
+            decided = self._submission(pending, found, utterance.location, seed)
         except ProxidError as error:
             _log.error("record not made", code=error.code.value)
             return Withheld(NotLogged.UNPROCESSABLE, kind)
         return Withheld(decided, kind) if isinstance(decided, NotLogged) else decided
 
-    def _submission(self, pending: Pending, found: Classification, location: str) -> _Decided:
+    def _submission(self, pending: Pending, found: Classification, location: str, seed: bytes | None) -> _Decided:
         if found.type is None:
             return NotLogged.REJECTED
         pairs = audience(self._bundles.get(pending.bundle, ()), found.type.value)
         if not pairs:
             return NotLogged.NO_CONSENT
-        if found.type is RequestType.LOCATION:
-            return self._location(pending, found, audience_id(pairs), location)
-        if found.type is RequestType.COMMAND:
-            return self._command(pending, found, audience_id(pairs), location)
-        return self._general(pending, found, audience_id(pairs))
+        if found.type is RequestType.GENERAL:
+            return self._general(pending, found, audience_id(pairs))
+        point, name = parse_location(location), b""
+        if point is not None and self._noise is not None:
+            if seed is None:
+                return NotLogged.EPOCH_OVER
+            report = self._noise.report(seed, pending.prox_id, *point)
+            point, name = (report.latitude, report.longitude), report.name
+        cells = () if point is None else self._places.path(*point, pending.time_ms / 1000)
+        submit = self._location if found.type is RequestType.LOCATION else self._command
+        decided = submit(pending, found, audience_id(pairs), cells)
+        return replace(decided, place=name) if isinstance(decided, SlotSubmission) else decided
 
     def _general(self, pending: Pending, found: Classification, audience: str) -> Submission | NotLogged:
         if found.masked is None or found.normalised is None:
@@ -137,24 +152,20 @@ class Anonymiser:
         return Submission(record, payload)
 
     def _location(
-        self, pending: Pending, found: Classification, audience: str, location: str
+        self, pending: Pending, found: Classification, audience: str, cells: tuple[str, ...]
     ) -> SlotSubmission | NotLogged:
-        point = parse_location(location)
-        path = () if point is None else self._places.path(*point, pending.time_ms / 1000)
-        if not path:
+        if not cells:
             return NotLogged.NO_PLACE
         intent = found.intent or ""
         text = location_text(intent, ((slot.kind, slot.value) for slot in found.slots)) if intent else ""
-        return self._slot(pending, ("location", audience), path, (intent, text))
+        return self._slot(pending, ("location", audience), cells, (intent, text))
 
     def _command(
-        self, pending: Pending, found: Classification, audience: str, location: str
+        self, pending: Pending, found: Classification, audience: str, cells: tuple[str, ...]
     ) -> SlotSubmission | NotLogged:
         if not found.shape:
             return NotLogged.NO_SHAPE
-        point = parse_location(location)
-        cells = () if point is None else self._places.path(*point, pending.time_ms / 1000)
-        place = cells[min(self._command_resolution, len(cells) - 1)] if cells else ""
+        place = cells[min(COMMAND_RESOLUTION, len(cells) - 1)] if cells else ""
         return self._slot(pending, ("command", audience), command_path(found.shape, place), ("", ""))
 
     def _slot(

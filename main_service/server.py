@@ -19,6 +19,7 @@ from main_service.store.counts import CountStore
 from main_service.store.epochs import EpochStore
 from main_service.store.library import PREFIX, library
 from main_service.store.outbox import Outbox
+from main_service.store.places import PlaceLedger
 from main_service.store.pool import PoolStore
 from main_service.store.requests import RequestStore
 from main_service.store.slots import SlotStore
@@ -108,7 +109,8 @@ async def serve(
     add_EvidenceServicer_to_server(EvidenceService(peers, reader_of(config, evidence), client, PREFIX), server)
     background: list[Coroutine[Any, Any, None]] = []
     if worker == 0:
-        anonymiser = Anonymiser(classifier or load_default(), service.bundles, config.anonymiser.place_rules())
+        rules, noise = config.anonymiser.place_rules(), config.anonymiser.place_noise()
+        anonymiser = Anonymiser(classifier or load_default(), service.bundles, rules, noise)
         jobs = Worker(
             service,
             (requests, pool, slot_store, epoch_store),
@@ -116,6 +118,7 @@ async def serve(
             anonymiser,
             Integrator(service, settings, slots),
             wake,
+            None if noise is None else PlaceLedger(functions, noise),
         )
         background = [jobs.log_requests(), jobs.release_groups(), jobs.keep_time()]
         background.append(Gauges(CountStore(functions, client), epoch_store).run())

@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 
 from main_service.store.epochs import EpochStore
 from main_service.store.library import PREFIX
+from main_service.store.places import ledger_key
 from main_service.store.pool import PoolStore
 from main_service.store.requests import RequestStore
 from proxid.crypto.identity import Credential
@@ -51,12 +52,19 @@ class Subjects:
             "version": int(chosen[1] or 0),
             "answered": [{"utterance": Utterance.from_opening(item.opening).text} for item in pending],
             "waiting": waiting,
+            "places": await self._places(prox_id),
         }
         text = json.dumps(share, ensure_ascii=False)
         while len(text.encode()) > MAX_SHARE and waiting:
             waiting.pop()
             text = json.dumps({**share, "waiting": waiting, "truncated": True}, ensure_ascii=False)
         return text
+
+    async def _places(self, prox_id: str) -> int:
+        """How many different places the ledger holds of a person (DESIGN 8.8)."""
+        epochs = await self._epochs.open_epochs()
+        with store_errors():
+            return sum([int(await self._client.scard(ledger_key(epoch, prox_id))) for epoch in epochs])
 
     async def _waiting(self, prox_id: str) -> Any:
         client: Any = self._client

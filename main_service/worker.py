@@ -8,11 +8,12 @@ from typing import Final
 
 import structlog
 
-from main_service.anonymiser import Anonymiser, Decision, NotLogged, Submission, Withheld
+from main_service.anonymiser import Anonymiser, Decision, NotLogged, SlotSubmission, Submission, Withheld
 from main_service.epochs import EpochKeys
 from main_service.integrator import Integrator
 from main_service.service import EpochSecrets, Service
 from main_service.store.epochs import EpochStore
+from main_service.store.places import PlaceLedger
 from main_service.store.pool import FormedGroup, PoolStore
 from main_service.store.requests import Pending, RequestStore
 from main_service.store.slots import KINDS, FormedSlotGroup, SlotStore
@@ -23,6 +24,7 @@ _log = structlog.get_logger(__name__)
 _BATCH: Final = 128
 _IDLE: Final = 0.25
 _TICK: Final = 1.0
+_LEDGER_SECONDS: Final = 3600
 
 
 class Worker:
@@ -30,7 +32,7 @@ class Worker:
 
     def __init__(
         self, service: Service, stores: tuple[RequestStore, PoolStore, SlotStore, EpochStore], epochs: EpochKeys,
-        anonymiser: Anonymiser, integrator: Integrator, wake: asyncio.Event,
+        anonymiser: Anonymiser, integrator: Integrator, wake: asyncio.Event, ledger: PlaceLedger | None = None,
     ) -> None:  # fmt: skip
         self._service = service
         self._requests, self._pool, self._slots, self._epoch_store = stores
@@ -38,6 +40,7 @@ class Worker:
         self._anonymiser = anonymiser
         self._integrator = integrator
         self._wake = wake
+        self._ledger = ledger
 
     async def log_requests(self) -> None:
         """Classify and submit what was answered, until cancelled."""
@@ -62,10 +65,17 @@ class Worker:
         batch = await self._requests.pending(_BATCH)
         decided = []
         for pending in batch:
-            decided.append((pending, self._anonymiser.decide(pending)))
+            decided.append((pending, self._anonymiser.decide(pending, await self._seed(pending))))
             await asyncio.sleep(0)  # the request path goes first
         await asyncio.gather(*(self._settle(pending, decision) for pending, decision in decided))
         return len(batch)
+
+    async def _seed(self, pending: Pending) -> bytes | None:
+        """The seed of a request's epoch, if noise is to be drawn from it and it still exists."""
+        if self._ledger is None:
+            return None
+        secrets = await self._epochs.closing(self._service.epochs.number(pending.time_ms / 1000))
+        return None if secrets is None else secrets.seed
 
     async def _settle(self, pending: Pending, decision: Decision) -> None:
         if isinstance(decision, Withheld):
@@ -74,8 +84,17 @@ class Worker:
         epoch = self._service.epochs.number(pending.time_ms / 1000)
         if isinstance(decision, Submission):
             await self._pool.log(epoch, pending.version, decision.record, decision.payload)
+        elif not await self._may_report(epoch, decision):
+            await self._pool.suppress(pending.session, NotLogged.PLACE_BUDGET.value, decision.payload.kind)
         elif await self._slots.log(epoch, pending.version, decision.record, decision.payload) == "late":
             await self._pool.suppress(pending.session, NotLogged.EPOCH_OVER.value, decision.payload.kind)
+
+    async def _may_report(self, epoch: int, decision: SlotSubmission) -> bool:
+        """Pay for the reported place before anything of it waits: a crash in between costs, and reveals, nothing."""
+        if self._ledger is None or not decision.place:
+            return True
+        ttl = int(self._service.epochs.end(epoch) + self._service.grace - self._service.clock()) + _LEDGER_SECONDS
+        return await self._ledger.report(epoch, decision.payload.prox_id, decision.place, max(ttl, _LEDGER_SECONDS))
 
     async def release_groups(self) -> None:
         """Release formed groups, until cancelled."""

@@ -1,14 +1,17 @@
 """Parameters of the anonymiser and how long things are kept (DESIGN 8, 16)."""
 
+from collections.abc import Mapping
 from typing import Self
 
 from pydantic import Field, model_validator
 
+from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.anonymise.slotted.places import PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.stream.settings import Settings
-from proxid.config.fields import Duration
+from proxid.config.fields import ConfigPath, Duration
 from proxid.config.loading import Section
+from proxid.config.population import load_population
 from proxid.errors import ConfigError
 
 COMMAND_DEPTH = 4
@@ -26,6 +29,9 @@ class AnonymiserConfig(Section):
         time_slots, finest_resolution: slot widths by level and the finest H3 resolution of location queries (8.8).
         sensitive_places: H3 cell → finest resolution used inside it. night_resolution: the finest in `night_hours`
         (UTC, first and last, the last excluded), when a place is a home.
+        population: file of people by H3 cell; cells with fewer than `min_population` are never shown.
+        place_epsilon: privacy parameter a metre of planar Laplace noise on places, none without it. place_budget: what
+        one person may spend in an epoch: n different places cost n × place_epsilon.
     """
 
     k: int = Field(default=10, ge=2)
@@ -41,6 +47,10 @@ class AnonymiserConfig(Section):
     sensitive_places: dict[str, int] = Field(default_factory=dict)
     night_resolution: int | None = Field(default=None, ge=0, le=15)
     night_hours: tuple[int, int] = (22, 6)
+    population: ConfigPath | None = None
+    min_population: int = Field(default=0, ge=0)
+    place_epsilon: float | None = Field(default=None, gt=0)
+    place_budget: float | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -49,9 +59,14 @@ class AnonymiserConfig(Section):
         try:
             self.settings()
             self.slot_settings()
-            self.place_rules()
+            self._place_rules(None)
+            self.place_noise()
         except ConfigError as error:
             raise ValueError(error.rule) from None
+        if (self.population is None) != (self.min_population == 0):
+            raise ValueError("population and min_population need each other")
+        if (self.place_epsilon is None) != (self.place_budget is None):
+            raise ValueError("place_epsilon and place_budget need each other")
         return self
 
     def slot_settings(self) -> dict[str, SlotSettings]:
@@ -61,11 +76,20 @@ class AnonymiserConfig(Section):
         return {kind: SlotSettings(depth=depth, **common) for kind, depth in depths.items()}  # type: ignore[arg-type]
 
     def place_rules(self) -> PlaceRules:
-        """How fine places may be shown."""
+        """How fine places may be shown; raises ConfigError if the population's file is not usable."""
+        return self._place_rules(None if self.population is None else load_population(self.population))
+
+    def _place_rules(self, population: Mapping[str, int] | None) -> PlaceRules:
         return PlaceRules(
             finest=self.finest_resolution, sensitive=self.sensitive_places, night=self.night_resolution,
-            night_hours=self.night_hours,
+            night_hours=self.night_hours, population=population, min_population=self.min_population,
         )  # fmt: skip
+
+    def place_noise(self) -> PlaceNoise | None:
+        """The noise on places, None if there is none."""
+        if self.place_epsilon is None or self.place_budget is None:
+            return None
+        return PlaceNoise(self.place_epsilon, self.place_budget)
 
     def settings(self) -> Settings:
         """The same for `proxid.anonymise.stream`."""

@@ -6,7 +6,7 @@
 import asyncio
 import datetime
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,9 @@ def free_address() -> str:
         return f"127.0.0.1:{one.getsockname()[1]}"
 
 
-def provision(folder: Path, people: Sequence[str] = PEOPLE, k: int = 2, **shared: Any) -> None:
+def provision(
+    folder: Path, people: Sequence[str] = PEOPLE, k: int = 2, anonymiser: Mapping[str, Any] | None = None, **shared: Any
+) -> None:
     gateway, service = free_address(), free_address()
     settings = Settings(
         gateway=gateway,
@@ -61,7 +63,7 @@ def provision(folder: Path, people: Sequence[str] = PEOPLE, k: int = 2, **shared
             "gateway": {"rate_per_minute": 10_000, "metrics_listen": "127.0.0.1:0"},
             "main-service": {"metrics_listen": "127.0.0.1:0"},
         },
-        anonymiser={"k": k, "min_text_users": 1},
+        anonymiser={"k": k, "min_text_users": 1, **(anonymiser or {})},
     )
     now = datetime.datetime.now(datetime.UTC)
     init_house(folder, HouseOptions(PARTIES, ("household-1",), settings), now)
@@ -76,6 +78,8 @@ def provision(folder: Path, people: Sequence[str] = PEOPLE, k: int = 2, **shared
 
 class House:
     """See the module; made by `running`."""
+
+    classifier: Any = FixedClassifier()
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -116,7 +120,7 @@ class House:
         source = self.folder / role / f"{role}.toml"
         config = load(kind, source).model_copy(update={"store_url": self._urls[role]})
         if role == "main-service":
-            job = serve_main(config, ready=lambda _: ready.set(), classifier=FixedClassifier(), source=source)
+            job = serve_main(config, ready=lambda _: ready.set(), classifier=self.classifier, source=source)
         else:
             job = serve_gateway(config, ready=lambda _: ready.set(), source=source)
         task = self._tasks[role] = asyncio.create_task(job)
@@ -187,7 +191,7 @@ class House:
 
         config = self.config("auditor")
         state, witness = options.pop("state", False), options.pop("witness", False)
-        trust = dataclasses.replace(trust_of(config, pipeline=False), classifier=FixedClassifier())
+        trust = dataclasses.replace(trust_of(config, pipeline=False), classifier=self.classifier)
         if witness:
             trust = dataclasses.replace(trust, witness=config.trust.witness)
         gateway, service = logs_of(config)
@@ -200,10 +204,10 @@ class House:
 
 
 @asynccontextmanager
-async def running(folder: Path, **options: Any) -> AsyncIterator[House]:
+async def running(folder: Path, kind: type[House] = House, **options: Any) -> AsyncIterator[House]:
     """A house whose services run."""
     provision(folder, **options)
-    house = House(folder)
+    house = kind(folder)
     async with AsyncExitStack() as stack:
         await house.start(stack)
         yield house

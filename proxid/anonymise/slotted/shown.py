@@ -11,6 +11,8 @@ PRESENCE_DOMAINS: Final = frozenset({"alarm", "lock", "security", "leaving", "aw
 PART_OF_DAY: Final = 21_600.0
 NO_PLACE: Final = "anywhere"
 PLACE_MARK: Final = "@"
+COMMAND_RESOLUTION: Final = 3
+"""H3 resolution of the coarse place of a command, about 120 km across."""
 
 
 def command_path(shape: tuple[str, ...], place: str) -> tuple[str, ...]:

@@ -1,0 +1,96 @@
+"""Places under noise and above a population, from the device to the party and the auditor (DESIGN 8.8)."""
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import h3
+import pytest
+
+from auditor.report import GROUPS
+from proxid.anonymise.slotted.noise import PlaceNoise
+from proxid.classify import Classification, RequestType
+from proxid.store import connect
+from tests.support.house import PEOPLE, House, running
+
+HERE, THERE, ELSEWHERE = (41.39, 2.17), (41.52, 2.10), (41.70, 2.30)
+EPSILON, BUDGET = 0.0002, 0.0004
+"""A metre: a report is 10 km away on average, and there is a budget for two places."""
+
+
+class Places:
+    """Everything is a location query."""
+
+    version = "places-1"
+
+    def classify(self, text: str) -> Classification:
+        return Classification(
+            type=RequestType.LOCATION, confidence=1.0, path=(), masked=text, normalised=text, units=(), intent="find"
+        )
+
+
+class PlaceHouse(House):
+    classifier = Places()
+
+    async def ask_from(self, point: tuple[float, float], people: tuple[str, ...] = PEOPLE) -> None:
+        where = f"{point[0]},{point[1]}"
+        await asyncio.gather(*(self.device.ask(user, "where is it", where) for user in people))
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[PlaceHouse]:
+    cells = {h3.latlng_to_cell(*point, 5) for point in (HERE, THERE)}
+    grid = tmp_path / "grid.csv"
+    disk = {cell for centre in cells for cell in h3.grid_disk(centre, 20)}
+    grid.write_text("".join(f"{cell},1000\n" for cell in sorted(disk)))
+    anonymiser = {
+        "k": 2, "time_slots": ["1 s", "2 s", "1 d"], "finest_resolution": 2, "place_epsilon": EPSILON,
+        "place_budget": BUDGET, "population": str(grid), "min_population": 1000,
+    }  # fmt: skip
+    async with running(tmp_path / "house", PlaceHouse, anonymiser=anonymiser) as found:
+        yield found  # type: ignore[misc]
+
+
+async def test_groups_form_at_reported_places_within_the_budget(house: PlaceHouse) -> None:
+    await house.consent()
+    for point in (HERE, THERE, HERE, ELSEWHERE):
+        await house.ask_from(point)
+        await house.settle()
+        await asyncio.sleep(1.1)  # the next slot: one record a person and slot
+    withheld = connect(house.url("main-service"))
+    try:
+        reasons = await withheld.hgetall("{ms}:withheld")
+        assert int(reasons[b"location|place_budget"]) == len(PEOPLE)
+        ledgers = [key async for key in withheld.scan_iter(match="{ms}:places:*")]
+        assert len(ledgers) == len(PEOPLE)
+        assert {await withheld.scard(key) for key in ledgers} == {2}
+        assert all([await withheld.ttl(key) > 0 for key in ledgers])
+    finally:
+        await withheld.aclose()
+    got: list[object] = []
+    async with asyncio.timeout(30):
+        while not got:
+            got += (await house.receive("acme"))["acme"]
+            await asyncio.sleep(0.2)
+    report = await house.audit()
+    assert report.violations == []
+    assert sum(n for name, n in report.counts.items() if name.endswith(".place_budget")) == len(PEOPLE), report.counts
+
+
+async def test_auditor_notices_noise_that_is_not_the_seeds(house: PlaceHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = PlaceNoise.report
+
+    def none_at_all(self: PlaceNoise, seed: bytes, person: str, latitude: float, longitude: float) -> object:
+        far = (latitude + 20, longitude + 20)
+        return dataclasses.replace(honest(self, seed, person, *far), latitude=far[0], longitude=far[1])
+
+    monkeypatch.setattr(PlaceNoise, "report", none_at_all)
+    monkeypatch.setattr("proxid.anonymise.slotted.places.PlaceRules._populated", lambda *_: True)
+    await house.consent()
+    await house.ask_from(HERE)
+    await house.settle()
+    monkeypatch.setattr(PlaceNoise, "report", honest)
+    report = await house.audit()
+    assert {v.rule for v in report.violations} == {GROUPS}
+    assert any("another place" in v.text for v in report.violations)
