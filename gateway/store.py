@@ -8,7 +8,14 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from proxid.crypto.hpke import OpeningKey
-from proxid.errors import ConsentError, NonceReplayError, ObjectedError, RateLimitError, RegistrationError, StoreError
+from proxid.errors import (
+    ConsentError,
+    NonceReplayError,
+    ObjectedError,
+    RateLimitError,
+    RecordMismatchError,
+    RegistrationError,
+)
 from proxid.evidence.events import SALT_SIZE, EventType, encode_header
 from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
 from proxid.store import FunctionLibrary
@@ -255,10 +262,10 @@ class GatewayStore:
         await self._functions.call("gw_untake", _KEYS, party, *cursors)
 
     async def group(self, party: str, cursor: int) -> FeedEntry:
-        """A group of a feed; raises StoreError if there is none."""
+        """A group of a feed; raises RecordMismatchError if there is none (any more)."""
         epoch, number, records, _ = await self._functions.call("gw_group", _KEYS, party, cursor)
         if epoch is None:
-            raise StoreError("feed holds no group at this cursor")
+            raise RecordMismatchError("feed holds no group at this cursor")
         return FeedEntry(cursor, int(epoch), int(number), records)
 
     async def delivered(self, party: str, entry: FeedEntry, payload: bytes, retention: int) -> str:

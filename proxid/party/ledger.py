@@ -5,15 +5,14 @@ cut off at the next start; the gateway delivers that group again. A group whose 
 because somebody in it withdrew, is taken back by a line `retracted`.
 """
 
-import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from proxid.errors import InputError, OutputError
+from proxid.errors import InputError
 from proxid.party.group import OpenedRecord
+from proxid.party.lines import Lines, read_lines
 from proxid.party.rows import row_of
 
 
@@ -25,59 +24,64 @@ class GroupId:
     group: int
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A group that was kept: its cursor, and the digest that an acknowledgement of it signs."""
+
+    id: GroupId
+    cursor: int
+    digest: bytes
+
+
 class Ledger:
-    """The open file and an index of what is in it."""
+    """The open file and an index of what is in it.
+
+    Attributes:
+        cursor: of the last group. kept: groups that were not taken back, as far as their digest is known.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: int | None = None
+        self._lines = Lines(path)
         self._seen: set[GroupId] = set()
         self.cursor = 0
+        self.kept: dict[GroupId, Kept] = {}
 
     def __enter__(self) -> Self:
         """Read what is there; raises InputError for a damaged file, OutputError if it cannot be written."""
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
-        except OSError:
-            raise OutputError(f"{self._path.name}: the file cannot be opened") from None
-        whole = self._path.read_bytes()
-        end = whole.rfind(b"\n") + 1
-        os.ftruncate(self._file, end)
-        os.lseek(self._file, end, os.SEEK_SET)
-        for group in _entries(self._path):
-            self._seen.add(GroupId(group["epoch"], group["group"]))
-            self.cursor = max(self.cursor, group["cursor"])
+        self._lines.__enter__()
+        for entry in _entries(self._path):
+            group = GroupId(entry["epoch"], entry["group"])
+            self._seen.add(group)
+            self.cursor = max(self.cursor, entry["cursor"])
+            if entry.get("retracted"):
+                self.kept.pop(group, None)
+            elif "digest" in entry:
+                self.kept[group] = Kept(group, entry["cursor"], bytes.fromhex(entry["digest"]))
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        self._lines.__exit__()
 
     def has(self, group: GroupId) -> bool:
         """Whether the group was received before."""
         return group in self._seen
 
-    def add(self, group: GroupId, cursor: int, records: list[OpenedRecord]) -> None:
+    def add(self, kept: Kept, records: list[OpenedRecord]) -> None:
         """Keep a group durably; raises OutputError."""
-        rows = [row_of(record) for record in records]
-        self._append({"epoch": group.epoch, "group": group.group, "cursor": cursor, "records": rows})
+        rows, group = [row_of(record) for record in records], kept.id
+        self._lines.append(
+            {"epoch": group.epoch, "group": group.group, "cursor": kept.cursor, "digest": kept.digest.hex(),
+             "records": rows}
+        )  # fmt: skip
         self._seen.add(group)
-        self.cursor = max(self.cursor, cursor)
+        self.kept[group] = kept
+        self.cursor = max(self.cursor, kept.cursor)
 
     def retract(self, group: GroupId, cursor: int) -> None:
         """Take a group back that the gateway no longer counts as delivered; raises OutputError."""
-        self._append({"epoch": group.epoch, "group": group.group, "cursor": cursor, "retracted": True})
-
-    def _append(self, entry: dict[str, Any]) -> None:
-        assert self._file is not None
-        line = json.dumps(entry)
-        try:
-            os.write(self._file, line.encode("utf-8") + b"\n")
-            os.fsync(self._file)
-        except OSError:
-            raise OutputError(f"{self._path.name}: the file cannot be written") from None
+        self._lines.append({"epoch": group.epoch, "group": group.group, "cursor": cursor, "retracted": True})
+        self.kept.pop(group, None)
 
 
 def read_groups(path: Path) -> list[dict[str, Any]]:
@@ -92,11 +96,9 @@ def read_groups(path: Path) -> list[dict[str, Any]]:
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                entry = json.loads(line)
-                entry["epoch"], entry["group"], entry["cursor"]
-            except (ValueError, KeyError, TypeError):
-                raise InputError(f"{path.name}: line {number} is damaged") from None
-            yield entry
+    for number, entry in read_lines(path):
+        try:
+            entry["epoch"], entry["group"], entry["cursor"], bytes.fromhex(entry.get("digest", ""))
+        except (AttributeError, ValueError, KeyError, TypeError):
+            raise InputError(f"{path.name}: line {number} is damaged") from None
+        yield entry

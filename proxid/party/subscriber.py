@@ -13,8 +13,9 @@ import structlog
 from proxid.config import PartyConfig
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import Code, ConfigError, ProxidError, RefusedError, UpstreamError
+from proxid.party.acknowledgements import FILE, Acknowledgements
 from proxid.party.group import OpenedRecord, Reader, open_group
-from proxid.party.ledger import GroupId, Ledger
+from proxid.party.ledger import GroupId, Kept, Ledger
 from proxid.protocol.receipt import DeliveryAck, group_digest
 from proxid.provision.keyfile import load_opening_key, load_signing_key
 from proxid.rpc.channel import TlsFiles, open_channel
@@ -59,14 +60,17 @@ class Subscriber:
 
     Args:
         stub: of the gateway's feed. reader: keys to verify and open with. key: signs acknowledgements.
-        ledger: an open ledger; its cursor is where the feed goes on.
+        ledger: an open ledger; its cursor is where the feed goes on. taken: acknowledgements that the gateway took.
     """
 
-    def __init__(self, stub: "FeedAsyncStub", reader: Reader, key: SigningKey, ledger: Ledger) -> None:
+    def __init__(
+        self, stub: "FeedAsyncStub", reader: Reader, key: SigningKey, ledger: Ledger, taken: Acknowledgements
+    ) -> None:
         self._stub = stub
         self._reader = reader
         self._key = key
         self._ledger = ledger
+        self._taken = taken
         self._after = ledger.cursor
         self.counts = Counts()
 
@@ -94,6 +98,7 @@ class Subscriber:
             await asyncio.sleep(_AGAIN_SECONDS)
 
     async def _stream(self, follow: bool) -> AsyncIterator[Group]:
+        await self._settle()
         request = wire.SubscribeRequest(after=self._after, follow=follow)
         try:
             async for message in self._stub.Subscribe(request):
@@ -107,6 +112,11 @@ class Subscriber:
                 raise RefusedError(code) from None
             raise UpstreamError("the gateway cannot be reached") from None
 
+    async def _settle(self) -> None:
+        """Acknowledge what was kept and, because something broke in between, not acknowledged for sure."""
+        for kept in [kept for kept in self._ledger.kept.values() if not self._taken.has(kept.id)]:
+            await self._acknowledge(kept)
+
     async def _take(self, message: wire.FeedGroup) -> Group | None:
         """Verify, keep, acknowledge; None for a group that was had before, or that does not verify."""
         group_id = GroupId(message.epoch, message.group)
@@ -118,14 +128,11 @@ class Subscriber:
             _log.error("group refused", code=error.code.value, group=message.group)
             self.counts.refused[error.code.value] += 1
             return None
+        kept = Kept(group_id, message.cursor, group_digest(records))
         repeated = self._ledger.has(group_id)
         if not repeated:
-            self._ledger.add(group_id, message.cursor, opened)
-        reader = self._reader
-        ack = DeliveryAck(reader.party, reader.service, message.epoch, message.group, group_digest(records))
-        if not await self._acknowledge(message.cursor, ack.sign(self._key)):
-            self._ledger.retract(group_id, message.cursor)
-            self.counts.withdrawn += 1
+            self._ledger.add(kept, opened)
+        if not await self._acknowledge(kept):
             return None
         if repeated:
             self.counts.repeated += 1
@@ -134,15 +141,20 @@ class Subscriber:
         self.counts.records += len(opened)
         return Group(group_id, message.cursor, opened)
 
-    async def _acknowledge(self, cursor: int, ack: DeliveryAck) -> bool:
-        """False if the gateway has dropped the group meanwhile: somebody in it withdrew."""
-        request = wire.AcknowledgeRequest(cursor=cursor, acknowledgement=ack.encode())
+    async def _acknowledge(self, kept: Kept) -> bool:
+        """False, and the group is taken back, if the gateway has dropped it meanwhile: somebody in it withdrew."""
+        reader, group = self._reader, kept.id
+        ack = DeliveryAck(reader.party, reader.service, group.epoch, group.group, kept.digest).sign(self._key)
+        request = wire.AcknowledgeRequest(cursor=kept.cursor, acknowledgement=ack.encode())
         try:
             await call(lambda: self._stub.Acknowledge(request, timeout=_TIMEOUT), Attempts(_ATTEMPTS))
         except RefusedError as error:
             if error.remote is not Code.RECORD_MISMATCH:
                 raise
+            self._ledger.retract(group, kept.cursor)
+            self.counts.withdrawn += 1
             return False
+        self._taken.add(ack)
         return True
 
 
@@ -161,7 +173,7 @@ async def open_subscriber(config: PartyConfig) -> AsyncIterator[Subscriber]:
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     channel = open_channel(config.gateway, tls, config.gateway_name)
     try:
-        with Ledger(config.data_dir / "feed.jsonl") as ledger:
-            yield Subscriber(FeedStub(channel), reader, key, ledger)
+        with Ledger(config.data_dir / "feed.jsonl") as ledger, Acknowledgements(config.data_dir / FILE) as taken:
+            yield Subscriber(FeedStub(channel), reader, key, ledger, taken)
     finally:
         await channel.close()

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from auditor.receipts import read_receipts
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.sansig import SignedMessage
 from proxid.crypto.sansig.scheme import resign
 from proxid.errors import InputError, ProxidError, RecordMismatchError
+from proxid.party.acknowledgements import FILE, Acknowledgements
 from proxid.party.group import OpenedRecord, Reader, open_group
-from proxid.party.ledger import GroupId, Ledger, read_groups
+from proxid.party.ledger import GroupId, Kept, Ledger, read_groups
 from proxid.party.rows import row_of, tsv_of
 from proxid.protocol import record
+from proxid.protocol.receipt import DeliveryAck
 from proxid.protocol.record import Issuer, Mechanism, Place, Recipient, RecordBody
 
 MS, IS = SigningKey(bytes(31) + b"\x01"), SigningKey(bytes(31) + b"\x02")
@@ -103,18 +106,38 @@ def test_every_changed_byte_is_refused() -> None:
 def test_ledger_keeps_each_group_once_through_crashes(tmp_path: Path) -> None:
     path, opened = tmp_path / "f" / "feed.jsonl", open_group(group(), 7, 4, READER)
     with Ledger(path) as ledger:
-        ledger.add(GroupId(7, 4), 11, opened)
+        ledger.add(Kept(GroupId(7, 4), 11, bytes(32)), opened)
         assert ledger.has(GroupId(7, 4))
     with path.open("a") as file:
         file.write('{"epoch": 7, "group": 5, "cur')
     with Ledger(path) as ledger:
         assert (ledger.has(GroupId(7, 4)), ledger.has(GroupId(7, 5)), ledger.cursor) == (True, False, 11)
-        ledger.add(GroupId(7, 5), 12, opened)
+        ledger.add(Kept(GroupId(7, 5), 12, bytes(32)), opened)
         assert [found["group"] for found in read_groups(path)] == [4, 5]
         ledger.retract(GroupId(7, 4), 11)
     assert [found["group"] for found in read_groups(path)] == [5]
     with Ledger(path) as ledger:
         assert ledger.has(GroupId(7, 4))
+        assert [kept.id.group for kept in ledger.kept.values()] == [5]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_acknowledgements_are_kept_once_for_the_auditor(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    acks = [DeliveryAck("acme", "main-service", 7, n, bytes(32)).sign(IS) for n in (4, 5)]
+    with Acknowledgements(path) as taken:
+        for ack in (acks[0], acks[0], acks[1]):
+            taken.add(ack)
+    with path.open("a") as file:
+        file.write('{"kind": "ack')
+    with Acknowledgements(path) as taken:
+        assert taken.has(GroupId(7, 5)) and not taken.has(GroupId(7, 6))
+        taken.add(acks[1])
+    assert [DeliveryAck.decode(presented.message) for presented in read_receipts(path)] == acks
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_text('{"kind": "acknowledgement", "message": "AAAA"}\n')
+    with pytest.raises(InputError, match="line 1"), Acknowledgements(path):
+        pass
 
 
 def test_damaged_line_in_the_middle_is_an_error(tmp_path: Path) -> None:

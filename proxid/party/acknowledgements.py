@@ -1,0 +1,53 @@
+"""What a party acknowledged, on disk: `acknowledgements.jsonl`, for the auditor (DESIGN 10.4, check 9).
+
+A line a group, `kind` and the signed `message` in base64, as `auditor.receipts` reads them. It is written once the
+gateway has taken the acknowledgement: a group that was taken back because somebody withdrew is not among them.
+"""
+
+import base64
+import binascii
+from pathlib import Path
+from typing import Final, Self
+
+from proxid.errors import EncodingError, InputError
+from proxid.party.ledger import GroupId
+from proxid.party.lines import Lines, read_lines
+from proxid.protocol.receipt import DeliveryAck
+
+FILE: Final = "acknowledgements.jsonl"
+KIND: Final = "acknowledgement"
+
+
+class Acknowledgements:
+    """The open file and an index of what is in it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines = Lines(path)
+        self._groups: set[GroupId] = set()
+
+    def __enter__(self) -> Self:
+        """Read what is there; raises InputError for a damaged file, OutputError if it cannot be written."""
+        self._lines.__enter__()
+        for number, entry in read_lines(self._path):
+            try:
+                ack = DeliveryAck.decode(base64.b64decode(entry["message"], validate=True))
+            except (EncodingError, binascii.Error, KeyError, TypeError, ValueError):
+                raise InputError(f"{self._path.name}: line {number} is damaged") from None
+            self._groups.add(GroupId(ack.epoch, ack.group))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lines.__exit__()
+
+    def has(self, group: GroupId) -> bool:
+        """Whether the gateway took an acknowledgement of the group."""
+        return group in self._groups
+
+    def add(self, ack: DeliveryAck) -> None:
+        """Keep an acknowledgement that the gateway took, once; raises OutputError."""
+        group = GroupId(ack.epoch, ack.group)
+        if group in self._groups:
+            return
+        self._lines.append({"kind": KIND, "message": base64.b64encode(ack.encode()).decode("ascii")})
+        self._groups.add(group)

@@ -1,0 +1,53 @@
+"""A file of JSON lines that only grows, readable by its owner alone: a line is there whole, or not at all."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from proxid.errors import InputError, OutputError
+
+
+class Lines:
+    """An open file. A line torn by a crash is cut off when it is opened."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+
+    def __enter__(self) -> Self:
+        """Raises OutputError if it cannot be written."""
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError:
+            raise OutputError(f"{self._path.name}: the file cannot be opened") from None
+        end = self._path.read_bytes().rfind(b"\n") + 1
+        os.ftruncate(self._file, end)
+        os.lseek(self._file, end, os.SEEK_SET)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Keep one more entry durably; raises OutputError."""
+        assert self._file is not None
+        try:
+            os.write(self._file, json.dumps(entry).encode("utf-8") + b"\n")
+            os.fsync(self._file)
+        except OSError:
+            raise OutputError(f"{self._path.name}: the file cannot be written") from None
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """Number and value of each line; raises InputError naming the line that is no JSON."""
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield number, json.loads(line)
+            except ValueError:
+                raise InputError(f"{path.name}: line {number} is damaged") from None
