@@ -18,12 +18,12 @@ def explain(pipeline: Pipeline, text: str) -> dict[str, Any]:
     u, spans, _, words, _ = found
     intents, types = pipeline.intents.odds(words)
     top = sorted(range(len(intents)), key=lambda i: -float(intents[i]))[:3]
-    best = int(types.argmax())
+    best = types.index(max(types))
     result: dict[str, Any] = {
         "identifiers": [
             {"text": u.clean.shown[s.start : s.end], "kind": s.kind, "rule": s.rule} for s in spans
         ],
-        "types": {str(kind): round(float(odds), 4) for kind, odds in zip(ORDER, types, strict=True)},
+        "types": {str(kind): round(odds, 4) for kind, odds in zip(ORDER, types, strict=True)},
         "threshold": round(pipeline.intents.threshold, 2),
         "intents": {pipeline.intents.classes[i]: round(float(intents[i]), 4) for i in top},
         "words": _moved(pipeline, words, best),
@@ -37,9 +37,9 @@ def explain(pipeline: Pipeline, text: str) -> dict[str, Any]:
 
 def _moved(pipeline: Pipeline, words: list[str], best: int) -> dict[str, float]:
     """How much the probability of the chosen type falls when a word is left out; the five that matter most."""
-    whole = float(pipeline.intents.odds(words)[1][best])
+    whole = pipeline.intents.odds(words)[1][best]
     falls = {}
     for i, word in enumerate(words):
         without = words[:i] + words[i + 1 :]
-        falls[word] = round(whole - float(pipeline.intents.odds(without)[1][best]), 4) if without else whole
+        falls[word] = round(whole - pipeline.intents.odds(without)[1][best], 4) if without else whole
     return dict(sorted(falls.items(), key=lambda item: -abs(item[1]))[:5])
