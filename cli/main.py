@@ -1,18 +1,23 @@
 """Entry point of the `proxid` command: a group that imports a subcommand only when it is used.
 
-Exit status: 0 done, 1 a check failed (an audit violation, say), 2 could not be done.
+Exit status: 0 done, 1 a check failed (an audit violation, say), 2 could not be done; 141, as for any tool, when whoever
+read its output went away.
 """
 
 import importlib
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
 from proxid import __version__
 from proxid.errors import Code, ProxidError
+
+_PIPE_CLOSED: Final = 128 + signal.SIGPIPE
 
 COMMANDS: dict[str, str] = {
     "attack": "cli.attack:command",
@@ -35,8 +40,23 @@ COMMANDS: dict[str, str] = {
 """Name of each subcommand and `module:attribute` that holds its click command."""
 
 
+class _ReaderGoneError(Exception):
+    """Whoever read the output went away."""
+
+
 class LazyGroup(click.Group):
     """Loads a subcommand's module on first use, so that `proxid --help` stays quick."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except (BrokenPipeError, SystemExit) as error:
+            # rich ends the process with status 1, click would too.
+            cause = error if isinstance(error, BrokenPipeError) else error.__context__
+            if not isinstance(cause, BrokenPipeError):
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is flushed at the end goes nowhere
+            raise _ReaderGoneError from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -61,7 +81,7 @@ def proxid() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status (0 done, 1 a check failed, 2 could not)."""
+    """Run the command; returns the exit status (0 done, 1 a check failed, 2 could not, 141 its reader went away)."""
     try:
         result = proxid.main(args=argv, prog_name="proxid", standalone_mode=False)
     except ProxidError as error:
@@ -70,6 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return 2
+    except _ReaderGoneError:
+        return _PIPE_CLOSED
     except click.Abort:
         click.echo("proxid: interrupted", err=True)
         return 2

@@ -4,8 +4,10 @@ IS sees who, party, kind and position; the bodies are sealed to the party.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 import structlog
 
@@ -16,12 +18,14 @@ from gateway.upstream import MainServiceClient, ReleasedGroup
 from proxid.crypto.sansig import Limit, Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import decode_text, encode, encode_text
-from proxid.errors import ProxidError, RecordMismatchError, StoreError, UpstreamError
+from proxid.errors import ProxidError, RecordMismatchError, StoreError, UpstreamError, UpstreamRefusedError
 from proxid.evidence.events import AliasedPayload, SanitizedPair
 from proxid.protocol import record
 
 _log = structlog.get_logger(__name__)
-_RETRY_SECONDS = 0.5
+FIRST_DELAY: Final = 0.5
+MAX_DELAY: Final = 5.0
+STEADY_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,38 @@ class RestoredGroup:
     aliases: tuple[tuple[str, bytes], ...]
 
 
+class _Link:
+    """Whether releases come; says so when it changes."""
+
+    def __init__(self) -> None:
+        self.delay = FIRST_DELAY
+        self._broken = False
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """An attempt that lasts a while works, even if there is nothing to release."""
+        timer = asyncio.get_running_loop().call_later(STEADY_SECONDS, self.works)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def works(self) -> None:
+        """Something came, or nothing broke for a while."""
+        self.delay = FIRST_DELAY
+        if self._broken:
+            self._broken = False
+            _log.info("releases resumed")
+
+    def broke(self, error: ProxidError) -> None:
+        """The attempt failed."""
+        if not self._broken:
+            self._broken = True
+            _log.warning("releases interrupted", code=error.code.value)
+            return
+        self.delay = min(2 * self.delay, MAX_DELAY)
+
+
 class Releases:
     """Follows MS's releases and fills the feeds."""
 
@@ -43,16 +79,22 @@ class Releases:
         self._upstream = upstream
 
     async def follow(self) -> None:
-        """Run until cancelled: each release is handled once, whatever breaks in between."""
+        """Run until cancelled: each release is handled once, whatever breaks in between.
+
+        Attempts become rarer while nothing comes; an interruption is logged when it begins and when it is over.
+        """
+        link = _Link()
         while True:
             try:
-                cursor = await self._store.released_cursor()
-                async for group in self._upstream.releases(cursor):
-                    await self.handle(group)
-                    await self._upstream.acknowledge(group.cursor)
-            except (UpstreamError, StoreError) as error:
-                _log.info("releases interrupted", code=error.code.value)
-            await asyncio.sleep(_RETRY_SECONDS)
+                with link.attempt():
+                    cursor = await self._store.released_cursor()
+                    async for group in self._upstream.releases(cursor):
+                        link.works()
+                        await self.handle(group)
+                        await self._upstream.acknowledge(group.cursor)
+            except (UpstreamError, UpstreamRefusedError, StoreError) as error:
+                link.broke(error)
+            await asyncio.sleep(link.delay)
 
     async def handle(self, group: ReleasedGroup) -> str:
         """Append one group to its feed or drop it; `NEW`, `DROPPED` or `SAME`."""

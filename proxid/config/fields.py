@@ -9,12 +9,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, StringConstraints
 
 from proxid.config.loading import resolve
+from proxid.config.wording import FINGERPRINT_PATTERN, NAME_PATTERN
 from proxid.crypto import ed25519
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import KeyInvalidError
 
-_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|min|h|d)$")
+_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(|s|min|h|d)$")
 _ADDRESS = re.compile(r"^(?P<host>[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):(?P<port>\d{1,5})$")
 _STORE_SCHEMES = ("redis://", "rediss://", "unix://", "valkey://", "valkeys://")
 
@@ -66,7 +67,7 @@ def _verify_sealing_key(value: bytes) -> bytes:
     return value
 
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 """A party's, bundle's or household's name: lower-case letters, digits, dot, dash, underscore."""
 
 Address = Annotated[str, AfterValidator(_address)]
@@ -77,7 +78,7 @@ Duration = Annotated[float, BeforeValidator(_duration)]
 
 StoreUrl = Annotated[str, AfterValidator(_store_url)]
 
-Fingerprint = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Fingerprint = Annotated[str, StringConstraints(pattern=FINGERPRINT_PATTERN)]
 """SHA-256 of a certificate's DER form, lower-case hexadecimal."""
 
 VerifyKey = Annotated[bytes, BeforeValidator(_decode_base64), AfterValidator(_verify_key)]

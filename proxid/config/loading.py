@@ -1,25 +1,28 @@
 """Reading a configuration: TOML, then the environment, then validation (DESIGN 16).
 
-The environment wins over the file. A message names the key and the rule; the value may be a secret in the wrong
-place and is never repeated.
+The environment wins over the file. A message names the file or variable, the key and what is allowed; the value may
+be a secret in the wrong place and is never repeated. A file may say whose it is (`role = "gateway"`).
 """
 
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from proxid.config.wording import describe
 from proxid.errors import ConfigError
 
 _folder: ContextVar[Path | None] = ContextVar("proxid_config_folder", default=None)
 _POSITION = re.compile(r"line (\d+)")
+_FIELD = re.compile(r'field "(\w+)"')
 _MAX_REPORTED = 5
 _SEPARATOR = "__"
 
@@ -77,14 +80,17 @@ def load(model: type[C], path: Path) -> C:
         ConfigError: unreadable, or a key is unknown, missing or out of range, in the file or in the environment.
     """
     data = read_toml(path)
+    _verify_role(model, path, data.pop("role", None))
     _reject_unknown_variables(model)
     with relative_to(path.parent):
         try:
             return model(**data)
         except ValidationError as error:
-            raise ConfigError(f"{path.name}: {explain(error)}") from None
-        except SettingsError:
-            raise ConfigError("environment: a variable for a section must be a JSON object") from None
+            raise ConfigError(_explain(model, path, data, error)) from None
+        except SettingsError as error:
+            field = _FIELD.search(str(error))
+            variable = f"{_prefix(model)}{field[1].upper()}" if field else "environment"
+            raise ConfigError(f"{variable}: a variable for a section must be a JSON object") from None
 
 
 def load_section(model: type[S], path: Path) -> S:
@@ -92,15 +98,77 @@ def load_section(model: type[S], path: Path) -> S:
     try:
         return model.model_validate(read_toml(path))
     except ValidationError as error:
-        raise ConfigError(f"{path.name}: {explain(error)}") from None
+        raise ConfigError(f"{path.name}: {explain(model, error)}") from None
 
 
-def explain(error: ValidationError) -> str:
-    """Key paths and rules of a failed validation, without any value."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"{'.'.join(str(part) for part in item['loc']) or '(whole)'}: {item['msg']}" for item in found]
+def explain(model: type[BaseModel], error: ValidationError) -> str:
+    """Keys and faults of a failed validation, without any value."""
+    return _join([describe(model, item) for item in _details(error)])
+
+
+def _details(error: ValidationError) -> list[ErrorDetails]:
+    return error.errors(include_url=False, include_input=False)
+
+
+def _join(lines: list[str]) -> str:
     more = f"; and {len(lines) - _MAX_REPORTED} more" if len(lines) > _MAX_REPORTED else ""
     return "; ".join(lines[:_MAX_REPORTED]) + more
+
+
+def _explain(model: type[Config], path: Path, data: Mapping[str, Any], error: ValidationError) -> str:
+    """The same with where each key stands: in the file, in one that the file names, or in the environment."""
+    found = _details(error)
+    lines = []
+    for item in found:
+        location = item["loc"]
+        variable = _variable(model, location)
+        if variable is not None:
+            lines.append(f"environment variable {variable}: {describe(model, item, skip=len(location) - 1)}")
+            continue
+        section = data.get(str(location[0])) if len(location) > 1 else None
+        inside = isinstance(section, str)
+        file = Path(section).name if isinstance(section, str) else path.name
+        lines.append(f"{file}: {describe(model, item, skip=1 if inside else 0)}")
+    unknown = any(item["type"] == "extra_forbidden" and len(item["loc"]) == 1 for item in found)
+    other = _fitting_role(model, data) if unknown else None
+    if other is not None:
+        return f"{path.name}: this looks like the configuration of role {other}, not of {model.role}"
+    return _join(lines)
+
+
+def _fitting_role(model: type[Config], data: Mapping[str, Any]) -> str | None:
+    """The one other role that knows every key of a file; None if there is none, or several."""
+    fitting = {other.role for other in _roles() if other is not model and set(data) <= set(other.model_fields)}
+    return fitting.pop() if len(fitting) == 1 else None
+
+
+def _roles(model: type[Config] = Config) -> Iterator[type[Config]]:
+    for known in model.__subclasses__():
+        if known.role:
+            yield known
+        yield from _roles(known)
+
+
+def _verify_role(model: type[Config], path: Path, role: object) -> None:
+    if role is None or role == model.role:
+        return
+    if role in {known.role for known in _roles()}:
+        raise ConfigError(f"{path.name}: this is the configuration of role {role}, not of {model.role}")
+    raise ConfigError(f"{path.name}: role must be '{model.role}' here")
+
+
+def _prefix(model: type[Config]) -> str:
+    return str(model.model_config.get("env_prefix", "")).upper()
+
+
+def _variable(model: type[Config], location: Sequence[int | str]) -> str | None:
+    """The environment's variable that a key came from, if it did."""
+    names = {name.upper() for name in os.environ}
+    for end in range(len(location), 0, -1):
+        name = _prefix(model) + _SEPARATOR.join(str(part).upper() for part in location[:end])
+        if name in names:
+            return name
+    return None
 
 
 @contextmanager
@@ -119,7 +187,7 @@ def resolve(path: Path) -> Path:
 
 
 def _reject_unknown_variables(model: type[Config]) -> None:
-    prefix = str(model.model_config.get("env_prefix", "")).upper()
+    prefix = _prefix(model)
     known = {name.upper() for name in model.model_fields}
     for variable in os.environ:
         name = variable.upper()

@@ -25,6 +25,7 @@ EVENTS: Final = frozenset(
         "release refused",
         "expiry waits for the store",
         "releases interrupted",
+        "releases resumed",
         "serving",
         "stopped",
         "store died",

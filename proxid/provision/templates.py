@@ -55,7 +55,7 @@ _HEADERS = {
 
 def render(role: str, name: str, settings: Settings) -> str:
     """The configuration of one role."""
-    table: dict[str, Any] = {"name": name, **_body(role, settings), **settings.by_role.get(role, {})}
+    table: dict[str, Any] = {"role": role, "name": name, **_body(role, settings), **settings.by_role.get(role, {})}
     out = [f"# {_HEADERS[role]}", "# Every key can be overridden: see docs/operations.md.", *toml.lines(table)]
     if role in {"main-service", "auditor"}:
         out += toml.section(("anonymiser",), {**_ANONYMISER, **settings.anonymiser})
