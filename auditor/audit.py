@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from auditor.ahead import Ahead
 from auditor.completeness import Sets, check, summarise
 from auditor.deliveries import Deliveries
 from auditor.erasures import Erasures
@@ -20,7 +21,9 @@ from auditor.people import People
 from auditor.receipts import Presented, ReceiptCheck
 from auditor.report import COMPLETENESS, Report
 from auditor.service_log import ServiceLog
+from auditor.signatures import Signatures
 from auditor.source import EvidenceSource, KeySource
+from auditor.spill import Spill
 from auditor.state import AuditState
 from auditor.trust import Trust
 from auditor.tuples import Tuples
@@ -42,12 +45,14 @@ class AuditOptions:
     Attributes:
         settle: seconds a request may be under way. known: heads (signed notes) that somebody else was shown.
         receipts: what devices and parties present. progress: told of every event.
+        workers: further processes that check signatures; the report is the same with any number.
     """
 
     settle: float = SETTLE_SECONDS
     known: Sequence[bytes] = ()
     receipts: Iterable[Presented] = ()
     progress: Progress = lambda log, number, last: None
+    workers: int = 0
 
 
 @dataclass(slots=True)
@@ -79,13 +84,16 @@ class Audit:
         self._sets = Sets(None if state is None else state.working)
         self._people = People(trust)
         self._erasures = Erasures(trust)
-        self._deliveries = Deliveries(trust, self._people)
+        self._signatures = Signatures()
+        self._deliveries = Deliveries(trust, self._people, self._signatures)
         self._unopened = Unopened()
-        tuples = Tuples(trust, self._people)
+        tuples = Tuples(trust, self._people, self._signatures)
         self._gateway = GatewayLog(
             self._people, tuples, self._deliveries, self._sets, self._erasures, self.report
         )  # fmt: skip
-        self._service = ServiceLog(trust, self._people, tuples, self._sets, self._erasures, self.report)
+        self._service = ServiceLog(
+            trust, self._people, tuples, self._sets, self._erasures, Spill(self._sets), self.report
+        )  # fmt: skip
         self._service.unlinked = self._gateway.unlinked
         self._reads = [self._reader(self._gateway, trust.screener), self._reader(self._service, trust.service_key)]
         if loaded is not None:
@@ -101,12 +109,14 @@ class Audit:
     def run(self, gateway: EvidenceSource, service: EvidenceSource) -> Report:
         """Read and compare; raises ProxidError when a log cannot be read."""
         now_ms = int(self._clock() * 1000)
+        ahead = Ahead(self._options.workers)
         try:
-            self._read(self._reads[0], gateway)
+            self._read(self._reads[0], gateway, ahead)
             seen = self._gateway.next_number - 1
             for read, source in ((self._reads[1], service), (self._reads[0], gateway)):
-                self._read(read, source)
+                self._read(read, source, ahead)
         finally:
+            ahead.close()
             for read in self._reads:
                 read.opener.forget()
         self._found = list(self.report.violations)
@@ -119,21 +129,24 @@ class Audit:
         for (epoch, bundle), changes in sorted(self._gateway.consents.timeline.items()):
             self.report.counts[f"consent.{epoch}.{bundle}"] = changes
         self._save()
+        self.report.sort()
         return self.report
 
-    def _read(self, read: ReadLog, source: EvidenceSource) -> None:
+    def _read(self, read: ReadLog, source: EvidenceSource, ahead: Ahead) -> None:
         log, heads = read.log, source.heads()
         known = [note for note in self._options.known if note.startswith(f"{read.heads.origin}\n".encode())]
         size = read.heads.begin(source, heads, known)
         if size is None:
             return
         first = read.heads.frontier.size + 1
-        for event in read.opener.events(source, first, size + 1, read.heads.leaf):
-            if event.number != log.next_number:
-                self.report.add(COMPLETENESS, log.name, event.number, "numbers of the log have a gap or repeat")
-            log.next_number = event.number + 1
-            log.take(event)
-            self._options.progress(log.name, event.number, size)
+        for events, proven in ahead.batches(read.opener.events(source, first, size + 1, read.heads.leaf)):
+            self._signatures.proven = proven
+            for event in events:
+                if event.number != log.next_number:
+                    self.report.add(COMPLETENESS, log.name, event.number, "numbers of the log have a gap or repeat")
+                log.next_number = event.number + 1
+                log.take(event)
+                self._options.progress(log.name, event.number, size)
         read.heads.end(source, size, heads.latest)
 
     def _save(self) -> None:
@@ -182,4 +195,4 @@ class Audit:
         self.report.counts.update({name: n for name, n in state["counts"].items() if name.partition(".")[0] in _LOGS})
 
 
-_LOGS: Final = ("gateway", "main-service", "events", "groups", "group", "pipeline")
+_LOGS: Final = ("gateway", "main-service", "events", "groups", "group", "pipeline", "unlisted")

@@ -29,13 +29,27 @@ _HIDDEN: Final = 0
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS sessions (
     id BLOB PRIMARY KEY, forwarded INTEGER, forwarded_at INTEGER, answered INTEGER, unreached INTEGER,
-    received INTEGER, received_at INTEGER, refused INTEGER, buffered INTEGER, fate TEXT, ended_at INTEGER
+    received INTEGER, received_at INTEGER, refused INTEGER, buffered INTEGER, fate TEXT, ended_at INTEGER, good BLOB
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS deliveries (
     epoch INTEGER, grp INTEGER, party TEXT, released INTEGER, delivered INTEGER, dropped INTEGER, reason TEXT,
-    PRIMARY KEY (epoch, grp, party)
+    good BLOB, PRIMARY KEY (epoch, grp, party)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS replay (epoch INTEGER, id BLOB, value BLOB, PRIMARY KEY (epoch, id)) WITHOUT ROWID;
 """
+
+
+def _once(column: str, at: str) -> str:
+    """Set a column of a session that must not be set yet; no row if it is."""
+    return (
+        f"INSERT INTO sessions (id, {column}, {at}) VALUES (?,?,?) ON CONFLICT (id) DO UPDATE SET "  # noqa: S608
+        f"{column}=excluded.{column}, {at}=excluded.{at} WHERE {column} IS NULL RETURNING good"
+    )
+
+
+_FORWARDED: Final = _once("forwarded", "forwarded_at")
+_RECEIVED: Final = _once("received", "received_at")
+_ENDED: Final = _once("fate", "ended_at")
 
 
 class Sets:
@@ -48,26 +62,31 @@ class Sets:
     def __init__(self, path: Path | None = None) -> None:
         self._db = sqlite3.connect("" if path is None else str(path), isolation_level=None)
         self._db.execute("PRAGMA cache_size=-16384")
+        # What an audit that does not end leaves behind is thrown away whole, so nothing need be rolled back.
+        self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.executescript(_SCHEMA)
         self._db.execute("BEGIN")
 
-    def _put(self, session: str, column: str, value: int | str, at: int = 0) -> None:
-        extra = {"forwarded": "forwarded_at", "received": "received_at", "fate": "ended_at"}.get(column)
-        names = f"{column}, {extra}" if extra else column
-        update = f"{column}=excluded.{column}" + (f", {extra}=excluded.{extra}" if extra else "")
-        values = (_key(session), value, at) if extra else (_key(session), value)
-        marks = ",".join("?" * len(values))
+    def _put(self, session: str, column: str, value: int) -> None:
         self._db.execute(
-            f"INSERT INTO sessions (id, {names}) VALUES ({marks}) ON CONFLICT (id) DO UPDATE SET {update}",  # noqa: S608
-            values,
+            f"INSERT INTO sessions (id, {column}) VALUES (?,?) "  # noqa: S608
+            f"ON CONFLICT (id) DO UPDATE SET {column}=excluded.{column}",
+            (_key(session), value),
         )
+
+    def _put_once(self, statement: str, session: str, value: int | str, event: int) -> tuple[bytes | None] | None:
+        row: tuple[bytes | None] | None = self._db.execute(statement, (_key(session), value, event)).fetchone()
+        return row
 
     def forwarded(self, session: str, time_ms: int, event: int) -> None:
         """FORWARDED; raises RecordMismatchError if it was before."""
-        if self._has(session, "forwarded"):
+        if self._put_once(_FORWARDED, session, max(time_ms, _HIDDEN), event) is None:
             raise RecordMismatchError("a request was forwarded twice")
-        self._put(session, "forwarded", max(time_ms, _HIDDEN), event)
+
+    def vouch(self, session: str, good: bytes) -> None:
+        """The request that was forwarded holds: what it is remembered by (`signatures.name_of`)."""
+        self._db.execute("UPDATE sessions SET good=? WHERE id=? AND received IS NULL", (good, _key(session)))
 
     def answered(self, session: str, event: int) -> None:
         """ANSWERED."""
@@ -77,11 +96,12 @@ class Sets:
         """UNREACHED."""
         self._put(session, "unreached", 1)
 
-    def received(self, session: str, time_ms: int, event: int) -> None:
-        """RECEIVED; raises RecordMismatchError if it was before."""
-        if self._has(session, "received"):
+    def received(self, session: str, time_ms: int, event: int) -> bytes:
+        """RECEIVED: what was vouched for, or empty; raises RecordMismatchError if it was before."""
+        row = self._put_once(_RECEIVED, session, time_ms, event)
+        if row is None:
             raise RecordMismatchError("a request was received twice")
-        self._put(session, "received", time_ms, event)
+        return row[0] or b""
 
     def refused(self, session: str) -> None:
         """REFUSED by MS."""
@@ -105,9 +125,8 @@ class Sets:
 
     def ended(self, session: str, fate: str, event: int) -> None:
         """How a session's record left, or why it never entered; raises GroupMismatchError if it had ended."""
-        if self._has(session, "fate"):
+        if self._put_once(_ENDED, session, fate, event) is None:
             raise GroupMismatchError("a record ended twice")
-        self._put(session, "fate", fate, event)
 
     def _has(self, session: str, column: str) -> bool:
         row = self._db.execute(f"SELECT {column} FROM sessions WHERE id=?", (_key(session),)).fetchone()  # noqa: S608
@@ -128,11 +147,19 @@ class Sets:
         ).fetchone()
         return None if row is None else row[0]
 
-    def released(self, named: Delivery, event: int) -> None:
-        """A group's release to a party; raises RecordMismatchError if it was before."""
-        if self._state(named, "released") is not None:
+    def released(self, named: Delivery, event: int) -> bytes:
+        """A group's release to a party: what was vouched for, or empty; raises RecordMismatchError if it was before."""
+        row = self._db.execute("SELECT released, good FROM deliveries WHERE epoch=? AND grp=? AND party=?", named)
+        released, good = row.fetchone() or (None, None)
+        if released is not None:
             raise RecordMismatchError("a group was released to a party twice")
         self._deliver(named, "released", event)
+        return good or b""
+
+    def vouch_delivery(self, named: Delivery, good: bytes) -> None:
+        """The records of a delivered group hold: what each is remembered by, in their order."""
+        where = "WHERE epoch=? AND grp=? AND party=? AND released IS NULL"
+        self._db.execute(f"UPDATE deliveries SET good=? {where}", (good, *named))  # noqa: S608
 
     def delivered(self, named: Delivery, event: int) -> None:
         """DELIVERED; raises RecordMismatchError if it was before."""
@@ -149,6 +176,19 @@ class Sets:
         if self._state(named, "dropped") is not None:
             raise RecordMismatchError("group was dropped for a party twice")
         self._deliver(named, "dropped", event, reason)
+
+    def remembered(self, epoch: int, identity: bytes) -> bytes | None:
+        """What a replay remembers under an id; None if nothing (`spill`)."""
+        row = self._db.execute("SELECT value FROM replay WHERE epoch=? AND id=?", (epoch, identity)).fetchone()
+        return None if row is None else row[0]
+
+    def remember(self, epoch: int, identity: bytes, value: bytes) -> None:
+        """Remember it, in the place of what was."""
+        self._db.execute("INSERT OR REPLACE INTO replay VALUES (?,?,?)", (epoch, identity, value))
+
+    def forget(self, epoch: int) -> None:
+        """Forget what a replay remembers of an epoch."""
+        self._db.execute("DELETE FROM replay WHERE epoch=?", (epoch,))
 
     def save(self) -> None:
         """Make everything so far durable."""

@@ -1,12 +1,15 @@
 """Deliveries in the gateway's log (DESIGN 10.4 checks 3, 9): records, their users or aliases, the party's word."""
 
+from collections.abc import Sequence
+
 from auditor.people import People
+from auditor.signatures import Signatures
 from auditor.trust import Trust
 from auditor.tuples import verify_pair
 from proxid.crypto.sansig import Limit
 from proxid.encoding import decode_text, encode_text
 from proxid.errors import CredentialError, RecordMismatchError
-from proxid.evidence.events import AliasedPayload, DeliveredPayload, SanitizedPair
+from proxid.evidence.events import AliasedPayload, SanitizedPair
 from proxid.protocol import record
 from proxid.protocol.receipt import DeliveryAck, group_digest
 
@@ -16,9 +19,10 @@ Alias = tuple[str, int, str]
 class Deliveries:
     """Checks DELIVERED and ALIASED events."""
 
-    def __init__(self, trust: Trust, people: People) -> None:
+    def __init__(self, trust: Trust, people: People, signatures: Signatures) -> None:
         self._trust = trust
         self._people = people
+        self._signatures = signatures
         self._user_of: dict[Alias, str] = {}
         self._alias_of: dict[Alias, str] = {}
         self.incomplete = False
@@ -32,18 +36,17 @@ class Deliveries:
         if taken or self._alias_of.setdefault((*key, user_id), alias) != alias:
             raise RecordMismatchError("aliases are not one-to-one for a party and period")
 
-    def delivered(self, payload: DeliveredPayload) -> DeliveryAck:
-        """A DELIVERED event: every record, and the acknowledgement over all of them.
+    def delivered(self, acknowledgement: bytes, pairs: Sequence[SanitizedPair | None]) -> DeliveryAck:
+        """A DELIVERED event: every record, None where its person was erased, and the acknowledgement over all of them.
 
         Raises:
             ProxidError: a record, a user block or the acknowledgement does not hold.
         """
-        ack = DeliveryAck.decode(payload.acknowledgement)
+        ack = DeliveryAck.decode(acknowledgement)
         key = self._trust.party_keys.get(ack.party)
         if key is None:
             raise CredentialError("party is not configured")
         ack.verify(key)
-        pairs = [SanitizedPair.decode(data) if data else None for data in payload.pairs]
         for position, pair in enumerate(pairs):
             if pair is not None:
                 self._record(pair, ack, position, len(pairs))
@@ -80,7 +83,7 @@ class Deliveries:
             name = self._alias(person.user_id, ack.party, header.time_ms, kind, shown)
         elif kind != "general":
             raise RecordMismatchError("a place or command is published under a lasting name")
-        verify_pair(pair, expected, (person.prox_id, name))
+        verify_pair(pair, expected, (person.prox_id, name), self._signatures)
         if person.epoch != ack.epoch:
             raise RecordMismatchError("record names a PROX_ID of another epoch")
         if blocks[record.PARTY] != encode_text(ack.party):

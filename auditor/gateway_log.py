@@ -1,5 +1,7 @@
 """The Identity Screener's log (checks 2, 3, 6, 7, 9 of DESIGN 10.4)."""
 
+from collections.abc import Sequence
+
 from auditor.completeness import Sets
 from auditor.consents import Consents
 from auditor.deliveries import Deliveries
@@ -7,8 +9,10 @@ from auditor.erasures import Erasures
 from auditor.log import Log, check_of
 from auditor.people import People, Person
 from auditor.report import COMPLETENESS, CONSENT, ERASURE, GATEWAY, OPENING, SIGNATURES, Report
+from auditor.signatures import NAME_SIZE, name_of
 from auditor.tuples import Tuples
 from proxid.crypto.identity import Enrolment
+from proxid.crypto.sansig import Role
 from proxid.encoding import decode_int, decode_text
 from proxid.errors import MessageInvalidError, RecordMismatchError
 from proxid.evidence.events import (
@@ -125,6 +129,7 @@ class GatewayLog(Log):
         if pair.original.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")
         self._asked[session] = self._tuples.forwarded(pair)
+        self._sets.vouch(session, name_of(pair.sanitized, Role.SANITIZER))
 
     def _forwarded_unread(self, event: Event) -> None:
         self._sets.forwarded(str(event.fields["session"]), 0, event.number)
@@ -155,15 +160,17 @@ class GatewayLog(Log):
     def _delivered(self, event: Event) -> None:
         named = self._named_delivery(event)
         payload = DeliveredPayload.decode(event.payload)
-        ack = self._deliveries.delivered(payload)
+        pairs = [SanitizedPair.decode(data) if data else None for data in payload.pairs]
+        ack = self._deliveries.delivered(payload.acknowledgement, pairs)
         if (ack.epoch, ack.group, ack.party) != named:
             raise RecordMismatchError("acknowledgement is of another group than the event")
+        names = [bytes(NAME_SIZE) if pair is None else name_of(pair.original, Role.SIGNER) for pair in pairs]
+        self._sets.vouch_delivery(named, b"".join(names))
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
-            self._verify_consent(payload, ack.party)
+            self._verify_consent([pair for pair in pairs if pair is not None], ack.party)
 
-    def _verify_consent(self, payload: DeliveredPayload, party: str) -> None:
-        pairs = [SanitizedPair.decode(data) for data in payload.pairs if data]
+    def _verify_consent(self, pairs: Sequence[SanitizedPair], party: str) -> None:
         if not pairs:
             return
         blocks = pairs[0].original.message.blocks

@@ -11,6 +11,7 @@ from typing import Any
 from auditor.places import Places
 from auditor.records import verify_records
 from auditor.slots import SlotReplay
+from auditor.spill import EpochMemory, Spill
 from auditor.trust import Trust
 from proxid.anonymise.slotted.pool import SlotPool
 from proxid.anonymise.stream.cycle import CycleSource, seed_commitment
@@ -59,8 +60,9 @@ class EpochReplay:
 class Groups:
     """Replays what MS says it buffered, moved, gave up and released."""
 
-    def __init__(self, trust: Trust) -> None:
+    def __init__(self, trust: Trust, spill: Spill) -> None:
         self._trust = trust
+        self._spill = spill
         self._epochs: dict[int, EpochReplay] = {}
         self._seeds: dict[int, bytes] = {}
         self._places = Places(trust)
@@ -75,12 +77,15 @@ class Groups:
             raise GroupMismatchError("epoch was opened twice")
         end = float(trust.epochs.end(epoch))
         slots = {kind: SlotReplay(SlotPool(settings, end), settings) for kind, settings in trust.slots.items()}
-        self._epochs[epoch] = EpochReplay(Pool(trust.settings), CycleSource(seed), slots=slots)
+        self._epochs[epoch] = EpochReplay(self._pool(epoch), CycleSource(seed), slots=slots)
         self._seeds[epoch] = seed
+
+    def _pool(self, epoch: int) -> Pool:
+        return Pool(self._trust.settings, EpochMemory(self._spill, epoch))
 
     def opened_blind(self, epoch: int) -> None:
         """EPOCH_OPENED whose payload has expired: nothing of the epoch can be replayed."""
-        replay = EpochReplay(Pool(self._trust.settings), CycleSource(bytes(32)))
+        replay = EpochReplay(self._pool(epoch), CycleSource(bytes(32)))
         replay.blind |= {"general", *self._trust.slots}
         self._epochs[epoch], self._seeds[epoch] = replay, bytes(32)
 
@@ -90,17 +95,21 @@ class Groups:
         if at is not None and not at.formed and not any(slots.formed for slots in at.slots.values()):
             at.buffered.clear()
             at.places.clear()
-            at.pool = Pool(self._trust.settings)
+            at.pool = self._pool(epoch)
+            self._spill.drop(epoch)
             at.done = True
 
-    def state(self) -> tuple[dict[int, bytes], dict[int, dict[str, Any]]]:
-        """For storing: the seeds, and what each epoch's replay holds besides."""
+    def state(self) -> tuple[Spill, dict[int, bytes], dict[int, dict[str, Any]]]:
+        """For storing: what the pools remember by, the seeds, and what each epoch's replay holds besides."""
         names = [f.name for f in fields(EpochReplay) if f.name != "cycles"]
-        return self._seeds, {epoch: {n: getattr(at, n) for n in names} for epoch, at in self._epochs.items()}
+        replays = {epoch: {n: getattr(at, n) for n in names} for epoch, at in self._epochs.items()}
+        return self._spill, self._seeds, replays
 
-    def restore(self, state: tuple[dict[int, bytes], dict[int, dict[str, Any]]]) -> None:
+    def restore(self, state: tuple[Spill, dict[int, bytes], dict[int, dict[str, Any]]]) -> None:
         """Go on from a state."""
-        self._seeds, epochs = state
+        spill, self._seeds, epochs = state
+        spill.attach(self._spill)
+        self._spill = spill
         self._epochs = {e: EpochReplay(cycles=CycleSource(self._seeds[e]), **values) for e, values in epochs.items()}
 
     def replay(self, epoch: int) -> EpochReplay:
@@ -213,13 +222,18 @@ class Groups:
         pending = [len(at.formed) + sum(len(s.formed) for s in at.slots.values()) for at in self._epochs.values()]
         return sum(pending)
 
-    def released_slot(self, place: tuple[int, int], kind: str, close: str, payload: ReleasedPayload) -> None:
+    def released_slot(
+        self, place: tuple[int, int], kind: str, close: str, payload: ReleasedPayload, good: Mapping[str, bytes]
+    ) -> None:  # fmt: skip
         """RELEASED of a location or command group; raises GroupMismatchError."""
         slots = self.slots(place[0], kind, close)
-        slots.release(self._trust, self.replay(place[0]).cycles, place, payload)
+        slots.release(self._trust, self.replay(place[0]).cycles, place, payload, good)
 
-    def released(self, epoch: int, number: int, payload: ReleasedPayload) -> Group:
+    def released(self, epoch: int, number: int, payload: ReleasedPayload, good: Mapping[str, bytes]) -> Group:
         """RELEASED: the group of this number that the replay formed, shown as it must be.
+
+        Args:
+            good: for each party, what was found good of its records when it got them (`records.verify_records`).
 
         Raises:
             GroupMismatchError: people, order, cycle, audience, text or body differ from the replay's.
@@ -234,7 +248,7 @@ class Groups:
         if tuple(at.buffered[p.record].prox_id for p in pairs) != payload.askers:
             raise GroupMismatchError("a text is filed under another person than asked")
         bodies = [self._expected(pair, group, epoch, at) for pair in pairs]
-        verify_records(self._trust, payload, group.audience, bodies)
+        verify_records(self._trust, payload, group.audience, bodies, good)
         for pair in pairs:
             del at.buffered[pair.record]
         return group

@@ -13,7 +13,7 @@ from auditor.source import EvidenceSource, Heads
 from proxid.errors import ProxidError
 from proxid.evidence.checkpoint import Checkpoint, open_checkpoint, verify_cosignature
 from proxid.evidence.leaf import Leaf
-from proxid.evidence.merkle import Frontier, verify_consistency, verify_inclusion
+from proxid.evidence.merkle import HASH_SIZE, Frontier, verify_consistency, verify_inclusion
 from proxid.evidence.note import Note, Verifier
 
 LOCATED: Final = 20_000
@@ -61,7 +61,7 @@ class HeadCheck:
         self._report = report
         self._clock = clock
         self._expected = Expected()
-        self._hashes: list[bytes] = []
+        self._hashes = bytearray()
         self._start = frontier.size
 
     @property
@@ -75,7 +75,7 @@ class HeadCheck:
         Args:
             known: heads of this log that somebody else was shown.
         """
-        self._start, self._hashes = self.frontier.size, []
+        self._start, self._hashes = self.frontier.size, bytearray()
         self._expected = Expected()
         try:
             latest, _ = open_checkpoint(heads.latest, self._rules.log)
@@ -136,8 +136,8 @@ class HeadCheck:
     def leaf(self, leaf: Leaf) -> None:
         """The next leaf, as it was read."""
         found = leaf.hash
-        if len(self._hashes) < LOCATED:
-            self._hashes.append(found)
+        if len(self._hashes) < LOCATED * HASH_SIZE:
+            self._hashes += found
         self.frontier.append(found)
         self._verify_now()
 
@@ -155,8 +155,8 @@ class HeadCheck:
             self._locate(source, head)
 
     def _locate(self, source: EvidenceSource, head: Checkpoint) -> None:
-        for at, leaf in enumerate(self._hashes):
-            number = self._start + at + 1
+        for at in range(0, len(self._hashes), HASH_SIZE):
+            number, leaf = self._start + at // HASH_SIZE + 1, bytes(self._hashes[at : at + HASH_SIZE])
             try:
                 proof = source.inclusion(number, head.size)
                 verify_inclusion(leaf, number - 1, head.size, proof, head.root)

@@ -72,6 +72,8 @@ class Opener:
                 event = self._event(leaf, row)
                 if event is not None:
                     yield event
+            # A key is needed where a chain begins; the chain goes on without it.
+            self._seeds.clear()
 
     @staticmethod
     def _parts(leaf: Leaf) -> list[Part | None]:

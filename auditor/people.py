@@ -13,7 +13,7 @@ from proxid.evidence.ratchet import subject_tag
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An epoch key that IS registered."""
+    """An epoch key that IS registered; `credential` is the hash of what it was linked with."""
 
     user_id: str
     user_key: bytes
@@ -62,7 +62,8 @@ class People:
         self._verify_season(enrolment, credential)
         if subject_tag(credential.evidence_key) != tag:
             raise CredentialError("link is filed under another evidence key than its credential's")
-        person = Person(link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, payload.credential)
+        digest = hashlib.sha256(payload.credential).digest()
+        person = Person(link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, digest)
         self._by_key[link.epoch_key] = self._by_prox[link.prox_id] = person
         self._live[link.user_id, link.epoch] = link.epoch_key
         self._tags[tag] = link.epoch_key
@@ -114,10 +115,10 @@ class People:
             raise RegistrationError("epoch key is not linked")
         return found
 
-    def credential_of(self, key: bytes) -> bytes:
-        """The credential that an epoch key was linked with; empty for an unknown key."""
+    def was_linked_with(self, key: bytes, credential: bytes) -> bool:
+        """Whether an epoch key was linked with this very credential."""
         found = self._by_key.get(key)
-        return b"" if found is None else found.credential
+        return found is not None and found.credential == hashlib.sha256(credential).digest()
 
     def of_prox(self, prox_id: str) -> Person:
         """The person of a PROX_ID; raises RegistrationError."""

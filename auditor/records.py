@@ -1,9 +1,10 @@
 """The records of a released group, against what each must show (checks 3 and 5 of DESIGN 10.4)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from auditor.signatures import NAME_SIZE, Signatures
 from auditor.trust import Trust
-from proxid.crypto.sansig import Role, SignedMessage, verify
+from proxid.crypto.sansig import Expectation, Role, SignedMessage
 from proxid.encoding import encode_text
 from proxid.errors import GroupMismatchError
 from proxid.evidence.events import ReleasedPayload
@@ -12,11 +13,14 @@ from proxid.protocol.consent import parse_audience
 from proxid.protocol.record import Place, RecordBody, fidelity_of
 
 
-def verify_records(trust: Trust, payload: ReleasedPayload, audience_id: str, bodies: Sequence[RecordBody]) -> None:
+def verify_records(
+    trust: Trust, payload: ReleasedPayload, audience_id: str, bodies: Sequence[RecordBody], good: Mapping[str, bytes]
+) -> None:  # fmt: skip
     """Every record of a group, for every party of its audience and for nobody else.
 
     Args:
         audience_id: `KIND|AUDIENCE` of the group. bodies: what the positions must show, in order.
+        good: for each party, `signatures.name_of` the records that it got and that were found good, in order.
 
     Raises:
         GroupMismatchError: other parties, an incomplete group, or a record that shows or names something else.
@@ -31,14 +35,16 @@ def verify_records(trust: Trust, payload: ReleasedPayload, audience_id: str, bod
             raise GroupMismatchError("group is not released whole")
         for position, (data, body) in enumerate(zip(records, padded, strict=True)):
             signed = SignedMessage.decode(data)
-            _verify_signed(trust, signed, bodies[position], fidelity_of(kind, fidelity))
+            expected = _expected(trust, bodies[position], fidelity_of(kind, fidelity))
+            expected.verify_header(signed.message)
+            at = position * NAME_SIZE
+            Signatures.message(signed, Role.SIGNER, good.get(party, b"")[at : at + NAME_SIZE])
             place = Place(bodies[position].group, position, len(bodies)).encode()
             _verify_shown(signed, body, bodies[position], (payload.people[position], party, place))
 
 
-def _verify_signed(trust: Trust, signed: SignedMessage, body: RecordBody, fidelity: str) -> None:
-    expected = record.expectation(trust.service, body.epoch, trust.service_key, trust.screener, fidelity)
-    verify(signed, expected, Role.SIGNER)
+def _expected(trust: Trust, body: RecordBody, fidelity: str) -> Expectation:
+    return record.expectation(trust.service, body.epoch, trust.service_key, trust.screener, fidelity)
 
 
 def _verify_shown(signed: SignedMessage, padded: bytes, body: RecordBody, said: tuple[str, str, bytes]) -> None:

@@ -18,6 +18,9 @@ COMPLETENESS: Final = 7
 ERASURE: Final = 8
 RECEIPTS: Final = 9
 
+LISTED: Final = 1_000
+"""Violations of one check and log that are listed; further ones are counted."""
+
 CHECKS: Final = {
     HEADS: "signed heads consistent with every earlier one, cosigned by the witness",
     OPENING: "every payload opens, or its erasure or expiry is recorded",
@@ -65,6 +68,7 @@ class Report:
     """What earlier audits checked, whose state this one goes on from."""
     unchecked: str = ""
     """Why the evidence could not be read."""
+    _listed: Counter[tuple[int, str]] = field(default_factory=Counter)
 
     @property
     def verdict(self) -> Verdict:
@@ -74,8 +78,16 @@ class Report:
         return Verdict.VIOLATION if self.violations else Verdict.CLEAN
 
     def add(self, rule: int, log: str, event: int, text: str) -> None:
-        """Record a violation."""
-        self.violations.append(Violation(rule, log, event, text))
+        """Record a violation, or count it if there are many of its check."""
+        self._listed[rule, log] += 1
+        if self._listed[rule, log] > LISTED:
+            self.counts[f"unlisted.{log}.{rule}"] += 1
+        else:
+            self.violations.append(Violation(rule, log, event, text))
+
+    def sort(self) -> None:
+        """By check, log and leaf, so that a report does not depend on how it was made."""
+        self.violations.sort(key=lambda v: (v.rule, v.log, v.event, v.text))
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: verdict, checked by check number, violations, counts."""

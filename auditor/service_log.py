@@ -9,6 +9,7 @@ from auditor.log import Log, check_of
 from auditor.people import People
 from auditor.pipeline import Pipeline
 from auditor.report import COMMITS, COMPLETENESS, CONSENT, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
+from auditor.spill import Spill
 from auditor.trust import Trust
 from auditor.tuples import Tuples
 from proxid.crypto.sansig import Role, SignedMessage, verify
@@ -23,13 +24,14 @@ class ServiceLog(Log):
     """Checks each event, replays the groups and fills the sets of check 7."""
 
     def __init__(
-        self, trust: Trust, people: People, tuples: Tuples, sets: Sets, erasures: Erasures, report: Report
-    ) -> None:
+        self, trust: Trust, people: People, tuples: Tuples, sets: Sets, erasures: Erasures, spill: Spill,
+        report: Report,
+    ) -> None:  # fmt: skip
         self._trust = trust
         self._people = people
         self._tuples = tuples
         self._sets = sets
-        self._groups = Groups(trust)
+        self._groups = Groups(trust, spill)
         self._commits: dict[str, tuple[bytes, str]] = {}
         self._opened: set[int] = set()
         self._bundles: dict[str, str] = {}
@@ -83,9 +85,10 @@ class ServiceLog(Log):
     def _received(self, event: Event) -> None:
         session = str(event.fields["session"])
         payload = ReceivedPayload.decode(event.payload)
+        signed = SignedMessage.decode(payload.request)
         with check_of(COMPLETENESS):
-            self._sets.received(session, SignedMessage.decode(payload.request).header.time_ms, event.number)
-        signed = self._tuples.received(payload)
+            good = self._sets.received(session, signed.header.time_ms, event.number)
+        self._tuples.received(signed, payload.credential, good)
         if signed.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")
         blocks = signed.message.blocks
@@ -147,8 +150,7 @@ class ServiceLog(Log):
         epoch, number = int(str(fields["epoch"])), int(str(fields["group"]))
         payload = ReleasedPayload.decode(event.payload)
         with check_of(COMPLETENESS):
-            for party, _, _ in payload.parties:
-                self._sets.released((epoch, number, party), event.number)
+            good = {name: self._sets.released((epoch, number, name), event.number) for name, _, _ in payload.parties}
         for owner in payload.owners:
             if owner:
                 self._end(owner.hex(), "released", event)
@@ -158,9 +160,9 @@ class ServiceLog(Log):
             self._report.counts["groups.partly_erased"] += 1
             self._groups.shape(epoch, payload)
         elif "kind" in fields:
-            self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload)
+            self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload, good)
         else:
-            self._groups.released(epoch, number, payload)
+            self._groups.released(epoch, number, payload, good)
 
     def _released_unread(self, event: Event) -> None:
         fields = event.fields

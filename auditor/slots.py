@@ -3,6 +3,7 @@
 The first event of a close makes the replay close; every event that follows must be one that the replay expects.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from auditor.records import verify_records
@@ -78,11 +79,14 @@ class SlotReplay:
         if payload is None or not self.pool.remove(session):
             raise GroupMismatchError("a record was withdrawn that does not wait")
 
-    def release(self, trust: Trust, cycles: CycleSource, place: tuple[int, int], payload: ReleasedPayload) -> None:
+    def release(
+        self, trust: Trust, cycles: CycleSource, place: tuple[int, int], payload: ReleasedPayload,
+        good: Mapping[str, bytes],
+    ) -> None:  # fmt: skip
         """RELEASED: the next group that the closes formed, shuffled by the seed, shown as it must be.
 
         Args:
-            place: epoch and number of the group.
+            place: epoch and number of the group. good: see `records.verify_records`.
         """
         epoch, number = place
         if not self.formed:
@@ -95,7 +99,7 @@ class SlotReplay:
         people = tuple(member.person for member in members)
         if tuple(m.id for m in members) != payload.owners or people != payload.people or people != payload.askers:
             raise GroupMismatchError("members or order differ from the replay of the committed seed")
-        verify_records(trust, payload, group.audience, [by_record[member.id] for member in members])
+        verify_records(trust, payload, group.audience, [by_record[member.id] for member in members], good)
         for member in members:
             del self.buffered[member.id]
 

@@ -1,7 +1,7 @@
 """What an audit leaves for the next one (DESIGN 10.4): heads, sets, replays; sealed, and without erased people.
 
     state      everything but the sets, encrypted under a key of the auditor's own opening key
-    sets.db    the sets of check 7, pseudonymous ids only
+    sets.db    the sets of check 7, and what replays remember: pseudonymous ids and keyed hashes only
 
 Neither holds an evidence key or a chain key. Both are replaced together, after an audit has gone through.
 """
@@ -21,7 +21,7 @@ from proxid.crypto.hpke import OpeningKey
 from proxid.encoding import label
 from proxid.errors import EvidenceUnreadableError
 
-VERSION: Final = 1
+VERSION: Final = 2
 STATE: Final = "state"
 SETS: Final = "sets.db"
 

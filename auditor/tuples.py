@@ -5,19 +5,21 @@ sanitizer's), proof correctness (only the user block differs).
 """
 
 from auditor.people import People, Person
+from auditor.signatures import Signatures
 from auditor.trust import Trust
 from proxid.crypto.identity import Credential
-from proxid.crypto.sansig import Role, SignedMessage, verify, verify_proof
-from proxid.crypto.sansig.judge import Proof
+from proxid.crypto.sansig import Header, Role, SignedMessage, verify_public_limit
 from proxid.crypto.sansig.scheme import Expectation
 from proxid.encoding import encode_text
 from proxid.errors import ConsentError, LimitError, MessageInvalidError, ResponseMismatchError
-from proxid.evidence.events import ConsentPayload, ReceivedPayload, SanitizedPair
+from proxid.evidence.events import ConsentPayload, SanitizedPair
 from proxid.protocol import consent, request, response
 from proxid.protocol.consent import ConsentVector
 
 
-def verify_pair(pair: SanitizedPair, expected: Expectation, blocks: tuple[str, str]) -> None:
+def verify_pair(
+    pair: SanitizedPair, expected: Expectation, blocks: tuple[str, str], signatures: Signatures
+) -> None:  # fmt: skip
     """Check one pair against what it must be.
 
     Args:
@@ -27,7 +29,7 @@ def verify_pair(pair: SanitizedPair, expected: Expectation, blocks: tuple[str, s
         ProxidError: signing, sanitizing or proof correctness fails, or another user block.
     """
     expected.verify_header(pair.original.message)
-    verify_proof(Proof(pair.original), pair.sanitized)
+    signatures.pair(pair)
     before, after = blocks
     if pair.original.message.user_block != encode_text(before):
         raise MessageInvalidError("original names another user")
@@ -38,16 +40,17 @@ def verify_pair(pair: SanitizedPair, expected: Expectation, blocks: tuple[str, s
 class Tuples:
     """Checks requests, responses and consents of the gateway's log, and requests of MS's."""
 
-    def __init__(self, trust: Trust, people: People) -> None:
+    def __init__(self, trust: Trust, people: People, signatures: Signatures) -> None:
         self._trust = trust
         self._people = people
+        self._signatures = signatures
 
     def forwarded(self, pair: SanitizedPair) -> Person:
         """A FORWARDED pair; whose request it is."""
         trust, header = self._trust, pair.original.header
         person = self._people.of_key(header.signer)
         expected = request.expectation(trust.service, person.epoch, header.signer, trust.screener)
-        verify_pair(pair, expected, (person.user_id, person.prox_id))
+        verify_pair(pair, expected, (person.user_id, person.prox_id), self._signatures)
         request.verify_layout(pair.original)
         return person
 
@@ -55,23 +58,30 @@ class Tuples:
         """An ANSWERED pair of a session."""
         trust = self._trust
         expected = response.expectation(trust.service, person.epoch, trust.service_key, trust.screener)
-        verify_pair(pair, expected, (person.prox_id, person.user_id))
+        verify_pair(pair, expected, (person.prox_id, person.user_id), self._signatures)
         if pair.original.message.blocks[response.REQUEST_HASH] != session:
             raise ResponseMismatchError("response is to another request")
 
-    def received(self, payload: ReceivedPayload) -> SignedMessage:
-        """A RECEIVED request, as MS must have verified it."""
+    def received(self, signed: SignedMessage, credential: bytes, good: bytes) -> None:
+        """A RECEIVED request, as MS must have verified it.
+
+        Args:
+            good: the request that was forwarded, if it holds (`signatures.name_of`).
+        """
+        trust, header = self._trust, signed.header
+        # The credential that LINKED showed was verified there, for this key.
+        if not self._people.was_linked_with(header.signer, credential):
+            self._verify_credential(Credential.decode(credential), header)
+        expected = request.expectation(trust.service, header.epoch, header.signer, trust.screener)
+        expected.verify_header(signed.message)
+        self._signatures.message(signed, Role.SANITIZER, good)
+        verify_public_limit(signed.message)
+
+    def _verify_credential(self, credential: Credential, header: Header) -> None:
         trust = self._trust
-        signed, credential = SignedMessage.decode(payload.request), Credential.decode(payload.credential)
-        header = signed.header
         if credential.epoch_key != header.signer:
             raise MessageInvalidError("credential is of another key")
-        # The credential that LINKED showed was verified there.
-        if payload.credential != self._people.credential_of(header.signer):
-            credential.verify(trust.screener, trust.service, header.epoch, trust.epochs.start(header.epoch))
-        expected = request.expectation(trust.service, header.epoch, header.signer, trust.screener)
-        verify(signed, expected, Role.SANITIZER)
-        return signed
+        credential.verify(trust.screener, trust.service, header.epoch, trust.epochs.start(header.epoch))
 
     def consent(self, payload: ConsentPayload) -> tuple[Person, ConsentVector]:
         """A CONSENT as IS took it: vector and message say the same, by the same person."""
@@ -80,7 +90,7 @@ class Tuples:
         header = pair.original.header
         person = self._people.of_key(header.signer)
         expected = consent.expectation(trust.service, person.epoch, header.signer, trust.screener)
-        verify_pair(pair, expected, (person.user_id, person.prox_id))
+        verify_pair(pair, expected, (person.user_id, person.prox_id), self._signatures)
         vector.verify(person.user_key, trust.bundles)
         said = (vector.user_id, vector.service, vector.epoch, vector.bundle, vector.version)
         if said != (person.user_id, trust.service, person.epoch, *consent.read(pair.original)):
@@ -92,5 +102,5 @@ class Tuples:
         trust, pair = self._trust, SanitizedPair.decode(data)
         person = self._people.of_prox(pair.original.message.user_block.decode("utf-8"))
         expected = consent.ack_expectation(trust.service, person.epoch, trust.service_key, trust.screener)
-        verify_pair(pair, expected, (person.prox_id, person.user_id))
+        verify_pair(pair, expected, (person.prox_id, person.user_id), self._signatures)
         return pair

@@ -154,8 +154,8 @@ async def service_buffers_another_utterance(liar: Liar) -> None:
 async def service_files_a_text_that_its_pipeline_does_not_give(liar: Liar) -> None:
     honest = Anonymiser.decide
 
-    def decide(self: Anonymiser, pending: Any) -> Any:
-        found = honest(self, pending)
+    def decide(self: Anonymiser, *asked: Any) -> Any:
+        found = honest(self, *asked)
         if isinstance(found, Submission):
             texts = ("with the name left in", *found.payload.texts[1:])
             return dataclasses.replace(found, payload=dataclasses.replace(found.payload, texts=texts))
