@@ -11,6 +11,7 @@ import datetime
 import itertools
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from proxid.config import DeviceConfig, EnrolmentAuthorityConfig, load
 from proxid.errors import InputError
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_STEPS = {"sign": "signed", "request": "requested"}
+"""What an option makes of those who are named, if they are not enrolled at once."""
 
 
 @click.command("enrol", epilog="Example: proxid device enrol --config device.toml --ea ../../ea -u ann -u bob")
@@ -43,13 +46,33 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--sign", type=_FILE, help="At the authority: sign this request into --answer.")
 @click.option("--answer", type=_FILE, help="The authority's answer.")
 @JSON
-def enrol(as_json: bool, **options: Any) -> None:
-    """Enrol users of households with the offline enrolment authority."""
-    count = _enrol(options)
-    click.echo(json.dumps({"enrolled": count}) if as_json else f"{count} enrolled")
+def enrol(as_json: bool, **options: Any) -> int:
+    """Enrol users of households with the offline enrolment authority.
+
+    Who is enrolled already is left as it is. Exit status 1 if somebody was erased: an erased name cannot be enrolled
+    again.
+    """
+    known = Known()
+    what = next((word for option, word in _STEPS.items() if options[option] is not None), "enrolled")
+    done = {what: _enrol(options, known), "enrolled_before": known.enrolled, "erased": known.erased}
+    if as_json:
+        click.echo(json.dumps(done))
+    else:
+        before = f", {known.enrolled} enrolled before" if known.enrolled else ""
+        erased = f", {known.erased} erased: an erased name cannot be enrolled again" if known.erased else ""
+        click.echo(f"{done[what]} {what}{before}{erased}")
+    return 1 if known.erased else 0
 
 
-def _enrol(options: dict[str, Any]) -> int:
+@dataclass(slots=True)
+class Known:
+    """How many of those to enrol were enrolled before, and how many were erased since."""
+
+    enrolled: int = 0
+    erased: int = 0
+
+
+def _enrol(options: dict[str, Any], known: Known) -> int:
     now = datetime.datetime.now(datetime.UTC)
     since = int((options["since"] or now).replace(tzinfo=datetime.UTC).timestamp())
     if options["sign"] is not None:
@@ -59,10 +82,10 @@ def _enrol(options: dict[str, Any]) -> int:
     configs = load_households(options["paths"])
     if options["answer"] is not None:
         return _accept(configs[0], enrolment.read_answer(options["answer"]))
-    users = _users(options)
+    users = _fresh(_users(options), configs, known)
     if options["request"] is not None:
         enrolment.write_request(options["request"], enrolment.make_request(_state(configs[0]), users))
-        return 0
+        return len(users)
     authority = _authority(options)
     return sum(
         _accept(config, enrolment.issue(authority, enrolment.make_request(_state(config), part), since))
@@ -70,11 +93,17 @@ def _enrol(options: dict[str, Any]) -> int:
     )
 
 
+def _fresh(users: Sequence[str], configs: Sequence[DeviceConfig], known: Known) -> list[str]:
+    """Those who are enrolled nowhere yet; counts the others."""
+    enrolled = {user: state for config in configs for user, state in _state(config).users().items()}
+    known.erased = sum(1 for user in users if user in enrolled and enrolled[user].erased)
+    known.enrolled = sum(1 for user in users if user in enrolled) - known.erased
+    return [user for user in users if user not in enrolled]
+
+
 def share_out(users: Sequence[str], configs: Sequence[DeviceConfig]) -> Iterable[tuple[DeviceConfig, Sequence[str]]]:
-    """Users by household, in turn; who is enrolled somewhere already is left out."""
-    enrolled = {user for config in configs for user in _state(config).users()}
-    fresh = [user for user in users if user not in enrolled]
-    return ((config, fresh[i :: len(configs)]) for i, config in enumerate(configs))
+    """Users by household, in turn."""
+    return ((config, users[i :: len(configs)]) for i, config in enumerate(configs))
 
 
 def _users(options: dict[str, Any]) -> list[str]:

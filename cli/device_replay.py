@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 import uvloop
@@ -17,6 +17,8 @@ from device_sim.corpus import Event, read_events, shipped_events
 from device_sim.household import Household
 from device_sim.replay import Pace, Replay, Summary
 from proxid.config import DeviceConfig
+
+_MAX_RANGES: Final = 100
 
 
 @click.command("replay", epilog="Example: proxid device replay massive_en.tsv --config trial/devices --rate 50")
@@ -36,32 +38,35 @@ def replay(
 ) -> int:  # fmt: skip
     """Replay FILE (JSONL or TSV; the shipped people without one); speakers are recognised by the user in it.
 
-    Prints what was answered, refused (by code) and retried; exit status 1 if anything failed. People of the file
-    who are enrolled in no household are left out.
+    Prints what was answered, refused (by code) and retried. People of the file who are enrolled in no household are
+    left out; their lines are printed. Exit status 1 if anything failed or was left out.
     """
     events = list(read_events(file)) if file is not None else shipped_events()
     configs = load_households(paths)
-    summary, unknown = uvloop.run(_replay(events[:limit], configs, Pace(concurrency, rate, speed), bundle))
-    done = {**summary.as_dict(), "unknown_people": unknown}
+    summary, unsent = uvloop.run(_replay(events[:limit], configs, Pace(concurrency, rate, speed), bundle))
+    done = {
+        **summary.as_dict(), "unknown_people": len({event.user for event in unsent}), "unsent": len(unsent),
+        "unsent_lines": ranges([event.line for event in unsent]),
+    }  # fmt: skip
     if as_json:
         click.echo(json.dumps(done))
     else:
         _print(done)
-    return 1 if summary.failed or summary.refused else 0
+    return 1 if summary.failed or summary.refused or unsent else 0
 
 
 async def _replay(
     events: Sequence[Event], configs: Sequence[DeviceConfig], pace: Pace, bundle: str | None
-) -> tuple[Summary, int]:
+) -> tuple[Summary, list[Event]]:
     async with open_households(configs) as speakers:
         known = [event for event in events if event.user in speakers]
-        unknown = len({event.user for event in events} - set(speakers))
+        unsent = [event for event in events if event.user not in speakers]
         if bundle is not None:
             await consent_all(speakers, list(dict.fromkeys(event.user for event in known)), bundle, pace.concurrency)
         with _progress() as progress:
             task = progress.add_task("replay", total=len(known))
             run = Replay(speakers, pace, lambda _: progress.advance(task))
-            return await run.run(known), unknown
+            return await run.run(known), unsent
 
 
 async def consent_all(speakers: Mapping[str, Household], users: Sequence[str], bundle: str, concurrency: int) -> None:
@@ -73,6 +78,18 @@ async def consent_all(speakers: Mapping[str, Household], users: Sequence[str], b
             await speakers[user].consent(user, bundle)
 
     await asyncio.gather(*(one(user) for user in users))
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers as ranges, `2-5, 9`; after a hundred ranges only that there are more."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    said = [f"{first}-{last}" if last > first else str(first) for first, last in found[:_MAX_RANGES]]
+    return ", ".join(said + ["…"] * (len(found) > _MAX_RANGES))
 
 
 def _progress() -> Progress:

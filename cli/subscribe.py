@@ -84,7 +84,7 @@ def _table(rows: list[dict[str, Any]], epoch: int, group: int) -> None:
 def table_of(rows: list[dict[str, Any]], title: str) -> Table:
     """Records as a table."""
     table = Table(title=title, title_justify="left")
-    for column in ("user", "kind", "shown", "text", "category", "time"):
+    for column in ("user", "kind", "shown", "text", "category", "time (UTC)"):
         table.add_column(column)
     for row in rows:
         table.add_row(row["user"], row["kind"], row["rung"], row["text"], row["category"], _short(row["time"]))
@@ -92,5 +92,5 @@ def table_of(rows: list[dict[str, Any]], title: str) -> Table:
 
 
 def _short(time: str) -> str:
-    """A release's time bucket without its year and seconds, UTC."""
-    return time[5:16].replace("T", " ")
+    """A release's time bucket without its seconds."""
+    return f"{time[:16].replace('T', ' ')}Z"

@@ -32,6 +32,7 @@ class Event:
 
     Attributes:
         user: USER_ID. time: Unix seconds, or None. location: "lat,lon" or empty. scenario: of MASSIVE, or empty.
+        line: of the file, counted from 1; 0 if it is of none.
     """
 
     user: str
@@ -40,6 +41,7 @@ class Event:
     location: str = ""
     consent: str | None = None
     scenario: str = ""
+    line: int = 0
 
 
 def read_events(path: Path) -> Iterator[Event]:
@@ -69,7 +71,7 @@ def _read_jsonl(name: str, text: str) -> Iterator[Event]:
             row = json.loads(line)
             if not isinstance(row, dict):
                 raise ValueError
-            yield _event(row)
+            yield _event(row, number)
         except (ValueError, KeyError, TypeError):
             raise InputError(f"{name}: line {number} is no event") from None
 
@@ -82,12 +84,12 @@ def _read_tsv(name: str, text: str) -> Iterator[Event]:
             continue
         fields = line.rstrip("\r").split("\t")
         try:
-            yield _event(dict(zip(header, fields, strict=True)))
+            yield _event(dict(zip(header, fields, strict=True)), number)
         except (ValueError, KeyError):
             raise InputError(f"{name}: line {number} does not fit the header") from None
 
 
-def _event(row: Mapping[str, Any]) -> Event:
+def _event(row: Mapping[str, Any], line: int) -> Event:
     user, consent = unicodedata.normalize("NFC", str(_first(row, _USER))), row.get("consent")
     text = "" if consent is not None else unicodedata.normalize("NFC", str(_first(row, _TEXT)))
     when = next((row[name] for name in _TIME if row.get(name)), None)
@@ -98,6 +100,7 @@ def _event(row: Mapping[str, Any]) -> Event:
         location=str(row.get("location") or ""),
         consent=None if consent is None else str(consent),
         scenario=str(row.get("scenario") or ""),
+        line=line,
     )
 
 

@@ -74,6 +74,8 @@ class RightsClient:
         if receipt.right is not right or (receipt.request != asked.digest and right is not Right.ERASE):
             raise ResponseMismatchError("receipt is for another request")
         self._book.add_bytes("rights", receipt.request, receipt_bytes)
+        if right is Right.ERASE:
+            user.mark_erased()
         return receipt, share
 
     async def access(self, user_id: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A household's users and their keys on disk, so that a restarted device goes on where it was (DESIGN 4.3).
 
     users/TAG/user.key        pk_U's secret               users/TAG/enrolment       the EA's word
+    users/TAG/erased          the user was erased at both services, for ever
     users/TAG/epoch-N.key     the epoch key's secret      users/TAG/epoch-N.json    consent: version, bundle, pending
 
 TAG is a digest of the USER_ID, which may hold any characters. An epoch key is on disk before it is linked: a
@@ -46,6 +47,15 @@ class UserState:
     def user_id(self) -> str:
         """USER_ID."""
         return self.enrolment.user_id
+
+    @property
+    def erased(self) -> bool:
+        """Whether the services have erased the user: the name can never be used again."""
+        return (self._folder / "erased").exists()
+
+    def mark_erased(self) -> None:
+        """The services have erased the user; raises OutputError."""
+        write_private(self._folder / "erased", b"")
 
     def epoch_key(self, epoch: int) -> SigningKey:
         """The key of an epoch, made and stored at the first call; keys of long past epochs are deleted."""

@@ -1,6 +1,7 @@
 """The trial of docs/operations.md, command by command, and the exit status of each."""
 
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -80,7 +81,7 @@ def test_the_trial(trial: Path, run: Run, tmp_path: Path) -> None:
     log.write_text("userid\ttext\n" + "\n".join(lines) + "\n")
     enrol = ("device", "enrol", "--config", devices, "--ea", ea, "--users-of", log, "--since", "2026-01-01")
     assert run(*enrol) == (0, "8 enrolled\n")
-    assert run(*enrol, "--json") == (0, '{"enrolled": 0}\n')
+    assert run(*enrol, "--json") == (0, '{"enrolled": 0, "enrolled_before": 8, "erased": 0}\n')
 
     device = devices / "household-1/device.toml"
     status, answer = run("device", "ask", "--config", device, "-u", "user0", "what is two plus three", "--json")
@@ -101,8 +102,15 @@ def test_the_trial(trial: Path, run: Run, tmp_path: Path) -> None:
     status, kept = run("subscribe", "--config", party, "--format", "tsv", "--all")
     assert len(kept.splitlines()) == 1 + len(rows) > 1
 
-    status, report = run("audit", "--config", trial / "auditor/auditor.toml", "--json")
+    status, table = run("subscribe", "--config", party, "--all")
+    assert status == 0
+    assert "time (UTC)" in table and re.search(r"20\d\d-\d\d-\d\d \d\d:\d\dZ", table)
+
+    receipts = ("--receipts", trial / "parties", "--receipts", devices)
+    status, report = run("audit", "--config", trial / "auditor/auditor.toml", *receipts, "--json")
     assert (status, json.loads(report)["violations"]) == (0, [])
+    acknowledged = (trial / "parties/acme/data/acknowledgements.jsonl").read_text().count("\n")
+    assert json.loads(report)["checked"]["9"] > acknowledged > 0
 
 
 def test_withdrawal_holds(trial: Path, run: Run) -> None:
@@ -114,11 +122,35 @@ def test_withdrawal_holds(trial: Path, run: Run) -> None:
     assert sum(json.loads(line)["kind"] == "consent" for line in receipts) >= 2
 
 
+def test_replay_says_what_it_left_out(trial: Path, run: Run, tmp_path: Path) -> None:
+    device, log = trial / "devices/household-1/device.toml", tmp_path / "log.jsonl"
+    assert run("device", "enrol", "--config", device, "--ea", trial / "ea", "-u", "rex")[0] == 0
+    people = ["rex", "zebulon", "zebulon", "rex", "quux", "rex", "zebulon"]
+    log.write_text("".join(json.dumps({"user": user, "text": f"hello {i}"}) + "\n" for i, user in enumerate(people)))
+    status, said = run("device", "replay", log, "--config", device, "--json")
+    done = json.loads(said)
+    assert (status, done["answered"]) == (1, 3)
+    assert (done["unknown_people"], done["unsent"], done["unsent_lines"]) == (2, 4, "2-3, 5, 7")
+    assert "2-3, 5, 7" in run("device", "replay", log, "--config", device)[1]
+
+
+def test_erased_name_is_not_enrolled_again(trial: Path, run: Run) -> None:
+    device = trial / "devices/household-1/device.toml"
+    enrol = ("device", "enrol", "--config", device, "--ea", trial / "ea", "-u", "gone", "-u", "stays")
+    assert run(*enrol) == (0, "2 enrolled\n")
+    assert run("device", "ask", "--config", device, "-u", "gone", "hello")[0] == 0
+    assert run("device", "rights", "erase", "--config", device, "-u", "gone", "--yes")[0] == 0
+    said = "0 enrolled, 1 enrolled before, 1 erased: an erased name cannot be enrolled again\n"
+    assert run(*enrol) == (1, said)
+    assert run("device", "ask", "--config", device, "-u", "gone", "hello")[0] == 2
+    assert "erased" in run.err
+
+
 def test_enrolment_by_files(trial: Path, run: Run, tmp_path: Path) -> None:
     device, ea = trial / "devices/household-2/device.toml", trial / "ea"
     request, answer = tmp_path / "ann.json", tmp_path / "ann.enrolled"
-    assert run("device", "enrol", "--config", device, "-u", "ann", "--request", request)[0] == 0
-    assert run("device", "enrol", "--ea", ea, "--sign", request, "--answer", answer)[0] == 0
+    assert run("device", "enrol", "--config", device, "-u", "ann", "--request", request) == (0, "1 requested\n")
+    assert run("device", "enrol", "--ea", ea, "--sign", request, "--answer", answer) == (0, "1 signed\n")
     assert run("device", "enrol", "--config", device, "--answer", answer) == (0, "1 enrolled\n")
     assert run("device", "ask", "--config", device, "-u", "ann", "hello")[0] == 0
 
