@@ -40,6 +40,7 @@ class AuditCommand:
     fresh: bool = False
     keep: bool = True
     pipeline: bool = True
+    workers: int = 0
 
 
 @click.command(epilog="Example: proxid audit --config house/auditor/auditor.toml --html report.html")
@@ -51,11 +52,15 @@ class AuditCommand:
 @click.option("--fresh", is_flag=True, help="Check everything from the beginning, not what is new.")
 @click.option("--no-state", is_flag=True, help="Go on from no earlier audit, and leave nothing for a later one.")
 @click.option("--no-pipeline", is_flag=True, help="Do not classify disclosed utterances again (part of check 4).")
+@click.option(
+    "--workers", type=click.IntRange(0, 64), default=0, show_default=True,
+    help="Further processes that check signatures; the report is the same.",
+)  # fmt: skip
 @click.option("--html", "page", type=_PATH, help="Also write a report to read and to print.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 def command(
     path: Path, folder: Path | None, target: Path | None, receipts: tuple[Path, ...], known: tuple[Path, ...],
-    fresh: bool, no_state: bool, no_pipeline: bool, page: Path | None, as_json: bool,
+    fresh: bool, no_state: bool, no_pipeline: bool, workers: int, page: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Audit both services from their evidence alone. Exit status: 0 clean, 1 violation, 2 could not check.
 
@@ -65,7 +70,7 @@ def command(
     if target is not None:
         _export(config, target)
         return 0
-    options = AuditCommand(config, folder, receipts, known, fresh, not no_state, not no_pipeline)
+    options = AuditCommand(config, folder, receipts, known, fresh, not no_state, not no_pipeline, workers)
     try:
         report = run_audit(options)
     except EvidenceUnreadableError as error:
@@ -87,8 +92,8 @@ def run_audit(options: AuditCommand) -> Report:
     presented = chain.from_iterable(read_receipts(path) for path in options.receipts)
     known = [_read(path) for path in options.known]
     with sources(options) as (gateway, service, keys), _progress() as at:
-        audit = Audit(trust, keys, AuditOptions(known=known, receipts=presented, progress=at), state=state)
-        return audit.run(gateway, service)
+        asked = AuditOptions(known=known, receipts=presented, progress=at, workers=options.workers)
+        return Audit(trust, keys, asked, state=state).run(gateway, service)
 
 
 def _state(options: AuditCommand) -> AuditState | None:

@@ -1,0 +1,151 @@
+"""One audit of a simulated day's evidence on disk, measured in a process of its own, for `proxid bench evidence`."""
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from nacl import bindings
+
+from auditor.audit import Audit, AuditOptions
+from auditor.source import Heads
+from cli.evidence_day import NOW, Day
+from proxid.errors import InputError
+from proxid.evidence.leaf import Leaf
+from proxid.evidence.note import Verifier
+from proxid.store.evidence.reading import LogReader
+
+LOGS = ("gateway", "main-service")
+
+
+class DiskLog:
+    """A log's folder as a source for the auditor.
+
+    Args:
+        head: a signed head to read up to; the newest if None.
+    """
+
+    def __init__(self, folder: Path, name: str, key: bytes, head: bytes | None = None) -> None:
+        self._reader = LogReader(folder, Verifier(name, key))
+        self._head = head
+
+    def heads(self) -> Heads:
+        """The signed head."""
+        return Heads(self._head or self._reader.checkpoint())
+
+    def leaves(self, first: int, end: int) -> Iterator[Leaf]:
+        """Leaves of the folder."""
+        # A reader takes a limit of 0 for none.
+        return self._reader.leaves(first, end - first) if first < end else iter(())
+
+    def consistency(self, old: int, size: int) -> list[bytes]:
+        """A proof from stored nodes."""
+        return self._reader.consistency(old, size)
+
+    def inclusion(self, number: int, size: int) -> list[bytes]:
+        """A proof from stored nodes."""
+        return self._reader.inclusion(number, size)
+
+
+class DiskKeys:
+    """Evidence keys at hand."""
+
+    def __init__(self, seeds: Mapping[bytes, bytes]) -> None:
+        self._seeds = seeds
+
+    def keys(self, tags: Sequence[bytes]) -> list[bytes]:
+        """By subject tag."""
+        return [self._seeds.get(tag, b"") for tag in tags]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """How far a day had come.
+
+    Attributes:
+        events: of both logs. heads: each log's signed head, in the order of LOGS. seeds: evidence keys by subject tag.
+    """
+
+    events: int
+    heads: tuple[bytes, ...]
+    seeds: Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An audit's cost.
+
+    Attributes:
+        seconds, processor: wall and processor time, the latter of the reading process. in_signatures: seconds in
+            libsodium's verify there. signatures: how many. peak, before: MB resident at most, and before the audit.
+    """
+
+    seconds: float
+    processor: float
+    in_signatures: float
+    signatures: float
+    peak: float
+    before: float
+
+
+def moment_of(day: Day) -> Moment:
+    """The day as it is now, flushed."""
+    return Moment(day.events, tuple((day.folder / log / "checkpoint").read_bytes() for log in LOGS), dict(day.seeds))
+
+
+def measure(folder: Path, people: int, moment: Moment, workers: int = 0) -> Measured:
+    """Audit a day up to a moment, in a new process; raises InputError if it is not clean."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_measure, folder, people, moment, workers).result()
+
+
+def _measure(folder: Path, people: int, moment: Moment, workers: int) -> Measured:
+    # A day's keys follow from its seed: an empty one has the same.
+    with tempfile.TemporaryDirectory(prefix="proxid-bench-") as empty:
+        trust = Day(Path(empty), people=people).trust
+    keys = (trust.screener, trust.service_key)
+    logs = [
+        DiskLog(folder / name, f"proxid/main-service/{name}", key, head)
+        for name, key, head in zip(LOGS, keys, moment.heads, strict=True)
+    ]
+    before = _resident("VmRSS")
+    with verifications() as spent:
+        start, processor = time.perf_counter(), time.process_time()
+        options = AuditOptions(settle=0.0, workers=workers)
+        report = Audit(trust, DiskKeys(moment.seeds), options, clock=lambda: NOW).run(logs[0], logs[1])
+        seconds, processor = time.perf_counter() - start, time.process_time() - processor
+    if report.violations:
+        raise InputError(f"the simulated day is not clean: {report.violations[0].text}")
+    return Measured(seconds, processor, spent[0], spent[1], _resident("VmHWM"), before)
+
+
+def _resident(field: str) -> float:
+    # Not getrusage: across an exec that keeps what the parent had at most.
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+@contextmanager
+def verifications() -> Iterator[list[float]]:
+    """Seconds in libsodium's verify and number of calls, while it lasts."""
+    honest, spent = bindings.crypto_sign_open, [0.0, 0.0]
+
+    def timed(signed: bytes, pk: bytes) -> bytes:
+        start = time.perf_counter()
+        try:
+            return honest(signed, pk)
+        finally:
+            spent[0] += time.perf_counter() - start
+            spent[1] += 1
+
+    bindings.crypto_sign_open = timed
+    try:
+        yield spent
+    finally:
+        bindings.crypto_sign_open = honest
