@@ -1,6 +1,6 @@
 """Evidence in a folder (DESIGN 10): exported by an auditor that may read it, audited later by one that cannot connect.
 
-    LOG/heads.json      latest and cosigned heads        LOG/leaves    u32(length) ‖ leaf, in order
+    LOG/heads.json      latest and cosigned heads, when      LOG/leaves    u32(length) ‖ leaf, in order
     keys.json           evidence keys by subject tag, each sealed to the auditor
 
 The folder is as secret as the auditor's key is: without it nothing in it opens.
@@ -9,6 +9,7 @@ The folder is as secret as the auditor's key is: without it nothing in it opens.
 import base64
 import json
 import struct
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -49,6 +50,7 @@ def export(
 
 def _export_log(folder: Path, source: EvidenceSource, progress: Callable[[int, int], None]) -> set[bytes]:
     folder.mkdir(mode=0o700, exist_ok=True)
+    asked = time.time()
     heads, tags = source.heads(), set()
     size = _size(heads.latest)
     with (folder / "leaves").open("wb") as file:
@@ -57,7 +59,10 @@ def _export_log(folder: Path, source: EvidenceSource, progress: Callable[[int, i
             file.write(_LENGTH.pack(len(data)) + data)
             tags |= {tag for tag, _ in LeafHeader.decode(leaf.header).parts if tag != OPEN_TAG}
             progress(number, size)
-    notes = {"latest": heads.latest.decode("utf-8"), "cosigned": [note.decode("utf-8") for note in heads.cosigned]}
+    notes = {
+        "latest": heads.latest.decode("utf-8"), "cosigned": [note.decode("utf-8") for note in heads.cosigned],
+        "time": asked,
+    }  # fmt: skip
     (folder / "heads.json").write_text(json.dumps(notes), encoding="utf-8")
     return tags
 
@@ -82,8 +87,9 @@ class FolderLog:
         """The heads as exported; raises EvidenceUnreadableError."""
         try:
             notes = json.loads((self._folder / "heads.json").read_text(encoding="utf-8"))
-            return Heads(notes["latest"].encode(), tuple(note.encode() for note in notes["cosigned"]))
-        except (OSError, ValueError, KeyError, AttributeError):
+            cosigned = tuple(note.encode() for note in notes["cosigned"])
+            return Heads(notes["latest"].encode(), cosigned, float(notes["time"]))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise EvidenceUnreadableError("exported heads cannot be read") from None
 
     def leaves(self, first: int, end: int) -> Iterator[Leaf]:

@@ -6,7 +6,7 @@ the ladder allowed; every body must be what its record's hash says.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 from auditor.places import Places
 from auditor.records import verify_records
@@ -32,6 +32,9 @@ from proxid.evidence.disclosure import disclosure_info, unit_digest
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
 from proxid.protocol.record import Mechanism, RecordBody, audience_tag
 
+WITHHELD: Final = "restriction"
+"""Why MS gives up a formed group: its check before a release found a restriction broken (`stream.pairs`)."""
+
 RUNGS: Mapping[Rung, int] = {Rung.TEXT: 0, Rung.UNIT: 1, Rung.CATEGORY: 2, Rung.NODE: 3}
 
 
@@ -47,9 +50,26 @@ class EpochReplay:
     slots: dict[str, SlotReplay] = field(default_factory=dict)
     blind: set[str] = field(default_factory=set)
     """Kinds of which a waiting record does not open any more: what groups form can no longer be replayed."""
+    withheld: set[bytes] = field(default_factory=set)
+    """The rest of a group of which a record was withheld: a group is given up whole."""
     places: dict[str, set[bytes]] = field(default_factory=dict)
     """Names of the places that each person reported, under noise."""
     done: bool = False
+
+    def withhold(self, session: bytes) -> None:
+        """MS's last check found a restriction broken: the formed group goes, whole and nothing else.
+
+        Raises:
+            GroupMismatchError: the record is in no group that was formed and not released.
+        """
+        if session not in self.withheld:
+            found = next((g for g in self.formed.values() if any(m.record == session for m in g.members)), None)
+            if found is None:
+                raise GroupMismatchError("a record was withheld that is in no formed group")
+            del self.formed[found.number]
+            self.withheld.update(member.record for member in found.members)
+        self.withheld.remove(session)
+        del self.buffered[session]
 
     def keep(self, groups: tuple[Group, ...]) -> None:
         """Remember groups until their release."""
@@ -187,6 +207,9 @@ class Groups:
         at = self.replay(epoch)
         if "general" in at.blind:
             return
+        if reason == WITHHELD:
+            at.withhold(session)
+            return
         if reason == Reason.EPOCH_END:
             given = at.pool.close(limit=1).suppressed
         elif reason in {Reason.EXPIRED, Reason.CAPPED}:
@@ -215,6 +238,8 @@ class Groups:
         """Groups that formed and were not released; raises GroupMismatchError if a withdrawal left records behind."""
         if any(at.leaving and "general" not in at.blind for at in self._epochs.values()):
             raise GroupMismatchError("a withdrawal left records of the person behind")
+        if any(at.withheld and "general" not in at.blind for at in self._epochs.values()):
+            raise GroupMismatchError("a group was withheld in part")
         for at in self._epochs.values():
             for kind, slots in at.slots.items():
                 if kind not in at.blind:

@@ -26,7 +26,7 @@ class HeadRules:
 
     Attributes:
         log: the service's verifier. witness: whose cosignature must be there, or None.
-        lag: seconds that the newest cosigned head may be old, unless it covers the whole log.
+        lag: seconds that the newest cosignature may be old.
     """
 
     log: Verifier
@@ -87,23 +87,25 @@ class HeadCheck:
             self._violation("log is shorter than at an earlier audit")
             return None
         self._expected.add(latest, "leaves do not lead to the signed head: one was changed, or the history is forked")
-        self._witnessed(source, latest, heads.cosigned)
+        self._witnessed(source, latest, heads)
         for data in known:
             self._known(source, latest, data, "a head that somebody else was shown")
         self._verify_now()
         return latest.size
 
-    def _witnessed(self, source: EvidenceSource, latest: Checkpoint, notes: Sequence[bytes]) -> None:
+    def _witnessed(self, source: EvidenceSource, latest: Checkpoint, heads: Heads) -> None:
         witness = self._rules.witness
         if witness is None:
             return
-        for data in notes:
+        now = self._clock() if heads.time is None else heads.time
+        for data in heads.cosigned:
             try:
                 seconds = verify_cosignature(Note.decode(data), witness)
             except ProxidError:
                 continue
             head = self._known(source, latest, data, "the head that the witness cosigned")
-            if head is not None and head.size < latest.size and self._clock() - seconds > self._rules.lag:
+            # A log that stands still is cosigned again too: whoever shows yesterday's shows yesterday's cosignature.
+            if head is not None and now - seconds > self._rules.lag:
                 self._violation("the witness has cosigned no recent head")
             return
         self._violation("no head is cosigned by the witness")

@@ -5,7 +5,7 @@ Only the version that the auditor has can be run; records of another version are
 
 from functools import lru_cache
 
-from proxid.anonymise.slotted.shown import location_text
+from proxid.anonymise.slotted.shown import PLACE_MARK, location_text
 from proxid.classify import Classification, Classifier
 from proxid.errors import CommitMismatchError
 from proxid.evidence.events import BufferedPayload
@@ -36,6 +36,8 @@ class Pipeline:
             self._general(found, payload)
         elif payload.kind == "location":
             self._location(found, payload)
+        else:
+            self._command(found, payload)
         return True
 
     @staticmethod
@@ -53,3 +55,10 @@ class Pipeline:
         text = location_text(intent, ((slot.kind, slot.value) for slot in found.slots)) if intent else ""
         if payload.texts != (intent, text):
             raise CommitMismatchError("record shows a text that the pipeline does not give")
+
+    @staticmethod
+    def _command(found: Classification, payload: BufferedPayload) -> None:
+        # The place in the path's first part is checked against the one that was asked from (`places`).
+        shape = (payload.path[0].partition(PLACE_MARK)[0], *payload.path[1:]) if payload.path else ()
+        if not found.shape or shape != found.shape or any(payload.texts):
+            raise CommitMismatchError("record shows a shape that the pipeline does not give")

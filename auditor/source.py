@@ -10,10 +10,14 @@ from proxid.evidence.leaf import Leaf
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """A log's newest signed head, and for each witness the newest that it cosigned (signed notes)."""
+    """A log's newest signed head, and for each witness the newest that it cosigned (signed notes).
+
+    `time` is when they were asked for, in Unix seconds, if that was not now (an exported folder).
+    """
 
     latest: bytes
     cosigned: tuple[bytes, ...] = ()
+    time: float | None = None
 
 
 class EvidenceSource(Protocol):

@@ -1,6 +1,7 @@
 """The auditor against running services: honest evenings are clean, an audit goes on from the last one."""
 
 import asyncio
+import dataclasses
 import json
 import re
 import sys
@@ -8,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from auditor.receipts import read_receipts
+from proxid.errors import RestrictionError
 from tests.support.house import PEOPLE, run_command, running
+from tests.support.lies import Liar
+from tests.support.lies_screener import screener_forwards_a_request_never_sent
 
 
 async def test_an_honest_evening_is_clean_in_every_check(tmp_path: Path) -> None:
@@ -89,3 +94,51 @@ async def test_explain_tells_the_life_of_a_record(tmp_path: Path, capfd: pytest.
     by_event = {step["event"]: step["what"] for step in steps}
     assert by_event["FORWARDED"]["user"] in PEOPLE and by_event["BUFFERED"]["utterance"] == "node0 question"
     assert by_event["RELEASED"]["asked by"] != by_event["RELEASED"]["published under"]
+
+
+async def test_receipts_of_another_house_accuse_nobody(tmp_path: Path) -> None:
+    """Neither a receipt that other services signed nor one that somebody made up is a violation of these."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    async with running(tmp_path / "there") as house:
+        await house.busy(1)
+        presented = list(read_receipts(tmp_path / "there/devices/household-1/data"))
+    async with running(tmp_path / "here") as house:
+        await house.busy(1)
+        mine = list(read_receipts(tmp_path / "here/devices/household-1/data"))
+        made_up = [dataclasses.replace(r, message=r.message[:-1] + bytes([r.message[-1] ^ 1])) for r in mine]
+        report = await house.audit(receipts=[*presented, *made_up, *mine])
+    assert {r.kind for r in presented} == {"response", "consent"} and len(mine) == len(made_up) == len(presented)
+    assert report.violations == []
+    assert report.checked[9] == len(mine) and report.counts["receipts.unproven"] == 2 * len(mine)
+
+
+async def test_a_group_that_breaks_a_restriction_is_withheld_and_no_violation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> None:
+        raise RestrictionError("as if")
+
+    async with running(tmp_path) as house:
+        await house.consent()
+        with monkeypatch.context() as patch:
+            patch.setattr("proxid.anonymise.stream.pairs.check_restrictions", broken)
+            await house.ask("node0 question", PEOPLE[:4])
+            await house.settle()
+        await house.ask("node1 question")
+        await house.settle()
+        await house.receive()
+        report = await house.audit(state=True)
+        again = await house.audit(state=True)
+    assert report.violations == again.violations == []
+    assert report.counts["withheld.restriction"] == 4 and report.counts["released"] == 8
+
+
+async def test_the_report_is_the_same_with_any_number_of_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as house:
+        liar = Liar(house, monkeypatch)
+        await screener_forwards_a_request_never_sent(liar)
+        plain, ahead = await house.audit(), await house.audit(workers=2)
+    assert plain.violations != [] and ahead.as_dict() == plain.as_dict()

@@ -11,6 +11,7 @@ from main_service.integrator import Integrator
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import Credential
 from proxid.encoding import encode
+from proxid.errors import RestrictionError
 from proxid.evidence.disclosure import disclosure_info
 from proxid.evidence.events import (
     BufferedPayload,
@@ -265,3 +266,53 @@ async def service_encrypts_so_that_the_auditor_cannot_read(liar: Liar) -> None:
 async def service_files_payloads_under_nobody(liar: Liar) -> None:
     liar.patch.setattr(Encryptor, "_chain", lambda self, person, keys: None)
     await liar.house.busy(1)
+
+
+@lie(5)
+async def service_withholds_one_record_of_a_group(liar: Liar) -> None:
+    """A group that breaks a restriction is given up whole; here one of its records is hidden."""
+
+    def broken(*arguments: Any) -> None:
+        raise RestrictionError("as if")
+
+    liar.patch.setattr("proxid.anonymise.stream.pairs.check_restrictions", broken)
+    liar.drops(MAIN, E.SUPPRESSED, times=1)
+    await liar.house.consent()
+    await liar.house.ask("node1 question", PEOPLE[:4])
+    await liar.house.settle()
+
+
+@lie(5)
+async def service_withholds_a_record_that_is_in_no_group(liar: Liar) -> None:
+    def withheld(events: list[PlainEvent]) -> list[PlainEvent]:
+        out = []
+        for event in events:
+            out.append(event)
+            if event.type is E.BUFFERED:
+                fields = {**json.loads(event.fields), "reason": "restriction", "time": "1"}
+                out.append(dataclasses.replace(event, type=E.SUPPRESSED, fields=encode_header(**fields), payload=b""))
+        return out
+
+    liar.records(MAIN, withheld)
+    await liar.house.consent()
+    await liar.house.ask("node1 question", PEOPLE[:2])
+    await liar.house.settle()
+
+
+@lie(5)
+async def service_passes_a_waiting_person_over(liar: Liar) -> None:
+    """It says that somebody waits at a node, and lets the record wait elsewhere: groups form without it."""
+    from main_service.store.pool import PoolStore
+
+    await liar.house.consent()
+    left_out = (await liar.house.device.session(PEOPLE[1])).prox_id
+    honest = PoolStore.log
+
+    async def log(self: PoolStore, epoch: int, version: int, record: Any, payload: Any) -> Any:
+        if record.person == left_out:
+            record = record._replace(path=("Home", "elsewhere"))
+        return await honest(self, epoch, version, record, payload)
+
+    liar.patch.setattr(PoolStore, "log", log)
+    await liar.house.ask("node1 question")
+    await liar.house.settle()

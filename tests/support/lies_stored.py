@@ -1,12 +1,18 @@
 """Lies about what is stored and shown: leaves, payloads, heads, indexes, whole histories."""
 
+import asyncio
 import dataclasses
 import struct
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from auditor.receipts import read_receipts
+from cli.witness import _logs as witness_logs
+from proxid.config import load
+from proxid.config.services import WitnessConfig
 from proxid.crypto.ed25519 import SigningKey
 from proxid.evidence.checkpoint import Checkpoint
 from proxid.evidence.events import (
@@ -205,3 +211,56 @@ async def first_root_presented_as_any_root(liar: Liar) -> None:
     honest = LogReader.consistency
     liar.patch.setattr(LogReader, "consistency", lambda self, old, size: honest(self, 1, size))
     liar.options = {"state": True, "known": [other]}
+
+
+async def cosigned(liar: Liar, seconds_ago: int) -> None:
+    """Have the witness cosign both heads, as of some time ago."""
+    config = load(WitnessConfig, liar.house.folder / "witness/witness.toml")
+    for name, (watch, log) in witness_logs(config).items():
+        try:
+            await asyncio.to_thread(watch.cosign, log, int(time.time()) - seconds_ago)
+        finally:
+            log.close()
+        assert (liar.house.folder / name / "data/evidence/cosigned").is_dir()
+
+
+def show_as_of_now(liar: Liar) -> None:
+    """From now on both services show the heads and cosignatures that they have now."""
+    shown: dict[tuple[str, str], Any] = {}
+    for call in ("checkpoint", "cosigned"):
+        honest = getattr(LogReader, call)
+
+        def replayed(self: LogReader, call: str = call, honest: Any = honest) -> Any:
+            return shown.setdefault((self._log.name, call), honest(self))
+
+        liar.patch.setattr(LogReader, call, replayed)
+    liar.patch.setattr("proxid.rpc.evidence.EvidenceService._wait", no_wait)
+
+
+@lie(1)
+async def yesterdays_heads_replayed_with_yesterdays_cosignatures(liar: Liar) -> None:
+    """Nothing that is shown contradicts itself: the witness's time is all that shows that there must be more."""
+    await liar.house.busy(1)
+    await cosigned(liar, 86_400)
+    show_as_of_now(liar)
+    assert (await liar.house.audit()).violations == []
+    await liar.house.ask("node4 question")
+    liar.options = {"witness": True}
+
+
+@lie(9)
+async def yesterdays_heads_replayed_to_an_auditor_without_a_witness(liar: Liar) -> None:
+    await liar.house.busy(1)
+    show_as_of_now(liar)
+    assert (await liar.house.audit()).violations == []
+    await liar.house.ask("node4 question")
+    liar.options = {"receipts": list(read_receipts(liar.house.folder / "devices/household-1/data"))}
+
+
+@lie(1)
+async def cosignature_of_another_log_shown(liar: Liar) -> None:
+    await liar.house.busy(1)
+    await cosigned(liar, 0)
+    notes = [next((liar.house.folder / name / "data/evidence/cosigned").iterdir()) for name in (GATEWAY, MAIN)]
+    notes[1].write_bytes(notes[0].read_bytes())
+    liar.options = {"witness": True}
