@@ -124,7 +124,8 @@ async def _with_workers(run: _Run) -> None:
 
 def _worker_command(run: _Run, index: int, url: str, address: str) -> list[str]:
     own = ["--worker", str(index), "--store-url", url, "--listen", address, *(["--json"] if run.as_json else [])]
-    return [sys.executable, "-m", "cli.main", "serve", run.service, "--config", str(run.path), *own]
+    # -P: a folder `gateway` where this was started must not be taken for the package.
+    return [sys.executable, "-P", "-m", "cli.main", "serve", run.service, "--config", str(run.path), *own]
 
 
 @asynccontextmanager

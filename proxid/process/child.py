@@ -51,7 +51,7 @@ class Child:
 
     def start(self) -> None:
         """Start it, or start it again after it ended; output is appended."""
-        command = [*die_with_parent(), sys.executable, "-m", "cli.main", *self._arguments]
+        command = [*die_with_parent(), sys.executable, "-P", "-m", "cli.main", *self._arguments]
         self.output.write_bytes(b"")
         with self.output.open("ab") as output, self.errors.open("ab") as errors:
             self._process = subprocess.Popen(

@@ -78,3 +78,17 @@ def test_folder_in_use_is_named_before_any_port(tmp_path: Path, workers: int) ->
         assert "data_dir: in use" in fault(second)
     finally:
         assert first.stop() == 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_folder_named_like_a_package_is_not_taken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    """`proxid init --role gateway --out gateway`, and then started from there."""
+    folder = trial(tmp_path, free_address())
+    monkeypatch.chdir(folder)
+    child = serve(folder, "gateway", workers)
+    try:
+        assert "serves at" in child.wait_ready()
+    finally:
+        assert child.stop() == 0
