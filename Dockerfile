@@ -5,7 +5,8 @@ COPY requirements/base.txt requirements/base.txt
 RUN pip install --no-cache-dir --require-hashes -r requirements/base.txt
 COPY . .
 RUN pip install --no-cache-dir "setuptools>=80" && pip install --no-cache-dir --no-deps --no-build-isolation . \
-    && useradd --system --uid 10001 proxid
+    && useradd --system --uid 10001 proxid \
+    && install --directory --owner 10001 --mode 0700 /var/lib/proxid
 USER 10001
 ENTRYPOINT ["proxid"]
 CMD ["--help"]

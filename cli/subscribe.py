@@ -84,8 +84,9 @@ def _table(rows: list[dict[str, Any]], epoch: int, group: int) -> None:
 def table_of(rows: list[dict[str, Any]], title: str) -> Table:
     """Records as a table."""
     table = Table(title=title, title_justify="left")
-    for column in ("user", "kind", "shown", "text", "category", "time (UTC)"):
+    for column in ("user", "kind", "shown", "text", "category"):
         table.add_column(column)
+    table.add_column("time (UTC)", no_wrap=True)
     for row in rows:
         table.add_row(row["user"], row["kind"], row["rung"], row["text"], row["category"], _short(row["time"]))
     return table

@@ -1,11 +1,14 @@
 """docker-compose.yml against the Compose specification's model, and the separation that it must keep."""
 
-import re
+import datetime
 from pathlib import Path
 
 import pytest
 import yaml
 from compose_spec import PyCompose
+
+from proxid.config import GatewayConfig, MainServiceConfig, load
+from proxid.provision import HouseOptions, init_house
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,5 +45,34 @@ def test_services_share_no_store_volume_or_private_network(text: str) -> None:
 def test_internal_networks_reach_nothing_outside(text: str) -> None:
     networks = yaml.safe_load(text)["networks"]
     assert all(networks[name]["internal"] for name in ("services", "gateway", "main-service"))
-    ports = yaml.safe_load(text)["services"]["main-service"]["ports"]
-    assert all(re.match(r"127\.0\.0\.1:", port) for port in ports)
+    services = yaml.safe_load(text)["services"]
+    assert "ports" not in services["main-service"]
+    assert [port for port in services["gateway"]["ports"] if not port.startswith("127.0.0.1:")] == ["7443:7443"]
+
+
+def test_state_lies_outside_the_read_only_configuration(text: str) -> None:
+    """A mount inside a read-only one needs a folder there that nobody makes; and its owner must be the image's user."""
+    image = (ROOT / "Dockerfile").read_text("utf-8")
+    for name in ("gateway", "main-service"):
+        service = yaml.safe_load(text)["services"][name]
+        folder = service["environment"][f"PROXID_{name.upper().replace('-', '_')}__DATA_DIR"]
+        assert f"{name}-data:{folder}" in service["volumes"]
+        assert not folder.startswith("/etc/proxid")
+        assert f"--owner 10001 --mode 0700 {folder}" in image
+
+
+def test_variables_of_the_services_are_keys_of_their_configurations(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    init_house(tmp_path, HouseOptions(), datetime.datetime.now(datetime.UTC))
+    for name, model in (("gateway", GatewayConfig), ("main-service", MainServiceConfig)):
+        for variable, value in yaml.safe_load(text)["services"][name]["environment"].items():
+            monkeypatch.setenv(variable, value)
+        config = load(model, tmp_path / name / f"{name}.toml")
+        assert str(config.data_dir) == "/var/lib/proxid"
+        assert config.store_url == f"redis://{name}-store:6379"
+
+
+def test_image_takes_no_keys() -> None:
+    ignored = (ROOT / ".dockerignore").read_text("utf-8").split()
+    assert {"**/*.key", "house", "trial", ".git"} <= set(ignored)

@@ -1,0 +1,47 @@
+"""Setting up in earnest, as docs/operations.md writes it: afterwards every party's configuration is whole."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from device_sim.state import HouseholdState
+from proxid.config import (
+    AuditorConfig,
+    DeviceConfig,
+    EnrolmentAuthorityConfig,
+    GatewayConfig,
+    MainServiceConfig,
+    PartyConfig,
+    WitnessConfig,
+    load,
+)
+from proxid.config.loading import Config
+
+TEXT = (Path(__file__).resolve().parents[2] / "docs/operations.md").read_text("utf-8")
+FILES: dict[type[Config], str] = {
+    GatewayConfig: "gateway/gateway.toml", MainServiceConfig: "main-service/main-service.toml",
+    AuditorConfig: "auditor/auditor.toml", WitnessConfig: "witness/witness.toml", PartyConfig: "acme/party.toml",
+    DeviceConfig: "home/device.toml", EnrolmentAuthorityConfig: "ea/ea.toml",
+}  # fmt: skip
+
+
+def test_setting_up_in_earnest_as_written(tmp_path: Path) -> None:
+    section = TEXT.partition("## Setting up in earnest")[2].partition("## Configuration")[0]
+    script = "\n".join(re.findall(r"```sh\n(.*?)```", section, re.S))
+    assert script.count("proxid ") > 10
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, env={**os.environ, "PATH": path},
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for model, file in FILES.items():
+        load(model, tmp_path / file)
+    gateway = load(GatewayConfig, tmp_path / "gateway/gateway.toml")
+    assert (gateway.listen, gateway.main_service) == ("0.0.0.0:7443", "ms.example.org:7444")
+    assert {(peer.role, peer.name) for peer in gateway.trust.peers} == {
+        ("auditor", "auditor"), ("witness", "witness"), ("party", "acme"), ("device", "home"),
+    }  # fmt: skip
+    assert list(HouseholdState(tmp_path / "home/data").users()) == ["ann"]
