@@ -21,6 +21,8 @@ from proxid.provision.templates import Settings
 PARTIES: Final = ("acme", "globex", "initech")
 SERVICES: Final = ("main-service", "gateway")
 AUDITOR: Final = "auditor"
+WITNESS: Final = "witness"
+WITNESS_SECONDS: Final = 5
 SLOTS: Final = ("5 s", "15 s", "60 s", "1 d")
 """Slots of location queries and commands (8.8); the usual quarter of an hour is longer than the demo."""
 PEOPLE_PER_HOUSEHOLD: Final = 10
@@ -63,7 +65,8 @@ class DemoHouse:
             main_service=self._main_service,
             # One machine plays a hundred people: no limit of one person is meant for it.
             by_role={"gateway": {"rate_per_minute": 10_000, "metrics_listen": "127.0.0.1:0"},
-                     "main-service": {"metrics_listen": "127.0.0.1:0"}},
+                     "main-service": {"metrics_listen": "127.0.0.1:0"},
+                     "auditor": {"require_witness": True}},
             anonymiser={"k": self.options.k, "time_slots": SLOTS},
         )  # fmt: skip
         now = datetime.datetime.now(datetime.UTC)
@@ -129,22 +132,40 @@ class DemoHouse:
         return self.folder / f"parties/{party}/data/feed.jsonl"
 
     def start(self) -> None:
-        """Start the services and the parties; raises ChildError if one does not come up."""
+        """Start the services, the witness and the parties; raises ChildError if one does not come up."""
+        self.start_services()
+        self._start(WITNESS, [*self._witness(), "--every", str(WITNESS_SECONDS)])
+        for party in PARTIES:
+            self._start(party, ["subscribe", "--config", str(self.party_path(party)), "--follow", "--json"])
+
+    def start_services(self) -> None:
+        """Start the services alone; raises ChildError if one does not come up."""
         for name in SERVICES:
             self._start(name, ["serve", name, "--config", str(self.folder / name / f"{name}.toml")])
         for name in SERVICES:
             self.children[name].wait_ready()
-        for party in PARTIES:
-            self._start(party, ["subscribe", "--config", str(self.party_path(party)), "--follow", "--json"])
 
     def _start(self, name: str, arguments: list[str]) -> Child:
         self.children[name] = child = Child(name, arguments, self.logs)
         child.start()
         return child
 
+    def _witness(self) -> list[str]:
+        return ["witness", "--config", str(self.folder / "witness/witness.toml"), "--json"]
+
+    def witness(self) -> Child:
+        """A witness that was just started, in the place of the one that ran; it cosigns both heads once and ends."""
+        if WITNESS in self.children:
+            self.children.pop(WITNESS).stop()
+        return self._start(WITNESS, [*self._witness(), "--once"])
+
     def audit(self) -> Child:
-        """An auditor that was just started; it prints its report as an object and ends."""
-        return self._start(AUDITOR, ["audit", "--config", str(self.auditor_path), "--json"])
+        """An auditor that was just started; it prints its report as an object and ends.
+
+        It demands the witness's cosignatures, and what devices and parties hold for it.
+        """
+        held = [option for name in ("devices", "parties") for option in ("--receipts", str(self.folder / name))]
+        return self._start(AUDITOR, ["audit", "--config", str(self.auditor_path), "--json", *held])
 
     @property
     def logs(self) -> Path:
