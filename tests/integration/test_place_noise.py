@@ -14,7 +14,9 @@ from proxid.classify import Classification, RequestType
 from proxid.store import connect
 from tests.support.house import PEOPLE, House, running
 
-HERE, THERE, ELSEWHERE = (41.39, 2.17), (41.52, 2.10), (41.70, 2.30)
+HERE = h3.cell_to_latlng(h3.latlng_to_cell(41.39, 2.17, 2))
+"""The middle of a cell 300 km across, so that noise of 10 km does not leave it."""
+THERE, ELSEWHERE = (HERE[0] + 0.1, HERE[1]), (HERE[0], HERE[1] + 0.2)
 EPSILON, BUDGET = 0.0002, 0.0004
 """A metre: a report is 10 km away on average, and there is a budget for two places."""
 
