@@ -11,7 +11,7 @@ from typing import Protocol
 
 from auditor.source import Heads
 from proxid.crypto.ed25519 import SigningKey
-from proxid.errors import HistoryForkedError, OutputError, ProxidError
+from proxid.errors import EvidenceUnreadableError, HistoryForkedError, OutputError, ProxidError
 from proxid.evidence.checkpoint import Checkpoint, cosign, open_checkpoint, with_cosignature
 from proxid.evidence.merkle import EMPTY_ROOT, verify_consistency
 from proxid.evidence.note import Verifier
@@ -75,6 +75,8 @@ class Witness:
         try:
             proof = source.consistency(last.size, head.size) if 0 < last.size < head.size else []
             verify_consistency(last.size, last.root, head.size, head.root, proof)
+        except EvidenceUnreadableError:
+            raise  # a service that is away has shown nothing
         except ProxidError:
             raise HistoryForkedError("head is of another history than one that was cosigned") from None
 

@@ -1,7 +1,8 @@
 """`proxid demo`: the main job, end to end, on real people's utterances (DESIGN 15, 16).
 
 Everything runs as in earnest, on one machine: a gateway and a main service, each a process with its own store; three
-third parties, each a process; the households of this process; an auditor at the end.
+third parties and a witness, each a process; the households of this process; an auditor at the end, who demands the
+witness's cosignatures and what devices and parties hold.
 """
 
 import asyncio

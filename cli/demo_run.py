@@ -43,6 +43,9 @@ async def run_demo(house: DemoHouse, console: Console) -> DemoResult:
         await _replay(house, view)
         # Slots go on closing; a group delivered between the auditor's readings of the two logs would confuse it.
         await asyncio.to_thread(house.stop_parties)
+        view.say("the witness cosigns the last heads of both logs")
+        if await asyncio.to_thread(house.witness().finish, AUDIT_SECONDS):
+            raise ChildError("the witness could not cosign")
         view.say("the auditor reads both services' evidence")
         report = await _audit(house)
         return _result(house, report)

@@ -88,6 +88,7 @@ async def settle(house: DemoHouse) -> None:
 
 
 def audit(house: DemoHouse) -> dict[str, Any]:
+    assert house.witness().finish(60) == 0
     child = house.audit()
     assert child.finish(60) in {0, 1}, child.errors.read_text()
     report = json.loads(child.output.read_text())
