@@ -19,7 +19,7 @@ from auditor.log import Log
 from auditor.opening import Opener, Unopened
 from auditor.people import People
 from auditor.receipts import Presented, ReceiptCheck
-from auditor.report import COMPLETENESS, Report
+from auditor.report import COMPLETENESS, RECEIPTS, Report
 from auditor.service_log import ServiceLog
 from auditor.signatures import Signatures
 from auditor.source import EvidenceSource, KeySource
@@ -128,6 +128,7 @@ class Audit:
         summarise(self._sets, self.report.counts)
         for (epoch, bundle), changes in sorted(self._gateway.consents.timeline.items()):
             self.report.counts[f"consent.{epoch}.{bundle}"] = changes
+        self._remark()
         self._save()
         self.report.sort()
         return self.report
@@ -148,6 +149,14 @@ class Audit:
                 log.take(event)
                 self._options.progress(log.name, event.number, size)
         read.heads.end(source, size, heads.latest)
+
+    def _remark(self) -> None:
+        if self._trust.witness is None:
+            self.report.remarks.append(_NO_WITNESS)
+        if self._trust.classifier is None:
+            self.report.remarks.append(_NO_PIPELINE)
+        if not self.report.checked[RECEIPTS]:
+            self.report.remarks.append(_NO_RECEIPTS)
 
     def _save(self) -> None:
         self._sets.save()
@@ -194,5 +203,13 @@ class Audit:
         self.report.checked_before.update(state["checked"])
         self.report.counts.update({name: n for name, n in state["counts"].items() if name.partition(".")[0] in _LOGS})
 
+
+_NO_WITNESS: Final = (
+    "No witness's cosignature was demanded: each service could show this auditor another history than it shows others."
+)
+_NO_PIPELINE: Final = "Utterances were not classified again: check 4 compared commitments alone."
+_NO_RECEIPTS: Final = (
+    "No receipts of devices or parties were presented: what both services keep silent about could not be seen."
+)
 
 _LOGS: Final = ("gateway", "main-service", "events", "groups", "group", "pipeline", "unlisted")

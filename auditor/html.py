@@ -20,7 +20,9 @@ caption{text-align:left;font-weight:600;padding:.3rem 0}
 th,td{border:1px solid #8886;padding:.3rem .6rem;text-align:left;vertical-align:top}
 td.n{text-align:right;font-variant-numeric:tabular-nums}
 .verdict{border:2px solid;padding:.6rem 1rem;font-size:1.2rem;font-weight:600}
-@media print{body{max-width:none;margin:0}h2{break-after:avoid}tr{break-inside:avoid}}
+@page{margin:18mm}
+@media print{:root{color-scheme:light}body{max-width:none;margin:0;padding:0;font-size:10pt}
+h2,caption{break-after:avoid}tr{break-inside:avoid}thead{display:table-header-group}}
 """
 
 _VERDICTS: Final = {
@@ -46,22 +48,43 @@ _WITHHELD: Final = {
     "withdrawn": "the person withdrew consent",
     "consent_changed": "the person's consent changed on the way",
     "erased": "the person was erased",
+    "restriction": "the main service's last check refused the group; ask its operator why",
+    "place_budget": "the person had reported as many places as the privacy budget allows",
+    "access": "it was a request to see one's own data",
 }
 
+_KINDS: Final = {"general": "query", "location": "place", "command": "command"}
 
-def render(report: Report, now: float, k: int) -> str:
+
+def render(report: Report, now: float, k: int, epoch_seconds: float = 86_400.0) -> str:
     """The page; `now` in Unix seconds, `k` the anonymity parameter that MS was held to."""
+    verdict = _VERDICTS[report.verdict]
     body = [
         "<h1>Audit of a privacy gateway</h1>",
-        f"<p>Made {datetime.fromtimestamp(now, UTC):%Y-%m-%d %H:%M} UTC from the evidence of both services alone.</p>",
-        f'<p class="verdict" role="status">{_VERDICTS[report.verdict]}</p>',
-        _checks(report), _violations(report), _fates(report), _groups(report, k), _deliveries(report),
-        _consents(report), _erased(report), _events(report),
+        f"<p>Made {_moment(now)} from the evidence of both services alone.</p>",
+        f'<p class="verdict">{verdict}</p>',
+        _unchecked(report), _checks(report), _violations(report), _remarks(report), _fates(report),
+        _groups(report, k), _deliveries(report), _consents(report, epoch_seconds), _erased(report), _events(report),
     ]  # fmt: skip
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><style>{_STYLE}</style>'
-    title = "<title>Audit report</title>"
+    title = f"<title>Audit report: {report.verdict.value}</title>"
     page = f"<body><main>{''.join(body)}</main></body>"
     return f'<!doctype html><html lang="en"><head>{title}{head}</head>{page}</html>\n'
+
+
+def _moment(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _unchecked(report: Report) -> str:
+    return f"<p>Reason: {html.escape(report.unchecked)}.</p>" if report.unchecked else ""
+
+
+def _remarks(report: Report) -> str:
+    if not report.remarks:
+        return ""
+    items = "".join(f"<li>{html.escape(text)}</li>" for text in report.remarks)
+    return f"<h2>What was not asked for</h2><ul>{items}</ul>"
 
 
 def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -90,14 +113,20 @@ def _checks(report: Report) -> str:
     for rule, what in CHECKS.items():
         broken = sum(1 for v in report.violations if v.rule == rule)
         before = report.checked_before[rule]
-        rows.append((rule, what, report.checked[rule], before, broken, "failed" if broken else "passed"))
+        done = report.checked[rule] + before
+        result = "failed" if broken else "passed" if done else "nothing to check"
+        rows.append((str(rule), what, report.checked[rule], before, broken, result))
     columns = ("Check", "What was checked", "Checked now", "Checked before", "Violations", "Result")
     return "<h2>What was checked</h2>" + _table("The nine checks", columns, rows)
 
 
 def _violations(report: Report) -> str:
     rows = [(f"{v.rule}", v.log, v.event or "the log as a whole", v.text) for v in report.violations]
-    return "<h2>Violations</h2>" + _table("Violations", ("Check", "Log", "Leaf", "What is wrong"), rows)
+    unlisted = sum(count for _, count in _counted(report, "unlisted."))
+    more = f"<p>{unlisted:,} further violations of the same checks are not listed.</p>" if unlisted else ""
+    text = "<p>A leaf is the number of the event in the service's log.</p>" if rows else ""
+    table = _table("Every violation, by check", ("Check", "Log", "Leaf", "What is wrong"), rows)
+    return "<h2>Violations</h2>" + text + table + more
 
 
 def _counted(report: Report, prefix: str) -> list[tuple[str, int]]:
@@ -119,10 +148,16 @@ def _fates(report: Report) -> str:
 
 
 def _groups(report: Report, k: int) -> str:
-    rows = [(f"{size}", int(size) - 1, count) for size, count in _counted(report, "group.size.")]
-    text = f"<p>Every group must have more than {k} people, so that at least {k} others could have asked each text.</p>"
+    rows = []
+    for name, count in _counted(report, "group.size."):
+        kind, _, size = name.partition(".")
+        rows.append((_KINDS.get(kind, kind), int(size), int(size) - 1, count))
+    text = (
+        f"<p>A group of queries must have more than {k} people: at least {k} others could have asked each text. "
+        f"Places and commands keep their person, under a name of the day; at least {k} people share place and time.</p>"
+    )
     return "<h2>Anonymity reached</h2>" + text + _table(
-        "Groups by size", ("People in the group", "Others who could have asked", "Groups"), rows
+        "Groups by kind and size", ("Kind", "People in the group", "Others in the group", "Groups"), rows
     )  # fmt: skip
 
 
@@ -131,26 +166,29 @@ def _deliveries(report: Report) -> str:
     rows = [("delivered and acknowledged", counts["deliveries"]), ("pending", counts["pending"])]
     dropped = _counted(report, "dropped.")
     return (
-        "<h2>Deliveries to third parties</h2>" + _table("Groups", ("State", "Number"), rows)
+        "<h2>Deliveries to third parties</h2>" + _table("Groups, once a party", ("State", "Number"), rows)
         + _table("Groups dropped whole, by reason", ("Reason", "Number"), dropped)
     )  # fmt: skip
 
 
-def _consents(report: Report) -> str:
+def _consents(report: Report, epoch_seconds: float) -> str:
     rows = []
     for name, count in _counted(report, "consent."):
         epoch, _, bundle = name.partition(".")
-        rows.append((f"epoch {epoch}", bundle, count))
-    return "<h2>Consent timeline</h2>" + _table("Choices of a bundle", ("Epoch", "Bundle", "Times chosen"), rows)
+        rows.append((_moment(int(epoch) * epoch_seconds), bundle, count))
+    columns = ("Period that begins", "Bundle", "Times chosen")
+    return "<h2>Consent timeline</h2>" + _table("How often each bundle of consents was chosen", columns, rows)
 
 
 def _erased(report: Report) -> str:
     counts = report.counts
     rows = [
         ("payloads that erasures made unreadable", counts["parts.erased"]),
+        ("payloads whose time of keeping is over", counts["parts.expired"]),
         ("events of which nothing could be read", counts["events.unreadable"]),
         ("groups checked by their shape alone", counts["groups.partly_erased"]),
         ("records made by a pipeline that is not at hand", counts["pipeline.unknown"]),
+        ("receipts that these services or parties did not sign", counts["receipts.unproven"]),
     ]  # fmt: skip
     return "<h2>What could not be checked</h2>" + _table("Counted, not guessed", ("What", "Number"), rows)
 

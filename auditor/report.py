@@ -68,6 +68,8 @@ class Report:
     """What earlier audits checked, whose state this one goes on from."""
     unchecked: str = ""
     """Why the evidence could not be read."""
+    remarks: list[str] = field(default_factory=list)
+    """What this audit did not ask for, in words: a verdict says nothing about it."""
     _listed: Counter[tuple[int, str]] = field(default_factory=Counter)
 
     @property
@@ -97,4 +99,5 @@ class Report:
             "checked_before": {str(rule): self.checked_before[rule] for rule in CHECKS},
             "violations": [{"rule": v.rule, "log": v.log, "leaf": v.event, "text": v.text} for v in self.violations],
             "counts": dict(sorted(self.counts.items())),
+            "remarks": self.remarks,
         }

@@ -155,7 +155,7 @@ class ServiceLog(Log):
             if owner:
                 self._end(owner.hex(), "released", event)
         kind = str(fields.get("kind", "general"))
-        self._report.counts[f"group.size.{len(payload.owners):02d}"] += 1
+        self._report.counts[f"group.size.{kind}.{len(payload.owners):02d}"] += 1
         if event.hidden or self._groups.is_blind(epoch, kind):
             self._report.counts["groups.partly_erased"] += 1
             self._groups.shape(epoch, payload)

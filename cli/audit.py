@@ -76,7 +76,7 @@ def command(
     except EvidenceUnreadableError as error:
         report = Report(unchecked=error.rule)
     if page is not None:
-        page.write_text(render(report, time.time(), config.anonymiser.k), encoding="utf-8")
+        page.write_text(render(report, time.time(), config.anonymiser.k, config.epoch_seconds), encoding="utf-8")
     if as_json:
         click.echo(json.dumps(report.as_dict()))
     else:
@@ -171,6 +171,11 @@ def show(report: Report) -> None:
         console.print(
             f"check {violation.rule}, {violation.log}, leaf {violation.event}: {violation.text}", markup=False
         )
+    unlisted = sum(count for name, count in report.counts.items() if name.startswith("unlisted."))
+    if (more := max(0, len(report.violations) - 50) + unlisted) > 0:
+        console.print(f"and {more:,} more violations; --json and --html list up to 1,000 of each check and log")
+    for remark in report.remarks:
+        console.print(f"note: {remark}", markup=False)
     console.print(
         f"verdict: {report.verdict.value}{f' ({report.unchecked})' if report.unchecked else ''}", markup=False
     )
