@@ -122,10 +122,19 @@ def test_skipping_words_makes_numbers_exactly_uniform(bound: int) -> None:
 
 
 def test_the_fast_way_draws_what_the_slow_way_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    fast = [CycleSource(SEED).draw(group, n) for group in range(50) for n in (2, 5, 12, 300)]
-    monkeypatch.setattr(module, "map", None, raising=False)
-    monkeypatch.setattr(module, "max", lambda words: module._SPAN, raising=False)
-    assert [CycleSource(SEED).draw(group, n) for group in range(50) for n in (2, 5, 12, 300)] == fast
+    fast = [CycleSource(SEED).draw(group, n) for group in range(50) for n in (2, 5, 12, 39, 40, 300)]
+    monkeypatch.setattr(module, "_numbers_if_no_word_is_skipped", lambda output, n: None)
+    assert [CycleSource(SEED).draw(group, n) for group in range(50) for n in (2, 5, 12, 39, 40, 300)] == fast
+
+
+@pytest.mark.parametrize("n", [12, 39, 40, 300])
+def test_the_fast_way_refuses_a_word_that_a_bound_may_skip(n: int) -> None:
+    for at in (0, n - 2, 2 * n - 3):
+        words = [0] * (2 * n - 2)
+        for word, refused in ((2**32 - n, True), (2**32 - n - 1, False)):
+            words[at] = word
+            output = b"".join(word.to_bytes(4, "big") for word in words)
+            assert (module._numbers_if_no_word_is_skipped(output, n) is None) is refused
 
 
 @pytest.mark.parametrize("n", [4, 5, 6])

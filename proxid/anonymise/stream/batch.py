@@ -4,13 +4,14 @@ The same lane as the pool's, for streams in which everybody counts and what is s
 all: no ids, no repeats, no ladder. After each record, whatever is then due moves up.
 """
 
+import sys
 from collections.abc import Sequence
-from math import inf
 from typing import Any
 
-from proxid.anonymise.stream.cycle import CycleSource
+from proxid.anonymise.stream.cycle import CycleSource, swap
 from proxid.anonymise.stream.lane import Lane, Node, Path
 from proxid.anonymise.stream.line import ITEM, LABEL, LIFT, PERSON, Waiting
+from proxid.anonymise.stream.rounds import WIDTH, Rounds
 from proxid.anonymise.stream.settings import Settings
 
 Shown = tuple[str, Any, str]
@@ -18,8 +19,6 @@ Shown = tuple[str, Any, str]
 
 In a group with a raised record the item is None and the category is the node.
 """
-
-
 _NO_MORE: list[Waiting] = []
 
 
@@ -32,7 +31,8 @@ class MixStream:
         self.suppressed = 0
         self._lane = Lane(settings)
         self._n = settings.n
-        self._cap_behind_head = (settings.person_cap or inf) - 1
+        self._ripe = settings.n * WIDTH
+        self._cap = settings.person_cap or sys.maxsize
         self._source = CycleSource(seed)
         self._nodes: dict[str, Node] = {}
         self._clock = 0.0
@@ -42,27 +42,69 @@ class MixStream:
 
         A record that would exceed `person_cap` is counted as suppressed.
         """
-        node = self._nodes.get(category)
-        if node is None:
-            node = self._nodes[category] = self._lane.node(_path(category))
-        lane, line = self._lane, node.seasoned
-        heads = line.heads
-        more = line.rest.get(person, _NO_MORE) if person in heads else None
-        if more is not None and len(more) >= self._cap_behind_head:
+        try:
+            node = self._nodes[category]
+        except KeyError:
+            node = self._node(category)
+        rounds, lane = node.rounds, self._lane
+        if rounds is None:
+            return self._feed_line(node, person, item, category, time)
+        last, base = rounds.last, rounds.base
+        turn = last.get(person, -1)
+        if turn - base >= self._cap - 1:
             self.suppressed += 1
             return ()
         late = False
         if time > self._clock:
             self._clock = time
             late = time - lane.check_since >= lane.max_seconds
-        # Lane.enter, written out: the call alone would cost a tenth of all.
+        # Rounds.append and Lane.enter, written out: calls would cost a third of all.
+        lane.arrivals = arrival = lane.arrivals + 1
+        shown: Sequence[Shown] = ()
+        if turn < base:
+            last[person] = base
+            now = rounds.now
+            now += (person, item, category, arrival, self._clock)
+            if not node.on_agenda:
+                lane.watch(node, arrival, 0, self._clock)
+            if len(now) >= self._ripe:
+                shown = self._release_round(rounds)
+        else:
+            last[person] = turn = turn + 1
+            records = rounds.later.get(turn)
+            if records is None:
+                rounds.later[turn] = [person, item, category, arrival, self._clock]
+            else:
+                records += (person, item, category, arrival, self._clock)
+        if late or arrival >= lane.check_arrivals:
+            shown = [*shown, *self._move_up()]
+        return shown
+
+    def _node(self, category: str) -> Node:
+        node = self._nodes[category] = self._lane.node(_path(category))
+        if node.rounds is None:
+            node.enter_rounds(0)
+        return node
+
+    def _feed_line(self, node: Node, person: str, item: Any, category: str, time: float) -> Sequence[Shown]:
+        """The same at a node from which, or to which, a record moved up."""
+        lane, line = self._lane, node.seasoned
+        heads = line.heads
+        more = line.rest.get(person, _NO_MORE) if person in heads else None
+        if more is not None and len(more) >= self._cap - 1:
+            self.suppressed += 1
+            return ()
+        late = False
+        if time > self._clock:
+            self._clock = time
+            late = time - lane.check_since >= lane.max_seconds
         lane.arrivals = arrival = lane.arrivals + 1
         waiting = (arrival, arrival, 0, self._clock, person, item, category)
         shown: Sequence[Shown] = ()
         if more is None:
             heads[person] = waiting
             if not node.on_agenda:
-                lane.watch(node, waiting)
+                lane.watch(node, arrival, 0, self._clock)
             if len(heads) >= self._n:
                 shown = self._release(node)
         elif more:
@@ -89,19 +131,28 @@ class MixStream:
                 shown += self._release(target)
         return shown
 
-    def _release(self, node: Node) -> list[Shown]:
-        taken = self._lane.take(node)
+    def _release_round(self, rounds: Rounds) -> list[Shown]:
         self.groups_formed = number = self.groups_formed + 1
-        for_cycle, for_order = self._source.numbers(number, len(taken))
+        taken = rounds.take()
+        people: list[str] = taken[::WIDTH]
+        for_cycle, for_order = self._source.numbers(number, self._n)
+        swap(people, for_cycle)  # person i is published with record i
+        pairs = list(zip(people, taken[1::WIDTH], taken[2::WIDTH]))  # noqa: B905
+        swap(pairs, for_order)
+        return pairs
+
+    def _release(self, node: Node) -> list[Shown]:
+        self.groups_formed = number = self.groups_formed + 1
+        taken = self._lane.take(node)
         people = [waiting[PERSON] for waiting in taken]
-        for i, j in enumerate(for_cycle, 1):  # cycle.swap: person i is published with record i
-            people[i], people[j] = people[j], people[i]
+        for_cycle, for_order = self._source.numbers(number, len(taken))
+        swap(people, for_cycle)
         if node.lifted and any(waiting[LIFT] for waiting in taken):
             pairs: list[Shown] = [(person, None, "/".join(node.path)) for person in people]
         else:
             pairs = [(person, w[ITEM], w[LABEL]) for person, w in zip(people, taken)]  # noqa: B905
-        for i, j in enumerate(for_order, 1):
-            pairs[i], pairs[j] = pairs[j], pairs[i]
+        node.enter_rounds(self._n)
+        swap(pairs, for_order)
         return pairs
 
 

@@ -16,6 +16,9 @@ from functools import lru_cache
 from operator import mod
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from proxid.encoding import encode, label
 from proxid.errors import InputError
 
@@ -25,6 +28,10 @@ SEED_BYTES = 32
 
 _U64 = struct.Struct(">Q")
 _SPAN = 1 << 32
+_LARGE = b"\xff\xff"
+_SHORT = 1 << 16
+_WIDE = 40
+"""Members from which on arrays are faster."""
 
 
 class CycleSource:
@@ -56,14 +63,11 @@ class CycleSource:
         """
         if n < 2:
             raise InputError("a cycle needs at least two members")
-        bounds, unpack = _plan(n)
         state = self._state.copy()
         state.update(_U64.pack(group))
-        words = unpack(state.digest(4 * len(bounds)))
-        if max(words) < _SPAN - n:  # then no bound skips a word: nearly always, and much faster
-            numbers = list(map(mod, words, bounds))
-        else:
-            numbers = numbers_from(_words(state.digest), bounds)
+        numbers = _numbers_if_no_word_is_skipped(state.digest(8 * (n - 1)), n)
+        if numbers is None:
+            numbers = numbers_from(_words(state.digest), (*range(1, n), *range(2, n + 1)))
         return numbers[: n - 1], numbers[n - 1 :]
 
 
@@ -103,11 +107,28 @@ def _seed(seed: bytes) -> bytes:
     return seed
 
 
-@lru_cache(maxsize=1024)
+def _numbers_if_no_word_is_skipped(output: bytes, n: int) -> list[int] | None:
+    """What `numbers_from` makes of the words, much faster; None if one is so large that a bound may skip it."""
+    # Such a word begins with two bytes 255 (n up to 65,536), which is quicker to look for and rare.
+    suspicious = n > _SHORT or _LARGE in output
+    if n < _WIDE:
+        bounds, unpack = _plan(n)
+        words = unpack(output)
+        return None if suspicious and max(words) >= _SPAN - n else list(map(mod, words, bounds))
+    many = np.frombuffer(output, ">u4")
+    return None if suspicious and many.max() >= _SPAN - n else (many % _divisors(n)).tolist()
+
+
+@lru_cache(maxsize=_WIDE)
 def _plan(n: int) -> tuple[tuple[int, ...], Any]:
     """The bounds of the numbers that n members need, and the unpacker of as many words."""
     bounds = (*range(1, n), *range(2, n + 1))
     return bounds, struct.Struct(f">{len(bounds)}I").unpack
+
+
+@lru_cache(maxsize=64)
+def _divisors(n: int) -> npt.NDArray[np.uint32]:
+    return np.array((*range(1, n), *range(2, n + 1)), np.uint32)
 
 
 def _words(digest: Callable[[int], bytes]) -> Iterator[int]:

@@ -11,6 +11,7 @@ A lane is the mechanism without its bookkeeping: `pool.Pool` adds identity, repe
   that record would have been due.
 """
 
+import sys
 from collections import deque
 from collections.abc import Iterator
 from heapq import heappop, heappush, heapreplace
@@ -18,32 +19,39 @@ from operator import itemgetter
 from typing import Any
 
 from proxid.anonymise.stream.line import ENTERED, LIFT, PERSON, TIME, Line, Waiting
+from proxid.anonymise.stream.rounds import Rounds
 from proxid.anonymise.stream.settings import Settings
 from proxid.errors import InputError
 
 Path = tuple[str, ...]
 
 _NEVER = float("inf")
+_NO_ARRIVAL = sys.maxsize
 
 
 class Node:
     """A place in the tree, with the lines of the seasoned people and of the others; a person is in one of them.
 
-    `lifted` is True once a record has moved up to here.
+    `lifted` is True once a record has moved up to here. `rounds` is for `batch.MixStream`: where it is not None, it
+    holds everything that waits and the lines are empty. `calm` is True while nothing moves up from here or to here.
     """
 
-    __slots__ = ("_by_entry", "lifted", "on_agenda", "parent", "path", "seasoned", "unseasoned")
+    __slots__ = ("_by_entry", "calm", "lifted", "on_agenda", "parent", "path", "rounds", "seasoned", "unseasoned")
 
     def __init__(self, path: Path, parent: "Node | None") -> None:
         self.path = path
         self.parent = parent
         self.seasoned = Line()
         self.unseasoned = Line()
+        self.rounds: Rounds | None = None
+        self.calm = True
         self.lifted = False
         self.on_agenda = False
         self._by_entry: deque[Waiting] = deque()
 
     def __iter__(self) -> Iterator[Waiting]:
+        if self.rounds is not None:
+            yield from self.rounds
         yield from self.seasoned
         yield from self.unseasoned
 
@@ -53,6 +61,8 @@ class Node:
 
     def first(self) -> Waiting | None:
         """The record that came here first and still waits here."""
+        if self.rounds is not None:
+            return self.rounds.first()
         queue, seasoned = self._by_entry, self.seasoned.heads
         while queue:
             waiting = queue[0]
@@ -63,6 +73,20 @@ class Node:
         # Whatever came since came later than all that was in the queue.
         queue.extend(sorted(self, key=itemgetter(ENTERED, LIFT)))
         return queue[0] if queue else None
+
+    def leave_rounds(self) -> None:
+        """Let everything that waits in rounds wait in line: a record is to move up from here, or into here."""
+        rounds, self.rounds, self.calm = self.rounds, None, False
+        for waiting in rounds or ():
+            self.seasoned.append(waiting)
+
+    def enter_rounds(self, most: int) -> None:
+        """Go back to rounds if at most so many records wait here, seasoned ones, and nothing moved since last asked."""
+        calm, self.calm, line = self.calm, True, self.seasoned
+        if calm and len(line) <= most and not any(waiting[LIFT] for waiting in line):
+            self.seasoned, self.rounds = Line(), Rounds()
+            for arrival, _, _, time, person, item, label in sorted(line):
+                self.rounds.append(person, item, label, arrival, time)
 
 
 Move = tuple[Waiting, Node, Node | None]
@@ -79,14 +103,14 @@ class Lane:
     def __init__(self, settings: Settings, name: str = "") -> None:
         self.name = name
         self.arrivals = 0
-        self.check_arrivals: float = _NEVER
+        self.check_arrivals = _NO_ARRIVAL
         self.check_since: float = _NEVER
         self.max_seconds = settings.max_delay_s or _NEVER
         self._n = settings.n
         self._level = settings.level
         self._cap = settings.person_cap
         self._join = settings.unseasoned_cap
-        self._max_records = settings.max_delay_records or _NEVER
+        self._max_records = settings.max_delay_records or _NO_ARRIVAL
         self._lifts = 0
         self._nodes: dict[Path, Node] = {}
         self._agenda: list[tuple[int, int, float, Node]] = []
@@ -106,7 +130,7 @@ class Lane:
         waiting = (arrival, arrival, 0, time, person, item, label)
         (node.seasoned if seasoned else node.unseasoned).append(waiting)
         if not node.on_agenda:
-            self.watch(node, waiting)
+            self.watch(node, arrival, 0, time)
         return self.ripe(node)
 
     def full(self, node: Node, person: str) -> bool:
@@ -166,10 +190,12 @@ class Lane:
             return None
         source, waiting = found
         arrival, _, _, _, person, item, label = waiting
+        source.leave_rounds()
         line, target = source.line(person), source.parent
         line.remove(waiting)
         if target is None:
             return waiting, source, None
+        target.leave_rounds()
         above = target.seasoned if line is source.seasoned else target.unseasoned
         if self._cap is not None and above.count(person) >= self._cap:
             return waiting, source, None
@@ -178,7 +204,7 @@ class Lane:
         above.insert(moved)
         target.lifted = True
         if not target.on_agenda:
-            self.watch(target, moved)
+            self.watch(target, self.arrivals, self._lifts, clock)
         return waiting, source, target
 
     def drop(self, node: Node, waiting: Waiting) -> None:
@@ -198,9 +224,9 @@ class Lane:
             node = self._nodes[path] = Node(path, self._at(path[:-1]) if path else None)
         return node
 
-    def watch(self, node: Node, waiting: Waiting) -> None:
+    def watch(self, node: Node, entered: int, lift: int, time: float) -> None:
         """Put a node that is not there on the agenda, under the record that came to it first."""
         node.on_agenda = True
-        heappush(self._agenda, (waiting[ENTERED], waiting[LIFT], waiting[TIME], node))
+        heappush(self._agenda, (entered, lift, time, node))
         if len(self._agenda) == 1:  # otherwise something older is to be looked at first
-            self.check_arrivals, self.check_since = waiting[ENTERED] + self._max_records, waiting[TIME]
+            self.check_arrivals, self.check_since = entered + self._max_records, time

@@ -46,6 +46,10 @@ class Line:
         for more in self.rest.values():
             yield from more
 
+    def __len__(self) -> int:
+        """How many records wait, at the price of the people who do."""
+        return len(self.heads) + sum(map(len, self.rest.values()))
+
     def of(self, person: str) -> list[Waiting]:
         """The person's records, oldest first."""
         head = self.heads.get(person)
@@ -92,7 +96,7 @@ class Line:
     def remove(self, waiting: Waiting) -> None:
         """Remove a record that waits here."""
         person = waiting[PERSON]
-        if self.heads[person] is waiting:
+        if self.heads[person][ARRIVAL] == waiting[ARRIVAL]:
             self._next(person)
             return
         more = self.rest[person]
