@@ -3,6 +3,7 @@
 import asyncio
 import json
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -32,7 +33,7 @@ def ask(path: Path, user: str, location: str, text: str, as_json: bool) -> None:
 
 async def _ask(path: Path, user: str, text: str, location: str) -> Answer:
     async with open_households(load_households([path])) as speakers:
-        return await _household(speakers.get(user)).ask(user, text, location)
+        return await _household(speakers, user).ask(user, text, location)
 
 
 @click.command("consent", epilog="Example: proxid device consent --config device.toml -u ann searches")
@@ -53,10 +54,13 @@ def consent(path: Path, user: str, bundle: str, as_json: bool) -> None:
 
 async def _consent(path: Path, user: str, bundle: str) -> int:
     async with open_households(load_households([path])) as speakers:
-        return await _household(speakers.get(user)).consent(user, bundle)
+        return await _household(speakers, user).consent(user, bundle)
 
 
-def _household(found: Household | None) -> Household:
+def _household(speakers: Mapping[str, Household], user: str) -> Household:
+    found = speakers.get(user)
     if found is None:
         raise InputError("nobody of that name is enrolled in this household")
+    if found.is_erased(user):
+        raise InputError("the user was erased at both services")
     return found

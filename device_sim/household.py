@@ -84,18 +84,19 @@ class Household:
         """USER_IDs of the enrolled users."""
         return list(self._users)
 
+    def is_erased(self, user_id: str) -> bool:
+        """Whether the services have erased an enrolled user: they refuse whatever is asked under the name."""
+        return self._users[user_id].erased
+
     async def session(self, user_id: str) -> Session:
         """The user's session of the current epoch; links a key at the first call.
 
         Raises:
-            InputError: nobody of that name is enrolled here, or it was erased. RefusedError, UpstreamError: linking
-            failed.
+            InputError: nobody of that name is enrolled here. RefusedError, UpstreamError: linking failed.
         """
         user = self._users.get(user_id)
         if user is None:
             raise InputError("nobody of that name is enrolled in this household")
-        if user.erased:
-            raise InputError("the user was erased at both services")
         async with self._locks.setdefault(user_id, asyncio.Lock()):
             found, route = self._sessions.get(user_id), await self._current_route()
             if found is None or found.route.epoch != route.epoch:
