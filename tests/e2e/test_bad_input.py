@@ -234,6 +234,7 @@ async def test_garbage_links_and_consents_are_refused(scene: Scene, data: bytes)
 
 
 def test_afterwards_the_audit_is_clean_and_no_log_holds_what_was_said(house: DemoHouse) -> None:
+    assert house.witness().finish(60) == 0
     report = run_audit(AuditCommand(house.auditor(), keep=False))
     assert report.violations == []
     for path in house.logs.iterdir():
