@@ -42,7 +42,10 @@ class Filing(Protocol):
 
 
 REJECTED = Classification(type=None, confidence=0.0)
-ARTEFACTS = ("requests.npz", "subjects.npz", "tagger.json", "gazetteer.tsv.gz", "places.tsv.gz", "languages.npz")
+ARTEFACTS = (
+    "requests.npz", "subjects.npz", "tagger.json", "gazetteer.tsv.gz", "places.tsv.gz", "languages.npz",
+    "stopwords.tsv", "fillers.tsv",
+)  # fmt: skip
 
 
 class Reading(NamedTuple):
@@ -192,3 +195,12 @@ def _filing(method: str, path: Path | None) -> Filing:
         return NamedCategories(tree)
     with (files("proxid.classify") / "data" / "subjects.npz").open("rb") as stream, np.load(stream) as arrays:
         return Categories(Network(arrays, "subjects", ["top", "node"]), tree)
+
+
+def mask(pipeline: Pipeline, text: str) -> str | None:
+    """What `pipeline.classify(text).masked` is, without type, category and slots; None for a text to withhold."""
+    try:
+        reading = pipeline.read(text)
+        return None if reading is None else pipeline.redactor.masked(reading.utterance, reading.spans)
+    except Exception:  # as in classify: the text must not go on
+        return None

@@ -5,7 +5,8 @@ from itertools import groupby
 
 from proxid.classify.lexicon import lexicon
 
-STOPWORDS = lexicon("stopwords")
+STOPWORDS = lexicon("stopwords") | lexicon("fillers")
+"""Words that name no thing and end a phrase: function words, and the stock words of requests (near, famous)."""
 MAX_WORDS = 4
 MAX_UNITS = 12
 

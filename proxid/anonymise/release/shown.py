@@ -30,14 +30,15 @@ def _find_parts(bounds: Longs, query: Codes, start: Codes, size: Codes, starts: 
 def default_mask() -> Mask:
     """The identifier rules of the classifier that ships with the package; it fails closed."""
     from proxid.classify import load_default
+    from proxid.classify.pipeline import mask
 
     classifier = load_default()
 
-    def mask(text: str) -> str | None:
-        masked = classifier.classify(text).masked
-        return masked.lower() if masked else None
+    def masked(text: str) -> str | None:
+        shown = mask(classifier, text)
+        return shown.lower() if shown else None
 
-    return mask
+    return masked
 
 
 class Shown:

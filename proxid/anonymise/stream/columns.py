@@ -79,10 +79,8 @@ def shown_log(released: Released, dictionaries: Dictionaries) -> LogBatch:
     query = released.query.copy()
     cut = np.flatnonzero((query < 0) | (released.size >= 0))
     texts = dictionaries.query
-    query[cut] = [
-        texts.code(_part(texts, *which))
-        for which in zip(query[cut].tolist(), released.start[cut].tolist(), released.size[cut].tolist(), strict=True)
-    ]
+    places = zip(query[cut].tolist(), released.start[cut].tolist(), released.size[cut].tolist(), strict=True)
+    query[cut] = texts.encode([_part(texts, *place) for place in places])
     r = released
     return LogBatch(r.user, query, r.category, r.time, r.rank, r.url, r.row, r.group)
 
