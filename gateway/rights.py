@@ -18,6 +18,7 @@ from gateway.store import PREFIX, GatewayStore
 from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import SealingKey
 from proxid.crypto.identity import Enrolment
+from proxid.encoding import encode
 from proxid.errors import ConsentError, FreshnessError, RegistrationError
 from proxid.evidence.events import encode_header
 from proxid.evidence.ratchet import owner_salt
@@ -31,6 +32,8 @@ OPEN_SECONDS: Final = 30.0
 LIVE_SECONDS: Final = 900.0
 """After an epoch's end: MS's grace time and what it needs to close the epoch."""
 _POLL: Final = 0.05
+_COUNT_SIZE: Final = 4
+"""Bytes of the number of items that an encoding begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,8 @@ class Rights:
         receipt = self._receipt(request)
         await self._finish(enrolment, request, subjects, receipt)
         # (5) (6)
-        needles = [request.user_id.encode(), user_tag.encode(), enrolment.user_key]
+        # The id with its length, as encodings hold it: a short one alone would be found in anybody's bytes.
+        needles = [encode(request.user_id)[_COUNT_SIZE:], user_tag.encode(), enrolment.user_key]
         needles += [subject.prox_id.encode() for subject in subjects]
         await wait_logged(client, PREFIX)
         await sweep(client, PREFIX, needles, keep=(f"{PREFIX}:x:{user_tag}",))
