@@ -62,7 +62,9 @@ async def traces(house: House, needles: list[bytes]) -> list[str]:
     return [f"{needle!r} in {name}" for name, data in places.items() for needle in needles if needle in data]
 
 
-async def test_after_an_erasure_nothing_of_the_person_is_left(tmp_path: Path) -> None:
+async def test_after_an_erasure_nothing_of_the_person_is_left(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     async with running(tmp_path) as house:
         await house.busy(1)
         await house.device.ask(VICTIM, TEXT)  # waits alone
@@ -96,6 +98,8 @@ async def test_after_an_erasure_nothing_of_the_person_is_left(tmp_path: Path) ->
         assert report.counts["dropped.erased"] + report.counts["dropped.no_consent"] >= 1
         assert report.checked[8] == 2 and report.checked[9] == len(presented)
         await client.close()
+    output = "".join(capfd.readouterr())
+    assert output and not any(needle.decode() in output for needle in needles if needle.isascii())
 
 
 async def test_access_shows_what_both_services_hold_by_the_schema(tmp_path: Path) -> None:

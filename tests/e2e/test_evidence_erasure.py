@@ -1,0 +1,67 @@
+"""Erasure with every part a process of its own: nothing of the person in any file, nor in what processes printed.
+
+The people's ids are numbers of one or two digits, which stand in the bytes of everybody else.
+"""
+# ruff: noqa: ASYNC110
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.demo_house import DemoHouse, DemoOptions
+from cli.device_common import open_households
+from device_sim.rights import RightsClient
+from proxid.protocol.rights import Right
+from tests.e2e.test_kills import audit
+
+WORDS = "planted words of somebody who leaves"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[DemoHouse]:
+    found = DemoHouse(tmp_path, DemoOptions(people=10))
+    found.provision()
+    found.start()
+    yield found
+    found.stop()
+
+
+def holders(house: DemoHouse, needles: list[bytes]) -> list[str]:
+    """Files of both services, of the auditor and of the witness, and all output, in which something is found."""
+    found = []
+    for name in ("gateway", "main-service", "auditor", "witness", "logs"):
+        for path in (house.folder / name).rglob("*"):
+            if path.is_file():
+                data = path.read_bytes()
+                found += [f"{needle!r} in {path.name} of {name}" for needle in needles if needle in data]
+    return found
+
+
+async def test_after_an_erasure_no_file_and_no_output_holds_anything_of_the_person(house: DemoHouse) -> None:
+    (config,) = house.devices()
+    victim = house.users[3]
+    async with open_households([config]) as speakers:
+        household = speakers[victim]
+        for user in house.users:
+            await household.consent(user, "everything")
+            await household.ask(user, "what is the weather like")
+        await household.ask(victim, WORDS)
+        session = await household.session(victim)
+        needles = [WORDS.encode(), session.prox_id.encode(), session.key.public, session.user.key.public]
+        async with asyncio.timeout(20):
+            while not holders(house, needles):  # the stores write every second
+                await asyncio.sleep(0.1)
+        client = RightsClient(config, household)
+        await client.exercise(Right.ERASE, victim)
+        await client.close()
+    assert holders(house, needles) == []
+    report = audit(house)
+    assert report["violations"] == [] and report["counts"]["gateway.ERASED"] == 1
+    # Everybody else's evidence still opens: what no erasure covers would be a violation.
+    assert holders(house, needles) == []
+    # Processes write when they end, too.
+    house.stop()
+    assert holders(house, needles) == []
+    assert any(path.stat().st_size for path in house.logs.iterdir())
