@@ -1,11 +1,12 @@
 """A log as JSON lines: user, query, time (ISO 8601), rank, url, category (path with `/`), group (DESIGN 15).
 
-user and query are required, the rest may be absent or null; keys that a log does not have are left out.
+user and query are required (the query may be null), the rest may be absent or null; keys that a log does not have are
+left out.
 """
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -13,10 +14,10 @@ from typing import Any, Final
 import numpy as np
 
 from proxid.logs.batch import NONE, Dictionaries, LogBatch
-from proxid.logs.files import Classifier, LogReader, LogWriter
+from proxid.logs.files import Classifier, LogWriter
 from proxid.logs.filing import Filing
-from proxid.logs.layout import FIELDS, Layout
-from proxid.logs.tsv import ByteSource
+from proxid.logs.layout import FIELDS, Layout, need_fields
+from proxid.logs.lines import Block, LineReader
 from proxid.logs.tsv_scan import MAX_LINE
 from proxid.logs.whole import WholeFile
 
@@ -54,6 +55,8 @@ def read_object(line: bytes) -> tuple[Any, ...] | str:
         return "not JSON"
     if not isinstance(found, dict):
         return "not a JSON object"
+    if "query" not in found:
+        return "no query"
     cells = {name: found.get(name) for name in FIELDS}
     for name, forms in _FORMS.items():
         if cells[name] is not None and (not isinstance(cells[name], forms) or isinstance(cells[name], bool)):
@@ -101,7 +104,7 @@ class RowEncoder:
         return LogBatch(tables.user.encode(user), queries, nodes, times, numbers[0], urls, row, numbers[1])
 
 
-class JsonlReader(LogReader):
+class JsonlReader(LineReader):
     """Reads JSON lines into batches."""
 
     def __init__(
@@ -113,40 +116,29 @@ class JsonlReader(LogReader):
         classifier: Classifier | None,
         chunk: int,
     ) -> None:
-        self._source = ByteSource(path, compressed, chunk)
-        self._blocks = self._source.blocks()
-        self._first = next(self._blocks, None)
-        head = b"" if self._first is None else self._first.text()
-        super().__init__(dictionaries, layout or _find_layout(head, compressed))
-        self.size, self._line = self._source.size, 0
+        super().__init__(path, layout, compressed, dictionaries, chunk)
         self._encoder = RowEncoder(dictionaries, classifier)
 
-    def close(self) -> None:
-        """Close the file."""
-        self._source.close()
+    def _layout(self, head: bytes, compressed: bool) -> Layout:
+        return _find_layout(head, compressed)
 
-    def __iter__(self) -> Iterator[LogBatch]:
-        block = self._first
-        while block is not None:
-            rows, overlong = [], block.overlong
-            for line in block.text().split(b"\n")[:-1]:
-                self._line += 1
-                row = "line too long" if overlong else read_object(line)
-                overlong = False
-                if isinstance(row, str):
-                    self.bad.add(self._line, row)
-                else:
-                    rows.append(row)
-            self.position = self._source.position
-            if rows:
-                yield self._encoder.batch(rows, self.rows)
-                self.rows += len(rows)
-            block = next(self._blocks, None)
+    def _read(self, block: Block) -> LogBatch | None:
+        rows, overlong = [], block.overlong
+        for line in block.text().split(b"\n")[:-1]:
+            self._line += 1
+            row = "line too long" if overlong else read_object(line)
+            overlong = False
+            if isinstance(row, str):
+                self.bad.add(self._line, row)
+            else:
+                rows.append(row)
+        self.rows += len(rows)
+        return self._encoder.batch(rows, self.rows - len(rows)) if rows else None
 
 
 def _find_layout(block: bytes, compressed: bool) -> Layout:
-    """The fields that the first objects have, in the order of FIELDS."""
-    seen = {"user", "query"}
+    """The fields that the first objects have, in the order of FIELDS. Raises InputError where no object has a query."""
+    seen: set[str] = set()
     for line in block.split(b"\n")[:1000]:
         try:
             found = json.loads(line)
@@ -154,7 +146,10 @@ def _find_layout(block: bytes, compressed: bool) -> Layout:
             continue
         if isinstance(found, dict):
             seen |= set(found)
-    return Layout("jsonl", tuple(name for name in FIELDS if name in seen), header=False, compressed=compressed)
+    if seen:
+        need_fields(seen, "the log has JSON objects")
+    fields = seen | {"user", "query"}
+    return Layout("jsonl", tuple(name for name in FIELDS if name in fields), header=False, compressed=compressed)
 
 
 def named_columns(batch: LogBatch, dictionaries: Dictionaries, names: tuple[str, ...]) -> dict[str, list[Any]]:

@@ -4,6 +4,7 @@ Fields have one name everywhere: user, query, time, rank, url, category, group. 
 QueryTime, ItemRank, ClickURL (AOL's five) and, optionally, Category and Group.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -36,6 +37,17 @@ class Layout:
         more = tuple(name for name in names if name not in self.fields)
         types = self.types + ("",) * len(more) if self.types else ()
         return replace(self, fields=self.fields + more, types=types)
+
+
+NAMES = dict(zip(FIELDS, ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL", "Category", "Group"), strict=True))
+"""What AOL calls each field, and what a TSV header or a Parquet column may be called instead."""
+
+
+def need_fields(found: Collection[str], where: str) -> None:
+    """Raises InputError, which says what is missing, unless there are users and queries among the fields found."""
+    missing = [f"{name} ({NAMES[name]})" for name in ("user", "query") if name not in found]
+    if missing:
+        raise InputError(f"{where} without {' and '.join(missing)}")
 
 
 def layout_of(path: Path, *, like: Layout | None = None) -> Layout:

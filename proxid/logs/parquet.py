@@ -16,8 +16,7 @@ from proxid.errors import InputError
 from proxid.logs.batch import Dictionaries, LogBatch
 from proxid.logs.files import Classifier, LogReader, LogWriter
 from proxid.logs.jsonl import RowEncoder, checked_cells, format_time, named_columns
-from proxid.logs.layout import FIELDS, Layout
-from proxid.logs.tsv import COLUMN_NAMES
+from proxid.logs.layout import FIELDS, NAMES, Layout, need_fields
 from proxid.logs.whole import WholeFile
 
 _ROWS = 50_000
@@ -30,7 +29,7 @@ _TYPES = {
     "category": pa.string(),
     "group": pa.int32(),
 }
-_FIELD_OF = {name.lower(): field for name, field in zip(COLUMN_NAMES, FIELDS, strict=True)} | {f: f for f in FIELDS}
+_FIELD_OF = {name.lower(): field for field, name in NAMES.items()} | {f: f for f in FIELDS}
 
 
 class ParquetReader(LogReader):
@@ -45,9 +44,11 @@ class ParquetReader(LogReader):
             raise InputError("the log cannot be opened as Parquet") from None
         schema = self._file.schema_arrow
         self._columns = {_FIELD_OF[name.lower()]: name for name in schema.names if name.lower() in _FIELD_OF}
-        if not {"user", "query"} <= set(self._columns):
+        try:
+            need_fields(self._columns, "a Parquet file")
+        except InputError:
             self._file.close()
-            raise InputError("the Parquet file has no columns user and query (or AnonID and Query)")
+            raise
         types = tuple(str(schema.field(name).type) for name in self._columns.values())
         found = Layout("parquet", tuple(self._columns), header=False, types=types)
         super().__init__(dictionaries, layout or found)

@@ -1,113 +1,31 @@
 """AOL's format (002 fig. 4.5): tab-separated AnonID, Query, QueryTime, ItemRank, ClickURL [, Category, Group].
 
-With a header line or without, gzip or plain, CR LF or LF. Quotes are text. A file larger than memory passes: one chunk
-is in memory at a time, and a line longer than MAX_LINE is a bad row.
+With a header line or without, gzip or plain, CR LF or LF. Quotes are text.
 """
 
-import gzip
-import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import Final
 
 import numpy as np
 
 from proxid.errors import InputError
 from proxid.logs.batch import NONE, Dictionaries, LogBatch
-from proxid.logs.files import Classifier, LogReader
+from proxid.logs.files import Classifier
 from proxid.logs.filing import Filing
 from proxid.logs.jit import Bytes, Codes, Longs, Scalar, compiled
-from proxid.logs.layout import FIELDS, Layout
-from proxid.logs.raw import SLACK
+from proxid.logs.layout import FIELDS, NAMES, Layout, need_fields
+from proxid.logs.lines import Block, LineReader
 from proxid.logs.strings import StringTable
-from proxid.logs.tsv_scan import CATEGORY, LINE_TOO_LONG, MAX_LINE, QUERY, REASONS, URL, USER, scan_lines
+from proxid.logs.tsv_scan import CATEGORY, LINE_TOO_LONG, QUERY, REASONS, URL, USER, scan_lines
 
-COLUMN_NAMES: Final = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL", "Category", "Group")
-_FIELD_OF = {name.lower(): field for name, field in zip(COLUMN_NAMES, FIELDS, strict=True)} | {f: f for f in FIELDS}
-_BOM: Final = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Whole lines: data[start:stop] ends in a newline and has SLACK bytes behind. Good until the next block is read.
-
-    `overlong`: the first line is the end of one that is too long.
-    """
-
-    data: Bytes
-    start: int
-    stop: int
-    overlong: bool
-
-    def text(self, limit: int | None = None) -> bytes:
-        """The bytes of the lines, or the first ones."""
-        stop = self.stop if limit is None else min(self.stop, self.start + limit)
-        return self.data[self.start : stop].tobytes()
-
-    def after(self, count: int) -> "Block":
-        """The block without its first bytes."""
-        return Block(self.data, self.start + count, self.stop, self.overlong)
+_FIELD_OF = {name.lower(): field for field, name in NAMES.items()} | {f: f for f in FIELDS}
+_TIME: Final = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+_USERS: Final = (b"user", b"userid", b"user_id", b"user id")
+_NAME: Final = re.compile(rb"[A-Za-z][A-Za-z_ -]*")
 
 
-class ByteSource:
-    """The bytes of a plain or gzip file in blocks of whole lines."""
-
-    def __init__(self, path: Path, compressed: bool, chunk: int) -> None:
-        self._buffer: Bytes = np.zeros(chunk + MAX_LINE + 2 + SLACK, np.uint8)
-        self._rest, self._skipping, self._chunk = 0, False, chunk
-        try:
-            self.size = path.stat().st_size
-            self._raw: BinaryIO = path.open("rb", buffering=0)
-        except OSError as error:
-            raise InputError(f"the log cannot be opened: {error.strerror}") from None
-        self._file = cast("BinaryIO", gzip.GzipFile(fileobj=self._raw)) if compressed else self._raw
-
-    @property
-    def position(self) -> int:
-        """Bytes of the file read so far (compressed bytes for gzip)."""
-        return self._raw.tell() if not self._raw.closed else self.size
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-        self._raw.close()
-
-    def _read(self, at: int) -> int:
-        try:
-            return self._file.readinto(self._buffer[at : at + self._chunk].data)  # type: ignore[attr-defined,no-any-return]
-        except (OSError, EOFError, zlib.error):
-            raise InputError("the log cannot be read to its end (damaged or cut short)") from None
-
-    def blocks(self) -> Iterator[Block]:
-        """Blocks in file order."""
-        buffer = self._buffer
-        while count := self._read(self._rest):
-            stop = self._rest + count
-            cut = last_newline(buffer, self._rest, stop) + 1
-            if cut:
-                yield Block(buffer, 0, cut, self._skipping)
-                buffer[: stop - cut] = buffer[cut:stop]
-                self._rest, self._skipping = stop - cut, False
-            else:
-                self._rest = 0 if self._skipping else stop
-            if self._rest > MAX_LINE:
-                self._rest, self._skipping = 0, True
-        if self._rest or self._skipping:
-            buffer[self._rest] = 10
-            yield Block(buffer, 0, self._rest + 1, self._skipping)
-
-
-@compiled
-def last_newline(data: Bytes, start: Scalar, stop: Scalar) -> Scalar:
-    """Where the last newline of `data[start:stop]` is, or -1."""
-    at = stop - 1
-    while at >= start and data[at] != 10:
-        at -= 1
-    return at if at >= start else -1
-
-
-class TsvReader(LogReader):
+class TsvReader(LineReader):
     """Reads AOL's format into batches."""
 
     def __init__(
@@ -119,36 +37,17 @@ class TsvReader(LogReader):
         classifier: Classifier | None,
         chunk: int,
     ) -> None:
-        self._source = ByteSource(path, compressed, chunk)
-        self._blocks = self._source.blocks()
-        self._first = next(self._blocks, None)
-        if self._first is not None and self._first.text(3) == _BOM:
-            self._first = self._first.after(3)
-        head = b"" if self._first is None else self._first.text()
-        found = find_layout(head, compressed)
-        super().__init__(dictionaries, layout or found)
-        self.size, self._line = self._source.size, 0
-        if found.header and self._first is not None:
-            self._first, self._line = self._first.after(head.index(b"\n") + 1), 1
+        super().__init__(path, layout, compressed, dictionaries, chunk)
         self._filing = Filing(dictionaries, classifier)
         # Without a header a row may have AOL's five cells even where the first rows have three.
-        fields = self.layout.fields if found.header or layout else FIELDS[: max(5, len(found.fields))]
+        known = self.layout.header or layout is not None
+        fields = self.layout.fields if known else FIELDS[: max(5, len(self.layout.fields))]
         self._places: Longs = np.array([FIELDS.index(name) for name in fields], np.int64)
 
-    def close(self) -> None:
-        """Close the file."""
-        self._source.close()
+    def _layout(self, head: bytes, compressed: bool) -> Layout:
+        return find_layout(head, compressed)
 
-    def __iter__(self) -> Iterator[LogBatch]:
-        block = self._first
-        while block is not None:
-            batch = self._scan(block)
-            self.position = self._source.position
-            if len(batch):
-                yield batch
-            block = next(self._blocks, None)
-
-    def _scan(self, block: Block) -> LogBatch:
+    def _read(self, block: Block) -> LogBatch:
         most = count_lines(block.data, block.start, block.stop)
         cells, bad = np.empty((14, most), np.int64), np.empty(most, np.int32)
         out = np.empty(most, np.float64), np.empty(most, np.int32), np.empty(most, np.int32)
@@ -185,16 +84,35 @@ def count_lines(data: Bytes, start: Scalar, stop: Scalar) -> Scalar:
 
 
 def find_layout(block: bytes, compressed: bool = False) -> Layout:
-    """The layout of a TSV log from its first lines: a header names the fields, else their number tells."""
+    """The layout of a TSV log from its first lines: a header names the fields, else their number tells.
+
+    Raises InputError for a header without the columns of a log, or with others.
+    """
     rows = [line.rstrip(b"\r").split(b"\t") for line in block.split(b"\n", 1000)[:1000] if line]
     if not rows:
         return Layout("tsv", compressed=compressed, header=False)
     names = [cell.decode("ascii", "replace").strip().lower() for cell in rows[0]]
-    if "query" in names and {"anonid", "user"} & set(names):
-        if not set(names) <= set(_FIELD_OF) or len(set(names)) < len(names):
+    fields = [_FIELD_OF[name] for name in names if name in _FIELD_OF]
+    if {"user", "query"} <= set(fields) or _is_header(rows):
+        need_fields(fields, "the log has a header")
+        if len(fields) < len(names) or len(set(fields)) < len(fields):
             raise InputError("the header names a column twice, or one that a log does not have")
-        return Layout("tsv", tuple(_FIELD_OF[name] for name in names), header=True, compressed=compressed)
+        return Layout("tsv", tuple(fields), header=True, compressed=compressed)
     counts = [len(row) for row in rows]
     many = sum(count > 5 for count in counts) * 2 >= len(counts)
     number = min(max(counts), 7) if many else max([2, *(count for count in counts if count <= 5)])
     return Layout("tsv", FIELDS[:number], header=False, compressed=compressed)
+
+
+def _is_header(rows: list[list[bytes]]) -> bool:
+    """Whether the first row is names of columns, although not a log's: names alone, and one of AOL's or no time.
+
+    What stands above times must be a time. A name that a query may well be (`time`, `rank`) says nothing.
+    """
+    first = rows[0]
+    if not all(_NAME.fullmatch(cell.strip()) for cell in first) or len(set(first)) < len(first):
+        return False
+    lower = [cell.strip().lower() for cell in first]
+    if lower[0] in _USERS or not {b"anonid", b"querytime", b"itemrank", b"clickurl"}.isdisjoint(lower):
+        return True
+    return any(_TIME.match(cell) for row in rows[1:] for cell in row[2 : len(first)])

@@ -12,9 +12,8 @@ from proxid.logs.batch import Dictionaries, LogBatch
 from proxid.logs.cells import write_digits, write_time
 from proxid.logs.files import LogWriter
 from proxid.logs.jit import Bytes, Columns, Longs, Scalar, compiled, step
-from proxid.logs.layout import FIELDS, Layout
+from proxid.logs.layout import FIELDS, NAMES, Layout
 from proxid.logs.raw import load64, store64
-from proxid.logs.tsv import COLUMN_NAMES
 from proxid.logs.whole import WholeFile
 
 _NUMBERS: Final = 80
@@ -118,7 +117,7 @@ class TsvWriter(LogWriter):
         self._out: Bytes = np.empty(1 << 22, np.uint8)
         self._whole = WholeFile(path, compressed=layout.compressed)
         if layout.header:
-            names = [COLUMN_NAMES[place] for place in self._places.tolist()]
+            names = [NAMES[FIELDS[place]] for place in self._places.tolist()]
             with self._whole.kept():
                 self._whole.write(("\t".join(names) + "\n").encode())
 

@@ -154,6 +154,39 @@ def test_header_decides_the_columns(tmp_path: Path) -> None:
         lines_of(b"AnonID\tQuery\tPassword\n", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "missing"),
+    [
+        ("log.tsv", "who\twhat\twhen\n1\tcats\t2006-03-01 00:00:00\n", "user (AnonID) and query (Query)"),
+        ("log.tsv", "AnonID\tText\tQueryTime\n1\tcats\t2006-03-01 00:00:00\n", "query (Query)"),
+        ("log.tsv", "Who\tQuery\tQueryTime\n", "user (AnonID)"),
+        ("log.tsv", "user_id\ttext\n1\tcats\n", "user (AnonID) and query (Query)"),
+        ("log.jsonl", '{"usr": "1", "text": "cats"}\n', "user (AnonID) and query (Query)"),
+        ("log.jsonl", '{"user": "1", "text": "cats"}\n', "query (Query)"),
+    ],
+)
+def test_a_log_of_other_columns_is_refused(tmp_path: Path, name: str, data: str, missing: str) -> None:
+    """The message says what is missing and nothing of what the file says."""
+    (tmp_path / name).write_text(data)
+    with pytest.raises(InputError) as caught:
+        read_log(tmp_path / name)
+    assert str(caught.value).endswith(f"without {missing}")
+
+
+def test_parquet_of_other_columns_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"AnonID": [1], "text": ["cats"]}), tmp_path / "log.parquet")
+    with pytest.raises(InputError, match=r"without query \(Query\)$"):
+        read_log(tmp_path / "log.parquet")
+
+
+def test_a_first_row_of_words_is_no_header(tmp_path: Path) -> None:
+    """Queries may be called like columns; a first row with a broken time is a bad row of a log of numbers."""
+    rows, bad = lines_of(b"alice\ttime\nbob\tquery\n", tmp_path)
+    assert [row[:2] for row in rows] == [("alice", "time"), ("bob", "query")] and not bad
+    rows, bad = lines_of(b"1\ttime\tyesterday\n2\trank\t2006-03-01 07:17:12\n", tmp_path)
+    assert [row[0] for row in rows] == ["2"] and bad == [(1, "time unreadable")]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_an_empty_log(tmp_path: Path, name: str) -> None:
     """No records are a log too."""
@@ -171,14 +204,14 @@ def test_jsonl_says_what_is_wrong(tmp_path: Path) -> None:
         '{"user": "a"', "[1]", '{"query": "x"}', '{"user": "a", "query": 7}', '{"user": "a", "query": "x", "rank": -5}',
         '{"user": "a", "query": "x", "time": "soon"}', '{"user": true, "query": "x"}',
         '{"user": "\\ud800", "query": ""}',
-        '{"user": 12, "query": null, "time": "2006-03-01 08:17:12+01:00"}',
+        '{"user": "a", "text": ["x"]}', '{"user": 12, "query": null, "time": "2006-03-01 08:17:12+01:00"}',
     ]  # fmt: skip
     (tmp_path / "log.jsonl").write_text("\n".join(lines))
     batch, log = read_log(tmp_path / "log.jsonl")
     assert batch.time.tolist() == [1_141_197_432.0] * 2 and log.layout.fields == (*FIELDS[:4], "category")
     reasons = ["not JSON", "not a JSON object", "no user", "query of the wrong type", "a number out of range"]
-    reasons += ["time unreadable", "user of the wrong type", "not UTF-8"]
-    assert log.bad.lines == list(zip(range(2, 10), reasons, strict=True))
+    reasons += ["time unreadable", "user of the wrong type", "not UTF-8", "no query"]
+    assert log.bad.lines == list(zip(range(2, 11), reasons, strict=True))
 
 
 def test_parquet_of_other_makers(tmp_path: Path) -> None:
