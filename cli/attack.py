@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.lab import FILE, OUTPUT, asked, describe, facts_table, load, mechanism_options, percent, print_json
+from proxid.errors import InputError
 from proxid.evaluate.attacks.registry import ATTACKS, Options, run_attacks
+from proxid.evaluate.releases_counts import is_counted
 
 ALARM = 0.001
 """Chance of a false alarm of `--check` on mode mix, over all its tests."""
@@ -37,6 +39,8 @@ def command(original: Path, released: Path, attacks: tuple[str, ...], **options:
     exact with --truth, else over the records whose text leaves one possible owner. Both over all input, where held
     records count as not linked, and over the records attacked.
     """
+    if is_counted(released):
+        raise InputError("the release holds items and their counts, no records of people: see proxid evaluate")
     release = load(original, released, asked(options), options["truth"])
     names = tuple(ATTACKS) if not attacks or "all" in attacks else attacks
     chosen = Options(

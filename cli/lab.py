@@ -1,6 +1,7 @@
 """What the commands of the query-log lab share: options of the mechanism, loading two logs, printing reports."""
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,7 +67,10 @@ def default_classifier() -> Callable[[str], str]:
 def load(original: Path, released: Path, what: Asked, truth: Path | None) -> Release:
     """Both logs with a bar; queries without a category are filed as `proxid release` files them."""
     with progress_bar("reading") as progress:
-        return load_release(original, released, what, truth=truth, classifier=default_classifier(), progress=progress)
+        found = load_release(original, released, what, truth=truth, classifier=default_classifier(), progress=progress)
+    warn_if_empty(len(found.original), "the original")
+    warn_if_empty(len(found.released), "the release")
+    return found
 
 
 def print_json(value: Any) -> None:
@@ -79,7 +83,7 @@ def _clean(value: Any) -> Any:
         return {key: _clean(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_clean(inner) for inner in value]
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 (NaN)
+    return None if _is_none(value) else value
 
 
 def describe(release: Release) -> dict[str, Any]:
@@ -97,7 +101,7 @@ def describe(release: Release) -> dict[str, Any]:
 
 def percent(value: float | None) -> str:
     """A share in per cent."""
-    return "–" if value is None or value != value else f"{100 * value:.2f}"  # noqa: PLR0124 (NaN)
+    return "-" if value is None or math.isnan(value) else f"{100 * value:.2f}"
 
 
 def facts_table(title: str, facts: dict[str, Any]) -> Table:
@@ -118,4 +122,21 @@ def _flat(facts: dict[str, Any], depth: int) -> Iterator[tuple[str, str]]:
             for item in value:
                 yield from _flat(item, depth + 1)
         else:
-            yield label, f"{value:.4g}" if isinstance(value, float) else str(value)
+            yield label, _shown(value)
+
+
+def _shown(value: Any) -> str:
+    if _is_none(value):
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _is_none(value: Any) -> bool:
+    """Whether a value is missing: None, or NaN where a share of nothing was asked for."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def warn_if_empty(records: int, what: str) -> None:
+    """Say on stderr that a log has no records, so that the dashes of a report are understood."""
+    if records == 0:
+        Console(stderr=True).print(f"warning: {what} has 0 records", style="yellow", highlight=False)

@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from cli.lab import FILE, print_json, progress_bar
+from cli.lab import FILE, print_json, progress_bar, warn_if_empty
 from proxid.errors import InputError
 from proxid.evaluate.profiles import Profiler, category_names, percentages
 from proxid.logs import open_log
@@ -27,6 +27,7 @@ def command(log: Path, users: tuple[str, ...], level: int, top: int, as_json: bo
     totals = {user: sum(counts.values()) for user, counts in profiler.counts.items()}
     chosen = users or tuple(sorted(totals, key=lambda user: (-totals[user], user))[:top])
     profiles = {user: _profile(profiler, user) for user in chosen}
+    warn_if_empty(len(totals), "the log")
     if as_json:
         print_json({"level": level, "users": len(totals), "profiles": profiles})
     else:

@@ -1,15 +1,13 @@
 """`proxid release`: anonymise a log file by one of the methods of DESIGN 13; the methods are plug-ins."""
 
 import hashlib
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from cli.lab import FILE, facts_table, progress_bar
+from cli.lab import FILE, default_classifier, facts_table, print_json, progress_bar, warn_if_empty
 from proxid.anonymise.release.manifest import manifest_path, write_manifest
 from proxid.anonymise.release.registry import METHODS, Job, Method, Option, Outcome, load_method
 from proxid.errors import ConfigError, InputError
@@ -34,7 +32,9 @@ class ReleaseCommand(click.Command):
         """What the methods are, which one's options were shown, an example."""
         with formatter.section("Methods (their options: proxid release --method NAME --help)"):
             formatter.write_dl([(name, _title(name)) for name in sorted(METHODS)])
-        super().format_epilog(ctx, formatter)
+        method: Method = ctx.meta.get("proxid.method") or load_method(DEFAULT)
+        formatter.write_paragraph()
+        formatter.write_text(f"Example: proxid release --method {method.name} {method.example}")
 
 
 def _title(name: str) -> str:
@@ -66,11 +66,7 @@ def _click_option(option: Option) -> click.Option:
     return click.Option([option.key, dashed], type=kind, default=None, help=shown)
 
 
-@click.command(
-    "release",
-    cls=ReleaseCommand,
-    epilog="Example: proxid release --method kbuffer --mode mix --k 10 --level 2 log.tsv -o released.tsv",
-)
+@click.command("release", cls=ReleaseCommand)
 @click.argument("source", metavar="IN", type=FILE)
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Release to write."
@@ -97,11 +93,12 @@ def command(
     options = chosen.checked({key: value for key, value in given.items() if value is not None})
     digest = digest_of(source)
     with progress_bar(method) as progress:
-        job = Job(source, output, options, seed, _classifier() if classify else None, truth, progress)
+        job = Job(source, output, options, seed, default_classifier() if classify else None, truth, progress)
         outcome = chosen.run(job)
     manifest = write_manifest(job, method, outcome, digest)
+    warn_if_empty(outcome.records_in, "the log")
     if as_json:
-        click.echo(json.dumps(manifest, indent=2))
+        print_json(manifest)
     else:
         _print(manifest, outcome, output)
     return 0
@@ -121,20 +118,6 @@ def digest_of(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"the log cannot be opened: {error.strerror}") from None
-
-
-def _classifier() -> Callable[[str], str]:
-    """The classifier that ships with the package, loaded when the first query asks for it."""
-    loaded: list[Any] = []
-
-    def path_of(text: str) -> str:
-        if not loaded:
-            from proxid.classify import load_default
-
-            loaded.append(load_default())
-        return "/".join(loaded[0].classify(text).path)
-
-    return path_of
 
 
 def _print(manifest: dict[str, Any], outcome: Outcome, output: Path) -> None:

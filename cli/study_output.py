@@ -3,12 +3,40 @@
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
+
+from cli.lab import FILE
 from proxid import __version__
 from proxid.logs.whole import whole_file
+
+
+def counted_study_options(*own: Callable[..., Any]) -> Callable[..., Any]:
+    """What a study of counted releases takes: a log or a synthetic one, its own options, a folder, --json."""
+    options = [
+        click.argument("log", type=FILE, required=False),
+        click.option("--rows", type=click.IntRange(1), default=300_000, show_default=True, help="Synthetic records."),
+        click.option("--users", type=click.IntRange(2), default=12_000, show_default=True, help="Synthetic people."),
+        click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the synthetic log."),
+        *own,
+        click.option("--out", type=click.Path(path_type=Path), default="study", show_default=True, help="Folder."),
+        click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON."),
+    ]
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def log_of(log: Path | None, rows: int, seed: int) -> dict[str, Any]:
+    """Which log was studied, for the manifest."""
+    return {"log": "synthetic", "rows": rows, "seed": seed} if log is None else {"log": "file"}
 
 
 def write_study(

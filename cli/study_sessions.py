@@ -8,22 +8,18 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from cli.lab import FILE, print_json, progress_bar
-from cli.study_output import write_study
+from cli.lab import print_json, progress_bar
+from cli.study_output import counted_study_options, log_of, write_study
 from proxid.study.counted import counted_log, synthetic_or
 from proxid.study.sessions import Settings, run
 from proxid.study.sessions_report import PUBLISHED, figures
 
 
 @click.command("sessions", epilog="Example: proxid study sessions --rows 200000 --users 8000 --K 10 --out study")
-@click.argument("log", type=FILE, required=False)
-@click.option("--rows", type=click.IntRange(1), default=300_000, show_default=True, help="Rows of the synthetic log.")
-@click.option("--users", type=click.IntRange(2), default=12_000, show_default=True, help="Users of the synthetic log.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the synthetic log.")
-@click.option("--K", "k", type=float, default=20.0, show_default=True, help="Threshold of Table 5's runs.")
-@click.option("--b", type=float, default=1.0, show_default=True, help="Noise scale.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("study"), show_default=True, help="Folder.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@counted_study_options(
+    click.option("--K", "k", type=float, default=20.0, show_default=True, help="Threshold of Table 5's runs."),
+    click.option("--b", type=float, default=1.0, show_default=True, help="Noise scale."),
+)
 def command(log: Path | None, rows: int, users: int, seed: int, k: float, b: float, out: Path, as_json: bool) -> int:
     """Sessions, clicks and KA: what they publish, what they cost, and query suggestion from them (P@5, R@5).
 
@@ -33,8 +29,7 @@ def command(log: Path | None, rows: int, users: int, seed: int, k: float, b: flo
     with synthetic_or(log, rows, users, seed) as path, counted_log(path) as counted, bar as progress:
         found = run(counted, Settings(k=k, b=b), progress)
     found["published"] = PUBLISHED
-    source = {"log": "synthetic", "rows": rows, "seed": seed} if log is None else {"log": "file"}
-    files = write_study(out, "sessions", found, source | {"K": k, "b": b}, figures(found, out))
+    files = write_study(out, "sessions", found, log_of(log, rows, seed) | {"K": k, "b": b}, figures(found, out))
     if as_json:
         print_json(found | {"files": [str(file) for file in files]})
     else:

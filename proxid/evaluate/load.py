@@ -5,7 +5,9 @@ the mechanism read it. The sidecar (`proxid release --truth`) has a line a relea
 row in the input and, optionally, the input row whose arrival released it and its group; tabs between, all from 0.
 """
 
+import hashlib
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,8 +46,12 @@ def load_release(
     progress: Progress = lambda done, total: None,
 ) -> Release:
     """Read everything an attack or a metric needs. Raises InputError when the files do not fit together."""
+    if is_release_of(original, released):
+        raise InputError("the original and the release are exchanged: the manifest beside the first names the second")
     first, reader = _read(original, None, classifier, progress)
     second, _ = _read(released, reader, classifier, progress)
+    if len(second) > len(first):
+        raise InputError("the release has more records than the original: are the two files exchanged?")
     if len(first) and (first.category < 0).all():
         raise InputError("the logs have no categories: add a Category column or ask for a classifier")
     first = in_order_read(first, manifest_of(released).get("details", {}).get("order"))
@@ -103,7 +109,9 @@ def read_truth(path: Path, released_rows: int, original: LogBatch) -> tuple[Long
         with path.open("rb") as file:
             head = file.readline()
         skip = 0 if head[:1].isdigit() or not head else 1
-        lines = np.loadtxt(path, np.int64, delimiter="\t", skiprows=skip, ndmin=2, comments=None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a release of no records has an empty truth file
+            lines = np.loadtxt(path, np.int64, delimiter="\t", skiprows=skip, ndmin=2, comments=None)
     except (OSError, ValueError):
         raise InputError("the truth file has whole numbers, separated by tabs") from None
     lines = lines if lines.size else np.zeros((0, 4), np.int64)
@@ -129,6 +137,15 @@ def manifest_of(released: Path) -> dict[str, Any]:
                 raise InputError("the manifest beside the release is no JSON") from None
             return found if isinstance(found, dict) else {}
     return {}
+
+
+def is_release_of(path: Path, source: Path) -> bool:
+    """Whether the manifest beside a log says that it was made from this very source."""
+    made_from = manifest_of(path).get("input")
+    if not isinstance(made_from, dict) or made_from.get("bytes") != source.stat().st_size:
+        return False
+    with source.open("rb") as file:
+        return bool(made_from.get("sha256") == hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def shows_whole_texts(manifest: dict[str, Any], mechanism: Mechanism) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cli.main import main
+from proxid.anonymise.release.registry import METHODS, load_method
 
 Run = Callable[..., tuple[int, Any]]
 
@@ -134,6 +135,52 @@ def test_wrong_inputs_cannot_be_done(run: Run, folder: Path) -> None:
     assert run("attack", "log.tsv", "thesis.tsv", "--k", "1")[0] == 2
     found = run("attack", "log.tsv", "thesis.tsv", "--attack", "informed", "--k", "4", "--json")[1]
     assert "not that of mode thesis" in found["attacks"]["informed"]["reason"]
+
+
+def test_exchanged_arguments_are_noticed(run: Run, folder: Path) -> None:
+    """By the manifest; without one, by a release that is longer than its original."""
+    for command in ("attack", "evaluate"):
+        code, text = run(command, "mix.tsv", "log.tsv")
+        assert (code, "exchanged" in text) == (2, True)
+    (folder / "alone.tsv").write_bytes((folder / "thesis.tsv").read_bytes())
+    code, text = run("attack", "alone.tsv", "log.tsv")
+    assert (code, "exchanged" in text) == (2, True)
+
+
+def test_a_release_of_counts_is_not_attacked(run: Run, folder: Path) -> None:
+    (folder / "counts.tsv").write_text("count\tquery\n7.5\tcats\n")
+    code, text = run("attack", "log.tsv", "counts.tsv")
+    assert (code, "items and their counts" in text) == (2, True)
+
+
+def test_a_log_without_records(run: Run, folder: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """Every command says so, prints - for what is nothing of nothing, and null in JSON; nothing warns."""
+    (folder / "empty.tsv").write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n")
+    code, text = run("release", "empty.tsv", "-o", "none.tsv", "--truth", "none.truth")
+    assert (code, "0 records" in text) == (0, True)
+    for command in (
+        ["attack"],
+        ["evaluate"],
+        ["attack", "--truth", "none.truth"],
+        ["evaluate", "--truth", "none.truth"],
+    ):
+        code, text = run(command[0], "empty.tsv", "none.tsv", *command[1:])
+        assert (code, "0 records" in text) == (0, True)
+        assert "nan" not in text.lower() and "None" not in text
+        assert run(command[0], "empty.tsv", "none.tsv", *command[1:], "--json")[0] == 0
+    code, text = run("profile", "none.tsv")
+    assert (code, "0 records" in text) == (0, True)
+    assert not [warning for warning in recwarn if issubclass(warning.category, UserWarning)]
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_the_help_of_a_method_ends_with_its_own_example(run: Run, method: str) -> None:
+    """The example names the method, and its options are the method's."""
+    code, text = run("release", "--method", method, "--help")
+    example = " ".join(text.split("Example:")[1].split())
+    assert (code, example.startswith(f"proxid release --method {method} ")) == (0, True)
+    known = {"--" + option.key.replace("_", "-") for option in load_method(method).options}
+    assert {word for word in example.split()[4:] if word.startswith("--")} <= known
 
 
 def test_profile(run: Run, folder: Path) -> None:

@@ -4,9 +4,7 @@ from typing import Final
 
 from proxid.anonymise.release.noise import OpenDpNoise
 from proxid.anonymise.release.noisy import (
-    ENGINE_OPTIONS,
-    LEDGER_OPTIONS,
-    USERS_OPTION,
+    NOISY_OPTIONS,
     Report,
     charge,
     opened,
@@ -19,7 +17,7 @@ from proxid.anonymise.release.sessions.counting import click_histogram
 from proxid.anonymise.release.sessions.method import CLICKS_LIMIT, NOISE_OPTIONS, publish
 from proxid.anonymise.release.sessions.plan import two_step_plan
 
-OPTIONS: Final = (CLICKS_LIMIT, *NOISE_OPTIONS, USERS_OPTION, *ENGINE_OPTIONS, *LEDGER_OPTIONS)
+OPTIONS: Final = (CLICKS_LIMIT, *NOISE_OPTIONS, *NOISY_OPTIONS)
 
 
 def run(job: Job) -> Outcome:
@@ -34,4 +32,7 @@ def run(job: Job) -> Outcome:
         return outcome(log, plan.guarantee.as_dict(), account, report)
 
 
-METHOD: Final = Method("clicks", "frequent clicks, query and URL (A_Click)", OPTIONS, run)
+METHOD: Final = Method(
+    "clicks", "frequent clicks, query and URL (A_Click)", OPTIONS, run,
+    "--l 4 --K 20 log.tsv -o clicks.tsv",
+)  # fmt: skip

@@ -101,4 +101,7 @@ def _with_user(part: LogBatch, user: npt.NDArray[np.int32]) -> LogBatch:
     return LogBatch(user, part.query, none, part.time, part.rank, part.url, part.row, none)
 
 
-METHOD: Final = Method("k-query", "queries of k or more users, session numbers for users (Adar)", OPTIONS, run)
+METHOD: Final = Method(
+    "k-query", "queries of k or more users, session numbers for users (Adar)", OPTIONS, run,
+    "--k 10 log.tsv -o texts.tsv",
+)  # fmt: skip

@@ -32,4 +32,7 @@ def run(job: Job) -> Outcome:
         return outcome(log, guarantee, None, Report({"K": job.options["K"]}, WARNINGS, release, len(release)))
 
 
-METHOD: Final = Method("ka", "clicks of more than K users, no noise (baseline)", OPTIONS, run)
+METHOD: Final = Method(
+    "ka", "clicks of more than K users, no noise (baseline)", OPTIONS, run,
+    "--K 20 log.tsv -o clicks.tsv",
+)  # fmt: skip

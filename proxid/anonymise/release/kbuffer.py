@@ -147,4 +147,7 @@ def _details(going: _Run) -> dict[str, Any]:
     return details
 
 
-METHOD: Final = Method("kbuffer", "the streaming anonymiser (002; modes mix, thesis, thesis3)", OPTIONS, run)
+METHOD: Final = Method(
+    "kbuffer", "the streaming anonymiser (002; modes mix, thesis, thesis3)", OPTIONS, run,
+    "--mode mix --k 10 --level 2 log.tsv -o released.tsv",
+)  # fmt: skip

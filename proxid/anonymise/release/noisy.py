@@ -13,6 +13,7 @@ from typing import Any, Final
 from proxid.anonymise.release.engines import Engine, open_engine
 from proxid.anonymise.release.engines.base import ENGINES, EngineSettings
 from proxid.anonymise.release.guarantee import Guarantee, Relation, delta_warnings, require_epsilon_delta
+from proxid.anonymise.release.items import KINDS
 from proxid.anonymise.release.ledger import Account, Ledger, Part, default_ledger, entry_now
 from proxid.anonymise.release.published import Published
 from proxid.anonymise.release.registry import Job, Option, Outcome
@@ -39,6 +40,14 @@ LEDGER_OPTIONS: Final = (
     Option("budget_relation", str, "replace", "neighbours the budget is stated for", ("replace", "add-remove")),
     Option("part", str, "", "release about a class of users only, i/n by a hash of the user id"),
 )
+ITEM_OPTIONS: Final = (
+    Option("items", str, "queries", "what is counted and published", tuple(KINDS)),
+    Option("m", int, 5, "distinct items that a user contributes at most", minimum=1),
+    Option("epsilon", float, 1.0, "epsilon, replacing one user's history", minimum=0.0),
+)
+"""What a method that publishes items with noisy counts begins with."""
+NOISY_OPTIONS: Final = (USERS_OPTION, *ENGINE_OPTIONS, *LEDGER_OPTIONS)
+"""What every noisy method ends with."""
 
 
 def require_no_seed(job: Job) -> None:

@@ -1,7 +1,7 @@
 """The methods of `proxid release`, each a plug-in with typed options (DESIGN 13).
 
-A method is a module-level `METHOD = Method(name, title, options, run)`; METHODS says where each one is, so that a
-method is imported only when it is asked for. `run(job)` reads `job.source`, writes `job.output` through
+A method is a module-level `METHOD = Method(name, title, options, run, example)`; METHODS says where each one is, so
+that a method is imported only when it is asked for. `run(job)` reads `job.source`, writes `job.output` through
 `proxid.logs.create_log` (or `proxid.logs.whole.whole_file` for what is no log), and returns an Outcome; the command
 adds what it knows itself (input digest, version) and writes the manifest beside the output.
 """
@@ -101,12 +101,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A release method: its name, a title for the help text, its options, what runs it."""
+    """A release method: its name, a title for the help text, its options, what runs it, an example's arguments."""
 
     name: str
     title: str
     options: tuple[Option, ...]
     run: Callable[[Job], Outcome]
+    example: str
 
     def checked(self, given: Mapping[str, object]) -> dict[str, Any]:
         """Every option with its value. Raises ConfigError for an unknown key or an unusable value."""

@@ -119,4 +119,5 @@ METHOD = Method(
         ),
     ),
     run,
+    "--k 3 --levels 5 log.tsv -o clustered.tsv",
 )  # fmt: skip

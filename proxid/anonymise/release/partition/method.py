@@ -5,12 +5,11 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from proxid.anonymise.release.items import KINDS, bounded_histogram, item_columns
+from proxid.anonymise.release.items import bounded_histogram, item_columns
 from proxid.anonymise.release.noise import Noise, OpenDpNoise, from_grid
 from proxid.anonymise.release.noisy import (
-    ENGINE_OPTIONS,
-    LEDGER_OPTIONS,
-    USERS_OPTION,
+    ITEM_OPTIONS,
+    NOISY_OPTIONS,
     Report,
     charge,
     opened,
@@ -24,14 +23,10 @@ from proxid.anonymise.release.registry import Job, Method, Option, Outcome
 from proxid.anonymise.release.zealous.plan import better_plan
 
 OPTIONS: Final = (
-    Option("items", str, "queries", "what is counted and published", tuple(KINDS)),
-    Option("m", int, 5, "distinct items that a user contributes at most", minimum=1),
-    Option("epsilon", float, 1.0, "epsilon, replacing one user's history", minimum=0.0),
+    *ITEM_OPTIONS,
     Option("delta", float, 1e-6, "delta, approximate", minimum=0.0),
     Option("noise", str, "auto", "auto takes the noise with the lower threshold", NOISES),
-    USERS_OPTION,
-    *ENGINE_OPTIONS,
-    *LEDGER_OPTIONS,
+    *NOISY_OPTIONS,
 )
 
 
@@ -57,4 +52,7 @@ def run(job: Job) -> Outcome:
         return outcome(log, plan.guarantee.as_dict(), account, report)
 
 
-METHOD: Final = Method("partition", "frequent items with noisy counts (partition selection)", OPTIONS, run)
+METHOD: Final = Method(
+    "partition", "frequent items with noisy counts (partition selection)", OPTIONS, run,
+    "--items queries --m 5 --epsilon 1 --delta 1e-6 log.tsv -o counts.tsv",
+)  # fmt: skip

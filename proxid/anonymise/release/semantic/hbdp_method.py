@@ -76,4 +76,5 @@ METHOD = Method(
         *BUDGET_OPTIONS,
     ),
     run_hbdp,
+    "--epsilon 1 --setting A log.tsv -o histograms.tsv",
 )

@@ -184,5 +184,9 @@ METHOD = Method(
     "concepts replaced by similar ones, differentially private (000)",
     (Option("criterion", str, "sqc2", "quality criterion", ("sqc1", "sqc2", "nsqc")), *_SHARED),
     run_semantic,
+    "--criterion sqc2 --epsilon 1 log.tsv -o replaced.tsv",
 )
-NSQC = Method("nsqc", "concepts replaced without semantics, the baseline of 000", _SHARED, run_nsqc)
+NSQC = Method(
+    "nsqc", "concepts replaced without semantics, the baseline of 000", _SHARED, run_nsqc,
+    "--epsilon 1 log.tsv -o replaced.tsv",
+)  # fmt: skip

@@ -12,9 +12,7 @@ import pyarrow as pa
 
 from proxid.anonymise.release.noise import Noise, OpenDpNoise, from_grid
 from proxid.anonymise.release.noisy import (
-    ENGINE_OPTIONS,
-    LEDGER_OPTIONS,
-    USERS_OPTION,
+    NOISY_OPTIONS,
     Opened,
     Report,
     charge,
@@ -41,9 +39,7 @@ OPTIONS: Final = (
     *NOISE_OPTIONS,
     Option("with_clicks", bool, False, "also publish clicks (A_Click, same b and K) beside OUT, at the summed cost"),
     CLICKS_LIMIT,
-    USERS_OPTION,
-    *ENGINE_OPTIONS,
-    *LEDGER_OPTIONS,
+    *NOISY_OPTIONS,
 )
 
 
@@ -103,4 +99,7 @@ def run(job: Job) -> Outcome:
         return result
 
 
-METHOD: Final = Method("sessions", "frequent query sequences of sessions (A_Session)", OPTIONS, run)
+METHOD: Final = Method(
+    "sessions", "frequent query sequences of sessions (A_Session)", OPTIONS, run,
+    "--l-s 1 --l-q 3 --K 20 log.tsv -o sequences.tsv",
+)  # fmt: skip

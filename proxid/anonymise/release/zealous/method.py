@@ -6,12 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from proxid.anonymise.release.items import KINDS, bounded_histogram, item_columns
+from proxid.anonymise.release.items import bounded_histogram, item_columns
 from proxid.anonymise.release.noise import Noise, OpenDpNoise, from_grid
 from proxid.anonymise.release.noisy import (
-    ENGINE_OPTIONS,
-    LEDGER_OPTIONS,
-    USERS_OPTION,
+    ITEM_OPTIONS,
+    NOISY_OPTIONS,
     Opened,
     Report,
     charge,
@@ -26,16 +25,12 @@ from proxid.anonymise.release.zealous.plan import ANALYSES, ZealousPlan, zealous
 from proxid.errors import ConfigError
 
 OPTIONS: Final = (
-    Option("items", str, "queries", "what is counted and published", tuple(KINDS)),
-    Option("m", int, 5, "distinct items that a user contributes at most", minimum=1),
-    Option("epsilon", float, 1.0, "epsilon, replacing one user's history", minimum=0.0),
+    *ITEM_OPTIONS,
     Option("delta", float, 1e-6, "delta of the chosen analysis", minimum=0.0),
     Option("analysis", str, ANALYSES[0], "which theorem sets the thresholds: 003 Theorem 2 or Theorem 1", ANALYSES),
     Option("tau", int, 0, "threshold before the noise; 0: the best for the analysis", minimum=0),
     Option("tau_prime", float, 0.0, "threshold after the noise; 0: the least that gives the guarantee", minimum=0.0),
-    USERS_OPTION,
-    *ENGINE_OPTIONS,
-    *LEDGER_OPTIONS,
+    *NOISY_OPTIONS,
 )
 
 
@@ -92,4 +87,7 @@ def run(job: Job) -> Outcome:
         return outcome(log, plan.guarantee.as_dict(), account, report)
 
 
-METHOD: Final = Method("zealous", "frequent items with noisy counts (ZEALOUS)", OPTIONS, run)
+METHOD: Final = Method(
+    "zealous", "frequent items with noisy counts (ZEALOUS)", OPTIONS, run,
+    "--items queries --m 5 --epsilon 1 --delta 1e-6 log.tsv -o counts.tsv",
+)  # fmt: skip
