@@ -63,12 +63,16 @@ def _step(progress: Any, total: int, cell: Cell, left: int) -> None:
 
 def _print(results: Results, files: list[Path], out: Path, *, as_json: bool) -> int:
     from proxid.study.thesis.beside import beside, mix_verdicts
+    from proxid.study.thesis.mix_table import COLUMNS, mix_rows
+    from proxid.study.thesis.tables import markdown
 
     mix = mix_verdicts(results)
     summary = {"folder": str(out), "cells": len(results.cells), "files": len(files)}
     if as_json:
-        print_json({**summary, "mix": mix, "published": beside(results)})
+        print_json({**summary, "mix": mix, "mix_cells": mix_rows(results), "published": beside(results)})
     else:
         Console().print(facts_table("Study", {**summary, "mix": mix, "read": str(out / "study.md")}))
+        if cells := mix_rows(results):
+            click.echo(markdown(cells, COLUMNS))
     failed = mix["verdicts"]["different"] or sum(mix["records_over_bound"].values())
     return 1 if failed else 0

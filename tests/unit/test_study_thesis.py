@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -13,12 +14,13 @@ from proxid.study.thesis import runner
 from proxid.study.thesis.beside import beside, excess, mix_verdicts
 from proxid.study.thesis.chapter3 import release_without_restriction
 from proxid.study.thesis.figures.utility import draw_4_11
+from proxid.study.thesis.mix_table import mix_rows, needed
 from proxid.study.thesis.plan import Cell, Plan, Source, fingerprint
 from proxid.study.thesis.report import content, page
 from proxid.study.thesis.results import Results
 from proxid.study.thesis.tables import csv_text, linkage_rows
 
-PARTS = {"beside": beside, "excess": excess, "mix": mix_verdicts, "content": content}
+PARTS = {"beside": beside, "excess": excess, "mix": mix_verdicts, "mix_cells": mix_rows, "content": content}
 
 SMALL = ["--rows", "3000", "--users", "200", "--k", "3,10", "--levels", "1,2", "--jobs", "1"]
 
@@ -64,6 +66,23 @@ def test_tables_and_verdicts(study: tuple[Plan, Path]) -> None:
 
 
 @pytest.mark.slow
+def test_the_table_of_mode_mix(study: tuple[Plan, Path]) -> None:
+    """A row a cell; every test has a verdict, and what is undecided says how many records it takes."""
+    plan, folder = study
+    (row,) = mix_rows(Results.of(plan, runner.run_plan(plan, folder, jobs=1)))
+    assert row["equal"] + row["undecided"] + row["different"] == plan.tests
+    assert (row["over_outsider"], row["over_members"]) == (0, 0)
+    assert row["needed"] > row["records"]
+
+
+def test_needed_records_decide() -> None:
+    """With so many records the interval and two standard deviations fit into a tenth: width falls with the root."""
+    test = {"bound": 0.02, "expected": 0.1, "records": 1000}
+    width = NormalDist().inv_cdf(1 - 0.01 / 300 / 2)
+    half = test["bound"] * (test["records"] / needed(test, 300)) ** 0.5
+    assert half * (1 + 2 / width) == pytest.approx(0.01, rel=0.001)
+
+
 def test_command_runs_resumes_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "study"
     assert main(["study", "thesis", "--out", str(out), *SMALL, "--json"]) == 0

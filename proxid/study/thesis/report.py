@@ -7,6 +7,7 @@ from typing import Any
 from proxid.logs.whole import whole_file
 from proxid.study.thesis.beside import beside, excess, mix_verdicts
 from proxid.study.thesis.figures.all import draw_all
+from proxid.study.thesis.mix_table import COLUMNS, mix_rows
 from proxid.study.thesis.plan import Cell
 from proxid.study.thesis.results import Results, percent
 from proxid.study.thesis.tables import csv_text, linkage_rows, markdown, utility_rows
@@ -28,11 +29,12 @@ CONTENT = {"level": "ℓ", "ladder": "ladder", "disclosure-category": "by catego
 def write_report(results: Results, folder: Path) -> list[Path]:
     """Write everything; returns the files. Raises OutputError."""
     found: dict[str, Any] = {"beside": beside(results), "excess": excess(results), "mix": mix_verdicts(results),
-             "content": content(results)}  # fmt: skip
+             "mix_cells": mix_rows(results), "content": content(results)}  # fmt: skip
     texts = {
         "linkage.csv": csv_text(linkage_rows(results)),
         "utility.csv": csv_text(utility_rows(results)),
         "published.csv": csv_text(found["beside"]),
+        "mix.csv": csv_text(found["mix_cells"]),
         "study.json": json.dumps(found, indent=1) + "\n",
     }
     figures = draw_all(results, folder / "figures")
@@ -61,7 +63,7 @@ def page(results: Results, found: dict[str, Any], figures: list[Path]) -> str:
         _about(results),
         "## Published numbers beside this run\n\n" + markdown(found["beside"], BESIDE),
         _ks(results),
-        "## Mode mix\n\n" + _mix(found["mix"]) if "mix" in results.plan.modes else "",
+        f"## Mode mix\n\n{_mix(found['mix'])}\n{markdown(found['mix_cells'], COLUMNS)}" if found["mix_cells"] else "",
         "### What published content tells beyond arrivals (mode mix, k = 10)\n\n" + markdown(found["content"], CONTENT)
         if found["content"]
         else "",
