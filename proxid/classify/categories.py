@@ -19,7 +19,7 @@ from proxid.ontology.morphology import noun_base
 
 NO_TOPIC = ("NONE",)
 HEAD = 4
-NONE_ODDS = 0.7
+NONE_ODDS = 0.4
 NODE_ODDS = 0.5
 """Probability, given the tier-1, from which a lower IAB level is named."""
 LONGEST = 3

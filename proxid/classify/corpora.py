@@ -78,6 +78,49 @@ def category(name: str) -> list[dict[str, str]]:
     return list(table(name))
 
 
+LABELLED = ("category_nq.tsv", "category_assistant.tsv", "category_written.tsv")
+"""Queries with a tier-1 that were labelled for training after `category_train.tsv`, each file of one source."""
+ALIKE = 0.75
+"""Share of common words from which two queries count as the same question."""
+
+
+def labelled(name: str) -> list[tuple[str, str]]:
+    """(text, tier-1) rows of one of LABELLED, without any that is or resembles a report query."""
+    report = frozenset(map(letters, report_texts()))
+    queries = [_words(row["text"]) for row in category("category_dev.tsv")]
+    rows = [(row["text"], row["iab_tier1"]) for row in category(name)]
+    return [
+        (text, top)
+        for text, top in rows
+        if letters(text) not in report and not any(_share(_words(text), query) >= ALIKE for query in queries)
+    ]
+
+
+def written_types() -> list[tuple[str, str]]:
+    """(utterance, type) pairs of `types_written.txt`, without those of a report split."""
+    report = frozenset(map(letters, report_texts()))
+    pairs, kind = [], ""
+    for line in read("types_written.txt").splitlines():
+        if line.startswith("@"):
+            kind = line[1:]
+        elif line and not line.startswith("#") and letters(line) not in report:
+            pairs.append((line, kind))
+    return pairs
+
+
+def letters(text: str) -> str:
+    """The letters and digits of a text: what is left to compare when spelling of marks differs."""
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z0-9]+", re.sub("['\u2019]", "", text.lower())))
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)
+
+
 def marked(name: str) -> list[str]:
     """Lines of one of the identifier files."""
     return [line for line in read(name).splitlines() if line.strip()]

@@ -27,6 +27,14 @@ def variants(rows: list[corpora.Row], seed: int = 5) -> list[str]:
     return sorted(text for text in made if text and corpora.normal(text) not in report)
 
 
+def parts(texts: list[str], seed: int = 6) -> list[tuple[str, str]]:
+    """(part, whole) pairs: texts of four words or more with words left out, without report texts; one each."""
+    rng = random.Random(seed)
+    report = corpora.report_texts()
+    made = [(_shortened(words, rng), text) for text in texts if len(words := text.split()) > 3]
+    return [(part, whole) for part, whole in made if part and corpora.normal(part) not in report]
+
+
 def _shortened(words: list[str], rng: random.Random) -> str:
     chance = rng.random()
     if chance < 0.5:

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 from proxid.classify import corpora
 from proxid.classify.intents import FLOOR, SURE, Intents
+from proxid.classify.intents import LEAST as LEAST_ODDS
 from scripts.models import augment, subjects, teacher, topics
 from scripts.models.network import Batch, Network, inputs, softmax, vocabulary, words
 from scripts.models.output import ROOT, SHIPPED, write_arrays, write_json
@@ -25,7 +26,9 @@ Floats = NDArray[np.float32]
 HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH = 128, 10, 0.5, 3, 1, 256
 TYPES = ("command", "general", "location")
 HELD_OUT = ROOT / "data" / "held-out"
-TYPED_WEIGHT = 3.0
+TYPED_WEIGHT, MADE_WEIGHT, REPEATS = 3.0, 1.0, 2
+"""What a written example and a query of the topics count when the teacher of types is fitted; how often more the former
+are trained on than other texts."""
 GRID = np.arange(0.40, 0.91, 0.01)
 TARGET_RISK = 0.02
 """The reject threshold is the lowest at which at most that share of the accepted held-out requests is wrong."""
@@ -64,20 +67,24 @@ def membership(classes: list[str]) -> Floats:
     return table
 
 
-def examples() -> list[tuple[str, str]]:
-    """(utterance, type) pairs of type_examples.txt, and the topics' queries, which are general."""
+def written() -> list[tuple[str, str]]:
+    """(utterance, type) pairs written for this project: type_examples.txt and the larger types_written.txt."""
     report = corpora.report_texts()
     pairs, kind = [], ""
     for line in (Path(__file__).parent / "type_examples.txt").read_text().splitlines():
         if line.startswith("@"):
             kind = line[1:]
-        elif line and not line.startswith("#"):
+        elif line and not line.startswith("#") and corpora.normal(line) not in report:
             pairs.append((line, kind))
+    return pairs + corpora.written_types()
+
+
+def made() -> list[tuple[str, str]]:
+    """The topics' queries, which are general."""
+    report = corpora.report_texts()
     weather = ("weather", "rain", "snow", "temperature")
-    for query, path in topics.queries():
-        if path != "NONE" and not any(word in query for word in weather):
-            pairs.append((query, "general"))
-    return [pair for pair in pairs if corpora.normal(pair[0]) not in report]
+    queries = [text for text, path in topics.queries() if path != "NONE" and not any(word in text for word in weather)]
+    return [(text, "general") for text in queries if corpora.normal(text) not in report]
 
 
 def general_texts() -> list[str]:
@@ -91,7 +98,7 @@ def train(without: frozenset[str], output: str, folder: Path) -> None:
     """Train on every source but those named, calibrate, write."""
     rows = unique(corpora.training(without=without)[0])
     fitting, keeping = [r for r in rows if not held(r)], [r for r in rows if held(r)]
-    typed = examples()
+    typed, queries = written(), made()
     texts, vectors = encoded(fitting, typed)
     labels = np.array([label(row) for row in fitting])
     guide = LogisticRegression(C=10, max_iter=150).fit(vectors[: len(fitting)], labels)
@@ -100,7 +107,9 @@ def train(without: frozenset[str], output: str, folder: Path) -> None:
     soft[: len(fitting)] *= SOFT
     index = {name: i for i, name in enumerate(classes)}
     soft[np.arange(len(fitting)), [index[name] for name in labels]] += 1 - SOFT
-    kinds = type_targets(fitting, typed, texts, vectors)
+    kinds = type_targets(fitting, dict(queries) | dict(typed), frozenset(text for text, _ in typed), texts, vectors)
+    first = len(fitting)
+    order = list(range(len(texts))) + list(range(first, first + len(typed))) * REPEATS
     vocab = vocabulary(texts, LEAST)
     table, truth = membership(classes), np.array([_type(row) for row in keeping])
     keep_batch = inputs([row.text for row in keeping], vocab)
@@ -110,7 +119,8 @@ def train(without: frozenset[str], output: str, folder: Path) -> None:
         right = np.array(TYPES)[odds.argmax(axis=1)] == truth
         print(output, epoch, f"held-out type accuracy {right[truth != ''].mean():.4f}", flush=True)
 
-    net = fit(inputs(texts, vocab), {"intent": soft, "type": kinds}, vectors, HIDDEN, EPOCHS, SEED, report, BATCH)
+    targets = {"intent": soft[order], "type": kinds[order]}
+    net = fit(inputs(texts, vocab)[order], targets, vectors[order], HIDDEN, EPOCHS, SEED, report, BATCH)
     arrays = pack("requests", net, vocab, {"intent": classes, "type": list(TYPES)})
     arrays["requests.types"] = table.astype(np.int8)
     arrays["requests.calibration"] = np.array([1.0, 0.5], np.float32)
@@ -136,32 +146,37 @@ def calibrated(output: str, folder: Path, keeping: list[corpora.Row], facts: dic
 def encoded(fitting: list[corpora.Row], typed: list[tuple[str, str]]) -> tuple[list[str], Floats]:
     """All texts that a run trains on, labelled ones first, and the teacher's vectors of them.
 
-    The teacher reads the same lists in every run: all training utterances, the variants of one family, the examples.
+    The teacher reads the same lists in every run: all training utterances, the examples and parts of them, the variants
+    of one family, queries of no corpus.
     """
     everything = [row.text for row in unique(corpora.training()[0]) if not held(row)]
     at = {text: i for i, text in enumerate(everything)}
     texts = [row.text for row in fitting]
     blocks = [teacher.vectors(everything)[[at[text] for text in texts]]]
+    for more in ([text for text, _ in typed], [part for part, _ in augment.parts([text for text, _ in typed])]):
+        texts += more
+        blocks.append(teacher.vectors(more))
     for family in ("clinc", "home"):
         rows = [row for row in fitting if corpora.family(row) == family]
         if rows:
             more = augment.variants(rows)
             texts += more
             blocks.append(teacher.vectors(more))
-    more = sorted({*general_texts(), *(text for text, _ in typed)})
+    more = sorted(set(general_texts()))
     return texts + more, np.vstack([*blocks, teacher.vectors(more)])
 
 
-def type_targets(fitting: list[corpora.Row], typed: list[tuple[str, str]], texts: list[str], vectors: Floats) -> Floats:
+def type_targets(
+    fitting: list[corpora.Row], known: dict[str, str], typed: frozenset[str], texts: list[str], vectors: Floats
+) -> Floats:
     """Soft targets of the type head: the labels, mixed with a linear teacher of types; the teacher alone for variants.
 
     Told the type alone, a model carries over to requests of sources that it has not seen; told intents, it is better
     at those it has. The network has both heads.
     """
-    known = dict(typed)
     labels = [_type(row) for row in fitting] + [known.get(text, "") for text in texts[len(fitting) :]]
     marked = [i for i, kind in enumerate(labels) if kind]
-    weight = np.array([1.0 if i < len(fitting) else TYPED_WEIGHT for i in marked])
+    weight = [1.0 if i < len(fitting) else TYPED_WEIGHT if texts[i] in typed else MADE_WEIGHT for i in marked]
     guide = LogisticRegression(C=1, max_iter=150).fit(
         vectors[marked], [labels[i] for i in marked], sample_weight=weight
     )
@@ -173,13 +188,14 @@ def type_targets(fitting: list[corpora.Row], typed: list[tuple[str, str]], texts
 
 
 def mixed(net: Network, batch: Batch, table: Floats) -> Floats:
-    """Probabilities of the types, nearly as at run time (proxid.classify.intents): for the progress line."""
+    """Scores of the types, nearly as at run time (proxid.classify.intents): for the progress line."""
     hidden = net.hidden(batch)
     odds = softmax(net.output("intent", hidden))
     mass = odds @ table
     mass = mass / np.maximum(mass.sum(axis=1, keepdims=True), 1e-9)
-    sure = np.minimum(odds.max(axis=1, keepdims=True) / SURE, 1)
-    result: Floats = sure * mass + (1 - sure) * softmax(net.output("type", hidden))
+    share = np.minimum(odds.max(axis=1, keepdims=True) / SURE, 1) ** 0.5
+    alone = softmax(net.output("type", hidden))
+    result: Floats = share * np.log(mass + LEAST_ODDS) + (1 - share) * np.log(alone + LEAST_ODDS)
     return result
 
 

@@ -16,7 +16,7 @@ DROP_FEATURES, DROP_HIDDEN = 0.15, 0.2
 
 def fit(
     batch: Batch, soft: dict[str, Floats], vectors: Floats, hidden: int, epochs: int, seed: int,
-    report: Callable[[int, Network], None], size: int = BATCH,
+    report: Callable[[int, Network], None], size: int = BATCH, drop: float = DROP_FEATURES,
 ) -> Network:  # fmt: skip
     """Train: cross entropy to each head's soft targets (rows of zeros have none) and squared error to the vectors."""
     rng = np.random.default_rng(seed)
@@ -28,8 +28,8 @@ def fit(
         for start in range(0, len(order) - size + 1, size):
             rows = order[start : start + size]
             part = batch[rows]
-            keep = rng.random(part.features.nnz, np.float32) > DROP_FEATURES
-            part.features.data = part.features.data * keep / np.float32(1 - DROP_FEATURES)
+            keep = rng.random(part.features.nnz, np.float32) > drop
+            part.features.data = part.features.data * keep / np.float32(1 - drop)
             states = net.hidden(part)
             states *= (rng.random(states.shape, np.float32) > DROP_HIDDEN) / np.float32(1 - DROP_HIDDEN)
             errors = {}

@@ -1,0 +1,29 @@
+"""No text that reports may train: the files that were labelled for training, and the code that reads them."""
+
+import pytest
+
+from proxid.classify import corpora
+
+
+@pytest.mark.parametrize("name", corpora.LABELLED)
+def test_labelled_files_hold_no_report_text(name: str) -> None:
+    rows = corpora.category(name)
+    assert len(corpora.labelled(name)) == len(rows) > 1000
+    tiers = {line["path"] for line in corpora.table("iab_content.tsv")} | {"NONE"}
+    assert {row["iab_tier1"] for row in rows} <= tiers
+
+
+def test_written_utterances_hold_no_report_text() -> None:
+    lines = [line for line in corpora.read("types_written.txt").splitlines() if line and line[0] not in "@#"]
+    pairs = corpora.written_types()
+    assert [text for text, _ in pairs] == lines
+    assert {kind for _, kind in pairs} == {"command", "general", "location"}
+
+
+def test_report_texts_are_dropped_whatever_their_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = corpora.category("category_dev.tsv")[0]["text"]
+    texts = (report.upper() + "?", f"please {report}", "how tall is a purple wombat")
+    rows = [{"text": text, "iab_tier1": "Science"} for text in texts]
+    real = corpora.category
+    monkeypatch.setattr(corpora, "category", lambda name: rows if name == "category_nq.tsv" else real(name))
+    assert corpora.labelled("category_nq.tsv") == [("how tall is a purple wombat", "Science")]
