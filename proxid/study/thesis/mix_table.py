@@ -20,7 +20,7 @@ COLUMNS: Final = {"k": "k", "level": "ℓ", "records": "records", "equal": "equa
 
 
 def mix_rows(results: Results) -> list[dict[str, Any]]:
-    """A row a cell of mode mix. `needed`: released records at which no test of the cell would be undecided."""
+    """A row a cell of mode mix. `needed`: guesses inside groups at which no test of the cell would be undecided."""
     tests = theorem_tests(results)
     rows = []
     for cell in results.cells:
