@@ -5,7 +5,7 @@ from redis.asyncio import Redis
 
 from gateway.store import PREFIX, GatewayStore, Registration
 from proxid.crypto.hpke import OpeningKey
-from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RegistrationError, StoreError
+from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RecordMismatchError, RegistrationError
 from proxid.evidence.events import decode_header
 
 LIMITS = (300, 100)
@@ -139,7 +139,7 @@ async def test_a_closed_stream_counts_as_not_written(store: GatewayStore) -> Non
     await store.untake("acme", [entry.cursor])
     assert await store.settle_consent(ALICE.user_tag, 7) == []
     assert await store.delivered("acme", entry, b"ack", 100) == "UNKNOWN"
-    with pytest.raises(StoreError):
+    with pytest.raises(RecordMismatchError):
         await store.group("acme", entry.cursor)
 
 
