@@ -10,10 +10,11 @@ import hashlib
 from collections.abc import Iterable
 from typing import Final
 
-from proxid.crypto.sansig import Role, SignedMessage
-from proxid.crypto.sansig.scheme import verify_full, verify_signatures
+from proxid.crypto.sansig import Role, SignedMessage, verify_proof
+from proxid.crypto.sansig.judge import Proof
+from proxid.crypto.sansig.scheme import verify_signatures
 from proxid.encoding import encode, label
-from proxid.errors import ProofInvalidError, ProxidError
+from proxid.errors import ProxidError
 from proxid.evidence.events import ConsentPayload, DeliveredPayload, EventType, SanitizedPair
 
 Job = tuple[EventType, bytes]
@@ -38,20 +39,6 @@ def name_of_pair(pair: SanitizedPair) -> bytes:
     ).digest()
 
 
-def verify_pair_signatures(pair: SanitizedPair) -> None:
-    """Proof correctness of a pair whose ADM is known to be the user block alone: σ_F is the same in both.
-
-    Raises:
-        ProofInvalidError: immutable parts differ. SignatureInvalidError, KeyInvalidError: a signature does not hold.
-    """
-    before, after = pair.original.message, pair.sanitized.message
-    same = before.header == after.header and before.blocks[1:] == after.blocks[1:]
-    if not same or pair.original.fixed != pair.sanitized.fixed:
-        raise ProofInvalidError("original and sanitised message differ outside the user block")
-    verify_signatures(pair.original, Role.SIGNER)
-    verify_full(pair.sanitized, Role.SANITIZER)
-
-
 class Signatures:
     """Verifies signatures that nobody vouches for."""
 
@@ -66,7 +53,7 @@ class Signatures:
             ProofInvalidError, SignatureInvalidError, KeyInvalidError: it does not hold.
         """
         if not self.proven or name_of_pair(pair) not in self.proven:
-            verify_pair_signatures(pair)
+            verify_proof(Proof(pair.original), pair.sanitized)
 
     @staticmethod
     def message(signed: SignedMessage, role: Role, good: bytes) -> None:
@@ -88,7 +75,7 @@ def prove(jobs: Iterable[Job]) -> frozenset[bytes]:
     for kind, payload in jobs:
         for pair in _pairs(kind, payload):
             try:
-                verify_pair_signatures(pair)
+                verify_proof(Proof(pair.original), pair.sanitized)
                 good.add(name_of_pair(pair))
             except ProxidError:
                 continue

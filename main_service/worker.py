@@ -22,8 +22,6 @@ from proxid.evidence.events import BufferedPayload
 
 _log = structlog.get_logger(__name__)
 _BATCH: Final = 128
-_PATIENCE: Final = 4
-"""Requests that are classified before those that wait for an answer come again: about a millisecond."""
 _IDLE: Final = 0.25
 _TICK: Final = 1.0
 _LEDGER_SECONDS: Final = 3600

@@ -221,18 +221,24 @@ async def service_loses_a_record_without_a_word(liar: Liar) -> None:
     await liar.house.settle()
 
 
-@lie(5)
-async def service_gives_a_waiting_record_up_for_no_reason(liar: Liar) -> None:
-    def given_up(events: list[PlainEvent]) -> list[PlainEvent]:
+def giving_up(reason: str) -> Callable[[list[PlainEvent]], list[PlainEvent]]:
+    """Every buffered record is said to be given up at once, for a reason."""
+
+    def change(events: list[PlainEvent]) -> list[PlainEvent]:
         out = []
         for event in events:
             out.append(event)
-            if event.type is E.BUFFERED and len(out) < 400:
-                fields = {**json.loads(event.fields), "reason": "expired", "time": "1"}
+            if event.type is E.BUFFERED:
+                fields = {**json.loads(event.fields), "reason": reason, "time": "1"}
                 out.append(dataclasses.replace(event, type=E.SUPPRESSED, fields=encode_header(**fields), payload=b""))
         return out
 
-    liar.records(MAIN, given_up)
+    return change
+
+
+@lie(5)
+async def service_gives_a_waiting_record_up_for_no_reason(liar: Liar) -> None:
+    liar.records(MAIN, giving_up("expired"))
     await liar.house.consent()
     await liar.house.ask("node1 question", PEOPLE[:2])
     await liar.house.settle()
@@ -284,16 +290,7 @@ async def service_withholds_one_record_of_a_group(liar: Liar) -> None:
 
 @lie(5)
 async def service_withholds_a_record_that_is_in_no_group(liar: Liar) -> None:
-    def withheld(events: list[PlainEvent]) -> list[PlainEvent]:
-        out = []
-        for event in events:
-            out.append(event)
-            if event.type is E.BUFFERED:
-                fields = {**json.loads(event.fields), "reason": "restriction", "time": "1"}
-                out.append(dataclasses.replace(event, type=E.SUPPRESSED, fields=encode_header(**fields), payload=b""))
-        return out
-
-    liar.records(MAIN, withheld)
+    liar.records(MAIN, giving_up("restriction"))
     await liar.house.consent()
     await liar.house.ask("node1 question", PEOPLE[:2])
     await liar.house.settle()

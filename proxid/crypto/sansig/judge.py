@@ -52,4 +52,6 @@ def verify_proof(proof: Proof, sanitized: SignedMessage) -> None:
     if before.header != after.header or before.blocks[1:] != after.blocks[1:] or original.fixed != sanitized.fixed:
         raise ProofInvalidError("original and sanitised message differ outside the user block")
     verify_signatures(original, Role.SIGNER)
-    verify_signatures(sanitized, Role.SANITIZER)
+    if before.fixed_input != after.fixed_input:  # only where ADM leaves the user block to M_F
+        verify_fixed(sanitized)
+    verify_full(sanitized, Role.SANITIZER)

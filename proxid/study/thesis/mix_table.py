@@ -1,4 +1,4 @@
-"""Mode mix cell by cell: verdicts on 1/(n-1), the informed adversary, what the profiles lost (issue: what to show)."""
+"""Mode mix cell by cell: verdicts on 1/(n-1), the informed adversary, what the profiles lost."""
 
 from math import ceil
 from statistics import NormalDist
