@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from auditor.places import Places
 from auditor.records import verify_records
-from auditor.slots import SlotReplay
+from auditor.slots import WITHHELD, SlotReplay
 from auditor.spill import EpochMemory, Spill
 from auditor.trust import Trust
 from proxid.anonymise.slotted.pool import SlotPool
@@ -31,9 +31,6 @@ from proxid.errors import GroupMismatchError
 from proxid.evidence.disclosure import disclosure_info, unit_digest
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
 from proxid.protocol.record import Mechanism, RecordBody, audience_tag
-
-WITHHELD: Final = "restriction"
-"""Why MS gives up a formed group: its check before a release found a restriction broken (`stream.pairs`)."""
 
 RUNGS: Mapping[Rung, int] = {Rung.TEXT: 0, Rung.UNIT: 1, Rung.CATEGORY: 2, Rung.NODE: 3}
 
@@ -156,21 +153,31 @@ class Groups:
         """Whether groups of this kind and epoch cannot be replayed."""
         return kind in self.replay(epoch).blind
 
-    def shape(self, epoch: int, payload: ReleasedPayload) -> None:
-        """RELEASED in a blind epoch: enough distinct people, each once as owner and once as published, a derangement.
+    def shape(self, kind: str, payload: ReleasedPayload) -> None:
+        """RELEASED that cannot be replayed: enough people, each once as owner and once as published.
+
+        A general group permutes them without a fixed point; in a slot each record keeps its user.
 
         Raises:
             GroupMismatchError: what can be read contradicts that.
         """
-        settings = self._trust.settings
         askers, people = payload.askers or payload.people, payload.people
         readable = [{p for p in side if p} for side in (askers, people)]
-        if len(people) < settings.k + settings.margin or len(askers) != len(people):
+        if len(people) < self._smallest(kind) or len(askers) != len(people):
             raise GroupMismatchError("group is smaller than k and the margin")
         if any(len(found) != sum(1 for p in side if p) for found, side in zip(readable, (askers, people), strict=True)):
             raise GroupMismatchError("group counts a person twice")
-        if payload.askers and any(a and a == p for a, p in zip(askers, people, strict=True)):
+        if not payload.askers:
+            return
+        known = [asker == person for asker, person in zip(askers, people, strict=True) if asker and person]
+        if kind == "general" and any(known):
             raise GroupMismatchError("somebody is published with their own query")
+        if kind != "general" and not all(known):
+            raise GroupMismatchError("a record of a slot is filed under another person than asked")
+
+    def _smallest(self, kind: str) -> int:
+        slots = self._trust.slots.get(kind)
+        return self._trust.settings.n if slots is None else slots.n
 
     def buffered(self, epoch: int, payload: BufferedPayload) -> None:
         """BUFFERED: the replay must buffer it too; raises GroupMismatchError."""

@@ -17,6 +17,7 @@ from proxid.encoding import decode
 from proxid.errors import CommitMismatchError, ConsentError, GroupMismatchError, MessageInvalidError
 from proxid.evidence.events import BufferedPayload, Event, EventType, Header, ReceivedPayload, ReleasedPayload
 from proxid.protocol import consent, request
+from proxid.protocol.record import kind_and_number
 from proxid.protocol.request import Utterance
 
 
@@ -155,10 +156,12 @@ class ServiceLog(Log):
             if owner:
                 self._end(owner.hex(), "released", event)
         kind = str(fields.get("kind", "general"))
+        if kind != kind_and_number(number)[0]:
+            raise GroupMismatchError("group is numbered as one of another kind")
         self._report.counts[f"group.size.{kind}.{len(payload.owners):02d}"] += 1
         if event.hidden or self._groups.is_blind(epoch, kind):
             self._report.counts["groups.partly_erased"] += 1
-            self._groups.shape(epoch, payload)
+            self._groups.shape(kind, payload)
         elif "kind" in fields:
             self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload, good)
         else:

@@ -5,6 +5,7 @@ The first event of a close makes the replay close; every event that follows must
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from auditor.records import verify_records
 from auditor.trust import Trust
@@ -16,6 +17,9 @@ from proxid.evidence.disclosure import slot_record
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
 from proxid.evidence.slots import slot_bodies
 
+WITHHELD: Final = "restriction"
+"""Why MS gives up a formed group: its check before a release found a restriction broken."""
+
 Nodes = tuple[tuple[str, ...], tuple[str, ...]]
 
 
@@ -25,6 +29,7 @@ class SlotReplay:
 
     Attributes:
         raised, given_up: what the closes so far did and the log has not said yet. formed: groups not released yet.
+        withheld: the rest of a group of which a record was withheld.
     """
 
     pool: SlotPool
@@ -33,6 +38,7 @@ class SlotReplay:
     raised: dict[bytes, Nodes] = field(default_factory=dict)
     given_up: dict[bytes, str] = field(default_factory=dict)
     formed: list[SlotGroup] = field(default_factory=list)
+    withheld: set[bytes] = field(default_factory=set)
     buffered: dict[bytes, BufferedPayload] = field(default_factory=dict)
 
     def buffer(self, payload: BufferedPayload) -> None:
@@ -69,9 +75,21 @@ class SlotReplay:
 
     def verify_gone(self, session: bytes, reason: str) -> None:
         """SUPPRESSED; raises GroupMismatchError unless the close gave this record up."""
-        if self.given_up.pop(session, None) != reason:
+        if reason == WITHHELD:
+            self._withheld(session)
+        elif self.given_up.pop(session, None) != reason:
             raise GroupMismatchError("a record was given up that must not be, or for another reason")
         self.buffered.pop(session, None)
+
+    def _withheld(self, session: bytes) -> None:
+        """MS's last check found a restriction broken: the group that is due goes, whole and nothing else."""
+        if session not in self.withheld:
+            due = {member.id for member in self.formed[0].members} if self.formed else set()
+            if session not in due:
+                raise GroupMismatchError("a record was withheld that is in no group that is due")
+            del self.formed[0]
+            self.withheld |= due
+        self.withheld.remove(session)
 
     def withdrawn(self, session: bytes) -> None:
         """WITHDRAWN; raises GroupMismatchError unless it waits."""
@@ -105,5 +123,7 @@ class SlotReplay:
 
     def verify_settled(self) -> None:
         """At the end: every consequence of a close was said; raises GroupMismatchError."""
+        if self.withheld:
+            raise GroupMismatchError("a group was withheld in part")
         if self.raised or self.given_up:
             raise GroupMismatchError("a close left records behind that it had to move or give up")

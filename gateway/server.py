@@ -103,7 +103,7 @@ async def serve(
     )
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store)), server)
     evidence = EvidenceOptions("gateway", PREFIX, screener.key)
-    writer = writer_of(config, evidence, store.client) if worker == 0 else None
+    writer = await writer_of(config, evidence, store.client) if worker == 0 else None
     reader = reader_of(config, evidence)
     add_EvidenceServicer_to_server(EvidenceService(peers, reader, store.client, PREFIX, store.evidence_keys), server)
     background: list[Coroutine[Any, Any, None]] = []

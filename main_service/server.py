@@ -105,7 +105,7 @@ async def serve(
     servicer = MainService(peers, epochs, path, Consents(service, pool, credentials), Outbox(blocking), subjects)
     add_MainServiceServicer_to_server(servicer, server)
     evidence = EvidenceOptions("main-service", PREFIX, service.key)
-    writer = writer_of(config, evidence, client) if worker == 0 else None
+    writer = await writer_of(config, evidence, client) if worker == 0 else None
     add_EvidenceServicer_to_server(EvidenceService(peers, reader_of(config, evidence), client, PREFIX), server)
     background: list[Coroutine[Any, Any, None]] = []
     if worker == 0:

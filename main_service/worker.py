@@ -19,6 +19,7 @@ from main_service.store.requests import Pending, RequestStore
 from main_service.store.slots import KINDS, FormedSlotGroup, SlotStore
 from proxid.errors import EpochError, RestrictionError, StoreError
 from proxid.evidence.events import BufferedPayload
+from proxid.protocol.record import group_number
 
 _log = structlog.get_logger(__name__)
 _BATCH: Final = 128
@@ -122,7 +123,12 @@ class Worker:
     async def _release_slot(self, epoch: int, kind: str, formed: FormedSlotGroup) -> None:
         secrets = await self._secrets(epoch)
         buffered = {session: BufferedPayload.decode(data) for session, data in formed.payloads.items()}
-        release = self._integrator.release_slot(formed, kind, epoch, secrets.seed, buffered)
+        try:
+            release = self._integrator.release_slot(formed, kind, epoch, secrets.seed, buffered)
+        except RestrictionError as error:
+            _log.error("group withheld", code=error.code.value, group=group_number(kind, formed.number))
+            await self._slots.withhold(epoch, kind, formed)
+            return
         parties = [(party.party, party.records) for party in release.parties]
         await self._slots.release(epoch, kind, formed, release.payload, parties)
 
@@ -158,7 +164,8 @@ class Worker:
         """Move up, in bounded steps, and close slots."""
         for epoch in await self._epoch_store.open_epochs():
             for kind in KINDS:
-                await self._slots.close(epoch, kind, self._service.clock())
+                if not await self._slots.unreleased(epoch, kind):
+                    await self._slots.close(epoch, kind, self._service.clock())
             while (await self._pool.tick(epoch, self._service.clock())).more:
                 pass
 
@@ -170,13 +177,18 @@ class Worker:
                 continue
             while (await self._pool.close(epoch)).more:
                 pass
+            await self._release_rest()
             for kind in KINDS:
                 await self._slots.end(epoch, kind)
-            await self.release_all()
+            await self._release_rest()
             while not await self._forget(epoch):
                 await self.release_all()
             await self._epoch_store.close(epoch)
             self._epochs.forget(epoch)
+
+    async def _release_rest(self) -> None:
+        while await self.release_all():
+            pass
 
     async def _forget(self, epoch: int) -> bool:
         done = [await self._pool.forget(epoch), *[await self._slots.forget(epoch, kind) for kind in KINDS]]

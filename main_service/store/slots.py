@@ -83,7 +83,10 @@ class SlotStore:
         return result
 
     async def close(self, epoch: int, kind: str, now: float) -> Closing:
-        """Close every slot that ended by `now`; what was done."""
+        """Close every slot that ended by `now`; what was done.
+
+        Groups of an earlier close must be out: the auditor replays closes in the order of their events.
+        """
         settings, end = self._settings[kind], float(self._epochs.end(epoch))
         while True:
             revision, *rows = await self._functions.call("ms_slot_due", KEYS, epoch, kind, repr(now))
@@ -139,6 +142,13 @@ class SlotStore:
             "ms_slot_release", KEYS, epoch, kind, self._salt(), formed.number, number, header, payload.encode(), *outbox
         )
         return bool(done)
+
+    async def withhold(self, epoch: int, kind: str, formed: FormedSlotGroup, reason: str = "restriction") -> None:
+        """Give a formed group up as a whole: it breaks an invariant."""
+        ids = [record.id for record in formed.group.members]
+        await self._functions.call(
+            "ms_slot_withhold", KEYS, epoch, kind, self._salt(), formed.number, formed.closed, reason, *ids
+        )
 
 
 def _encode(record: SlotRecord) -> bytes:

@@ -127,6 +127,12 @@ def group_number(kind: str, number: int) -> int:
     return KIND_BASE[kind] + number
 
 
+def kind_and_number(group: int) -> tuple[str, int]:
+    """The kind of a group and its number in its kind: the inverse of `group_number`."""
+    kind = next(name for name in ("command", "location", "general") if group >= KIND_BASE[name])
+    return kind, group - KIND_BASE[kind]
+
+
 def fidelity_of(kind: str, fidelity: str) -> str:
     """How a record names its user: `user_id`, `alias`, or `day` for places and commands, whatever was granted."""
     return fidelity if kind == "general" else "day"

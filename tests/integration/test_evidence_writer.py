@@ -21,17 +21,18 @@ from proxid.store.evidence.encryptor import Encryptor
 from proxid.store.evidence.log import LeafLog
 from proxid.store.evidence.reading import LogReader
 from proxid.store.evidence.segments import read_leaves
-from proxid.store.evidence.writer import EvidenceWriter, rewrite_aof
+from proxid.store.evidence.writer import EvidenceWriter, least_logged, rewrite_aof
 from tests.support.evidence_process import AUDITOR, KEY, ORIGIN, PREFIX
 
 LOG = Verifier(ORIGIN, KEY.public)
 
 
-async def produce(client: Redis, count: int) -> None:
+async def produce(client: Redis, count: int, step: str | None = None) -> None:
     pipe = client.pipeline(transaction=True)
     start = int(await client.get(f"{PREFIX}:events:n") or 0)
     for number in range(start + 1, start + count + 1):
         fields = {"t": "UNREACHED", "s": number.to_bytes(16, "big"), "h": b'{"session":"%04x"}' % number, "p": b""}
+        fields |= {} if step is None else {"u": step}
         pipe.incr(f"{PREFIX}:events:n")
         pipe.xadd(f"{PREFIX}:events", fields, id=f"{number}-0")
     await pipe.execute()
@@ -55,6 +56,28 @@ async def test_events_leave_the_store_once_they_are_signed_for(client: Redis, tm
     assert numbers == list(range(1, 701))
     await produce(client, 1)
     assert await found.settle() == 701
+
+
+async def test_no_head_ends_within_a_step_of_the_store(
+    client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proxid.store.evidence.writer.BATCH", 4)
+    for step, count in enumerate((3, 2, 11, 1, 4)):
+        await produce(client, count, f"1.{step}")
+    found, sizes = writer(client, tmp_path / "log"), []
+    while await found.write_batch():
+        sizes.append(found.log.size)
+    assert sizes[-1] == 21 and {3, 5, 16, 17, 21} >= set(sizes), sizes
+
+
+async def test_the_store_knows_how_long_the_log_must_be(client: Redis, tmp_path: Path) -> None:
+    assert await least_logged(client, PREFIX) == 0
+    await produce(client, 5)
+    assert await least_logged(client, PREFIX) == 0
+    await writer(client, tmp_path / "log").settle()
+    assert await least_logged(client, PREFIX) == 5
+    await produce(client, 2)
+    assert await least_logged(client, PREFIX) == 5
 
 
 async def test_a_gap_in_the_stream_stops_the_writer(client: Redis, tmp_path: Path) -> None:

@@ -86,6 +86,24 @@ def test_a_log_that_lost_signed_leaves_does_not_open(tmp_path: Path) -> None:
         LeafLog(tmp_path / "log", ORIGIN, KEY)
 
 
+def test_a_log_without_its_signed_head_does_not_open(tmp_path: Path) -> None:
+    fill(tmp_path / "log", 7).close()
+    (tmp_path / "log/checkpoint").unlink()
+    with pytest.raises(LogDamagedError, match="no signed head"):
+        LeafLog(tmp_path / "log", ORIGIN, KEY)
+
+
+def test_a_log_shorter_than_somebody_counted_signs_nothing(tmp_path: Path) -> None:
+    fill(tmp_path / "log", 7).close()
+    signed = (tmp_path / "log/checkpoint").read_bytes()
+    with pytest.raises(LogDamagedError, match="fewer leaves than the store"):
+        LeafLog(tmp_path / "log", ORIGIN, KEY, least=8)
+    with pytest.raises(LogDamagedError, match="fewer leaves than the store"):
+        LeafLog(tmp_path / "none", ORIGIN, KEY, least=1)
+    assert (tmp_path / "log/checkpoint").read_bytes() == signed and not (tmp_path / "none/checkpoint").exists()
+    assert LeafLog(tmp_path / "log", ORIGIN, KEY, least=7).size == 7
+
+
 @pytest.mark.parametrize("name", ["leaves", "parts"])
 def test_a_flipped_bit_of_a_segment_does_not_go_unnoticed(tmp_path: Path, name: str) -> None:
     fill(tmp_path / "log", 7, segment_bytes=1 << 20).close()

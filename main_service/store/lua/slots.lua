@@ -151,11 +151,23 @@ local function ms_slot_unreleased(keys, a)
   return groups
 end
 
+local function slot_drop_formed(p, number)
+  redis.call('DEL', k(p, 'g', number), k(p, 'm', number))
+  return redis.call('ZREM', k(p, 'formed'), number) == 1
+end
+
+-- ARGV: epoch, kind, salt seed, number in the kind, close, reason, ids of the members. The group is given up whole.
+local function ms_slot_withhold(keys, a)
+  local p = open_slots(keys[1], a[1], a[2], a[3])
+  if not slot_drop_formed(p, a[4]) then return 0 end
+  for i = 7, #a do slot_suppressed(p, a[i], a[6], a[5]) end
+  return 1
+end
+
 -- ARGV: epoch, kind, salt seed, number in the kind, number, header, payload, then for each party: name, records
 local function ms_slot_release(keys, a)
   local p = open_slots(keys[1], a[1], a[2], a[3])
-  redis.call('DEL', k(p, 'g', a[4]), k(p, 'm', a[4]))
-  if redis.call('ZREM', k(p, 'formed'), a[4]) == 0 then return 0 end
+  if not slot_drop_formed(p, a[4]) then return 0 end
   append_event(p.prefix, 'RELEASED', p.salt(), a[6], a[7])
   for i = 8, #a, 2 do
     local cursor = redis.call('INCR', p.prefix .. ':outbox:n')
@@ -170,4 +182,5 @@ redis.register_function('ms_slot_close', ms_slot_close)
 redis.register_function('ms_slot_end', ms_slot_end)
 redis.register_function('ms_slot_forget', ms_slot_forget)
 redis.register_function('ms_slot_release', ms_slot_release)
+redis.register_function('ms_slot_withhold', ms_slot_withhold)
 redis.register_function{function_name = 'ms_slot_unreleased', callback = ms_slot_unreleased, flags = {'no-writes'}}

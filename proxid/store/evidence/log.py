@@ -36,19 +36,31 @@ class LeafLog:
 
     Args:
         folder: the log's. origin: its name in checkpoints. key: the service's signing key.
+        least: leaves that must be there, as somebody else counted them.
 
     Raises:
-        LogDamagedError: what is on disk contradicts the signed head.
+        LogDamagedError: what is on disk contradicts the signed head, or is less than `least`.
     """
 
-    def __init__(self, folder: Path, origin: str, key: SigningKey, segment_bytes: int = SEGMENT_BYTES) -> None:
+    def __init__(
+        self, folder: Path, origin: str, key: SigningKey, segment_bytes: int = SEGMENT_BYTES, least: int = 0
+    ) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
         self._lock = lock_folder(folder)
         self.origin = origin
         self._key = key
-        self._segments = SegmentWriter(folder / SEGMENTS, segment_bytes)
-        self._tree = TreeWriter(folder / TREE, self._segments.size)
+        try:
+            self._open(segment_bytes, least)
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def _open(self, segment_bytes: int, least: int) -> None:
+        self._segments = SegmentWriter(self.folder / SEGMENTS, segment_bytes)
+        self._tree = TreeWriter(self.folder / TREE, self._segments.size)
+        if self.size < least:
+            raise LogDamagedError("the log holds fewer leaves than the store says were logged")
         self._complete_tree()
         self._verify_head()
         self._sign()
@@ -71,6 +83,8 @@ class LeafLog:
         """The signed head is a beginning of what is on disk; a stored tree that says otherwise is made anew once."""
         path = self.folder / CHECKPOINT
         if not path.exists():
+            if self.size:  # an empty log was signed before its first leaf
+                raise LogDamagedError("the log has leaves and no signed head")
             return
         signed, _ = open_checkpoint(path.read_bytes(), Verifier(self.origin, self._key.public))
         if signed.size > self.size:

@@ -17,7 +17,7 @@ from proxid.store.evidence.encryptor import Encryptor
 from proxid.store.evidence.log import LeafLog
 from proxid.store.evidence.reading import LogReader
 from proxid.store.evidence.retention import PayloadRetention
-from proxid.store.evidence.writer import EvidenceWriter
+from proxid.store.evidence.writer import EvidenceWriter, least_logged
 
 FOLDER: Final = "evidence"
 
@@ -48,14 +48,14 @@ def reader_of(config: ServiceConfig, options: EvidenceOptions) -> LogReader:
     return LogReader(folder_of(config), Verifier(name, options.key.public), witnesses)
 
 
-def writer_of(config: ServiceConfig, options: EvidenceOptions, client: Redis) -> EvidenceWriter:
-    """The writing end; raises ConfigError without an auditor's key, LogDamagedError."""
+async def writer_of(config: ServiceConfig, options: EvidenceOptions, client: Redis) -> EvidenceWriter:
+    """The writing end; raises ConfigError without an auditor's key, LogDamagedError, StoreError."""
     if config.trust.auditor_seal is None:
         raise ConfigError("trust.auditor_seal is needed")
     name = origin(config.service, options.log)
     folder = folder_of(config)
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    log = LeafLog(folder, name, options.key)
+    log = LeafLog(folder, name, options.key, least=await least_logged(client, options.prefix))
     encryptor = Encryptor(options.log, name, SealingKey(config.trust.auditor_seal))
     return EvidenceWriter(client, options.prefix, log, encryptor, plain_seconds=config.retention.evidence_plain)
 

@@ -3,7 +3,8 @@
     read a batch → encrypt, append, sign (in a thread) → trim the stream → rewrite the AOF at least every T
 
 The stream's entry id is the event's number, so whatever a crash repeats is skipped, and a gap is an error. An event
-leaves the store only after its leaf is durable and covered by a signed head.
+leaves the store only after its leaf is durable and covered by a signed head. Events of one atomic step of the store
+are covered by the same head: no auditor sees a step half done.
 """
 
 import asyncio
@@ -98,8 +99,7 @@ class EvidenceWriter:
     async def write_batch(self) -> int:
         """Log what waits in the stream, up to one batch; how many events."""
         first = self.log.size + 1
-        with store_errors():
-            rows: Any = await self._client.xrange(self._stream, min=f"{first}-0", count=BATCH)
+        rows = await self._whole_steps(first)
         if rows:
             events = [_plain(entry, fields) for entry, fields in rows]
             if [event.number for event in events] != list(range(first, first + len(events))):
@@ -111,6 +111,20 @@ class EvidenceWriter:
                 await self._client.xtrim(self._stream, minid=f"{self.log.size + 1}-0", approximate=False)
             self._trimmed = True
         return len(rows)
+
+    async def _whole_steps(self, first: int) -> list[Any]:
+        """What waits from a number on: a batch that does not end within a step, however long the step is."""
+        count = BATCH
+        while True:
+            with store_errors():
+                rows: Any = await self._client.xrange(self._stream, min=f"{first}-0", count=count)
+            if len(rows) < count:
+                return list(rows)
+            steps = [fields.get(b"u", entry) for entry, fields in rows]
+            whole = next((at for at in range(len(rows) - 1, 0, -1) if steps[at - 1] != steps[-1]), 0)
+            if whole:
+                return list(rows[:whole])
+            count *= 2
 
     async def _log_events(self, events: Sequence[PlainEvent]) -> None:
         if self.log.begin_batch():
@@ -153,6 +167,14 @@ class EvidenceWriter:
         while await self.write_batch():
             pass
         return self.log.size
+
+
+async def least_logged(client: Redis, prefix: str) -> int:
+    """How many leaves the log must hold: what the store counted and does not hold any more; raises StoreError."""
+    with store_errors():
+        counter = int(await client.get(f"{prefix}:events:n") or 0)
+        waiting: Any = await client.xrange(f"{prefix}:events", count=1)
+    return int(waiting[0][0].partition(b"-")[0]) - 1 if waiting else counter
 
 
 async def _to_the_end(work: "asyncio.Future[None]") -> None:

@@ -1,9 +1,12 @@
 -- Evidence (DESIGN 10.1): an event gets its number in the same atomic step as the change it describes.
 -- The stream's entry id is the event's number, so the log is gap-free by construction.
 -- Salts come from the caller: functions have no randomness of their own.
+-- The store's clock stands still within a step: field u tells the writer which events belong together.
 
 local function append_event(prefix, kind, salt, header, payload)
   local number = redis.call('INCR', prefix .. ':events:n')
-  redis.call('XADD', prefix .. ':events', number .. '-0', 't', kind, 's', salt, 'h', header, 'p', payload)
+  local time = redis.call('TIME')
+  redis.call('XADD', prefix .. ':events', number .. '-0', 't', kind, 's', salt, 'h', header, 'p', payload,
+    'u', time[1] .. '.' .. time[2])
   return number
 end

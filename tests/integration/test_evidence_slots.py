@@ -1,0 +1,148 @@
+# ruff: noqa: ASYNC110 - what the store holds can only be polled
+"""Slots in the evidence: erasures among commands, a group that is withheld, a crash between close and release."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from auditor.report import Report
+from device_sim.rights import RightsClient
+from proxid.classify import Classification, RequestType
+from proxid.config import DeviceConfig, load
+from proxid.errors import LogDamagedError, RestrictionError
+from proxid.protocol.rights import Right
+from proxid.store import connect
+from tests.support.house import PEOPLE, FixedClassifier, House, running
+
+VICTIM = PEOPLE[2]
+
+
+class Commands(FixedClassifier):
+    """`do …` is a command; the rest is as in the other houses."""
+
+    version = "commands-1"
+
+    def classify(self, text: str) -> Classification:
+        if not text.startswith("do "):
+            return super().classify(text)
+        return Classification(
+            type=RequestType.COMMAND, confidence=1.0, path=(), masked=text, normalised=text, units=(), intent="iot:on",
+            shape=("iot", "on", "light", "none"),
+        )  # fmt: skip
+
+
+class CommandHouse(House):
+    classifier = Commands()
+
+    async def commands(self, count: int) -> None:
+        """Until commands formed `count` groups in all, and they were released to a party."""
+        client = connect(self.url("main-service"))
+        try:
+            async with asyncio.timeout(30):
+                while await self._groups(client) < count:
+                    await self.ask("do it")
+                    await asyncio.sleep(0.3)
+                while [key async for key in client.scan_iter(match="{ms}:slots:*:formed")]:
+                    await asyncio.sleep(0.1)
+        finally:
+            await client.aclose()
+        await self.settle()
+
+    async def _groups(self, client: object) -> int:
+        counts = [await client.hget(k, "groups") async for k in client.scan_iter(match="{ms}:slots:*:state")]  # type: ignore[attr-defined]
+        return sum(int(n or 0) for n in counts)
+
+    async def fresh_and_incremental(self) -> tuple[Report, Report]:
+        return await self.audit(), await self.audit(state=True)
+
+
+ANONYMISER = {"k": 2, "time_slots": ["1 s", "2 s", "3 s"]}
+
+
+async def test_commands_and_an_erasure_are_clean_from_nothing_and_from_before(tmp_path: Path) -> None:
+    async with running(tmp_path, CommandHouse, anonymiser=ANONYMISER) as house:
+        assert isinstance(house, CommandHouse)
+        await house.consent()
+        await house.ask("node0 question")
+        await house.commands(2)
+        await house.receive()
+        before = await house.audit(state=True)
+        client = RightsClient(load(DeviceConfig, tmp_path / "devices/household-1/device.toml"), house.device)
+        await client.exercise(Right.ERASE, VICTIM)
+        await client.close()
+        others = [user for user in PEOPLE if user != VICTIM]
+        await house.ask("do it", others)
+        await house.settle()
+        await house.receive()
+        reports = await house.fresh_and_incremental()
+    assert before.violations == [] and any(name.startswith("group.size.command") for name in before.counts)
+    for report in reports:
+        assert report.violations == []
+    assert reports[0].counts["groups.partly_erased"] >= 3  # the general group, and those of commands
+
+
+async def test_a_slot_group_that_breaks_a_restriction_is_withheld_whole_and_no_violation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> None:
+        raise RestrictionError("as if")
+
+    async with running(tmp_path, CommandHouse, anonymiser=ANONYMISER) as house:
+        assert isinstance(house, CommandHouse)
+        await house.consent()
+        with monkeypatch.context() as patch:
+            patch.setattr("main_service.integrator.slot_bodies", broken)
+            await house.commands(1)
+        await house.commands(3)  # at most two formed above
+        await house.receive()
+        reports = await house.fresh_and_incremental()
+        again = await house.audit(state=True)
+    for report in (*reports, again):
+        assert report.violations == []
+    assert reports[0].counts["withheld.restriction"] >= 3 and reports[0].counts["released"] > 0
+
+
+async def test_a_close_waits_for_the_groups_of_the_close_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever holds a release up, the log tells closes in their order: the auditor replays them so."""
+    async with running(tmp_path, CommandHouse, anonymiser=ANONYMISER) as house:
+        assert isinstance(house, CommandHouse)
+        await house.consent()
+        with monkeypatch.context() as patch:
+            patch.setattr("main_service.worker.Worker.release_all", _nothing)
+            client = connect(house.url("main-service"))
+            try:
+                async with asyncio.timeout(30):
+                    while not [key async for key in client.scan_iter(match="{ms}:slots:*:formed")]:
+                        await house.ask("do it")
+                        await asyncio.sleep(0.3)
+                for _ in range(3):  # slots of a second each come to their end meanwhile
+                    await house.ask("do it", PEOPLE[:2])
+                    await asyncio.sleep(1.1)
+            finally:
+                await client.aclose()
+        await house.commands(4)
+        report = await house.audit()
+    assert report.violations == []
+
+
+async def _nothing(_: object) -> int:
+    return 0
+
+
+async def test_a_service_whose_log_was_cut_does_not_start(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        client = connect(house.url("main-service"))
+        async with asyncio.timeout(20):
+            while await client.xlen("{ms}:events"):
+                await asyncio.sleep(0.05)
+        await client.aclose()
+        await house.halt("main-service")
+        shutil.rmtree(tmp_path / "main-service/data/evidence")
+        with pytest.raises(LogDamagedError, match="fewer leaves than the store"):
+            await house.serve("main-service")
+        assert not (tmp_path / "main-service/data/evidence/checkpoint").exists()
