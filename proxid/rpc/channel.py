@@ -11,16 +11,27 @@ from proxid.errors import ConfigError
 MAX_MESSAGE: Final = 4 * 1024 * 1024
 """Bytes of the largest message that a peer accepts."""
 
+KEEPALIVE: Final = 30_000
+"""Milliseconds between the pings of either side, for as long as a call is open: feeds idle for hours."""
+
 _OPTIONS: Final = [
     ("grpc.max_receive_message_length", MAX_MESSAGE),
     ("grpc.max_send_message_length", MAX_MESSAGE),
-    ("grpc.keepalive_time_ms", 30_000),
     ("grpc.enable_retries", 0),
     # A restarted peer is found again within a second.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1_000),
 ]
+
+
+def _keepalive() -> list[tuple[str, int]]:
+    """Both sides ping an idle call, and a server bears the pings that our clients send (its own rule is 5 minutes)."""
+    return [
+        ("grpc.keepalive_time_ms", KEEPALIVE),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.http2.min_ping_interval_without_data_ms", KEEPALIVE // 3),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +58,7 @@ def open_channel(address: str, tls: TlsFiles, role: str) -> grpc.aio.Channel:
     """A channel to a peer whose certificate must name `role` as a DNS name, wherever it listens."""
     key, certificate, authority = tls.read()
     credentials = grpc.ssl_channel_credentials(authority, key, certificate)
-    options = [*_OPTIONS, ("grpc.ssl_target_name_override", role)]
+    options = [*_OPTIONS, *_keepalive(), ("grpc.ssl_target_name_override", role)]
     return grpc.aio.secure_channel(address, credentials, options=options)
 
 
@@ -62,6 +73,6 @@ def new_server(tls: TlsFiles, address: str) -> tuple[grpc.aio.Server, int]:
 
     The port is shared (SO_REUSEPORT), so that worker processes can serve it together.
     """
-    server = grpc.aio.server(options=[*_OPTIONS, ("grpc.so_reuseport", 1)])
+    server = grpc.aio.server(options=[*_OPTIONS, *_keepalive(), ("grpc.so_reuseport", 1)])
     port = server.add_secure_port(address, server_credentials(tls))
     return server, port
