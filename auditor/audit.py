@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from auditor.ahead import Ahead
-from auditor.completeness import Sets, check, summarise
+from auditor.completeness import Sets, check, period, summarise
 from auditor.deliveries import Deliveries
 from auditor.erasures import Erasures
 from auditor.gateway_log import GatewayLog
@@ -60,6 +60,7 @@ class ReadLog:
     """One log as it is read: its handlers, its heads, its payloads."""
 
     log: Log
+    rules: HeadRules
     heads: HeadCheck
     opener: Opener
 
@@ -104,11 +105,13 @@ class Audit:
         verifier = witness(trust.witness_name, trust.witness) if trust.witness else None
         rules = HeadRules(Verifier(name, signer), verifier, trust.witness_lag)
         heads = HeadCheck(log.name, rules, Frontier(), self.report, self._clock)
-        return ReadLog(log, heads, Opener(log.name, name, trust.opening, self._keys, self.report, self._unopened))
+        opener = Opener(log.name, name, trust.opening, self._keys, self.report, self._unopened)
+        return ReadLog(log, rules, heads, opener)
 
     def run(self, gateway: EvidenceSource, service: EvidenceSource) -> Report:
         """Read and compare; raises ProxidError when a log cannot be read."""
-        now_ms = int(self._clock() * 1000)
+        self.report.scope.started = self._clock()
+        now_ms = int(self.report.scope.started * 1000)
         ahead = Ahead(self._options.workers)
         try:
             self._read(self._reads[0], gateway, ahead)
@@ -120,14 +123,18 @@ class Audit:
             for read in self._reads:
                 read.opener.forget()
         self._found = list(self.report.violations)
+        # What goes over the whole of both logs each time (the sets, the keys of the erased) is not added up.
+        self._counted = self.report.checked + self.report.checked_before
         check(self._sets, now_ms - int(self._options.settle * 1000), seen, self.report)
         self._service.finish()
         self._erasures.check(self._unopened, self._keys, self.report)
         acknowledged = self._gateway.acknowledged
         ReceiptCheck(self._trust, self._sets, acknowledged, self._erasures, self.report).run(self._options.receipts)
+        self._counted[RECEIPTS] += self.report.checked[RECEIPTS]
         summarise(self._sets, self.report.counts)
         for (epoch, bundle), changes in sorted(self._gateway.consents.timeline.items()):
             self.report.counts[f"consent.{epoch}.{bundle}"] = changes
+        self._cover()
         self._remark()
         self._save()
         self.report.sort()
@@ -135,6 +142,7 @@ class Audit:
 
     def _read(self, read: ReadLog, source: EvidenceSource, ahead: Ahead) -> None:
         log, heads = read.log, source.heads()
+        self.report.scope.shown(log.name, read.rules.log, read.rules.witness, heads, read.heads.frontier.size)
         known = [note for note in self._options.known if note.startswith(f"{read.heads.origin}\n".encode())]
         size = read.heads.begin(source, heads, known)
         if size is None:
@@ -149,6 +157,15 @@ class Audit:
                 log.take(event)
                 self._options.progress(log.name, event.number, size)
         read.heads.end(source, size, heads.latest)
+
+    def _cover(self) -> None:
+        scope, epochs, classifier = self.report.scope, self._erasures.epochs.values(), self._trust.classifier
+        scope.requests = period(self._sets)
+        scope.epochs = (min(epochs), max(epochs)) if epochs else None
+        scope.people = self._people.count
+        scope.witnessed = self._trust.witness is not None
+        scope.known = len(self._options.known)
+        scope.pipeline = "" if classifier is None else classifier.version
 
     def _remark(self) -> None:
         if self._trust.witness is None:
@@ -176,7 +193,7 @@ class Audit:
             ),
             "unlinked": self._gateway.unlinked, "incomplete": self._deliveries.incomplete,
             "unopened": (unopened.by_tag, unopened.gone), "violations": self._found,
-            "checked": self.report.checked, "counts": self.report.counts,
+            "checked": self._counted, "counts": self.report.counts,
         }  # fmt: skip
         self._sets.close()
         self._state.save(state)
@@ -205,11 +222,15 @@ class Audit:
 
 
 _NO_WITNESS: Final = (
-    "No witness's cosignature was demanded: each service could show this auditor another history than it shows others."
+    "No witness's countersignature (cosignature) was demanded: each service could show this auditor another history "
+    "than it shows others."
 )
-_NO_PIPELINE: Final = "Utterances were not classified again: check 4 compared commitments alone."
+_NO_PIPELINE: Final = (
+    "What people asked was not sorted again by the agreed rules (pipeline): check 4 compared only that what was kept "
+    "belongs to what was asked."
+)
 _NO_RECEIPTS: Final = (
     "No receipts of devices or parties were presented: what both services keep silent about could not be seen."
 )
 
-_LOGS: Final = ("gateway", "main-service", "events", "groups", "group", "pipeline", "unlisted")
+_LOGS: Final = ("gateway", "main-service", "events", "groups", "group", "pipeline", "rights", "consents", "unlisted")

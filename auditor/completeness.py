@@ -250,6 +250,13 @@ def check(sets: Sets, settled_ms: int, seen: int, report: Report) -> None:
             report.add(COMPLETENESS, log, 0, f"{text} (and {total - _NAMED} more)")
 
 
+def period(sets: Sets) -> tuple[int, int] | None:
+    """Times of the first and the last request that can be read, in Unix milliseconds; None if there is none."""
+    (row,) = sets.rows(f"SELECT MIN(forwarded), MAX(forwarded) FROM sessions WHERE forwarded>{_HIDDEN}")  # noqa: S608
+    first, last = row
+    return None if first is None else (first, last)
+
+
 _COUNTS: Final = {
     "requests": "FROM sessions WHERE forwarded IS NOT NULL",
     "received": "FROM sessions WHERE received IS NOT NULL",

@@ -32,16 +32,17 @@ class Consents:
     standing: dict[str, Standing] = field(default_factory=dict)
     timeline: dict[tuple[int, str], int] = field(default_factory=dict)
 
-    def changed(self, person: Person, vector: ConsentVector) -> None:
-        """A vector was taken into effect; raises ConsentError unless its version is the next."""
+    def changed(self, person: Person, vector: ConsentVector) -> bool:
+        """A vector was taken into effect; whether it took a grant back. Raises ConsentError if not the next version."""
         at = self.standing.setdefault(person.prox_id, Standing())
         if vector.version != at.version + 1:
             raise ConsentError("consent is not the next version")
         at.version = vector.version
-        at.before = at.before | at.grants
+        last, at.before = at.grants, at.before | at.grants
         at.grants = frozenset((g.party, t, fidelity_of(t, g.fidelity)) for g in vector.grants for t in g.types)
         key = (person.epoch, vector.bundle)
         self.timeline[key] = self.timeline.get(key, 0) + 1
+        return not last <= at.grants
 
     def acknowledged(self, prox_id: str, version: int) -> None:
         """MS's acknowledgement went to the person; raises ConsentError for a version that was never taken."""

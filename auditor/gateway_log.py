@@ -25,7 +25,7 @@ from proxid.evidence.events import (
     SanitizedPair,
 )
 from proxid.protocol import consent, record
-from proxid.protocol.rights import Right
+from proxid.protocol.rights import Right, RightsRequest
 
 
 class GatewayLog(Log):
@@ -108,7 +108,10 @@ class GatewayLog(Log):
         person, vector = self._tuples.consent(payload)
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
-            self.consents.changed(person, vector)
+            withdrawn = self.consents.changed(person, vector)
+        self._exercised("consent")
+        if withdrawn:
+            self._exercised("withdrawal")
 
     def _consent_unread(self, event: Event) -> tuple[bytes, int]:
         """What its header says of an acknowledged consent: receipts are looked for there."""
@@ -121,6 +124,11 @@ class GatewayLog(Log):
 
     def _consent_unread_only(self, event: Event) -> None:
         self._consent_unread(event)
+        if event.fields["phase"] != "acknowledged":
+            self._report.counts["consents.unreadable"] += 1
+
+    def _exercised(self, right: str) -> None:
+        self._report.counts[f"rights.{right}"] += 1
 
     def _forwarded(self, event: Event) -> None:
         pair = SanitizedPair.decode(event.payload)
@@ -195,12 +203,15 @@ class GatewayLog(Log):
             person = self._people.erased(tag)
             if person is not None:
                 self.consents.forget(person.prox_id)
+        self._exercised(Right.ERASE.value)
 
     def _objected(self, event: Event) -> None:
-        self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
+        disclosure = self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
+        self._exercised(RightsRequest.decode(disclosure.request).right.value)
 
     def _accessed(self, event: Event) -> None:
         self._erasures.disclosed(event, Right.ACCESS)
+        self._exercised(Right.ACCESS.value)
 
     def _expired(self, event: Event) -> None:
         self._erasures.expiry(GATEWAY, event)

@@ -80,6 +80,11 @@ class People:
             self.gone.add(hashlib.sha256(person.prox_id.encode()).digest()[:16])
         return person
 
+    @property
+    def count(self) -> int:
+        """Distinct users who can be named: neither erased nor of an epoch whose links have expired."""
+        return len({user_id for user_id, _ in self._live})
+
     def is_erased(self, prox_id: str) -> bool:
         """Whether this PROX_ID was of somebody who has been erased."""
         return hashlib.sha256(prox_id.encode()).digest()[:16] in self.gone

@@ -84,6 +84,7 @@ class ReceiptCheck:
                 self._report.counts["receipts.unproven"] += 1
                 continue
             self._report.checked[RECEIPTS] += 1
+            self._report.counts[f"receipts.compared.{item.kind}"] += 1
 
     def _signed(self, item: Presented) -> SignedMessage:
         """The message, if both services signed it: else whoever presents it made it up."""

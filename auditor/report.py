@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from auditor.scope import Scope
+
 GATEWAY: Final = "gateway"
 MAIN_SERVICE: Final = "main-service"
 
@@ -21,18 +23,8 @@ RECEIPTS: Final = 9
 LISTED: Final = 1_000
 """Violations of one check and log that are listed; further ones are counted."""
 
-CHECKS: Final = {
-    HEADS: "signed heads consistent with every earlier one, cosigned by the witness",
-    OPENING: "every payload opens, or its erasure or expiry is recorded",
-    SIGNATURES: "signing, sanitizing and proof correctness; links and enrolments",
-    COMMITS: "commits match utterances; the pipeline turns them into the released texts",
-    GROUPS: "groups replayed, cycles recomputed from the committed seed",
-    CONSENT: "consent of every member, nothing after a withdrawal's acknowledgement",
-    COMPLETENESS: "completeness by sets: nothing forwarded, released or delivered is missing",
-    ERASURE: "no readable payload after an erasure",
-    RECEIPTS: "receipts of devices and acknowledgements of parties are in the logs",
-}
-"""The checks of DESIGN 10.4 by number."""
+CHECKS: Final = (HEADS, OPENING, SIGNATURES, COMMITS, GROUPS, CONSENT, COMPLETENESS, ERASURE, RECEIPTS)
+"""The checks of DESIGN 10.4; what they prove is said in `words`."""
 
 
 class Verdict(StrEnum):
@@ -70,6 +62,7 @@ class Report:
     """Why the evidence could not be read."""
     remarks: list[str] = field(default_factory=list)
     """What this audit did not ask for, in words: a verdict says nothing about it."""
+    scope: Scope = field(default_factory=Scope)
     _listed: Counter[tuple[int, str]] = field(default_factory=Counter)
 
     @property
@@ -100,4 +93,5 @@ class Report:
             "violations": [{"rule": v.rule, "log": v.log, "leaf": v.event, "text": v.text} for v in self.violations],
             "counts": dict(sorted(self.counts.items())),
             "remarks": self.remarks,
+            "scope": self.scope.as_dict(),
         }

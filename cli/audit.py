@@ -11,16 +11,16 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from auditor.audit import Audit, AuditOptions
 from auditor.export import FolderKeys, FolderLog, export
 from auditor.html import render
 from auditor.receipts import read_receipts
-from auditor.report import CHECKS, GATEWAY, MAIN_SERVICE, Report, Verdict
+from auditor.report import GATEWAY, MAIN_SERVICE, Report, Verdict
 from auditor.setup import logs_of, trust_of
 from auditor.source import EvidenceSource, KeySource
 from auditor.state import AuditState
+from cli.audit_show import show
 from proxid.config.loading import load
 from proxid.config.services import AuditorConfig
 from proxid.errors import EvidenceUnreadableError, InputError
@@ -62,7 +62,9 @@ def command(
     path: Path, folder: Path | None, target: Path | None, receipts: tuple[Path, ...], known: tuple[Path, ...],
     fresh: bool, no_state: bool, no_pipeline: bool, workers: int, page: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """Audit both services from their evidence alone. Exit status: 0 clean, 1 violation, 2 could not check.
+    """Audit both services from their evidence, and from what outsiders hold of it (--receipts, --known, a witness).
+
+    Exit status: 0 clean, 1 violation, 2 could not check.
 
     An audit goes on from the last one's state in data_dir; what was found before stays found.
     """
@@ -76,7 +78,7 @@ def command(
     except EvidenceUnreadableError as error:
         report = Report(unchecked=error.rule)
     if page is not None:
-        page.write_text(render(report, time.time(), config.anonymiser.k, config.epoch_seconds), encoding="utf-8")
+        page.write_text(render(report, config, time.time()), encoding="utf-8")
     if as_json:
         click.echo(json.dumps(report.as_dict()))
     else:
@@ -153,29 +155,3 @@ def _progress() -> Iterator[_At]:
 def _export(config: AuditorConfig, target: Path) -> None:
     with sources(AuditCommand(config)) as (gateway, service, keys), _progress() as at:
         export(target, gateway, service, keys, load_opening_key(config.opening_key), at)
-
-
-def show(report: Report) -> None:
-    """The report as tables."""
-    console = Console()
-    checks = Table("check", "what", "checked", "before", "violations", title="Audit")
-    for rule, what in CHECKS.items():
-        broken = sum(1 for v in report.violations if v.rule == rule)
-        checks.add_row(str(rule), what, f"{report.checked[rule]:,}", f"{report.checked_before[rule]:,}", str(broken))
-    console.print(checks)
-    counts = Table("what happened", "number")
-    for name, count in sorted(report.counts.items()):
-        counts.add_row(name, f"{count:,}")
-    console.print(counts)
-    for violation in report.violations[:50]:
-        console.print(
-            f"check {violation.rule}, {violation.log}, leaf {violation.event}: {violation.text}", markup=False
-        )
-    unlisted = sum(count for name, count in report.counts.items() if name.startswith("unlisted."))
-    if (more := max(0, len(report.violations) - 50) + unlisted) > 0:
-        console.print(f"and {more:,} more violations; --json and --html list up to 1,000 of each check and log")
-    for remark in report.remarks:
-        console.print(f"note: {remark}", markup=False)
-    console.print(
-        f"verdict: {report.verdict.value}{f' ({report.unchecked})' if report.unchecked else ''}", markup=False
-    )

@@ -1,48 +1,283 @@
-"""The report to read: every table has a caption and header cells, headings follow one another, nothing is loaded."""
+"""The report to read: what it must say, and that a screen reader and a printer can do with it."""
 
 import re
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
 
 from auditor.html import render
-from auditor.report import LISTED, Report
+from auditor.report import CHECKS, LISTED, Report
+from auditor.scope import LogScope, Scope
+from auditor.words import ACCESS, DROPPED, EVENTS, GLOSSARY, RIGHTS, UNCHECKED, WITHHELD
+from auditor.words import CHECKS as WORDS
+from main_service.anonymiser import NotLogged
+from proxid import __version__
+from proxid.anonymise.slotted.types import SlotReason
+from proxid.anonymise.stream.types import Reason
+from proxid.config.anonymiser import AnonymiserConfig
+from proxid.config.policy import Policy
+from proxid.config.services import AuditorConfig
+from proxid.evidence.events import EventType
+from proxid.observability.metrics import REASONS
+from proxid.protocol.rights import Right
 
 NOW = 1_790_000_000.0
+ROOT = "tIcZB2nZYDQE94pxGg+9zol36tXE/Upo9w1DtGHCAm8="
+VOID = {"meta", "br", "hr"}
 
 
-def page(report: Report) -> str:
-    return render(report, NOW, 10, 86_400.0)
+def config(**changes: Any) -> AuditorConfig:
+    policy = Policy.model_validate(
+        {"parties": ["acme"], "bundles": {"everything": {"acme": {"types": ["general", "command"], "as": "alias"}}}}
+    )
+    values: dict[str, Any] = {
+        "name": "auditor",
+        "service": "house-9",
+        "anonymiser": AnonymiserConfig(k=7, sybil_margin=2, level=4),
+    }
+    return AuditorConfig.model_construct(**{**values, "policy": policy, **changes})
 
 
-def example() -> Report:
-    report = Report()
+def scope(before: int = 0, **changes: Any) -> Scope:
+    logs = {
+        name: LogScope(f"proxid/house-9/{name}", f"{name}KEY=", before, size, ROOT, (1_789_999_000, size))
+        for name, size in (("gateway", 2512), ("main-service", 2484))
+    }
+    values: dict[str, Any] = {
+        "started": NOW - 60,
+        "requests": (1_789_990_000_000, 1_789_999_000_000),
+        "epochs": (20_717, 20_717),
+    }
+    return Scope(logs, **{**values, "people": 59, "pipeline": "rules-3", **changes})
+
+
+def example(**changes: Any) -> Report:
+    report = Report(scope=scope(**changes))
     report.checked.update({1: 4, 3: 20})
-    report.counts.update({"group.size.general.12": 3, "group.size.location.11": 1, "consent.20700.everything": 9})
-    report.counts.update({"withheld.restriction": 12, "receipts.unproven": 2, "parts.expired": 5})
+    report.counts.update({
+        "group.size.general.10": 3, "group.size.location.11": 1, "consent.20717.everything": 9, "requests": 100,
+        "received": 100, "released": 41, "waiting": 8, "withheld.restriction": 12, "withheld.too_few": 38,
+        "withheld.access": 1, "receipts.unproven": 2, "parts.expired": 5, "groups": 4, "dropped": 6,
+        "dropped.erased": 6,
+        "gateway.FORWARDED": 100, "main-service.BUFFERED": 49, "rights.access": 1, "rights.consent": 9,
+    })  # fmt: skip
     report.remarks.append("No <witness>.")
     return report
 
 
-def test_tables_have_captions_and_header_cells_and_headings_follow_in_order() -> None:
-    text = page(example())
-    tables = re.findall(r"<table>(.*?)</table>", text)
-    assert tables
-    for table in tables:
-        assert table.startswith("<caption>") and 'scope="col"' in table and 'scope="row"' in table
-        columns = table.count('scope="col"')
-        assert all(len(re.findall(r"<t[hd]", row)) == columns for row in re.findall(r"<tr>(.*?)</tr>", table))
-    captions = re.findall(r"<caption>(.*?)</caption>", text)
-    assert len(set(captions)) == len(captions)
-    levels = [int(level) for level in re.findall(r"<h(\d)>", text)]
-    assert levels[0] == 1 and set(levels[1:]) == {2}
-    assert not re.search(r"<script|<img|https?://|src=|@import", text)
+def page(report: Report, **changes: Any) -> str:
+    return render(report, config(**changes), NOW)
 
 
-def test_it_says_what_was_not_checked_and_when_consents_were_given() -> None:
-    text = page(example())
-    assert text.count("nothing to check") == 7 and text.count(">passed<") == 2
-    assert "2026-09-04 00:00 UTC" in text and "epoch" not in text
-    assert "No &lt;witness&gt;." in text
-    for count in ("2", "5"):
-        assert f'<td class="n">{count}</td>' in text
+def text_of(html: str) -> str:
+    """What is read aloud: the page without tags, one space between words."""
+    body = re.sub(r"<style>.*?</style>", "", html, flags=re.S)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def part(html: str, name: str) -> str:
+    """The words of one section."""
+    found = re.search(rf'<section aria-labelledby="{name}">(.*?)</section>', html, re.S)
+    assert found is not None, name
+    return text_of(found[1])
+
+
+class Outline(HTMLParser):
+    """Parses a page strictly: every element is closed in order; collects what accessibility rests on."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.headings: list[int] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.labels: list[str] = []
+        self.tables: list[list[list[tuple[str, str]]]] = []
+        self.captions: list[str] = []
+        self.attributes: dict[str, dict[str, str | None]] = {}
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.attributes.setdefault(f"{tag}:{values.get('name', '')}" if tag == "meta" else tag, values)
+        self.ids += [values["id"]] if values.get("id") else []  # type: ignore[list-item]
+        self.labels += [values["aria-labelledby"]] if "aria-labelledby" in values else []  # type: ignore[list-item]
+        assert "style" not in values and not any(name.startswith("on") for name in values)
+        if re.fullmatch(r"h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag == "a":
+            self.links.append(str(values["href"]))
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in {"th", "td"}:
+            self.tables[-1][-1].append((tag, str(values.get("scope", ""))))
+        if tag == "caption":
+            assert self.open[-1] == "table"
+            self.captions.append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "caption":
+            self.captions[-1] += data
+
+
+def violated() -> Report:
+    report = example()
+    report.add(5, "main-service", 12, "RELEASED: group is <smaller> than k")
+    return report
+
+
+@pytest.mark.parametrize(
+    "report", [example(), example(before=100), violated(), Report(), Report(unchecked="a log is away")],
+    ids=["clean", "continued", "violated", "empty", "unchecked"],
+)  # fmt: skip
+def test_a_screen_reader_finds_its_way(report: Report) -> None:
+    html = page(report)
+    seen = Outline(html)
+    assert html.startswith("<!doctype html>") and seen.attributes["html"]["lang"] == "en"
+    assert "width=device-width" in str(seen.attributes["meta:viewport"]["content"])
+    assert seen.headings[0] == 1 and seen.headings.count(1) == 1 and set(seen.headings[1:]) == {2}
+    assert len(set(seen.ids)) == len(seen.ids) and set(seen.labels) == set(seen.ids)
+    assert [link.removeprefix("#") for link in seen.links] == seen.ids
+    assert len(seen.captions) == len(seen.tables) == len(set(seen.captions)) and all(seen.captions)
+    for head, *rows in seen.tables:
+        assert head == [("th", "col")] * len(head) and rows
+        for row in rows:
+            assert row[0] == ("th", "row") and {cell for cell, _ in row[1:]} == {"td"} and len(row) == len(head)
+
+
+def test_nothing_is_loaded_and_no_colour_speaks() -> None:
+    html = page(violated())
+    assert not re.search(r"<script|<img|<svg|<link|https?://|src=|@import|url\(", html)
+    style = re.search(r"<style>(.*?)</style>", html, re.S)
+    assert style is not None
+    assert not re.search(r"(?<!-)(?:background|color):(?!inherit)", style[1])
+    assert "Violated:" in text_of(html) and "failed" in part(html, "checks")
+
+
+def test_it_prints_without_cut_rows_and_repeats_the_heads_of_tables() -> None:
+    printed = page(example()).partition("@media print{")[2]
+    assert re.search(r"[},]tr[^{]*\{break-inside:avoid\}", printed)
+    assert "thead{display:table-header-group}" in printed and "break-after:avoid" in printed
+
+
+def test_it_says_who_was_audited_when_how_and_in_which_state() -> None:
+    html = page(example(witnessed=True))
+    said = part(html, "audited")
+    for needed in ("proxid/house-9/gateway", "proxid/house-9/main-service", "2,512", "2,484", ROOT, "gatewayKEY=",
+                   f"proxid {__version__}", "2026-09-21 14:12:20 UTC to 2026-09-21 14:13:20 UTC",
+                   "2026-09-21 11:26:40 UTC and 2026-09-21 13:56:40 UTC", "1 epoch of 1 day", "59"):  # fmt: skip
+        assert needed in said, needed
+    assert "house-9" in text_of(html).partition("In short")[0]
+    figures = part(html, "settings")
+    for needed in ("(k) k 7", "(margin) sybil_margin 2", "k + 1 + margin 10", "(level) level 4", "rules-3"):
+        assert needed in figures, needed
+    assert part(page(example(), require_witness=True, witness_lag=3600.0), "settings").count("at most 1 hour old") == 1
+
+
+def test_an_exported_folder_is_not_called_the_services() -> None:
+    report = example()
+    assert "running services" in part(page(report), "audited")
+    log = report.scope.logs["gateway"]
+    report.scope.logs["gateway"] = LogScope(log.origin, log.key, 0, log.size, log.root, None, NOW - 3600)
+    said = part(page(report), "audited")
+    assert "exported on 2026-09-21 13:13:20 UTC" in said and "running services" not in said
+
+
+def test_it_names_the_outside_witnesses_or_what_could_not_be_shown_without() -> None:
+    alone = part(page(example()), "outside")
+    assert "No witness took part" in alone and "everybody the same log" in alone
+    assert "No receipts" in alone and "kept silent" in alone
+    assert "No witness's countersignature was demanded." in part(page(example()), "checks")
+    report = example(witnessed=True, known=2)
+    report.checked[9] = 12
+    report.counts.update({"receipts.compared.response": 9, "receipts.compared.acknowledgement": 3})
+    html = page(report)
+    said = part(html, "outside")
+    assert "countersigned 2,512 entries of the gateway's log on 2026-09-21 13:56:40 UTC" in said
+    assert "answers they received 9" in said and "groups they confirmed 3" in said
+    assert "2 signed states" in said and "2 presented receipts" in said
+    assert "No witness took part" not in said and "No receipts" not in said
+    assert "countersigned both logs, as was demanded" in part(html, "checks")
+    assert "alone" not in text_of(html)
+
+
+def test_a_demanded_countersignature_that_is_not_there_is_not_claimed() -> None:
+    report = example(witnessed=True)
+    log = report.scope.logs["gateway"]
+    report.scope.logs["gateway"] = LogScope(log.origin, log.key, 0, log.size, log.root)
+    report.add(1, "gateway", 0, "no head is cosigned by the witness")
+    html = page(report)
+    assert "nothing valid for the gateway's log" in part(html, "outside")
+    assert "failed" in part(html, "checks")
+
+
+def test_the_consent_timeline_says_who_is_left_out() -> None:
+    report = example()
+    said = part(page(report), "consent")
+    assert "2026-09-21 00:00:00 UTC 2026-09-22 00:00:00 UTC everything 9" in said and "Nobody is left out" in said
+    assert "everything acme search queries, commands under a substitute name" in said
+    report.counts.update({"rights.erase": 2, "consents.unreadable": 5})
+    said = part(page(report), "consent")
+    assert "2 erased people are left out" in said and "5 choices of consent could not be read: erasure" in said
+    continued = example(before=10)
+    continued.counts["rights.erase"] = 1
+    assert "earlier audit read before an erasure are still counted" in part(page(continued), "consent")
+
+
+def test_requests_for_own_data_are_rights_and_not_withheld() -> None:
+    html = page(example())
+    said = part(html, "requests")
+    assert "passed on 99" in said and "withheld or removed, for the reasons below 50" in said
+    assert "not yet dealt with when the logs were read 0" in said and "Not counted here: 1 request" in said
+    assert re.search(r"\baccess\b", said) is None
+    rights = part(html, "rights")
+    assert re.search(r"data access 1\b", rights) and re.search(r"object 0\b", rights)
+
+
+def test_reasons_are_sentences_with_their_key_beside() -> None:
+    html = page(example())
+    assert f"{WITHHELD['too_few']} too_few 38" in part(html, "requests")
+    assert f"{DROPPED['erased']} erased 6" in part(html, "deliveries")
+
+
+def test_every_key_has_words() -> None:
+    reasons = {reason.value for kind in (NotLogged, Reason, SlotReason) for reason in kind} | REASONS
+    assert reasons - {ACCESS} <= set(WITHHELD)
+    assert {kind.value for kind in EventType} == set(EVENTS)
+    assert {right.value for right in Right} <= set(RIGHTS)
+    assert set(WORDS) == set(CHECKS)
+    assert all(text[-1] == "." for text in [*WITHHELD.values(), *DROPPED.values()])
+
+
+def test_no_jargon_stands_alone() -> None:
+    """Technical terms are in parentheses, in a key, or explained in the glossary."""
+    report = example(witnessed=True)
+    report.counts.update(dict.fromkeys(UNCHECKED, 3) | {f"withheld.{name}": 1 for name in WITHHELD})
+    html = re.sub(r"<code[^>]*>.*?</code>", "", page(report))
+    said = re.sub(r"\([^)]*\)", "", text_of(html.partition('<section aria-labelledby="glossary">')[0]))
+    for term in ("BUFFERED", "LINKED", "PROX_ID", "leaf", "leaves", "payload", "pipeline", "bundle", "epoch_",
+                 "sanitiz", "Merkle", "commit", "replay", "cosign"):  # fmt: skip
+        assert term not in said, term
+    assert len(GLOSSARY) >= 15 and list(GLOSSARY) == sorted(GLOSSARY, key=str.lower)
+
+
+def test_violations_say_what_they_mean_where_and_are_escaped() -> None:
+    html = page(violated())
+    said = part(html, "violations")
+    assert WORDS[5].broken in said and "5. Anonymity in groups main service 12 group published RELEASED : group" in said
+    assert "&lt;smaller&gt;" in html and "<smaller>" not in html
+    assert "1, found by check 5 (anonymity in groups)" in part(html, "short")
 
 
 def test_more_violations_than_are_listed_are_counted() -> None:
@@ -50,11 +285,46 @@ def test_more_violations_than_are_listed_are_counted() -> None:
     for number in range(LISTED + 5):
         report.add(3, "gateway", number, "<b>signature does not hold</b>")
     assert len(report.violations) == LISTED and report.verdict.value == "violation"
-    text = page(report)
-    assert "5 further violations" in text and "<b>" not in text and ">failed<" in text
+    html = page(report)
+    assert "5 further violations" in html and "<b>" not in html and ">failed<" in html
+    assert "1,005" in part(html, "short") and "1,005" in part(html, "checks")
+
+
+def test_k_reached_is_shown_by_kind_with_what_was_demanded() -> None:
+    said = part(page(example()), "anonymity")
+    assert "Search queries 10 10 7 yes" in said and "Location queries 9 11 9 yes" in said
+    report = example()
+    report.counts["group.size.general.04"] = 1
+    assert "Search queries 10 4 1 no" in part(page(report), "anonymity")
+
+
+def test_a_continued_audit_says_what_its_numbers_are_of() -> None:
+    whole = page(example())
+    assert "every number is of whole logs" in part(whole, "audited")
+    assert "this time" not in part(whole, "checks").partition("A number of")[0] and "arlier audit" not in whole
+    report = example(before=2484)
+    report.checked_before[3] = 400
+    html = page(report)
+    said = part(html, "audited")
+    assert "entries 2,485 to 2,512" in said and "nothing was added to its 2,484 entries" in said
+    assert "of the whole of both logs, unless" in said
+    assert "Checks made this time In earlier audits" in part(html, "checks")
+    assert re.search(r"3\. Genuine messages .* 20 400 0 passed", part(html, "checks"))
+
+
+def test_it_says_what_was_not_checked() -> None:
+    html = page(example())
+    assert part(html, "checks").count("nothing to check") == 7 and part(html, "checks").count("passed 0") == 0
+    assert "No &lt;witness&gt;." in html
+    assert "keeping was over 5" in part(html, "unchecked") and "prove nothing 2" in part(html, "unchecked")
+    report = example(pipeline="")
+    report.counts["groups.partly_erased"] = 3
+    html = page(report)
+    assert "was not checked this time" in part(html, "checks") and "But for 3 groups" in part(html, "checks")
+    assert "stays checked" in part(html, "unchecked")
 
 
 def test_an_audit_that_could_not_be_made_says_why() -> None:
-    assert "Reason: a service&#x27;s log cannot be reached." in page(
-        Report(unchecked="a service's log cannot be reached")
-    )
+    html = page(Report(unchecked="a service's log cannot be reached"))
+    assert "Reason: a service&#x27;s log cannot be reached." in html and "Not checked:" in html
+    assert "passed" not in text_of(html)

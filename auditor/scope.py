@@ -1,0 +1,94 @@
+"""What an audit covered: which logs in which state, which period, and who outside vouched for them (DESIGN 10.4)."""
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from auditor.source import Heads
+from proxid.errors import ProxidError
+from proxid.evidence.checkpoint import open_checkpoint, verify_cosignature
+from proxid.evidence.note import Note, Verifier
+
+
+@dataclass(frozen=True, slots=True)
+class LogScope:
+    """One log in the state that was shown to the auditor.
+
+    Attributes:
+        origin: its name in its heads. key: the service's public key, base64. before: entries that earlier audits read.
+        size: entries of the newest signed head. root: its root hash, base64 as in the head.
+        cosigned: Unix time and size of the newest head that the demanded witness cosigned; None if there is none.
+        exported: Unix time of an exported folder's heads; None if the service itself was asked.
+    """
+
+    origin: str
+    key: str
+    before: int
+    size: int
+    root: str
+    cosigned: tuple[int, int] | None = None
+    exported: float | None = None
+
+
+@dataclass(slots=True)
+class Scope:
+    """See the module.
+
+    Attributes:
+        logs: by name. started: Unix seconds. requests: Unix milliseconds of the first and the last request that can be
+            read. epochs: the first and the last. people: who can be named, with a pseudonym in these epochs.
+        witnessed: whether a witness was demanded. known: heads of others that were compared.
+        pipeline: version of the rules that were applied again; empty if none were.
+    """
+
+    logs: dict[str, LogScope] = field(default_factory=dict)
+    started: float = 0.0
+    requests: tuple[int, int] | None = None
+    epochs: tuple[int, int] | None = None
+    people: int = 0
+    witnessed: bool = False
+    known: int = 0
+    pipeline: str = ""
+
+    def shown(self, name: str, log: Verifier, witness: Verifier | None, heads: Heads, before: int) -> None:
+        """A log's heads were shown; a head that the log did not sign is left to check 1."""
+        try:
+            head, _ = open_checkpoint(heads.latest, log)
+        except ProxidError:
+            return
+        known = self.logs.get(name)
+        self.logs[name] = LogScope(
+            log.name, _base64(log.key), before if known is None else known.before, head.size, _base64(head.root),
+            None if witness is None else _cosigned(heads.cosigned, log, witness), heads.time,
+        )  # fmt: skip
+
+    @property
+    def continued(self) -> bool:
+        """Whether this audit went on from an earlier one."""
+        return any(log.before for log in self.logs.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; without the time of the audit, so that equal audits give equal reports."""
+        return {
+            "logs": {
+                name: {"origin": log.origin, "size": log.size, "root": log.root, "read_before": log.before}
+                for name, log in sorted(self.logs.items())
+            },
+            "requests_ms": self.requests, "epochs": self.epochs, "people": self.people,
+            "witness_demanded": self.witnessed, "known_heads": self.known, "pipeline": self.pipeline,
+        }  # fmt: skip
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _cosigned(notes: Iterable[bytes], log: Verifier, witness: Verifier) -> tuple[int, int] | None:
+    found = []
+    for data in notes:
+        try:
+            found.append((verify_cosignature(Note.decode(data), witness), open_checkpoint(data, log)[0].size))
+        except ProxidError:
+            continue
+    return max(found, default=None)
