@@ -1,16 +1,21 @@
 """The auditor against running services: honest evenings are clean, an audit goes on from the last one."""
 
 import asyncio
+import base64
 import dataclasses
 import json
 import re
 import sys
+import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from auditor.receipts import read_receipts
+from auditor.setup import logs_of
 from proxid.errors import RestrictionError
+from proxid.evidence.note import Note
 from tests.support.house import PEOPLE, run_command, running
 from tests.support.lies import Liar
 from tests.support.lies_screener import screener_forwards_a_request_never_sent
@@ -41,6 +46,33 @@ async def test_the_second_audit_reads_what_is_new_alone(tmp_path: Path) -> None:
     assert again.checked[3] == 0
     assert first.checked[3] + third.checked[3] == whole.checked[3]
     assert third.counts["released"] == whole.counts["released"] == 20
+    # What earlier audits checked adds up over all of them, and the report says where each began.
+    assert third.checked_before[3] == first.checked[3] + again.checked[3] and not whole.checked_before
+    for name, log in third.scope.logs.items():
+        assert log.before == first.scope.logs[name].size == again.scope.logs[name].size < log.size
+    assert third.scope.continued and not whole.scope.continued
+    assert third.scope.as_dict()["logs"].keys() == whole.scope.as_dict()["logs"].keys()
+    assert (third.scope.requests, third.scope.people) == (whole.scope.requests, whole.scope.people)
+
+
+async def test_a_report_names_the_state_of_the_logs_and_the_period(tmp_path: Path) -> None:
+    before = time.time()
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        report = await house.audit()
+        (gateway, service), epoch = logs_of(house.config("auditor")), house.device._route.epoch  # type: ignore[union-attr]
+        shown = {}
+        for log in (gateway, service):
+            note = (await asyncio.to_thread(log.heads)).latest
+            name, size, root, _ = Note.decode(note).text.split("\n")
+            shown[name] = (int(size), root)
+            log.close()
+    scope = report.scope
+    assert {log.origin: (log.size, log.root) for log in scope.logs.values()} == shown
+    assert base64.b64decode(scope.logs["gateway"].key) == house.config("auditor").trust.screener
+    assert scope.requests is not None and before * 1000 - 1 <= scope.requests[0] <= scope.requests[1]
+    assert before <= scope.started and scope.epochs == (epoch, epoch) and scope.people == len(PEOPLE)
+    assert not scope.witnessed and scope.logs["gateway"].cosigned is None
 
 
 async def test_a_witness_cosigns_and_an_audit_asks_for_it(tmp_path: Path) -> None:
@@ -54,7 +86,10 @@ async def test_a_witness_cosigns_and_an_audit_asks_for_it(tmp_path: Path) -> Non
         )  # fmt: skip
         said = [json.loads(line) for line in (await process.communicate())[0].splitlines()]
         assert process.returncode == 0 and {s["log"] for s in said} == {"gateway", "main-service"}
-        assert (await house.audit(witness=True)).violations == []
+        with_witness = await house.audit(witness=True)
+    assert with_witness.violations == [] and with_witness.scope.witnessed and not without.scope.logs["gateway"].cosigned
+    for log in with_witness.scope.logs.values():
+        assert log.cosigned is not None and log.cosigned[1] <= log.size
 
 
 async def test_an_exported_folder_is_audited_alike_offline(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -111,6 +146,8 @@ async def test_receipts_of_another_house_accuse_nobody(tmp_path: Path) -> None:
     assert {r.kind for r in presented} == {"response", "consent"} and len(mine) == len(made_up) == len(presented)
     assert report.violations == []
     assert report.checked[9] == len(mine) and report.counts["receipts.unproven"] == 2 * len(mine)
+    kinds = Counter(receipt.kind for receipt in mine)
+    assert {kind: report.counts[f"receipts.compared.{kind}"] for kind in kinds} == kinds
 
 
 async def test_a_group_that_breaks_a_restriction_is_withheld_and_no_violation(

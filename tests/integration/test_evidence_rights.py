@@ -93,7 +93,9 @@ async def test_after_an_erasure_nothing_of_the_person_is_left(
         for state in (True, False):  # going on from the audit before, and from the beginning
             report = await house.audit(state=state, receipts=presented)
             assert report.violations == []
-            assert report.counts["gateway.ERASED"] == 1
+            assert report.counts["gateway.ERASED"] == report.counts["rights.erase"] == 1
+            # Read before the erasure, a choice stays in the timeline; read after it, it is counted as left out.
+            assert report.counts["consents.unreadable"] == (0 if state else 1)
         assert report.counts["parts.erased"] > 0 and report.counts["groups.partly_erased"] >= 1
         assert report.counts["dropped.erased"] + report.counts["dropped.no_consent"] >= 1
         assert report.checked[8] == 2 and report.checked[9] == len(presented)
@@ -122,7 +124,8 @@ async def test_access_shows_what_both_services_hold_by_the_schema(tmp_path: Path
     assert {g["party"] for g in shown["epochs"][0]["grants"]} == {"acme", "globex"}
     # Somebody else's text was published under the user's name: it is not theirs to see.
     assert "node0 question" not in json.dumps(shown)
-    assert report.violations == [] and report.counts["withheld.access"] == 1
+    assert report.violations == [] and report.counts["withheld.access"] == report.counts["rights.access"] == 1
+    assert report.counts["rights.withdrawal"] == 0 and report.counts["rights.consent"] == len(PEOPLE)
 
 
 async def test_an_objection_withdraws_and_stays(tmp_path: Path) -> None:
@@ -142,6 +145,8 @@ async def test_an_objection_withdraws_and_stays(tmp_path: Path) -> None:
         await client.close()
         report = await house.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))
     assert report.violations == [] and report.counts["gateway.OBJECTED"] == 2
+    assert report.counts["rights.object"] == report.counts["rights.resume"] == report.counts["rights.withdrawal"] == 1
+    assert report.counts["rights.consent"] == len(PEOPLE) + 2
 
 
 async def test_a_right_is_its_owners_alone(tmp_path: Path) -> None:
