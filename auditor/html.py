@@ -80,7 +80,7 @@ def _short(report: Report, config: AuditorConfig) -> Section:
         f"{counted(log.size, 'entry', 'entries')} of the {LOGS[name]}'s log" for name, log in sorted(scope.logs.items())
     )
     lines = [
-        f"Read: {logs or 'nothing'}, about {counted(scope.people, 'person', 'people')}.",
+        f"Read: {logs or 'nothing'}, on {counted(scope.people, 'person', 'people')} who can be named.",
         f"Violations: {len(report.violations) + _unlisted(report):,}"
         + (f", found by {'check' if len(broken) == 1 else 'checks'} {named}." if broken else "."),
         f"Of {counted(counts['requests'] - access(report), 'request')}, {counts['released']:,} were published in "
@@ -107,7 +107,8 @@ def _checks(report: Report) -> Section:
     for rule in CHECKS:
         broken = sum(1 for v in report.violations if v.rule == rule) + _unlisted(report, rule)
         before = report.checked_before[rule]
-        result = "failed" if broken else "passed" if report.checked[rule] + before else "nothing to check"
+        done = report.checked[rule] + before
+        result = "failed" if broken else _passed(report, rule) if done else "nothing to check"
         made = (report.checked[rule], before)[: len(numbered)]
         rows.append((f"{rule}. {WORDS[rule].title}", proves(report, rule), *made, broken, result))
     again = paragraph(
@@ -115,6 +116,12 @@ def _checks(report: Report) -> Section:
         "check 8 are gone through as a whole each time."
     )  # fmt: skip
     return section("checks", "What was checked", table("The nine checks", columns, rows), again)
+
+
+def _passed(report: Report, rule: int) -> str:
+    left = (COMMITS, "pipeline.unknown"), (GROUPS, "groups.partly_erased")
+    partly = any(rule == one and report.counts[key] for one, key in left)
+    return "passed in part" if partly or (rule == COMMITS and not report.scope.pipeline) else "passed"
 
 
 def proves(report: Report, rule: int) -> str:
@@ -181,10 +188,11 @@ def _unchecked(report: Report) -> Section:
 
 
 def _events(report: Report) -> Section:
+    order = {kind: at for at, kind in enumerate(EVENTS)}
     rows = [
         (worded(EVENTS.get(kind, kind), kind), LOGS[log], count)
         for log in (GATEWAY, MAIN_SERVICE)
-        for kind, count in numbers(report, f"{log}.")
+        for kind, count in sorted(numbers(report, f"{log}."), key=lambda item: order.get(item[0], len(order)))
     ]
     return section("entries", "Entries of the logs", table("Entries by type", ("Entry", "Log", "Number"), rows))
 

@@ -16,9 +16,13 @@ _NO_WITNESS: Final = (
     "No witness took part, since none was demanded. So it could not be shown that each service shows everybody the "
     "same log as it showed this auditor."
 )
-_NO_RECEIPTS: Final = (
-    "No receipts of devices or third parties were presented. So it could not be shown that neither service kept "
-    "silent about an answer, a consent or a delivery that the other keeps silent about too."
+_NO_DEVICES: Final = (
+    "No receipts of devices were presented. So it could not be shown that both services do not keep silent about the "
+    "same answers, consents or requests for erasure."
+)
+_NO_PARTIES: Final = (
+    "No receipts of third parties were presented. So it could not be shown that both services do not keep silent about "
+    "the same deliveries. (What the logs do show as delivered bears the third party's signature.)"
 )
 
 
@@ -89,8 +93,8 @@ def _continued(report: Report) -> tuple[str, ...]:
             "read by earlier audits of the same auditor, and what they found wrong is repeated here."
         ),
         paragraph(
-            "Every number in this report is of the whole of both logs, unless it says “this time”: so do the column "
-            "of checks made this time, and the table of receipts."
+            "Numbers are of the whole of both logs, except where a table says “this time”: the checks made this time, "
+            "and the receipts compared this time."
         ),
     )
 
@@ -108,8 +112,11 @@ def outside(report: Report) -> Section:
     lines = [_witness(report)]
     if scope.known:
         lines.append(f"{counted(scope.known, 'signed state')} of the logs that somebody else was shown: compared.")
-    if not report.checked[RECEIPTS]:
-        lines.append(_NO_RECEIPTS)
+    parties = counts["receipts.compared.acknowledgement"]
+    if parties == report.checked[RECEIPTS]:
+        lines.append(_NO_DEVICES)
+    if not parties:
+        lines.append(_NO_PARTIES)
     if unproven := counts["receipts.unproven"]:
         lines.append(
             f"{counted(unproven, 'presented receipt was', 'presented receipts were')} not signed by these services or "

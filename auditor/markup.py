@@ -14,14 +14,17 @@ caption{text-align:left;font-weight:600;padding:.3rem 0}
 th,td{border:1px solid #767676;padding:.3rem .6rem;text-align:left;vertical-align:top;overflow-wrap:break-word}
 th[scope=row]{font-weight:500}
 td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-code{font-size:.9em;overflow-wrap:anywhere}
+code{font-size:.9em}code.long{overflow-wrap:anywhere}
 dt{font-weight:600}dd{margin:0 0 .5rem 1.5rem}
 .verdict{border:2px solid;padding:.6rem 1rem;font-size:1.2rem;font-weight:600}
 @page{size:A4;margin:16mm}
 @media print{:root{color-scheme:light}body{max-width:none;margin:0;padding:0;font-size:9.5pt}nav{display:none}
 a{color:inherit;text-decoration:none}th,td{padding:.15rem .35rem}h2{margin-top:1.2rem}
-h2,h3,caption,dt{break-after:avoid}table,tr,li,dd,.verdict{break-inside:avoid}thead{display:table-header-group}}
+h2,h3,caption,dt{break-after:avoid}table,tr,li,dd,.verdict{break-inside:avoid}table.long{break-inside:auto}thead{display:table-header-group}}
 """
+
+_LONG: Final = 20
+"""Letters of a key that is never broken, and rows of a table that prints on one page; longer ones may be."""
 
 
 class Section(NamedTuple):
@@ -53,7 +56,8 @@ def escape(value: object) -> Html:
 
 def code(value: str) -> Html:
     """A key or a hash, not to be translated."""
-    return Html(f'<code translate="no">{html.escape(value)}</code>')
+    long = ' class="long"' if len(value) > _LONG else ""
+    return Html(f'<code translate="no"{long}>{html.escape(value)}</code>')
 
 
 def worded(text: str, key: str) -> Html:
@@ -73,13 +77,13 @@ def items(texts: Iterable[object]) -> Html:
 
 def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
     """A table whose first column heads its rows; a sentence if it has none."""
-    lines = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
+    lines = [f"<tr>{_row(row)}</tr>" for row in rows]
     if not lines:
         return paragraph(f"{caption}: none.")
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
-    return Html(
-        f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
-    )
+    long = ' class="long"' if len(lines) > _LONG else ""
+    inner = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
+    return Html(f"<table{long}>{inner}</table>")
 
 
 def _row(row: Sequence[object]) -> str:

@@ -197,7 +197,7 @@ def test_an_exported_folder_is_not_called_the_services() -> None:
 def test_it_names_the_outside_witnesses_or_what_could_not_be_shown_without() -> None:
     alone = part(page(example()), "outside")
     assert "No witness took part" in alone and "everybody the same log" in alone
-    assert "No receipts" in alone and "kept silent" in alone
+    assert "No receipts of devices" in alone and "No receipts of third parties" in alone and "keep silent" in alone
     assert "No witness's countersignature was demanded." in part(page(example()), "checks")
     report = example(witnessed=True, known=2)
     report.checked[9] = 12
@@ -210,6 +210,9 @@ def test_it_names_the_outside_witnesses_or_what_could_not_be_shown_without() -> 
     assert "No witness took part" not in said and "No receipts" not in said
     assert "countersigned both logs, as was demanded" in part(html, "checks")
     assert "alone" not in text_of(html)
+    report.counts["receipts.compared.acknowledgement"] = 0
+    said = part(page(report), "outside")
+    assert "No receipts of third parties" in said and "No receipts of devices" not in said
 
 
 def test_a_demanded_countersignature_that_is_not_there_is_not_claimed() -> None:
@@ -286,6 +289,7 @@ def test_more_violations_than_are_listed_are_counted() -> None:
         report.add(3, "gateway", number, "<b>signature does not hold</b>")
     assert len(report.violations) == LISTED and report.verdict.value == "violation"
     html = page(report)
+    assert '<table class="long"><caption>Every violation' in html and "table.long{break-inside:auto}" in html
     assert "5 further violations" in html and "<b>" not in html and ">failed<" in html
     assert "1,005" in part(html, "short") and "1,005" in part(html, "checks")
 
@@ -307,7 +311,7 @@ def test_a_continued_audit_says_what_its_numbers_are_of() -> None:
     html = page(report)
     said = part(html, "audited")
     assert "entries 2,485 to 2,512" in said and "nothing was added to its 2,484 entries" in said
-    assert "of the whole of both logs, unless" in said
+    assert "Numbers are of the whole of both logs, except where" in said
     assert "Checks made this time In earlier audits" in part(html, "checks")
     assert re.search(r"3\. Genuine messages .* 20 400 0 passed", part(html, "checks"))
 
@@ -322,6 +326,9 @@ def test_it_says_what_was_not_checked() -> None:
     html = page(report)
     assert "was not checked this time" in part(html, "checks") and "But for 3 groups" in part(html, "checks")
     assert "stays checked" in part(html, "unchecked")
+    report.checked.update({4: 1, 5: 1})
+    assert part(page(report), "checks").count("passed in part") == 2
+    assert "in part" not in text_of(page(example()))
 
 
 def test_an_audit_that_could_not_be_made_says_why() -> None:
