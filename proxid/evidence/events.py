@@ -47,11 +47,12 @@ class EventType(StrEnum):
 
 
 Header = dict[str, str | int | bool | list[str] | list[int]]
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 def encode_header(**fields: str | int | bool | list[str] | list[int]) -> bytes:
     """A header as canonical JSON: sorted keys, no spaces, ASCII."""
-    return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode("ascii")
+    return _CANONICAL.encode(fields).encode("ascii")
 
 
 def decode_header(data: bytes) -> Header:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -11,13 +12,16 @@ from redis.exceptions import RedisError
 
 from proxid.errors import StoreError
 
+TIMEOUT: Final = 10.0
+"""Seconds that the store may take for an answer."""
+
 
 def connect(url: str, max_connections: int = 8) -> Redis:
     """A client of `redis://`, `rediss://` or `unix://` that returns bytes and retries a lost connection briefly."""
     retry = Retry(ExponentialBackoff(cap=0.2, base=0.01), 3)
     client = Redis.from_url(
         url, decode_responses=False, max_connections=max_connections, retry=retry,
-        retry_on_error=[RedisConnectionError], socket_timeout=10, socket_connect_timeout=5,
+        retry_on_error=[RedisConnectionError], socket_timeout=TIMEOUT, socket_connect_timeout=5,
     )  # fmt: skip
     assert isinstance(client, Redis)
     return client

@@ -15,10 +15,9 @@ from redis.exceptions import ResponseError
 from proxid.coalesce import Coalescer
 from proxid.errors import StoreError
 from proxid.store.connection import store_errors
+from proxid.store.trip import Argument, Command, round_trip
 
 MAX_BATCH: Final = 256
-Argument = bytes | str | int | float
-_Command = tuple[Argument, ...]
 
 
 def library_source(name: str, sources: Sequence[tuple[str, str]]) -> str:
@@ -39,7 +38,7 @@ class FunctionLibrary:
     def __init__(self, client: Redis, name: str, sources: Sequence[tuple[str, str]]) -> None:
         self._client = client
         self._source = library_source(name, sources)
-        self._steps: Coalescer[_Command, Any] = Coalescer(self._execute, MAX_BATCH)
+        self._steps: Coalescer[Command, Any] = Coalescer(self._execute, MAX_BATCH)
 
     async def load(self) -> None:
         """Load the library, replacing an older version; raises StoreError."""
@@ -52,9 +51,9 @@ class FunctionLibrary:
         Raises:
             StoreError: the store is away, full, or the function failed; nothing of the step has happened, or all.
         """
-        return await self._steps.call((function, len(keys), *keys, *arguments))
+        return await self._steps.call(("FCALL", function, len(keys), *keys, *arguments))
 
-    async def _execute(self, commands: Sequence[_Command]) -> list[Any]:
+    async def _execute(self, commands: Sequence[Command]) -> list[Any]:
         try:
             return [_outcome(result) for result in await self._pipeline(commands)]
         except StoreError:
@@ -64,21 +63,16 @@ class FunctionLibrary:
         except asyncio.CancelledError:
             raise StoreError("store call was cancelled") from None
 
-    async def _pipeline(self, commands: Sequence[_Command]) -> list[Any]:
-        pipe = self._client.pipeline(transaction=False)
-        for command in commands:
-            pipe.execute_command("FCALL", *command)
-        results = await pipe.execute(raise_on_error=False)
-        if any(isinstance(r, ResponseError) and "not found" in str(r) for r in results):
+    async def _pipeline(self, commands: Sequence[Command]) -> list[Any]:
+        results = await round_trip(self._client, commands)
+        missing = [i for i, r in enumerate(results) if isinstance(r, ResponseError) and "not found" in str(r)]
+        if missing:
             # The store was restarted empty or its functions flushed: load them again, repeat what did not run.
             await self.load()
-            missing = [i for i, r in enumerate(results) if isinstance(r, ResponseError) and "not found" in str(r)]
-            again = self._client.pipeline(transaction=False)
-            for i in missing:
-                again.execute_command("FCALL", *commands[i])
-            for i, result in zip(missing, await again.execute(raise_on_error=False), strict=True):
+            again = await round_trip(self._client, [commands[i] for i in missing])
+            for i, result in zip(missing, again, strict=True):
                 results[i] = result
-        return list(results)
+        return results
 
 
 def _outcome(result: Any) -> Any:
