@@ -5,7 +5,7 @@ holds for all answers instead of one for each.
 import asyncio
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import hiredis
 from redis.asyncio import Redis
