@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from auditor.ahead import Ahead
+from auditor.belongs import stranger
 from auditor.completeness import Sets, check, period, summarise
 from auditor.deliveries import Deliveries
 from auditor.erasures import Erasures
@@ -19,7 +20,7 @@ from auditor.log import Log
 from auditor.opening import Opener, Unopened
 from auditor.people import People
 from auditor.receipts import Presented, ReceiptCheck
-from auditor.report import COMPLETENESS, RECEIPTS, Report
+from auditor.report import COMPLETENESS, HEADS, RECEIPTS, Report
 from auditor.service_log import ServiceLog
 from auditor.signatures import Signatures
 from auditor.source import EvidenceSource, KeySource
@@ -27,6 +28,7 @@ from auditor.spill import Spill
 from auditor.state import AuditState
 from auditor.trust import Trust
 from auditor.tuples import Tuples
+from proxid.errors import EvidenceForeignError
 from proxid.evidence.checkpoint import origin, witness
 from proxid.evidence.merkle import Frontier
 from proxid.evidence.note import Verifier
@@ -109,10 +111,16 @@ class Audit:
         return ReadLog(log, rules, heads, opener)
 
     def run(self, gateway: EvidenceSource, service: EvidenceSource) -> Report:
-        """Read and compare; raises ProxidError when a log cannot be read."""
+        """Read and compare.
+
+        Raises:
+            EvidenceForeignError: the auditor's keys, configuration or folder are not those of this evidence.
+            ProxidError: a log cannot be read.
+        """
         self.report.scope.started = self._clock()
         now_ms = int(self.report.scope.started * 1000)
         ahead = Ahead(self._options.workers)
+        self._verify_heads_belong(gateway, service)
         try:
             self._read(self._reads[0], gateway, ahead)
             seen = self._gateway.next_number - 1
@@ -122,6 +130,9 @@ class Audit:
             ahead.close()
             for read in self._reads:
                 read.opener.forget()
+        self._verify_seals_belong()
+        for read in self._reads:
+            self.report.missing += read.heads.missing
         self._found = list(self.report.violations)
         # What goes over the whole of both logs each time (the sets, the keys of the erased) is not added up.
         self._counted = self.report.checked + self.report.checked_before
@@ -139,6 +150,23 @@ class Audit:
         self._save()
         self.report.sort()
         return self.report
+
+    def _verify_heads_belong(self, gateway: EvidenceSource, service: EvidenceSource) -> None:
+        logs, why = [read.rules.log for read in self._reads], []
+        for at, source in enumerate((gateway, service)):
+            wrong = stranger(source.heads().latest, logs[at], logs[1 - at])
+            if not wrong:
+                return
+            why.append(f"{self._reads[at].log.name} {wrong}")
+        raise EvidenceForeignError(f"configuration or folders are not of this evidence: {'; '.join(why)}")
+
+    def _verify_seals_belong(self) -> None:
+        """A head that is forked is so under any key: then what does not open is no excuse."""
+        exported = any(read.heads.exported is not None for read in self._reads)
+        wrong = self._unopened.seals.mistaken(exported)
+        covered = all(self._erasures.covers(tag) for tag in self._unopened.by_tag)
+        if wrong and not covered and all(v.rule != HEADS for v in self.report.violations):
+            raise EvidenceForeignError(wrong)
 
     def _read(self, read: ReadLog, source: EvidenceSource, ahead: Ahead) -> None:
         log, heads = read.log, source.heads()
@@ -180,9 +208,12 @@ class Audit:
         if self._state is None:
             return
         reads = {
-            read.log.name: (read.log.next_number, read.heads.frontier.encode(), read.opener.seal_of)
+            read.log.name: (
+                read.log.next_number, read.heads.frontier.encode(), read.opener.seal_of, read.heads.uncovered,
+                read.heads.exported,
+            )
             for read in self._reads
-        }
+        }  # fmt: skip
         erasures, unopened = self._erasures, self._unopened
         state = {
             "reads": reads, "people": self._people.state(), "deliveries": self._deliveries.state(),
@@ -192,7 +223,8 @@ class Audit:
                 erasures.links_until,
             ),
             "unlinked": self._gateway.unlinked, "incomplete": self._deliveries.incomplete,
-            "unopened": (unopened.by_tag, unopened.gone), "violations": self._found,
+            "unopened": (unopened.by_tag, unopened.gone, unopened.seals.before or unopened.seals.ours > 0),
+            "violations": self._found,
             "checked": self._counted, "counts": self.report.counts,
         }  # fmt: skip
         self._sets.close()
@@ -200,7 +232,7 @@ class Audit:
 
     def _restore(self, state: dict[str, Any]) -> None:
         for read in self._reads:
-            number, frontier, seals = state["reads"][read.log.name]
+            number, frontier, seals, read.heads.uncovered, read.heads.exported = state["reads"][read.log.name]
             read.log.next_number = number
             read.heads.frontier = Frontier.decode(frontier)
             read.opener.seal_of = seals
@@ -212,7 +244,7 @@ class Audit:
         (
             erasures.owners, erasures.erased, erasures.expired, erasures.requests, erasures.epochs, erasures.links_until
         ) = state["erasures"]  # fmt: skip
-        unopened.by_tag, unopened.gone = state["unopened"]
+        unopened.by_tag, unopened.gone, unopened.seals.before = state["unopened"]
         self._gateway.unlinked.update(state["unlinked"])
         self._deliveries.incomplete = state["incomplete"]
         # What was found before stays found: an audit that reads only what is new must not come out clean.

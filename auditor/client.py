@@ -6,9 +6,10 @@ from typing import Any, Final
 import grpc
 
 from auditor.source import Heads
-from proxid.errors import EvidenceUnreadableError
+from proxid.errors import Code, EvidenceUnreadableError
 from proxid.evidence.leaf import Leaf
 from proxid.rpc.channel import MAX_MESSAGE, TlsFiles
+from proxid.rpc.status import CODE_KEY
 from proxid.wire.v1 import common_pb2 as wire
 from proxid.wire.v1.common_pb2_grpc import EvidenceStub
 
@@ -31,13 +32,14 @@ class RemoteLog:
         self._channel = grpc.secure_channel(address, credentials, options=options)
         self._stub = EvidenceStub(self._channel)
         self._fresh = fresh
+        self._name = f"{role} at {address}"
 
     def heads(self) -> Heads:
         """The signed heads; raises EvidenceUnreadableError."""
         try:
             reply = self._stub.Checkpoint(wire.CheckpointRequest(), timeout=_CONNECT_SECONDS, wait_for_ready=True)
         except grpc.RpcError:
-            raise EvidenceUnreadableError("a service's log cannot be reached") from None
+            raise EvidenceUnreadableError(f"the log of {self._name} cannot be reached") from None
         if self._fresh:
             reply = self._call(self._stub.Checkpoint, wire.CheckpointRequest(fresh=True))
         return Heads(reply.latest, tuple(reply.cosigned))
@@ -46,12 +48,15 @@ class RemoteLog:
         """Leaves `first` … `end`−1; raises EvidenceUnreadableError."""
         if first >= end:
             return
+        number = first
         try:
             for batch in self._stub.Leaves(wire.LeavesRequest(first=first, limit=end - first)):
                 for leaf in batch.leaves:
                     yield Leaf(leaf.salt, leaf.header, tuple(leaf.parts))
-        except grpc.RpcError:
-            raise EvidenceUnreadableError("a service's log cannot be read") from None
+                    number += 1
+        except grpc.RpcError as error:
+            why = f"cannot be read from leaf {number} on ({_code(error)})"
+            raise EvidenceUnreadableError(f"the log of {self._name} {why}") from None
 
     def consistency(self, old: int, size: int) -> list[bytes]:
         """A consistency proof; raises EvidenceUnreadableError."""
@@ -70,13 +75,20 @@ class RemoteLog:
         """Hand in a cosigned head, as a witness; raises EvidenceUnreadableError."""
         self._call(self._stub.Cosign, wire.CosignRequest(checkpoint=note))
 
-    @staticmethod
-    def _call(method: Callable[..., Any], request: Any) -> Any:
+    def _call(self, method: Callable[..., Any], request: Any) -> Any:
         try:
             return method(request, timeout=_CALL_SECONDS)
-        except grpc.RpcError:
-            raise EvidenceUnreadableError("a service's log cannot be read") from None
+        except grpc.RpcError as error:
+            raise EvidenceUnreadableError(f"the log of {self._name} cannot be read ({_code(error)})") from None
 
     def close(self) -> None:
         """Close the channel."""
         self._channel.close()
+
+
+def _code(error: Any) -> str:
+    """The error's code, ours if the service gave one of ours."""
+    for key, value in error.trailing_metadata() or ():
+        if key == CODE_KEY and value in set(Code):
+            return str(value)
+    return str(error.code().name).lower()

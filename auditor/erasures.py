@@ -87,12 +87,18 @@ class Erasures:
     def _expired_payloads(self, log: str, until: int) -> None:
         self.expired[log] = max(self.expired.get(log, 0), until)
 
+    def covers(self, tag: bytes) -> bool:
+        """Whether an erasure or an expiry covers what does not open of a subject tag."""
+        return tag in self.erased or self._has_expired(tag)
+
+    def _has_expired(self, tag: bytes) -> bool:
+        return self.epochs.get(tag, self.links_until + 1) <= self.links_until
+
     def check(self, unopened: Unopened, keys: KeySource, report: Report) -> None:
         """At the end: everything that does not open is covered, and IS has no key to anything that was erased."""
         for tag, (log, number, count) in unopened.by_tag.items():
-            expired = self.epochs.get(tag, self.links_until + 1) <= self.links_until
-            report.counts["parts.expired" if expired else "parts.erased"] += count
-            if tag not in self.erased and not expired:
+            report.counts["parts.expired" if self._has_expired(tag) else "parts.erased"] += count
+            if not self.covers(tag):
                 report.add(OPENING, log, number, f"{count} payloads do not open, and no erasure covers them")
         for log, number in unopened.gone.items():
             if number > self.expired.get(log, 0):

@@ -1,7 +1,8 @@
 """Evidence in a folder (DESIGN 10): exported by an auditor that may read it, audited later by one that cannot connect.
 
-    LOG/heads.json      latest and cosigned heads, when      LOG/leaves    u32(length) ‖ leaf, in order
-    keys.json           evidence keys by subject tag, each sealed to the auditor
+    LOG/heads.json    latest and cosigned heads, when      LOG/leaves    u32(length) ‖ leaf, in order
+    LOG/hashes        the leaves' hashes as they were exported, so that one that is changed later can be named
+    keys.json         evidence keys by subject tag, each sealed to the auditor; empty where IS gave none
 
 The folder is as secret as the auditor's key is: without it nothing in it opens.
 """
@@ -10,7 +11,7 @@ import base64
 import json
 import struct
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -19,9 +20,9 @@ from auditor.report import GATEWAY, MAIN_SERVICE
 from auditor.source import EvidenceSource, Heads, KeySource
 from proxid.crypto.hpke import OpeningKey
 from proxid.encoding import label
-from proxid.errors import EvidenceUnreadableError, ProxidError
+from proxid.errors import EvidenceForeignError, EvidenceUnreadableError, ProxidError
 from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader
-from proxid.evidence.merkle import Frontier, consistency_proof, inclusion_proof
+from proxid.evidence.merkle import HASH_SIZE, Frontier, consistency_proof, inclusion_proof
 from proxid.evidence.note import Note
 
 _LENGTH: Final = struct.Struct(">I")
@@ -43,8 +44,8 @@ def export(
     for at in range(0, len(wanted), _CHUNK):
         chunk = wanted[at : at + _CHUNK]
         for tag, seed in zip(chunk, keys.keys(chunk), strict=True):
-            if seed:
-                sealed[tag.hex()] = base64.b64encode(auditor.public.seal(seed, _KEYS + tag)).decode("ascii")
+            data = auditor.public.seal(seed, _KEYS + tag) if seed else b""
+            sealed[tag.hex()] = base64.b64encode(data).decode("ascii")
     (folder / "keys.json").write_text(json.dumps(sealed), encoding="ascii")
 
 
@@ -53,10 +54,11 @@ def _export_log(folder: Path, source: EvidenceSource, progress: Callable[[int, i
     asked = time.time()
     heads, tags = source.heads(), set()
     size = _size(heads.latest)
-    with (folder / "leaves").open("wb") as file:
+    with (folder / "leaves").open("wb") as file, (folder / "hashes").open("wb") as hashes:
         for number, leaf in enumerate(source.leaves(1, size + 1), 1):
             data = leaf.encode()
             file.write(_LENGTH.pack(len(data)) + data)
+            hashes.write(leaf.hash)
             tags |= {tag for tag, _ in LeafHeader.decode(leaf.header).parts if tag != OPEN_TAG}
             progress(number, size)
     notes = {
@@ -82,6 +84,7 @@ class FolderLog:
         self._folder = folder
         self._offsets: list[int] = []
         self._levels: list[list[bytes]] = []
+        self._exported: list[list[bytes]] = []
 
     def heads(self) -> Heads:
         """The heads as exported; raises EvidenceUnreadableError."""
@@ -90,12 +93,13 @@ class FolderLog:
             cosigned = tuple(note.encode() for note in notes["cosigned"])
             return Heads(notes["latest"].encode(), cosigned, float(notes["time"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            raise EvidenceUnreadableError("exported heads cannot be read") from None
+            raise EvidenceUnreadableError(f"{self._folder / 'heads.json'}: exported heads cannot be read") from None
 
     def leaves(self, first: int, end: int) -> Iterator[Leaf]:
         """Leaves `first` … `end`−1; raises EvidenceUnreadableError."""
+        number, path = 0, self._folder / "leaves"
         try:
-            with (self._folder / "leaves").open("rb") as file:
+            with path.open("rb") as file:
                 for number in range(1, end):
                     head = file.read(_LENGTH.size)
                     if not head:
@@ -105,29 +109,52 @@ class FolderLog:
                         file.seek(length, 1)
                     else:
                         yield Leaf.decode(file.read(length))
-        except (OSError, struct.error, ProxidError):
-            raise EvidenceUnreadableError("exported leaves cannot be read") from None
+        except (OSError, struct.error, ValueError, ProxidError):
+            raise EvidenceUnreadableError(f"{path}: exported leaf {number} is damaged, cut off or missing") from None
 
     def _node(self, level: int, index: int) -> bytes:
         if not self._levels:
-            frontier = Frontier()
-            for leaf in self.leaves(1, 1 << 62):
-                for at, root in frontier.append(leaf.hash):
-                    if at == len(self._levels):
-                        self._levels.append([])
-                    self._levels[at].append(root)
+            self._levels = _tree(leaf.hash for leaf in self.leaves(1, 1 << 62))
+        return _node(self._levels, level, index)
+
+    def _exported_node(self, level: int, index: int) -> bytes:
+        if not self._exported:
+            self._exported = _tree(self._hashes())
+        return _node(self._exported, level, index)
+
+    def _hashes(self) -> Iterator[bytes]:
         try:
-            return self._levels[level][index]
-        except IndexError:
-            raise EvidenceUnreadableError("exported leaves do not reach so far") from None
+            with (self._folder / "hashes").open("rb") as file:
+                while data := file.read(HASH_SIZE):
+                    yield data
+        except OSError:
+            raise EvidenceUnreadableError(f"{self._folder / 'hashes'}: cannot be read") from None
 
     def consistency(self, old: int, size: int) -> list[bytes]:
         """A proof computed from the leaves."""
         return consistency_proof(self._node, old, size)
 
     def inclusion(self, number: int, size: int) -> list[bytes]:
-        """A proof computed from the leaves."""
-        return inclusion_proof(self._node, number - 1, size)
+        """A proof computed from the hashes that were exported: a leaf that was changed since does not fit it."""
+        return inclusion_proof(self._exported_node, number - 1, size)
+
+
+def _tree(hashes: Iterable[bytes]) -> list[list[bytes]]:
+    """Roots of the complete subtrees, by level."""
+    frontier, levels = Frontier(), list[list[bytes]]()
+    for leaf in hashes:
+        for at, root in frontier.append(leaf):
+            if at == len(levels):
+                levels.append([])
+            levels[at].append(root)
+    return levels
+
+
+def _node(levels: list[list[bytes]], level: int, index: int) -> bytes:
+    try:
+        return levels[level][index]
+    except IndexError:
+        raise EvidenceUnreadableError("exported leaves do not reach so far") from None
 
 
 class FolderKeys:
@@ -135,20 +162,24 @@ class FolderKeys:
 
     def __init__(self, folder: Path, auditor: OpeningKey) -> None:
         self._auditor = auditor
+        path = folder / "keys.json"
         try:
-            self._sealed: dict[str, str] = json.loads((folder / "keys.json").read_text(encoding="ascii"))
-        except (OSError, ValueError):
-            raise EvidenceUnreadableError("exported keys cannot be read") from None
+            self._sealed: dict[str, str] = dict(json.loads(path.read_text(encoding="ascii")))
+        except (OSError, ValueError, TypeError):
+            raise EvidenceUnreadableError(f"{path}: exported keys cannot be read") from None
+        self._empty = f"{path}: holds no key, not even an empty one: it is not the file that was exported"
 
     def keys(self, tags: Sequence[bytes]) -> list[bytes]:
-        """Evidence keys, empty where none was exported."""
+        """Evidence keys, empty where none was exported; raises EvidenceForeignError if the file was emptied."""
+        if tags and not self._sealed:
+            raise EvidenceForeignError(self._empty)
         return [self._open(tag) for tag in tags]
 
     def _open(self, tag: bytes) -> bytes:
-        sealed = self._sealed.get(tag.hex())
-        if sealed is None:
+        sealed = self._sealed.get(tag.hex(), "")
+        if not sealed:
             return b""
         try:
             return self._auditor.open(base64.b64decode(sealed), _KEYS + tag)
-        except (ValueError, ProxidError):
+        except (TypeError, ValueError, ProxidError):
             return b""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from auditor.report import HEADS, Report
+from auditor.report import HEADS, Report, Unchecked
 from auditor.source import EvidenceSource, Heads
-from proxid.errors import ProxidError
+from proxid.errors import EvidenceForeignError, EvidenceUnreadableError, ProxidError
 from proxid.evidence.checkpoint import Checkpoint, open_checkpoint, verify_cosignature
 from proxid.evidence.leaf import Leaf
 from proxid.evidence.merkle import HASH_SIZE, Frontier, verify_consistency, verify_inclusion
@@ -60,6 +60,12 @@ class HeadCheck:
         self.frontier = frontier
         self._report = report
         self._clock = clock
+        self.uncovered = 0
+        """Size of the log when no recent head was cosigned: the witness has to cosign as much of it later."""
+        self.exported: float | None = None
+        """Unix time of the exported folder that was read last, if it was one."""
+        self.missing: list[Unchecked] = []
+        """What could not be checked when the heads were looked at last."""
         self._expected = Expected()
         self._hashes = bytearray()
         self._start = frontier.size
@@ -74,7 +80,11 @@ class HeadCheck:
 
         Args:
             known: heads of this log that somebody else was shown.
+
+        Raises:
+            EvidenceForeignError: the folder was exported before the one that was audited last.
         """
+        self.missing = []
         self._start, self._hashes = self.frontier.size, bytearray()
         self._expected = Expected()
         try:
@@ -83,6 +93,7 @@ class HeadCheck:
             self._violation(f"newest head: {error.rule}")
             return None
         self._report.checked[HEADS] += 1
+        self._verify_export(latest, heads)
         if latest.size < self.frontier.size:
             self._violation("log is shorter than at an earlier audit")
             return None
@@ -93,25 +104,53 @@ class HeadCheck:
         self._verify_now()
         return latest.size
 
+    def _verify_export(self, latest: Checkpoint, heads: Heads) -> None:
+        before, self.exported = self.exported, heads.time
+        if heads.time is None or before is None or latest.size >= self.frontier.size:
+            return
+        if heads.time < before:
+            raise EvidenceForeignError("the folder was exported before the one that was audited last (see --no-state)")
+
     def _witnessed(self, source: EvidenceSource, latest: Checkpoint, heads: Heads) -> None:
         witness = self._rules.witness
         if witness is None:
             return
         now = self._clock() if heads.time is None else heads.time
+        # A log that stands still is cosigned again too: whoever shows yesterday's shows yesterday's cosignature.
+        recent, found = -1, False
         for data in heads.cosigned:
-            try:
-                seconds = verify_cosignature(Note.decode(data), witness)
-            except ProxidError:
+            seconds = self._cosignature(data, witness)
+            if seconds is None:
                 continue
+            found = True
             head = self._known(source, latest, data, "the head that the witness cosigned")
-            # A log that stands still is cosigned again too: whoever shows yesterday's shows yesterday's cosignature.
-            if head is not None and now - seconds > self._rules.lag:
-                self._violation("the witness has cosigned no recent head")
-            return
-        self._violation("no head is cosigned by the witness")
+            if head is not None and now - seconds <= self._rules.lag:
+                recent = max(recent, head.size)
+        if recent < 0:
+            # A witness that was away and a service that hides a cosignature look alike: neither is clean.
+            text = "the witness has cosigned no recent head" if found else "no head is cosigned by the witness"
+            self._unchecked(f"{text}; audit again when it has")
+            self.uncovered = max(self.uncovered, latest.size)
+        elif recent < self.uncovered:
+            self._unchecked(
+                f"the witness has not yet cosigned what an earlier audit read, up to entry {self.uncovered}"
+            )
+        else:
+            self.uncovered = 0
+
+    def _cosignature(self, data: bytes, witness: Verifier) -> int | None:
+        """When the witness cosigned a head; None if it did not, which is a violation if that is claimed."""
+        try:
+            note = Note.decode(data)
+            if all((s.name, s.key_id) != (witness.name, witness.id) for s in note.signatures):
+                return None  # another witness's
+            return verify_cosignature(note, witness)
+        except ProxidError as error:
+            self._violation(f"a head that is shown as cosigned: {error.rule}")
+            return None
 
     def _known(self, source: EvidenceSource, latest: Checkpoint, data: bytes, what: str) -> Checkpoint | None:
-        """A head that others have: it must be a beginning of the newest."""
+        """A head that others have: it must be a beginning of the newest. None if it is none, or cannot be compared."""
         self._report.checked[HEADS] += 1
         try:
             head, _ = open_checkpoint(data, self._rules.log)
@@ -123,17 +162,22 @@ class HeadCheck:
             self._violation(f"{what} is of a longer history than this one")
         elif head.size >= self.frontier.size:
             self._expected.add(head, text)
-        else:
-            self._by_proof(source, head, latest, text)
+        elif not self._is_proven(source, head, latest, what, text):
+            return None
         return head
 
-    def _by_proof(self, source: EvidenceSource, head: Checkpoint, latest: Checkpoint, text: str) -> None:
+    def _is_proven(self, source: EvidenceSource, head: Checkpoint, latest: Checkpoint, what: str, text: str) -> bool:
         """A head older than what this audit reads: the service proves it, against the newest head."""
         try:
             proof = source.consistency(head.size, latest.size) if head.size else []
             verify_consistency(head.size, head.root, latest.size, latest.root, proof)
+        except EvidenceUnreadableError as error:
+            self._unchecked(f"{what} could not be compared: {error.rule}")
+            return False
         except ProxidError:
             self._violation(text)
+            return False
+        return True
 
     def leaf(self, leaf: Leaf) -> None:
         """The next leaf, as it was read."""
@@ -151,20 +195,31 @@ class HeadCheck:
     def end(self, source: EvidenceSource, size: int, root_note: bytes) -> None:
         """After the last leaf: what was not reached is missing; a leaf that does not belong is looked for."""
         if self.frontier.size < size:
-            self._violation("log gives fewer leaves than its signed head covers")
+            self._violation(f"log ends after leaf {self.frontier.size}, and its signed head covers more")
         head, _ = open_checkpoint(root_note, self._rules.log)
         if (head.size, head.root) != (self.frontier.size, self.frontier.root):
             self._locate(source, head)
 
     def _locate(self, source: EvidenceSource, head: Checkpoint) -> None:
-        for at in range(0, len(self._hashes), HASH_SIZE):
-            number, leaf = self._start + at // HASH_SIZE + 1, bytes(self._hashes[at : at + HASH_SIZE])
-            try:
-                proof = source.inclusion(number, head.size)
-                verify_inclusion(leaf, number - 1, head.size, proof, head.root)
-            except ProxidError:
-                self._report.add(HEADS, self._name, number, "leaf is not the one that the signed head covers")
+        """Name the first leaf that does not belong, if proofs tell it from the others."""
+        for at in range(len(self._hashes) // HASH_SIZE):
+            if not self._is_included(source, head, at):
+                # Where no leaf can be proven, the proofs are no good, or all of the leaves are.
+                if at or len(self._hashes) == HASH_SIZE or self._is_included(source, head, 1):
+                    text = "leaf hash is not the one that the signed head covers: salt or header was changed"
+                    self._report.add(HEADS, self._name, self._start + at + 1, text)
                 return
 
+    def _is_included(self, source: EvidenceSource, head: Checkpoint, at: int) -> bool:
+        number, leaf = self._start + at + 1, bytes(self._hashes[at * HASH_SIZE : (at + 1) * HASH_SIZE])
+        try:
+            verify_inclusion(leaf, number - 1, head.size, source.inclusion(number, head.size), head.root)
+        except ProxidError:
+            return False
+        return True
+
     def _violation(self, text: str) -> None:
-        self._report.add(HEADS, self._name, 0, text)
+        self._report.once(HEADS, self._name, text)
+
+    def _unchecked(self, text: str) -> None:
+        self.missing.append(Unchecked(HEADS, self._name, text))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
+from auditor.belongs import Seals
 from auditor.report import OPENING, Report
 from auditor.source import EvidenceSource, KeySource
 from proxid.crypto.hpke import OpeningKey
@@ -17,7 +18,7 @@ from proxid.errors import EncodingError, PayloadUnreadableError, ProxidError
 from proxid.evidence.events import Event
 from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader, Part, part_context, part_hash
 from proxid.evidence.parts import join
-from proxid.evidence.ratchet import ChainReader, open_seal, subject_tag
+from proxid.evidence.ratchet import ChainReader, is_sealed_to, open_seal, subject_tag
 
 _CHUNK: Final = 256
 
@@ -33,6 +34,7 @@ class Unopened:
 
     by_tag: dict[bytes, tuple[str, int, int]] = field(default_factory=dict)
     gone: dict[str, int] = field(default_factory=dict)
+    seals: Seals = field(default_factory=Seals)
 
     def add(self, tag: bytes, log: str, number: int) -> None:
         """One more part that does not open."""
@@ -63,13 +65,14 @@ class Opener:
 
     def events(self, source: EvidenceSource, first: int, end: int, seen: Callable[[Leaf], None]) -> Iterator[Event]:
         """Events `first` … `end`−1; `seen` gets every leaf first. Raises EvidenceUnreadableError."""
-        leaves = source.leaves(first, end)
+        leaves, number = source.leaves(first, end), first
         while chunk := list(islice(leaves, _CHUNK)):
             parts = [self._parts(leaf) for leaf in chunk]
             self._fetch([part for row in parts for part in row if part is not None], source)
             for leaf, row in zip(chunk, parts, strict=True):
                 seen(leaf)
-                event = self._event(leaf, row)
+                event = self._event(number, leaf, row)
+                number += 1
                 if event is not None:
                     yield event
             # A key is needed where a chain begins; the chain goes on without it.
@@ -77,10 +80,7 @@ class Opener:
 
     @staticmethod
     def _parts(leaf: Leaf) -> list[Part | None]:
-        try:
-            return [Part.decode(data) if data else None for data in leaf.parts]
-        except EncodingError:
-            return []
+        return [_part(data) for data in leaf.parts]
 
     def _fetch(self, parts: Sequence[Part], source: EvidenceSource) -> None:
         """Ask for the keys of chains that these parts begin or go on with."""
@@ -102,6 +102,11 @@ class Opener:
         return b""
 
     def _reader(self, tag: bytes, seal: bytes, key: OpeningKey | None) -> ChainReader | None:
+        seals = self._unopened.seals
+        seals.seen += 1
+        seals.keys += key is not None
+        # Once is enough to know that the auditor's own key is the right one.
+        seals.ours += not seals.ours and is_sealed_to(self._auditor, seal, self._origin, tag)
         if key is None:
             return None
         try:
@@ -109,11 +114,11 @@ class Opener:
         except PayloadUnreadableError:
             return None
 
-    def _event(self, leaf: Leaf, parts: list[Part | None]) -> Event | None:
+    def _event(self, number: int, leaf: Leaf, parts: list[Part | None]) -> Event | None:
         try:
             header = LeafHeader.decode(leaf.header)
         except ProxidError:
-            self._report.add(OPENING, self.log, 0, "a leaf's header is malformed")
+            self._report.add(OPENING, self.log, number, "leaf's header is malformed")
             return None
         opened = [self._open(header, leaf, parts, at) for at in range(len(header.parts))]
         hidden = sum(1 for data in opened if data is None)
@@ -129,12 +134,15 @@ class Opener:
     def _open(self, header: LeafHeader, leaf: Leaf, parts: list[Part | None], at: int) -> bytes | None:
         tag, digest = header.parts[at]
         self._report.checked[OPENING] += 1
-        part = parts[at] if at < len(parts) else None
-        if part is None:
+        data = leaf.parts[at] if at < len(leaf.parts) else b""
+        if not data:
             self._unopened.gone[self.log] = max(self._unopened.gone.get(self.log, 0), header.number)
             return None
-        if part_hash(leaf.parts[at]) != digest or part.tag != tag:
-            self._report.add(OPENING, self.log, header.number, "payload is not the one that the leaf commits to")
+        part = parts[at]
+        if part is None or part_hash(data) != digest or part.tag != tag:
+            differs = "its person" if part is not None and part.tag != tag else "its hash"
+            text = f"payload's part {at} is not the one that the leaf commits to: {differs} differs"
+            self._report.add(OPENING, self.log, header.number, text)
             return None
         if tag == OPEN_TAG:
             return part.body
@@ -159,6 +167,14 @@ class Opener:
         """Drop every key: nothing that opens evidence outlives an audit."""
         self._chains.clear()
         self._seeds.clear()
+
+
+def _part(data: bytes) -> Part | None:
+    """A part of its encoding; None for one that is gone or damaged."""
+    try:
+        return Part.decode(data) if data else None
+    except EncodingError:
+        return None
 
 
 def _evidence_key(tag: bytes, seed: bytes) -> OpeningKey | None:

@@ -34,16 +34,45 @@ class Presented:
 
 
 def read_receipts(path: Path) -> Iterator[Presented]:
-    """The receipts of a file, or of all `*.jsonl` below a folder; raises InputError naming file and line."""
+    """The receipts of a file, or of all `receipts.jsonl` and `acknowledgements.jsonl` below a folder.
+
+    A last line without an end, which a crash left, is skipped unless it is whole.
+
+    Raises:
+        InputError: naming the file, and the line if one is no receipt; never what it holds.
+    """
     for file in _files(path):
-        for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):
-            try:
-                data = json.loads(line)
-                yield Presented(
-                    str(data["kind"]), bytes.fromhex(data.get("session", "")), base64.b64decode(data["message"])
-                )
-            except (ValueError, KeyError, TypeError):
-                raise InputError(f"{file.name}: line {number} is no receipt") from None
+        *lines, rest = _read(file).split(b"\n")
+        for number, line in enumerate(lines, 1):
+            presented = _presented(line)
+            if presented is None:
+                raise InputError(f"{file}: line {number} is no receipt")
+            yield presented
+        if (last := _presented(rest)) is not None:
+            yield last
+
+
+def verify_receipts(paths: Iterable[Path]) -> None:
+    """Read all receipts once, before an audit takes its time; raises InputError."""
+    for path in paths:
+        for _ in read_receipts(path):
+            pass
+
+
+def _presented(line: bytes) -> Presented | None:
+    try:
+        data = json.loads(line)
+        message = base64.b64decode(data["message"], validate=True)
+        return Presented(str(data["kind"]), bytes.fromhex(data.get("session", "")), message)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        raise InputError(f"{file}: receipts cannot be read") from None
 
 
 def _files(path: Path) -> list[Path]:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from auditor.scope import Scope
+from proxid.errors import Code
 
 GATEWAY: Final = "gateway"
 MAIN_SERVICE: Final = "main-service"
@@ -49,6 +50,20 @@ class Violation:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """What could not be checked, so that an audit cannot be clean; a later one may be able to.
+
+    Attributes:
+        rule: number of the check, 0 if it is all of them. log: whose; empty if both. text: why. code: of the error.
+    """
+
+    rule: int
+    log: str
+    text: str
+    code: str = Code.EVIDENCE_UNREADABLE.value
+
+
 @dataclass(slots=True)
 class Report:
     """Violations, counts of what each check looked at, and counts of what happened."""
@@ -60,6 +75,9 @@ class Report:
     """What earlier audits checked, whose state this one goes on from."""
     unchecked: str = ""
     """Why the evidence could not be read."""
+    unchecked_code: str = Code.EVIDENCE_UNREADABLE.value
+    missing: list[Unchecked] = field(default_factory=list)
+    """What alone could not be checked, of evidence that could be read."""
     remarks: list[str] = field(default_factory=list)
     """What this audit did not ask for, in words: a verdict says nothing about it."""
     scope: Scope = field(default_factory=Scope)
@@ -68,9 +86,15 @@ class Report:
     @property
     def verdict(self) -> Verdict:
         """Clean, violated, or not checked."""
-        if self.unchecked:
-            return Verdict.UNCHECKED
-        return Verdict.VIOLATION if self.violations else Verdict.CLEAN
+        if self.violations:
+            return Verdict.VIOLATION
+        return Verdict.UNCHECKED if self.reasons else Verdict.CLEAN
+
+    @property
+    def reasons(self) -> list[Unchecked]:
+        """Everything that could not be checked, and why."""
+        whole = [Unchecked(0, "", self.unchecked, self.unchecked_code)] if self.unchecked else []
+        return [*whole, *self.missing]
 
     def add(self, rule: int, log: str, event: int, text: str) -> None:
         """Record a violation, or count it if there are many of its check."""
@@ -80,17 +104,25 @@ class Report:
         else:
             self.violations.append(Violation(rule, log, event, text))
 
+    def once(self, rule: int, log: str, text: str) -> None:
+        """Record a violation of a log as a whole, unless it is known already: of this audit, or of an earlier one."""
+        if Violation(rule, log, 0, text) not in self.violations:
+            self.add(rule, log, 0, text)
+
     def sort(self) -> None:
         """By check, log and leaf, so that a report does not depend on how it was made."""
         self.violations.sort(key=lambda v: (v.rule, v.log, v.event, v.text))
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: verdict, checked by check number, violations, counts."""
+        """For JSON: verdict, checked by check number, violations, what could not be checked, counts."""
         return {
             "verdict": self.verdict.value,
             "checked": {str(rule): self.checked[rule] for rule in CHECKS},
             "checked_before": {str(rule): self.checked_before[rule] for rule in CHECKS},
             "violations": [{"rule": v.rule, "log": v.log, "leaf": v.event, "text": v.text} for v in self.violations],
+            "unchecked": [
+                {"check": r.rule or None, "log": r.log or None, "text": r.text, "code": r.code} for r in self.reasons
+            ],
             "counts": dict(sorted(self.counts.items())),
             "remarks": self.remarks,
             "scope": self.scope.as_dict(),

@@ -19,14 +19,15 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from proxid.crypto.hpke import OpeningKey
 from proxid.encoding import label
-from proxid.errors import EvidenceUnreadableError
+from proxid.errors import AuditStateError, OutputError
 
-VERSION: Final = 2
+VERSION: Final = 3
 STATE: Final = "state"
 SETS: Final = "sets.db"
 
 _KEY: Final = label("audit-state")
 _NONCE: Final = 12
+_ANEW: Final = "audit anew with --fresh"
 
 
 class AuditState:
@@ -37,7 +38,10 @@ class AuditState:
     """
 
     def __init__(self, folder: Path, opening: OpeningKey) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            raise OutputError(f"{folder}: the auditor's folder cannot be made") from None
         self._folder = folder
         self._key = hmac.digest(opening.seed, _KEY, "sha256")
         self.working = folder / "sets.next.db"
@@ -46,23 +50,34 @@ class AuditState:
         """The state of the last audit, whose sets are copied to `working`; None at the first.
 
         Raises:
-            EvidenceUnreadableError: the state is damaged, or another auditor's.
+            AuditStateError: the state is damaged, in part missing, or another auditor's.
         """
         self._clear()
-        path = self._folder / STATE
+        path, sets = self._folder / STATE, self._folder / SETS
         if not path.exists():
+            if sets.exists():
+                # Without its state an audit would start over, and forget what was found before.
+                raise AuditStateError(f"{path}: file is missing; {_ANEW}")
             return None
-        data = path.read_bytes()
-        try:
-            plain = ChaCha20Poly1305(self._key).decrypt(data[:_NONCE], data[_NONCE:], _KEY)
-        except InvalidTag:
-            raise EvidenceUnreadableError("the state of the last audit is damaged") from None
         # What opens under the auditor's own key was written by the auditor itself.
-        state: dict[str, Any] = pickle.loads(plain)  # noqa: S301
-        if state["version"] != VERSION or state["sets"] != _digest(self._folder / SETS):
-            raise EvidenceUnreadableError("the state of the last audit does not fit its sets; audit anew with --fresh")
-        shutil.copyfile(self._folder / SETS, self.working)
+        state: dict[str, Any] = pickle.loads(self._open(path))  # noqa: S301
+        if state["version"] != VERSION:
+            raise AuditStateError(f"{path}: written by another version of proxid; {_ANEW}")
+        if not sets.exists():
+            raise AuditStateError(f"{sets}: file is missing; {_ANEW}")
+        if state["sets"] != _digest(sets):
+            raise AuditStateError(f"{sets}: damaged, or of another audit than {STATE}; {_ANEW}")
+        shutil.copyfile(sets, self.working)
         return state
+
+    def _open(self, path: Path) -> bytes:
+        try:
+            data = path.read_bytes()
+            return ChaCha20Poly1305(self._key).decrypt(data[:_NONCE], data[_NONCE:], _KEY)
+        except OSError:
+            raise AuditStateError(f"{path}: cannot be read; {_ANEW}") from None
+        except (InvalidTag, ValueError):
+            raise AuditStateError(f"{path}: damaged, or written under another opening_key; {_ANEW}") from None
 
     def reset(self) -> None:
         """Forget the last audit."""

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from auditor.audit import Audit, AuditOptions
 from auditor.export import FolderKeys, FolderLog, export
 from auditor.html import render
-from auditor.receipts import read_receipts
+from auditor.receipts import read_receipts, verify_receipts
 from auditor.report import GATEWAY, MAIN_SERVICE, Report, Verdict
 from auditor.setup import logs_of, trust_of
 from auditor.source import EvidenceSource, KeySource
@@ -23,7 +23,7 @@ from auditor.state import AuditState
 from cli.audit_show import show
 from proxid.config.loading import load
 from proxid.config.services import AuditorConfig
-from proxid.errors import EvidenceUnreadableError, InputError
+from proxid.errors import EvidenceUnreadableError, InputError, OutputError
 from proxid.provision.keyfile import load_opening_key
 
 _PATH = click.Path(path_type=Path)
@@ -76,9 +76,9 @@ def command(
     try:
         report = run_audit(options)
     except EvidenceUnreadableError as error:
-        report = Report(unchecked=error.rule)
+        report = Report(unchecked=error.rule, unchecked_code=error.code.value)
     if page is not None:
-        page.write_text(render(report, config, time.time()), encoding="utf-8")
+        _write(page, render(report, config, time.time()))
     if as_json:
         click.echo(json.dumps(report.as_dict()))
     else:
@@ -89,6 +89,7 @@ def command(
 def run_audit(options: AuditCommand) -> Report:
     """One audit, with progress on stderr; raises EvidenceUnreadableError."""
     config = options.config
+    verify_receipts(options.receipts)
     trust = trust_of(config, options.pipeline)
     state = _state(options)
     presented = chain.from_iterable(read_receipts(path) for path in options.receipts)
@@ -115,7 +116,14 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError:
-        raise InputError(f"{path.name}: cannot be read") from None
+        raise InputError(f"{path}: cannot be read") from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError:
+        raise OutputError(f"{path}: cannot be written") from None
 
 
 @contextmanager

@@ -16,8 +16,11 @@ Rows = Iterable[tuple[str, int]]
 
 
 def show(report: Report, console: Console | None = None) -> None:
-    """Print checks, counts, violations, remarks, and last the verdict."""
+    """Print checks, counts, violations, remarks, and last the verdict; of evidence that was not read, why."""
     console = console or Console()
+    if report.unchecked:
+        _verdict(console, report)
+        return
     console.print(_checks(report))
     for title, rows in _tables(report):
         _print(console, title, [(text, count) for text, count in rows if count])
@@ -26,9 +29,14 @@ def show(report: Report, console: Console | None = None) -> None:
     _violations(console, report)
     for remark in report.remarks:
         console.print(f"note: {remark}", markup=False)
-    console.print(
-        f"verdict: {report.verdict.value}{f' ({report.unchecked})' if report.unchecked else ''}", markup=False
-    )
+    _verdict(console, report)
+
+
+def _verdict(console: Console, report: Report) -> None:
+    for reason in report.reasons:
+        where = f"check {reason.rule} ({WORDS[reason.rule].title}), {LOGS[reason.log]}'s log: " if reason.rule else ""
+        console.print(f"not checked: {where}{reason.text}", markup=False, soft_wrap=True)
+    console.print(f"verdict: {report.verdict.value}", markup=False)
 
 
 def _checks(report: Report) -> Table:

@@ -44,6 +44,8 @@ class Code(StrEnum):
     CHILD_FAILED = "child_failed"
     GROUP_MISMATCH = "group_mismatch"
     EVIDENCE_UNREADABLE = "evidence_unreadable"
+    EVIDENCE_FOREIGN = "evidence_foreign"
+    AUDIT_STATE_DAMAGED = "audit_state_damaged"
     RESTRICTION_VIOLATED = "restriction_violated"
     POOL_CLOSED = "pool_closed"
     OBJECTED = "objected"
@@ -254,6 +256,18 @@ class EvidenceUnreadableError(ProxidError):
     """A service's log cannot be read: the audit is unchecked, not clean."""
 
     code = Code.EVIDENCE_UNREADABLE
+
+
+class EvidenceForeignError(EvidenceUnreadableError):
+    """The auditor's keys or configuration are not those of this evidence: nothing was checked."""
+
+    code = Code.EVIDENCE_FOREIGN
+
+
+class AuditStateError(EvidenceUnreadableError):
+    """What the last audit left is damaged, in part missing, or another auditor's: nothing was checked."""
+
+    code = Code.AUDIT_STATE_DAMAGED
 
 
 class RefusedError(ProxidError):

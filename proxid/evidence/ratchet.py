@@ -85,6 +85,15 @@ class Chain:
         return f"Chain({self.tag.hex()[:8]}, {self.index})"
 
 
+def is_sealed_to(auditor: OpeningKey, seal: bytes, log: str, tag: bytes) -> bool:
+    """Whether a chain was sealed for this auditor, with or without the person's evidence key."""
+    try:
+        auditor.open(seal, _info(_OUTER, log, tag))
+    except SealInvalidError:
+        return False
+    return True
+
+
 def open_seal(seal: bytes, log: str, tag: bytes, evidence: OpeningKey, auditor: OpeningKey) -> bytes:
     """ck_0 of a chain, 32 bytes; needs IS's key and the auditor's; raises PayloadUnreadableError."""
     try:

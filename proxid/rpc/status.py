@@ -30,6 +30,7 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
     Code.OBJECTED: (_S.FAILED_PRECONDITION, "person has objected"),
     Code.TREE_PROOF_INVALID: (_S.INVALID_ARGUMENT, "proof cannot be made"),
     Code.NOTE_INVALID: (_S.INVALID_ARGUMENT, "checkpoint is not acceptable"),
+    Code.LOG_DAMAGED: (_S.DATA_LOSS, "log is damaged"),
     Code.EVIDENCE_UNREADABLE: (_S.UNAVAILABLE, "evidence is not available"),
     Code.CONSENT_INVALID: (_S.FAILED_PRECONDITION, "consent is not acceptable"),
     Code.RECORD_MISMATCH: (_S.DATA_LOSS, "log record does not match"),
@@ -49,7 +50,7 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
 LOCAL: Final = frozenset({
     Code.OUTPUT_FAILED, Code.BUDGET_EXCEEDED, Code.REFUSED, Code.CHILD_FAILED, Code.GROUP_MISMATCH,
     Code.RESTRICTION_VIOLATED, Code.POOL_CLOSED,
-    Code.HISTORY_FORKED, Code.LOG_DAMAGED, Code.PAYLOAD_UNREADABLE,
+    Code.HISTORY_FORKED, Code.PAYLOAD_UNREADABLE, Code.EVIDENCE_FOREIGN, Code.AUDIT_STATE_DAMAGED,
 })  # fmt: skip
 """Codes of commands, of clients and of inner parts: should one ever reach a peer, it is told INTERNAL."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from auditor.receipts import read_receipts
+from auditor.report import Verdict
 from auditor.setup import logs_of
 from proxid.errors import RestrictionError
 from proxid.evidence.note import Note
@@ -78,15 +79,18 @@ async def test_a_report_names_the_state_of_the_logs_and_the_period(tmp_path: Pat
 async def test_a_witness_cosigns_and_an_audit_asks_for_it(tmp_path: Path) -> None:
     async with running(tmp_path) as house:
         await house.busy(1)
-        without = await house.audit(witness=True)
-        assert [v.rule for v in without.violations] == [1, 1, 1]  # the gateway's log is read twice
+        without = await house.audit(witness=True, state=True)
+        assert without.violations == [] and without.verdict is Verdict.UNCHECKED
+        assert [(m.rule, m.log) for m in without.missing] == [(1, "gateway"), (1, "main-service")]
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "cli.main", "witness", "--config", str(tmp_path / "witness/witness.toml"), "--once",
             "--json", stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         said = [json.loads(line) for line in (await process.communicate())[0].splitlines()]
         assert process.returncode == 0 and {s["log"] for s in said} == {"gateway", "main-service"}
-        with_witness = await house.audit(witness=True)
+        # A witness that was away leaves nothing behind once it has cosigned what was read without it.
+        with_witness = await house.audit(witness=True, state=True)
+    assert with_witness.verdict is Verdict.CLEAN and with_witness.missing == []
     assert with_witness.violations == [] and with_witness.scope.witnessed and not without.scope.logs["gateway"].cosigned
     for log in with_witness.scope.logs.values():
         assert log.cosigned is not None and log.cosigned[1] <= log.size

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from auditor.report import Verdict
 from proxid.evidence.checkpoint import Checkpoint, origin
 from proxid.evidence.events import EventType
 from proxid.evidence.leaf import Leaf
@@ -36,6 +37,8 @@ class Liar:
         self.house = house
         self.patch = patch
         self.options: dict[str, Any] = {}
+        self.hides = False
+        """Whether the lie is told by keeping something back: then it cannot be proven, but is not clean either."""
 
     def records(self, role: str, transform: Transform) -> None:
         """From now on a service's recorder logs what `transform` makes of its events, numbered without a gap."""
@@ -123,8 +126,11 @@ class Liar:
         self.patch.setattr(LogReader, "checkpoint", checkpoint)
 
     async def caught(self) -> set[int]:
-        """The checks that an audit reports as violated."""
+        """The checks that an audit reports as violated, or as not to be made if the lie `hides`."""
         report = await self.house.audit(**self.options)
+        if self.hides:
+            assert report.verdict is Verdict.UNCHECKED
+            return {missing.rule for missing in report.missing}
         return {violation.rule for violation in report.violations}
 
 

@@ -245,7 +245,7 @@ async def yesterdays_heads_replayed_with_yesterdays_cosignatures(liar: Liar) -> 
     show_as_of_now(liar)
     assert (await liar.house.audit()).violations == []
     await liar.house.ask("node4 question")
-    liar.options = {"witness": True}
+    liar.options, liar.hides = {"witness": True}, True
 
 
 @lie(9)

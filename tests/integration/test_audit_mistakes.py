@@ -1,0 +1,279 @@
+"""Mistakes of the auditor's own keys, files and folders end in exit 2 and are named; what a service does never does."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auditor.report import Verdict
+from proxid.crypto.hpke import OpeningKey
+from proxid.errors import EvidenceForeignError
+from proxid.rpc.evidence import EvidenceService
+from proxid.store.evidence.encryptor import Encryptor
+from tests.support.house import run_command, running
+
+FOREIGN, STATE = "evidence_foreign", "audit_state_damaged"
+
+
+@pytest.fixture(scope="module")
+def houses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Two houses that ran for an evening, each with an export; nobody serves any more."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in ("here", "there")}
+
+    async def evening(folder: Path) -> None:
+        async with running(folder) as house:
+            await house.busy(1)
+            config = str(folder / "auditor/auditor.toml")
+            assert await run_command("audit", "--config", config, "--export", str(folder / "export")) == 0
+
+    for folder in folders.values():
+        asyncio.run(evening(folder))
+    return folders
+
+
+class Desk:
+    """An auditor's desk: copies of its own folder and of an export, to make mistakes with."""
+
+    def __init__(self, folder: Path, houses: dict[str, Path], capfd: pytest.CaptureFixture[str]) -> None:
+        self.houses, self._capfd = houses, capfd
+        self.auditor, self.export = folder / "auditor", folder / "export"
+        shutil.copytree(houses["here"] / "auditor", self.auditor)
+        shutil.copytree(houses["here"] / "export", self.export)
+        self.error = ""
+
+    def run(self, *more: str, config: Path | None = None) -> tuple[int, str]:
+        """Exit status and output of an audit of the export."""
+        self._capfd.readouterr()
+        path = config or self.auditor / "auditor.toml"
+        status = asyncio.run(
+            run_command("audit", "--config", str(path), "--from", str(self.export), "--no-pipeline", *more)
+        )
+        out, self.error = self._capfd.readouterr()
+        return status, out
+
+    def audit(self, *more: str, config: Path | None = None) -> tuple[int, Any]:
+        """Exit status and JSON report."""
+        status, out = self.run(*more, "--json", config=config)
+        return status, json.loads(out.splitlines()[-1])
+
+    def unchecked(self, *more: str, config: Path | None = None) -> Any:
+        """Why it could not be checked: the one reason."""
+        status, report = self.audit(*more, config=config)
+        assert (status, report["verdict"], report["violations"]) == (2, "unchecked", [])
+        (reason,) = report["unchecked"]
+        return reason
+
+
+@pytest.fixture
+def desk(tmp_path: Path, houses: dict[str, Path], capfd: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(tmp_path, houses, capfd)
+
+
+def test_an_export_is_clean_when_nothing_is_mistaken(desk: Desk) -> None:
+    status, report = desk.audit()
+    assert (status, report["verdict"], report["unchecked"]) == (0, "clean", [])
+
+
+@pytest.mark.parametrize("state", [(), ("--no-state",)])
+def test_the_opening_key_of_another_house(desk: Desk, state: tuple[str, ...]) -> None:
+    shutil.copy(desk.houses["there"] / "auditor/opening.key", desk.auditor / "opening.key")
+    reason = desk.unchecked(*state)
+    assert reason["code"] == FOREIGN and "opening_key" in reason["text"]
+    # Nothing of it is kept: with the right key the next audit is clean.
+    shutil.copy(desk.houses["here"] / "auditor/opening.key", desk.auditor / "opening.key")
+    assert desk.audit()[0] == 0
+
+
+def test_the_configuration_of_another_house(desk: Desk) -> None:
+    reason = desk.unchecked("--no-state", config=desk.houses["there"] / "auditor/auditor.toml")
+    assert reason["code"] == FOREIGN and reason["text"].count("signed with another key") == 2
+
+
+def test_exchanged_log_folders(desk: Desk) -> None:
+    (desk.export / "gateway").rename(desk.export / "aside")
+    (desk.export / "main-service").rename(desk.export / "gateway")
+    (desk.export / "aside").rename(desk.export / "main-service")
+    reason = desk.unchecked()
+    assert reason["code"] == FOREIGN and reason["text"].count("head of the other log") == 2
+
+
+def test_an_emptied_file_of_keys(desk: Desk) -> None:
+    (desk.export / "keys.json").write_text("{}")
+    reason = desk.unchecked()
+    assert reason["code"] == FOREIGN and "keys.json" in reason["text"]
+
+
+def test_the_keys_of_another_export(desk: Desk) -> None:
+    shutil.copy(desk.houses["there"] / "export/keys.json", desk.export / "keys.json")
+    reason = desk.unchecked()
+    assert reason["code"] == FOREIGN and "keys.json" in reason["text"]
+
+
+def test_one_key_that_is_missing_is_a_violation(desk: Desk) -> None:
+    keys = json.loads((desk.export / "keys.json").read_text())
+    keys.pop(sorted(keys)[0])
+    (desk.export / "keys.json").write_text(json.dumps(keys))
+    status, report = desk.audit()
+    assert status == 1 and 2 in {violation["rule"] for violation in report["violations"]}
+
+
+def test_one_log_folder_in_the_place_of_both_is_a_violation(desk: Desk) -> None:
+    shutil.rmtree(desk.export / "gateway")
+    shutil.copytree(desk.export / "main-service", desk.export / "gateway")
+    status, report = desk.audit()
+    assert status == 1 and "newest head: checkpoint is of another log" in {v["text"] for v in report["violations"]}
+
+
+def flipped(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_bit_in_a_leaf_names_the_leaf(desk: Desk) -> None:
+    path = desk.export / "main-service/leaves"
+    at, data = 0, path.read_bytes()
+    for _ in range(4):
+        at += 4 + int.from_bytes(data[at : at + 4], "big")
+    flipped(path, at + 4 + 20)  # in the salt of leaf 5
+    status, report = desk.audit()
+    named = [(v["log"], v["leaf"]) for v in report["violations"] if v["text"].startswith("leaf hash is not")]
+    assert status == 1 and named == [("main-service", 5)]
+
+
+def test_a_bit_in_a_part_names_leaf_and_part(desk: Desk) -> None:
+    path = desk.export / "gateway/leaves"
+    flipped(path, 4 + int.from_bytes(path.read_bytes()[:4], "big") - 1)  # the last byte of leaf 1's only part
+    status, report = desk.audit()
+    (found,) = [v for v in report["violations"] if v["leaf"] == 1]
+    assert status == 1 and (found["rule"], found["log"]) == (2, "gateway")
+    assert found["text"] == "payload's part 0 is not the one that the leaf commits to: its hash differs"
+
+
+def test_a_damaged_file_names_file_and_leaf(desk: Desk) -> None:
+    path = desk.export / "gateway/leaves"
+    path.write_bytes(path.read_bytes()[:-3])
+    reason = desk.unchecked()
+    assert str(path) in reason["text"] and "is damaged, cut off or missing" in reason["text"]
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def turned(path: Path) -> None:
+    flipped(path, -1)
+
+
+@pytest.mark.parametrize("name", ["state", "sets.db"])
+@pytest.mark.parametrize("damage", [removed, emptied, turned])
+def test_a_damaged_state_is_named_and_an_audit_does_not_start_over_unasked(
+    desk: Desk, name: str, damage: Callable[[Path], None]
+) -> None:
+    assert desk.audit()[0] == 0
+    path = desk.auditor / "data/audit-of-export" / name
+    damage(path)
+    reason = desk.unchecked()
+    assert reason["code"] == STATE and str(path) in reason["text"] and "--fresh" in reason["text"]
+    assert desk.audit("--fresh")[0] == 0
+
+
+@pytest.mark.parametrize("line", ["{}", "not JSON", '{"kind": "response", "message": "?", "planted": 1}', "[]"])
+def test_a_bad_receipt_is_named_by_file_and_line(desk: Desk, tmp_path: Path, line: str) -> None:
+    receipts = desk.houses["here"] / "devices/household-1/data/receipts.jsonl"
+    path = tmp_path / "mine/receipts.jsonl"
+    path.parent.mkdir()
+    good = receipts.read_text().splitlines()
+    path.write_text("\n".join([good[0], line, good[1]]) + "\n")
+    assert desk.run("--receipts", str(path.parent))[0] == 2
+    assert f"{path}: line 2 is no receipt" in desk.error and "planted" not in desk.error
+    # A line that a crash cut off is skipped; a whole one without its end is not.
+    path.write_text("\n".join([*good[:2], good[2][:-5]]))
+    assert desk.audit("--fresh", "--receipts", str(path))[1]["checked"]["9"] == 2
+    path.write_text("\n".join(good[:3]))
+    assert desk.audit("--fresh", "--receipts", str(path))[1]["checked"]["9"] == 3
+
+
+def test_files_that_are_missing_are_named(desk: Desk, tmp_path: Path) -> None:
+    for option in ("--receipts", "--known"):
+        assert desk.run(option, str(tmp_path / "nowhere"))[0] == 2
+        assert str(tmp_path / "nowhere") in desk.error and "internal" not in desk.error
+    assert desk.run("--html", str(tmp_path / "no/such/page.html"))[0] == 2 and "page.html" in desk.error
+
+
+def test_what_was_not_read_is_not_shown_as_zeros(desk: Desk) -> None:
+    (desk.export / "gateway/heads.json").unlink()
+    status, out = desk.run()
+    assert status == 2 and "heads.json" in out and "verdict: unchecked" in out and "this time" not in out
+
+
+async def test_a_screener_that_gives_out_no_key_at_all_is_a_violation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        honest = EvidenceService.__init__
+
+        def keyless(self: EvidenceService, *more: Any, **named: Any) -> None:
+            honest(self, *more, **named)
+            self._keys = None if self._keys is None else nothing
+
+        monkeypatch.setattr(EvidenceService, "__init__", keyless)
+        await house.halt("gateway")
+        await house.serve("gateway")
+        report = await house.audit()
+    assert report.verdict is Verdict.VIOLATION and 2 in {v.rule for v in report.violations}
+
+
+async def nothing(tags: Sequence[bytes]) -> list[bytes]:
+    return [b""] * len(tags)
+
+
+def sealing_for_another(patch: pytest.MonkeyPatch, lying: set[str]) -> None:
+    """The logs named seal their chains to somebody who is not the auditor."""
+    honest, stranger = Encryptor.__init__, OpeningKey(bytes(range(96))).public
+
+    def sealing(self: Encryptor, log: str, name: str, auditor: Any, *more: Any, **named: Any) -> None:
+        honest(self, log, name, stranger if log in lying else auditor, *more, **named)
+
+    patch.setattr(Encryptor, "__init__", sealing)
+
+
+@pytest.mark.parametrize("log", ["gateway", "main-service"])
+async def test_one_service_that_seals_for_another_auditor_is_a_violation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str
+) -> None:
+    sealing_for_another(monkeypatch, {log})
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        report = await house.audit()
+    assert report.verdict is Verdict.VIOLATION and 2 in {v.rule for v in report.violations}
+
+
+async def test_both_that_seal_for_another_auditor_are_not_clean_and_a_violation_once_they_sealed_for_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, lying = {"gateway", "main-service"}, set[str]()
+    sealing_for_another(monkeypatch, lying)
+    async with running(tmp_path / "late") as house:
+        await house.busy(1)
+        assert (await house.audit(state=True)).verdict is Verdict.CLEAN
+        lying |= both
+        for role in ("main-service", "gateway"):
+            await house.halt(role)
+            await house.serve(role)
+        await house.ask("node5 question")
+        await house.settle()
+        assert (await house.audit(state=True)).verdict is Verdict.VIOLATION
+    async with running(tmp_path / "ever") as house:
+        await house.busy(1)
+        with pytest.raises(EvidenceForeignError):
+            await house.audit()

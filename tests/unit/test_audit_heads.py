@@ -1,0 +1,180 @@
+"""Check 1 on heads alone: what a missing cosignature is, what a wrong one is, and when each goes away."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import pytest
+
+from auditor.heads import HeadCheck, HeadRules
+from auditor.report import Report, Violation
+from auditor.source import Heads, LeafList
+from proxid.errors import EvidenceForeignError, EvidenceUnreadableError
+from proxid.evidence.checkpoint import Checkpoint, cosign, with_cosignature, witness
+from proxid.evidence.events import EventType
+from proxid.evidence.leaf import Leaf, LeafHeader
+from proxid.evidence.merkle import Frontier, consistency_proof, inclusion_proof
+from proxid.evidence.note import Note, Verifier
+from tests.support.scene import MALLORY, SERVICE, key
+
+ORIGIN = "proxid/ms/gateway"
+LOG = Verifier(ORIGIN, SERVICE.public)
+WITNESS = key("witness")
+NOW, LAG = 1_000_000, 3_600
+LEAVES = [Leaf(bytes([n]) * 16, LeafHeader(n, EventType.CONSENT, b"{}").encode()) for n in range(1, 9)]
+
+
+class ProvenLog(LeafList):
+    """A log that proves what it shows."""
+
+    away = False
+
+    def __init__(self, leaves: Sequence[Leaf], honest: Sequence[Leaf], heads: Heads) -> None:
+        super().__init__(leaves, heads)
+        self._levels: list[list[bytes]] = []
+        frontier = Frontier()
+        for leaf in honest:
+            for level, root in frontier.append(leaf.hash):
+                if level == len(self._levels):
+                    self._levels.append([])
+                self._levels[level].append(root)
+
+    def consistency(self, old: int, size: int) -> list[bytes]:
+        if self.away:
+            raise EvidenceUnreadableError("the log is away")
+        return consistency_proof(lambda level, at: self._levels[level][at], old, size)
+
+    def inclusion(self, number: int, size: int) -> list[bytes]:
+        return inclusion_proof(lambda level, at: self._levels[level][at], number - 1, size)
+
+
+def signed(leaves: Sequence[Leaf]) -> Note:
+    frontier = Frontier()
+    for leaf in leaves:
+        frontier.append(leaf.hash)
+    return Checkpoint(ORIGIN, len(leaves), frontier.root).sign(SERVICE)
+
+
+def cosigned(leaves: Sequence[Leaf], seconds: int = NOW) -> bytes:
+    note = signed(leaves)
+    return with_cosignature(note, cosign(note, "witness", WITNESS, seconds)).encode()
+
+
+class Reading:
+    """Reads one log again and again, as audits with a state do."""
+
+    def __init__(self, honest: Sequence[Leaf] = LEAVES) -> None:
+        self.report = Report()
+        self.honest = honest
+        rules = HeadRules(LOG, witness("witness", WITNESS.public), LAG)
+        self.check = HeadCheck("gateway", rules, Frontier(), self.report, lambda: NOW)
+
+    def read(self, size: int, *notes: bytes, shown: Sequence[Leaf] = LEAVES, away: bool = False) -> list[str]:
+        """Read up to a size; what could not be checked."""
+        heads = Heads(signed(self.honest[:size]).encode(), notes)
+        source = ProvenLog(shown, self.honest, heads)
+        source.away = away
+        first = self.check.frontier.size
+        assert self.check.begin(source, heads) == size
+        for leaf in shown[first:size]:
+            self.check.leaf(leaf)
+        self.check.end(source, size, heads.latest)
+        return [missing.text for missing in self.check.missing]
+
+    @property
+    def texts(self) -> list[str]:
+        return [violation.text for violation in self.report.violations]
+
+
+def test_a_missing_cosignature_is_not_checked_and_gone_when_a_later_one_covers_it() -> None:
+    log = Reading()
+    (text,) = log.read(4)
+    assert "no head is cosigned" in text and log.read(4) == [text]
+    assert log.read(6, cosigned(LEAVES[:6])) == [] and log.report.violations == []
+
+
+def test_a_late_cosignature_is_not_checked() -> None:
+    log = Reading()
+    (text,) = log.read(4, cosigned(LEAVES[:4], NOW - LAG - 1))
+    assert "no recent head" in text
+    assert log.read(4, cosigned(LEAVES[:4])) == [] and log.report.violations == []
+
+
+def test_a_recent_cosignature_of_less_than_was_read_without_it_does_not_do() -> None:
+    """Else a service could show an auditor a head that it never shows the witness, and then go on with an older one."""
+    log = Reading()
+    assert log.read(6) != []
+    (text,) = log.read(8, cosigned(LEAVES[:5]))
+    assert "has not yet cosigned" in text
+    assert log.read(8, cosigned(LEAVES[:6])) == []
+
+
+def test_a_head_that_cannot_be_compared_now_is_not_checked() -> None:
+    log = Reading()
+    assert log.read(6, cosigned(LEAVES[:6])) == []
+    away = log.read(8, cosigned(LEAVES[:5]), away=True)
+    assert "could not be compared: the log is away" in away[0] and log.report.violations == []
+    assert log.read(8, cosigned(LEAVES)) == []
+
+
+def test_a_wrong_cosignature_stays_a_violation_and_is_listed_once() -> None:
+    log, note = Reading(), signed(LEAVES[:4])
+    line = cosign(note, "witness", WITNESS, NOW)
+    wrong = with_cosignature(note, dataclasses.replace(line, signature=line.signature[:-1] + b"\0")).encode()
+    for _ in range(2):
+        log.read(4, wrong)
+    assert log.texts == ["a head that is shown as cosigned: cosignature does not hold"]
+    log.read(4, cosigned(LEAVES[:4]))
+    assert len(log.texts) == 1
+
+
+def test_another_witness_does_not_count_and_is_no_violation() -> None:
+    log, note = Reading(), signed(LEAVES[:4])
+    other = with_cosignature(note, cosign(note, "witness", MALLORY, NOW)).encode()
+    assert "no head is cosigned" in log.read(4, other)[0] and log.report.violations == []
+
+
+def test_a_forked_head_stays_a_violation_and_is_listed_once() -> None:
+    log = Reading()
+    forked = [*LEAVES[:2], dataclasses.replace(LEAVES[2], salt=bytes(16)), LEAVES[3]]
+    for _ in range(2):
+        log.read(4, cosigned(forked))
+    assert log.texts == ["the head that the witness cosigned is not a beginning of this history: it is forked"]
+
+
+@pytest.mark.parametrize("number", [1, 3, 8])
+def test_a_changed_leaf_is_named(number: int) -> None:
+    log = Reading()
+    shown = list(LEAVES)
+    shown[number - 1] = dataclasses.replace(shown[number - 1], salt=bytes(16))
+    log.read(8, cosigned(LEAVES), shown=shown)
+    text = "leaf hash is not the one that the signed head covers: salt or header was changed"
+    assert Violation(1, "gateway", number, text) in log.report.violations
+
+
+def test_no_leaf_is_named_where_none_can_be_told_from_the_others() -> None:
+    log = Reading()
+    log.read(8, cosigned(LEAVES), shown=[LEAVES[0], *LEAVES[:7]][::-1])
+    assert log.texts and all(violation.event == 0 for violation in log.report.violations)
+
+
+def test_a_log_that_ends_early_says_where() -> None:
+    log = Reading()
+    log.read(8, cosigned(LEAVES), shown=LEAVES[:5])
+    assert "log ends after leaf 5, and its signed head covers more" in log.texts
+
+
+def test_an_export_older_than_the_last_is_the_auditors_mistake_and_a_newer_shorter_one_is_not() -> None:
+    log = Reading()
+
+    def begin(size: int, time: float) -> None:
+        heads = Heads(signed(LEAVES[:size]).encode(), (cosigned(LEAVES[:size]),), time)
+        log.check.begin(ProvenLog(LEAVES, LEAVES, heads), heads)
+
+    begin(6, NOW)
+    for leaf in LEAVES[:6]:
+        log.check.leaf(leaf)
+    with pytest.raises(EvidenceForeignError, match="exported before"):
+        begin(4, NOW - 10)
+    log.check.exported = NOW
+    begin(4, NOW + 10)
+    assert log.texts == ["log is shorter than at an earlier audit"]
