@@ -4,6 +4,7 @@ No script, no image, nothing loaded: headings, tables with captions and header c
 a screen reader reads it and it prints. Its words are in `words`, its first part in `html_scope`.
 """
 
+from collections import Counter
 from typing import Final
 
 from auditor.html_results import (
@@ -40,15 +41,19 @@ _VERDICTS: Final = {
     Verdict.VIOLATION: "Violated: at least one check failed; every failure is listed under “Violations”.",
     Verdict.UNCHECKED: "Not checked: the evidence could not be read.",
 }
+_IN_PART: Final = (
+    "Not checked in full: nothing that was checked contradicts what the services claim, but not all could be."
+)
 
 
 def render(report: Report, config: AuditorConfig, now: float) -> str:
     """The page; `config` is what the audit went by, `now` when it ended, in Unix seconds."""
-    done = report.verdict is not Verdict.UNCHECKED
+    done = not report.unchecked
     parts = _parts(report, config, now) if done else [settings(report, config)]
     title = f"Audit report: {config.service} and its gateway"
+    verdict = _IN_PART if done and report.verdict is Verdict.UNCHECKED else _VERDICTS[report.verdict]
     body = [
-        f"<header><h1>{escape(title)}</h1>", f'<p class="verdict">{_VERDICTS[report.verdict]}</p>',
+        f"<header><h1>{escape(title)}</h1>", f'<p class="verdict">{verdict}</p>',
         "" if done else paragraph(f"Reason: {report.unchecked}. Tried on {moment(now)}."), "</header>",
         _contents(parts), f"<main>{''.join(part.html for part in parts)}</main>",
     ]  # fmt: skip
@@ -83,6 +88,7 @@ def _short(report: Report, config: AuditorConfig) -> Section:
         f"Read: {logs or 'nothing'}, on {counted(scope.people, 'person', 'people')} who can be named.",
         f"Violations: {len(report.violations) + _unlisted(report):,}"
         + (f", found by {'check' if len(broken) == 1 else 'checks'} {named}." if broken else "."),
+        *(f"Not checked: {reason}" for reason in _reasons(report)),
         f"Of {counted(counts['requests'] - access(report), 'request')}, {counts['released']:,} were published in "
         f"{counted(counts['groups'], 'group')}, {sum(withheld(report).values()):,} were withheld, and "
         f"{counts['waiting']:,} still wait for a group.",
@@ -110,7 +116,7 @@ def _checks(report: Report) -> Section:
         done = report.checked[rule] + before
         result = "failed" if broken else _passed(report, rule) if done else "nothing to check"
         made = (report.checked[rule], before)[: len(numbered)]
-        rows.append((f"{rule}. {WORDS[rule].title}", proves(report, rule), *made, broken, result))
+        rows.append((_named(rule), proves(report, rule), *made, broken, result))
     again = paragraph(
         "A number of checks counts single comparisons, not people or requests. The sets of check 7 and the keys of "
         "check 8 are gone through as a whole each time."
@@ -120,6 +126,8 @@ def _checks(report: Report) -> Section:
 
 def _passed(report: Report, rule: int) -> str:
     left = (COMMITS, "pipeline.unknown"), (GROUPS, "groups.partly_erased")
+    if any(rule == missing.rule for missing in report.missing):
+        return "not checked in full"
     partly = any(rule == one and report.counts[key] for one, key in left)
     return "passed in part" if partly or (rule == COMMITS and not report.scope.pipeline) else "passed"
 
@@ -145,18 +153,27 @@ def _violations(report: Report) -> Section:
         return section("violations", "Violations", paragraph("None."))
     rules = sorted({v.rule for v in report.violations})
     meanings = items(f"Check {rule}, {WORDS[rule].title.lower()}: {WORDS[rule].broken}" for rule in rules)
+    text = paragraph(
+        "What is wrong is said in the auditor program's own words. The number of an entry is its place in the log, "
+        "where it can be shown to anybody."
+    )
+    kinds = Counter((v.rule, v.log, v.text) for v in report.violations)
+    summary = [(_named(rule), LOGS.get(log, log), _wrong(what), n) for (rule, log, what), n in sorted(kinds.items())]
     rows = [
-        (f"{v.rule}. {WORDS[v.rule].title}", LOGS.get(v.log, v.log), v.event or "the log as a whole", _wrong(v.text))
+        (_named(v.rule), LOGS.get(v.log, v.log), v.event or "the log as a whole", _wrong(v.text))
         for v in report.violations
     ]
-    columns = ("Check", "Log", "Entry (leaf)", "What is wrong")
     unlisted = _unlisted(report)
-    more = paragraph(f"{unlisted:,} further violations of the same checks are not listed.") if unlisted else ""
-    text = paragraph(
-        "The number of an entry is its place in the log, where it can be shown to anybody. What is wrong is said in "
-        "the auditor program's own words."
+    return section(
+        "violations", "Violations", meanings, text,
+        table("Violations, by what is wrong", ("Check", "Log", "What is wrong", "Number"), summary),
+        table("Every violation", ("Check", "Log", "Entry (leaf)", "What is wrong"), rows),
+        paragraph(f"{unlisted:,} further violations of the same checks are not listed.") if unlisted else "",
     )  # fmt: skip
-    return section("violations", "Violations", meanings, table("Every violation", columns, rows), more, text)
+
+
+def _named(rule: int) -> str:
+    return f"{rule}. {WORDS[rule].title}"
 
 
 def _wrong(text: str) -> str:
@@ -174,14 +191,22 @@ def _remarks(report: Report) -> Section:
     return section("remarks", "What this audit did not ask for", body)
 
 
+def _reasons(report: Report) -> list[str]:
+    return [
+        f"check {r.rule} ({WORDS[r.rule].title.lower()}), {LOGS.get(r.log, r.log)}'s log: {r.text}."
+        for r in report.missing
+    ]  # fmt: skip
+
+
 def _unchecked(report: Report) -> Section:
     rows = [(text, report.counts[key]) for key, text in UNCHECKED.items()]
     again = paragraph(
         "An erasure takes away what groups of the same period could be checked by again. What an earlier audit had "
         "checked before, and this one went on from, stays checked."
     )
+    missing = items(_reasons(report)) if report.missing else ""
     return section(
-        "unchecked", "What could not be checked", table("Counted, not guessed", ("What", "Number"), rows),
+        "unchecked", "What could not be checked", missing, table("Counted, not guessed", ("What", "Number"), rows),
         again if report.counts["groups.partly_erased"] else "",
         paragraph("No audit of logs can see:"), items(UNSEEN),
     )  # fmt: skip

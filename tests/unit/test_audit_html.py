@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from auditor.html import render
-from auditor.report import CHECKS, LISTED, Report
+from auditor.report import CHECKS, LISTED, Report, Unchecked
 from auditor.scope import LogScope, Scope
 from auditor.words import ACCESS, DROPPED, EVENTS, GLOSSARY, RIGHTS, UNCHECKED, WITHHELD
 from auditor.words import CHECKS as WORDS
@@ -279,6 +279,7 @@ def test_violations_say_what_they_mean_where_and_are_escaped() -> None:
     html = page(violated())
     said = part(html, "violations")
     assert WORDS[5].broken in said and "5. Anonymity in groups main service 12 group published RELEASED : group" in said
+    assert "main service group published RELEASED : group is <smaller> than k 1 Every violation" in said
     assert "&lt;smaller&gt;" in html and "<smaller>" not in html
     assert "1, found by check 5 (anonymity in groups)" in part(html, "short")
 
@@ -329,6 +330,18 @@ def test_it_says_what_was_not_checked() -> None:
     report.checked.update({4: 1, 5: 1})
     assert part(page(report), "checks").count("passed in part") == 2
     assert "in part" not in text_of(page(example()))
+
+
+def test_what_alone_could_not_be_checked_is_named_and_nothing_called_clean() -> None:
+    report = example(witnessed=True)
+    report.missing.append(Unchecked(1, "gateway", "no head is cosigned by the witness; audit again when it has"))
+    html = page(report)
+    assert "Not checked in full:" in text_of(html) and "Clean:" not in text_of(html)
+    said = "check 1 (unchanged history), gateway's log: no head is cosigned by the witness; audit again when it has."
+    assert said in part(html, "short") and said in part(html, "unchecked")
+    assert "0 not checked in full 2. Readable" in part(html, "checks")
+    report.add(5, "gateway", 1, "wrong")
+    assert "Violated:" in page(report) and said in part(page(report), "short")
 
 
 def test_an_audit_that_could_not_be_made_says_why() -> None:
