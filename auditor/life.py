@@ -4,7 +4,7 @@ For the auditor alone: it names people and texts.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from auditor.opening import Opener, Unopened
 from auditor.report import GATEWAY, MAIN_SERVICE, Report
@@ -24,8 +24,10 @@ from proxid.evidence.events import (
     SanitizedPair,
 )
 from proxid.evidence.note import Note
-from proxid.protocol.record import RecordBody
+from proxid.protocol.record import KIND_BASE, RecordBody
 from proxid.protocol.request import Utterance
+
+_DIGITS: Final = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +41,19 @@ class RecordName:
 
     @classmethod
     def parse(cls, text: str) -> "RecordName":
-        """`EPOCH/GROUP/POSITION`, or a request hash in hexadecimal; raises InputError."""
+        """`EPOCH/GROUP/POSITION` (GROUP also `command-12`), or a request hash in hexadecimal; raises InputError."""
         parts = text.split("/")
         if len(parts) == 1 and len(text) >= 16 and all(c in "0123456789abcdef" for c in text):
             return cls(session=text)
-        if len(parts) != 3 or not all(part.isdigit() for part in parts):
-            raise InputError("a record is EPOCH/GROUP/POSITION or a request hash")
-        epoch, group, position = (int(part) for part in parts)
-        return cls(epoch, group, position)
+        kind, dash, number = parts[1].rpartition("-") if len(parts) == 3 else ("", "", "")
+        base = KIND_BASE.get(kind if dash else "general")
+        if base is None or not all(_is_number(part) for part in (parts[0], number, parts[-1])):
+            raise InputError("a record is EPOCH/GROUP/POSITION, as 20650/3/0 or 20650/command-3/0, or a request hash")
+        return cls(int(parts[0]), base + int(number), int(parts[2]))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS
 
 
 @dataclass(slots=True)

@@ -61,11 +61,13 @@ async def _replay(
     async with open_households(configs) as speakers:
         known = [event for event in events if event.user in speakers]
         unsent = [event for event in events if event.user not in speakers]
+        users = [] if bundle is None else list(dict.fromkeys(event.user for event in known))
         if bundle is not None:
-            await consent_all(speakers, list(dict.fromkeys(event.user for event in known)), bundle, pace.concurrency)
+            await consent_all(speakers, users, bundle, pace.concurrency)
         with _progress() as progress:
             task = progress.add_task("replay", total=len(known))
             run = Replay(speakers, pace, lambda _: progress.advance(task))
+            run.summary.consents = len(users)
             return await run.run(known), unsent
 
 

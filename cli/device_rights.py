@@ -11,6 +11,7 @@ from cli.device_common import CONFIG, JSON
 from device_sim.household import Household
 from device_sim.rights import RightsClient
 from proxid.config import DeviceConfig, load
+from proxid.errors import InputError
 from proxid.protocol.rights import Right
 
 _USER = click.option("-u", "--user", required=True, help="USER_ID of the person whose right it is.")
@@ -51,7 +52,7 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
     Returns once nothing is left in either store or its files. The user cannot enrol under this name again.
     """
     if not yes:
-        click.confirm(f"Erase {user} for ever?", abort=True)
+        _confirm(user)
     _done(asyncio.run(_exercise(path, user, Right.ERASE)), as_json)
 
 
@@ -63,6 +64,17 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
 def object_(path: Path, user: str, resume: bool, as_json: bool) -> None:
     """Object to any passing on: consent of the running epoch is withdrawn, and none is taken from then on."""
     _done(asyncio.run(_exercise(path, user, Right.RESUME if resume else Right.OBJECT)), as_json)
+
+
+def _confirm(user: str) -> None:
+    try:
+        sure = click.confirm(f"Erase {user} for ever?", err=True)
+    except click.Abort:
+        # Ctrl-C, or nobody there to ask.
+        click.echo(err=True)
+        sure = False
+    if not sure:
+        raise InputError("nothing was erased: it has to be confirmed at the prompt, or with --yes")
 
 
 async def _access(path: Path, user: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from auditor.setup import trust_of
 from cli.audit import AuditCommand, sources
 from proxid.config.loading import load
 from proxid.config.services import AuditorConfig
+from proxid.protocol.record import group_name
 
 _PATH = click.Path(path_type=Path)
 
@@ -25,6 +26,7 @@ _PATH = click.Path(path_type=Path)
 def command(record: str, path: Path, folder: Path | None, as_json: bool) -> int:
     """Show the life of RECORD: EPOCH/GROUP/POSITION as a party sees it, or the hash of a request.
 
+    GROUP of places and commands is `location-12` or `command-12`, or the number that stands in the feed.
     It names people and texts: for the auditor alone. Exit status 2 if there is no such record.
     """
     config = load(AuditorConfig, path)
@@ -36,6 +38,11 @@ def command(record: str, path: Path, folder: Path | None, as_json: bool) -> int:
         return 0
     table = Table("log", "leaf", "event", "what", title=f"Record {record}")
     for step in steps:
-        table.add_row(step.log, str(step.leaf), step.event, json.dumps(step.what, ensure_ascii=False))
+        what = {key: _named(value) if key == "group" else value for key, value in step.what.items()}
+        table.add_row(step.log, str(step.leaf), step.event, json.dumps(what, ensure_ascii=False))
     Console().print(table, markup=False)
     return 0
+
+
+def _named(group: object) -> object:
+    return group_name(group) if isinstance(group, int) else group

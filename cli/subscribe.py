@@ -15,6 +15,7 @@ from proxid.observability.logging import configure_logging
 from proxid.party.ledger import read_groups
 from proxid.party.rows import TSV_HEADER, row_of, tsv_of
 from proxid.party.subscriber import Counts, open_subscriber
+from proxid.protocol.record import group_name
 
 
 @click.command("subscribe", epilog="Example: proxid subscribe --config trial/parties/acme/party.toml --follow")
@@ -78,7 +79,7 @@ def _jsonl(rows: list[dict[str, Any]], epoch: int, group: int) -> None:
 
 
 def _table(rows: list[dict[str, Any]], epoch: int, group: int) -> None:
-    Console().print(table_of(rows, f"epoch {epoch}, group {group}"))
+    Console().print(table_of(rows, f"epoch {epoch}, {group_name(group)}"))
 
 
 def table_of(rows: list[dict[str, Any]], title: str) -> Table:

@@ -133,6 +133,12 @@ def kind_and_number(group: int) -> tuple[str, int]:
     return kind, group - KIND_BASE[kind]
 
 
+def group_name(group: int) -> str:
+    """A group's number in words: `group 12`, or `command group 12` and `location group 12`."""
+    kind, number = kind_and_number(group)
+    return f"group {number}" if kind == "general" else f"{kind} group {number}"
+
+
 def fidelity_of(kind: str, fidelity: str) -> str:
     """How a record names its user: `user_id`, `alias`, or `day` for places and commands, whatever was granted."""
     return fidelity if kind == "general" else "day"

@@ -92,7 +92,8 @@ def test_the_trial(trial: Path, run: Run, tmp_path: Path) -> None:
 
     status, done = run("device", "replay", log, "--config", devices, "--bundle", "everything", "--json")
     assert status == 0
-    assert json.loads(done)["answered"] == len(lines)
+    replayed = json.loads(done)
+    assert (replayed["answered"], replayed["consents"]) == (len(lines), len(PEOPLE))
 
     party = trial / "parties/acme/party.toml"
     rows = receive(run, party)
