@@ -4,8 +4,8 @@ holds for all answers instead of one for each.
 
 import asyncio
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import hiredis
 from redis.asyncio import Redis
@@ -26,7 +26,7 @@ async def round_trip(client: Redis, commands: Sequence[Command]) -> list[Any]:
     Raises:
         RedisError, OSError, TimeoutError: the store is away, or does not answer in time.
     """
-    packed = b"".join([hiredis.pack_command(command) for command in commands])
+    packed = b"".join([_pack(command) for command in commands])
     pool = client.connection_pool
     connection = await pool.get_connection()
 
@@ -46,6 +46,9 @@ async def round_trip(client: Redis, commands: Sequence[Command]) -> list[Any]:
         raise
     finally:
         await pool.release(connection)
+
+
+_pack: Callable[[Command], bytes] = cast(Any, hiredis).pack_command  # its types know tuples of one item alone
 
 
 async def _answer(connection: AbstractConnection) -> Any:
