@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from proxid.errors import EvidenceUnreadableError, PeerRefusedError
+from proxid.errors import EvidenceUnreadableError, LogDamagedError, PeerRefusedError
 from proxid.evidence.leaf import Leaf, LeafHeader
 from proxid.rpc.methods import streaming, unary
 from proxid.rpc.peers import Peer, PeerRegistry
@@ -59,7 +59,15 @@ class EvidenceService(EvidenceServicer):
             left = None if left is None else left - len(leaves)
 
     def _read(self, first: int, count: int) -> list[Leaf]:
-        return list(self._reader.leaves(first, count))
+        """Leaves up to one that is damaged; raises LogDamagedError if that is the first."""
+        leaves: list[Leaf] = []
+        try:
+            for leaf in self._reader.leaves(first, count):
+                leaves.append(leaf)
+        except LogDamagedError:
+            if not leaves:
+                raise
+        return leaves
 
     @unary("auditor", "witness")
     async def Checkpoint(self, request: wire.CheckpointRequest, peer: Peer) -> wire.CheckpointReply:

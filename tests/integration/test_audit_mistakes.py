@@ -11,7 +11,7 @@ import pytest
 
 from auditor.report import Verdict
 from proxid.crypto.hpke import OpeningKey
-from proxid.errors import EvidenceForeignError
+from proxid.errors import EvidenceForeignError, EvidenceUnreadableError
 from proxid.rpc.evidence import EvidenceService
 from proxid.store.evidence.encryptor import Encryptor
 from tests.support.house import run_command, running
@@ -235,6 +235,22 @@ async def test_a_screener_that_gives_out_no_key_at_all_is_a_violation(
 
 async def nothing(tags: Sequence[bytes]) -> list[bytes]:
     return [b""] * len(tags)
+
+
+async def test_a_log_that_is_damaged_on_the_services_disk_is_named_with_the_leaf(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        await house.audit()
+        path, at = tmp_path / "main-service/data/evidence/segments/000000000001/leaves", 0
+        data = path.read_bytes()
+        for _ in range(6):
+            at += 8 + int.from_bytes(data[at : at + 4], "big")
+        flipped(path, at + 20)
+        with pytest.raises(EvidenceUnreadableError, match=r"main-service at .* from leaf 7 on \(log_damaged\)"):
+            await house.audit()
+        await house.halt("main-service")
+        with pytest.raises(EvidenceUnreadableError, match=r"main-service at .* cannot be reached"):
+            await house.audit()
 
 
 def sealing_for_another(patch: pytest.MonkeyPatch, lying: set[str]) -> None:
