@@ -11,7 +11,14 @@ from typing import Protocol
 
 from auditor.source import Heads
 from proxid.crypto.ed25519 import SigningKey
-from proxid.errors import EvidenceUnreadableError, HistoryForkedError, OutputError, ProxidError
+from proxid.errors import (
+    EvidenceUnreadableError,
+    HistoryForkedError,
+    InputError,
+    NoteInvalidError,
+    OutputError,
+    ProxidError,
+)
 from proxid.evidence.checkpoint import Checkpoint, cosign, open_checkpoint, with_cosignature
 from proxid.evidence.merkle import EMPTY_ROOT, verify_consistency
 from proxid.evidence.note import Verifier
@@ -49,10 +56,14 @@ class Witness:
 
     @property
     def last(self) -> Checkpoint:
-        """The newest head it has cosigned; the empty log's before the first."""
+        """The newest head it has cosigned; the empty log's before the first. Raises InputError if that is damaged."""
         if not self._path.exists():
             return Checkpoint(self._log.name, 0, EMPTY_ROOT)
-        return open_checkpoint(self._path.read_bytes(), self._log)[0]
+        try:
+            return open_checkpoint(self._path.read_bytes(), self._log)[0]
+        except (OSError, NoteInvalidError):
+            # Without its memory it could be made to cosign another history.
+            raise InputError(f"{self._path}: the witness's memory is damaged, or of a log under another key") from None
 
     def cosign(self, source: WitnessedLog, seconds: int) -> Checkpoint:
         """Cosign the log's newest head at a Unix time and hand it in; the head.

@@ -10,10 +10,10 @@ import click
 
 from auditor.client import RemoteLog
 from auditor.report import GATEWAY, MAIN_SERVICE
-from auditor.witness import Witness
+from auditor.witness import Witness, WitnessedLog
 from proxid.config.loading import load
 from proxid.config.services import WitnessConfig
-from proxid.errors import ConfigError, EvidenceUnreadableError, HistoryForkedError
+from proxid.errors import ConfigError, EvidenceUnreadableError, HistoryForkedError, NoteInvalidError
 from proxid.evidence.checkpoint import WITNESS, origin
 from proxid.evidence.note import Verifier
 from proxid.provision.keyfile import load_signing_key
@@ -28,8 +28,8 @@ from proxid.rpc.channel import TlsFiles
 def command(path: Path, every: float, once: bool, as_json: bool) -> int:
     """Watch both services' logs and cosign each new head that continues what was cosigned before.
 
-    Exit status 1 if a log shows another history: then nothing of it is signed any more. A service that is away is
-    asked again.
+    Exit status 1 if a log shows another history: then nothing of it is signed any more. A service that is away, or
+    shows a head that it did not sign, is asked again; with --once exit status 2.
     """
     config = load(WitnessConfig, path)
     logs = _logs(config)
@@ -37,18 +37,26 @@ def command(path: Path, every: float, once: bool, as_json: bool) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     forked: set[str] = set()
+    waiting: set[str] = set()
     try:
         while not stop.is_set():
-            for name, (witness, log) in logs.items():
-                if name not in forked and not _cosign(name, witness, log, once, as_json):
-                    forked.add(name)
+            waiting.clear()
+            for name in [name for name in logs if name not in forked]:
+                # What is wrong with one log is no reason to leave the other without a witness.
+                match _cosign(name, *logs[name], as_json):
+                    case "forked":
+                        forked.add(name)
+                    case "waiting":
+                        waiting.add(name)
             if once or len(forked) == len(logs):
                 break
             stop.wait(every)
     finally:
         for _, log in logs.values():
             log.close()
-    return 1 if forked else 0
+    if forked:
+        return 1
+    return 2 if once and waiting else 0
 
 
 def _logs(config: WitnessConfig) -> dict[str, tuple[Witness, RemoteLog]]:
@@ -67,20 +75,18 @@ def _logs(config: WitnessConfig) -> dict[str, tuple[Witness, RemoteLog]]:
     return logs
 
 
-def _cosign(name: str, witness: Witness, log: RemoteLog, once: bool, as_json: bool) -> bool:
-    """Cosign one head; False if the log's history is forked."""
+def _cosign(name: str, witness: Witness, log: WitnessedLog, as_json: bool) -> str:
+    """Cosign one head; `forked`, `waiting`, or `cosigned`."""
     try:
         head = witness.cosign(log, int(time.time()))
     except HistoryForkedError as error:
         _print({"log": name, "forked": error.rule}, as_json)
-        return False
-    except EvidenceUnreadableError as error:
-        if once:
-            raise
+        return "forked"
+    except (EvidenceUnreadableError, NoteInvalidError) as error:
         _print({"log": name, "waiting": error.rule}, as_json)
-        return True
+        return "waiting"
     _print({"log": name, "size": head.size, "root": head.root.hex()}, as_json)
-    return True
+    return "cosigned"
 
 
 def _print(said: dict[str, object], as_json: bool) -> None:
