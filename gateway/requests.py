@@ -89,8 +89,9 @@ class RequestPath:
         answer = await self._forward(signed.session_id, sanitized, person.credential)
         restored, payload = self._restore(signed.session_id, answer, person)
         ttl = self._screener.limits.nonce_ttl
-        first = await self._store.answered(signed.session_id, restored.encode(), payload, ttl)
-        return restored if first == restored.encode() else SignedMessage.decode(first)
+        encoded = restored.encode()
+        first = await self._store.answered(signed.session_id, encoded, payload, ttl)
+        return restored if first == encoded else SignedMessage.decode(first)
 
     async def _ask_unlogged(self, session: bytes, sanitized: SignedMessage, person: Registration) -> SignedMessage:
         answer, _ = await self._upstream.ask(sanitized, person.credential, unlogged=True)

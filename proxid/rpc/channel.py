@@ -68,11 +68,18 @@ def server_credentials(tls: TlsFiles) -> grpc.ServerCredentials:
     return grpc.ssl_server_credentials([(key, certificate)], authority, require_client_auth=True)
 
 
+def _nothing(_service: str, _handlers: object) -> None:
+    """See `new_server`."""
+
+
 def new_server(tls: TlsFiles, address: str) -> tuple[grpc.aio.Server, int]:
     """A server with a bound port (0 in the address picks a free one), not started.
 
     The port is shared (SO_REUSEPORT), so that worker processes can serve it together.
     """
     server = grpc.aio.server(options=[*_OPTIONS, *_keepalive(), ("grpc.so_reuseport", 1)])
+    # Generated code registers each method twice. A registered method is awaited by itself, and after every call gRPC
+    # waits for all of them anew; generic handlers, which find a method by its name, are awaited once for the server.
+    setattr(server, "add_registered_method_handlers", _nothing)  # noqa: B010
     port = server.add_secure_port(address, server_credentials(tls))
     return server, port

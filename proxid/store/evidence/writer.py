@@ -26,7 +26,7 @@ from proxid.store.evidence.log import LeafLog
 _log = structlog.get_logger(__name__)
 
 BATCH: Final = 512
-LINGER: Final = 0.2
+LINGER: Final = 0.4
 """Seconds between batches: events gather, so that one fsync and one signature serve many."""
 PLAIN_SECONDS: Final = 60.0
 """T: how long a plain event may lie around, in the AOF included."""
