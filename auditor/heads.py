@@ -100,7 +100,7 @@ class HeadCheck:
         self._expected.add(latest, "leaves do not lead to the signed head: one was changed, or the history is forked")
         self._witnessed(source, latest, heads)
         for data in known:
-            self._known(source, latest, data, "a head that somebody else was shown")
+            self._shown_to_others(source, latest, data)
         self._verify_now()
         return latest.size
 
@@ -148,6 +148,16 @@ class HeadCheck:
         except ProxidError as error:
             self._violation(f"a head that is shown as cosigned: {error.rule}")
             return None
+
+    def _shown_to_others(self, source: EvidenceSource, latest: Checkpoint, data: bytes) -> None:
+        what = "a head that somebody else was shown"
+        try:
+            open_checkpoint(data, self._rules.log)
+        except ProxidError as error:
+            # Whoever makes a head up accuses nobody.
+            self._unchecked(f"{what} shows nothing: {error.rule}")
+            return
+        self._known(source, latest, data, what)
 
     def _known(self, source: EvidenceSource, latest: Checkpoint, data: bytes, what: str) -> Checkpoint | None:
         """A head that others have: it must be a beginning of the newest. None if it is none, or cannot be compared."""

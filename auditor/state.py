@@ -89,15 +89,18 @@ class AuditState:
             path.unlink()
 
     def save(self, state: dict[str, Any]) -> None:
-        """Replace the state by this one and the sets in `working`."""
-        state = {**state, "version": VERSION, "sets": _digest(self.working)}
-        nonce = os.urandom(_NONCE)
-        plain = pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL)
-        temporary = self._folder / "state.next"
-        temporary.write_bytes(nonce + ChaCha20Poly1305(self._key).encrypt(nonce, plain, _KEY))
-        temporary.chmod(0o600)
-        self.working.replace(self._folder / SETS)
-        temporary.replace(self._folder / STATE)
+        """Replace the state by this one and the sets in `working`; raises OutputError."""
+        try:
+            state = {**state, "version": VERSION, "sets": _digest(self.working)}
+            nonce = os.urandom(_NONCE)
+            plain = pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL)
+            temporary = self._folder / "state.next"
+            temporary.write_bytes(nonce + ChaCha20Poly1305(self._key).encrypt(nonce, plain, _KEY))
+            temporary.chmod(0o600)
+            self.working.replace(self._folder / SETS)
+            temporary.replace(self._folder / STATE)
+        except OSError:
+            raise OutputError(f"{self._folder}: the state of this audit cannot be written") from None
 
 
 def _digest(path: Path) -> bytes:

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,10 +20,13 @@ from auditor.report import GATEWAY, MAIN_SERVICE, Report, Verdict
 from auditor.setup import logs_of, trust_of
 from auditor.source import EvidenceSource, KeySource
 from auditor.state import AuditState
+from auditor.trust import Trust
 from cli.audit_show import show
 from proxid.config.loading import load
 from proxid.config.services import AuditorConfig
-from proxid.errors import EvidenceUnreadableError, InputError, OutputError
+from proxid.errors import EvidenceUnreadableError, InputError, NoteInvalidError, OutputError
+from proxid.evidence.checkpoint import open_checkpoint, origin
+from proxid.evidence.note import Verifier
 from proxid.provision.keyfile import load_opening_key
 
 _PATH = click.Path(path_type=Path)
@@ -93,7 +96,7 @@ def run_audit(options: AuditCommand) -> Report:
     trust = trust_of(config, options.pipeline)
     state = _state(options)
     presented = chain.from_iterable(read_receipts(path) for path in options.receipts)
-    known = [_read(path) for path in options.known]
+    known = [_known(path, trust) for path in options.known]
     with sources(options) as (gateway, service, keys), _progress() as at:
         asked = AuditOptions(known=known, receipts=presented, progress=at, workers=options.workers)
         return Audit(trust, keys, asked, state=state).run(gateway, service)
@@ -112,11 +115,17 @@ def _state(options: AuditCommand) -> AuditState | None:
     return state
 
 
-def _read(path: Path) -> bytes:
+def _known(path: Path, trust: Trust) -> bytes:
+    """A head that somebody else was shown. One that no log signed shows nothing, whoever brings it."""
     try:
-        return path.read_bytes()
+        data = path.read_bytes()
     except OSError:
         raise InputError(f"{path}: cannot be read") from None
+    for name, key in ((GATEWAY, trust.screener), (MAIN_SERVICE, trust.service_key)):
+        with suppress(NoteInvalidError):
+            open_checkpoint(data, Verifier(origin(trust.service, name), key))
+            return data
+    raise InputError(f"{path}: is no head that one of the two logs has signed")
 
 
 def _write(path: Path, text: str) -> None:
@@ -162,4 +171,7 @@ def _progress() -> Iterator[_At]:
 
 def _export(config: AuditorConfig, target: Path) -> None:
     with sources(AuditCommand(config)) as (gateway, service, keys), _progress() as at:
-        export(target, gateway, service, keys, load_opening_key(config.opening_key), at)
+        try:
+            export(target, gateway, service, keys, load_opening_key(config.opening_key), at)
+        except OSError:
+            raise OutputError(f"{target}: the export cannot be written") from None

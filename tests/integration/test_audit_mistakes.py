@@ -209,6 +209,22 @@ def test_files_that_are_missing_are_named(desk: Desk, tmp_path: Path) -> None:
     assert desk.run("--html", str(tmp_path / "no/such/page.html"))[0] == 2 and "page.html" in desk.error
 
 
+def test_a_known_head_of_another_house_accuses_nobody(desk: Desk, tmp_path: Path) -> None:
+    path = tmp_path / "head"
+    for house, status in (("here", 0), ("there", 2)):
+        heads = json.loads((desk.houses[house] / "export/gateway/heads.json").read_text())
+        path.write_text(heads["latest"])
+        assert desk.run("--known", str(path))[0] == status
+    assert str(path) in desk.error and "signed" in desk.error
+
+
+def test_places_that_cannot_be_written_are_named(desk: Desk) -> None:
+    shutil.rmtree(desk.auditor / "data", ignore_errors=True)
+    (desk.auditor / "data").mkdir()
+    (desk.auditor / "data/audit-of-export").touch()
+    assert desk.run()[0] == 2 and "output_failed" in desk.error and "audit-of-export" in desk.error
+
+
 def test_what_was_not_read_is_not_shown_as_zeros(desk: Desk) -> None:
     (desk.export / "gateway/heads.json").unlink()
     status, out = desk.run()

@@ -68,13 +68,15 @@ class Reading:
         rules = HeadRules(LOG, witness("witness", WITNESS.public), LAG)
         self.check = HeadCheck("gateway", rules, Frontier(), self.report, lambda: NOW)
 
-    def read(self, size: int, *notes: bytes, shown: Sequence[Leaf] = LEAVES, away: bool = False) -> list[str]:
+    def read(
+        self, size: int, *notes: bytes, shown: Sequence[Leaf] = LEAVES, away: bool = False, known: Sequence[bytes] = ()
+    ) -> list[str]:
         """Read up to a size; what could not be checked."""
-        heads = Heads(signed(self.honest[:size]).encode(), notes)
+        heads = Heads(signed(self.honest[:size]).encode(), notes or (cosigned(LEAVES[:size]),) * bool(known))
         source = ProvenLog(shown, self.honest, heads)
         source.away = away
         first = self.check.frontier.size
-        assert self.check.begin(source, heads) == size
+        assert self.check.begin(source, heads, known) == size
         for leaf in shown[first:size]:
             self.check.leaf(leaf)
         self.check.end(source, size, heads.latest)
@@ -139,6 +141,15 @@ def test_a_forked_head_stays_a_violation_and_is_listed_once() -> None:
     for _ in range(2):
         log.read(4, cosigned(forked))
     assert log.texts == ["the head that the witness cosigned is not a beginning of this history: it is forked"]
+
+
+def test_a_head_that_somebody_made_up_accuses_nobody() -> None:
+    log = Reading()
+    made_up = Checkpoint(ORIGIN, 3, bytes(32)).sign(MALLORY).encode()
+    (text,) = log.read(4, known=[made_up])
+    assert "shows nothing" in text and log.report.violations == []
+    log.read(4, known=[Checkpoint(ORIGIN, 4, bytes(32)).sign(SERVICE).encode()])
+    assert log.texts == ["a head that somebody else was shown is not a beginning of this history: it is forked"]
 
 
 @pytest.mark.parametrize("number", [1, 3, 8])
