@@ -7,6 +7,7 @@ into a path: nouns are looked for in the masked text.
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from math import exp
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Categories:
         self._network, self._iab = network, iab
         self.tops = network.classes["top"]
         self._nodes = [tuple(name.split("/")) for name in network.classes["node"]]
-        self._below = {top: np.array([node[0] == top for node in self._nodes]) for top in self.tops}
+        self._below = {top: np.flatnonzero([node[0] == top for node in self._nodes]) for top in self.tops}
 
     def odds(self, words: Sequence[str]) -> tuple[Floats, Floats]:
         """The hidden state of a query and its probability of each tier-1."""
@@ -55,21 +56,20 @@ class Categories:
         if top == NO_TOPIC[0]:
             return NO_TOPIC
         head = self._head(top, hidden, masked)
-        return (*head, *tail(top, tuple(masked)))[:MAX_LEVELS]
+        return (*head, *tail(top, masked))[:MAX_LEVELS]
 
     def _head(self, top: str, hidden: Floats, masked: Sequence[str]) -> tuple[str, ...]:
         best: tuple[str, ...] = (top,)
         below = self._below[top]
-        if below.any():
-            scores = np.where(below, self._network.output("node", hidden), -np.inf).astype(np.float32)
-            odds = softmax(scores)
-            if odds.max() >= NODE_ODDS:
-                best = self._nodes[int(odds.argmax())]
-        for n in range(LONGEST, 0, -1):
-            for i in range(len(masked) - n + 1):
-                for path in self._iab.named(" ".join(masked[i : i + n])):
-                    if path[: len(best)] == best and len(path) > len(best) and path[-1] != top:
-                        return path[:HEAD]
+        if below.size:
+            # Few numbers: plain arithmetic is faster than arrays.
+            scores = self._network.output("node", hidden).take(below).tolist()
+            highest = max(scores)
+            if 1 / sum(exp(score - highest) for score in scores) >= NODE_ODDS:
+                best = self._nodes[below[scores.index(highest)]]
+        for path in self._iab.named_in(masked, LONGEST):
+            if path[: len(best)] == best and len(path) > len(best) and path[-1] != top:
+                return path[:HEAD]
         return best[:HEAD]
 
 
@@ -85,19 +85,33 @@ def _anchors(top: str) -> frozenset[int]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=20_000)
-def tail(top: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Hypernyms from below an anchor of the tier-1 down to the query's most specific fitting noun; may be empty."""
+@cache
+def _longest() -> dict[str, int]:
+    """Words of the longest label of WordNet that begins with a word, for labels of several words."""
     net = wordnet.load()
+    result: dict[str, int] = {}
+    for label in (*net.row, *net.exceptions):
+        first, *others = label.split("_")
+        if others:
+            result[first] = max(result.get(first, 0), 1 + len(others))
+    return result
+
+
+def tail(top: str, words: Sequence[str]) -> tuple[str, ...]:
+    """Hypernyms from below an anchor of the tier-1 down to the query's most specific fitting noun; may be empty."""
+    net, longest, stopwords = wordnet.load(), _longest(), lexicon("stopwords")
     best: tuple[str, ...] = ()
+    # Words that can begin a phrase, with the most words that it can have; none without an anchor to end at.
+    firsts = [
+        (i, longest.get(word, 1)) for i, word in enumerate(words) if word.isalpha() and word not in stopwords
+    ] if _anchors(top) else []  # fmt: skip
     for n in range(min(LONGEST, len(words)), 0, -1):
-        for i in range(len(words) - n + 1):
-            phrase = words[i : i + n]
-            if phrase[-1] in lexicon("stopwords") or phrase[0] in lexicon("stopwords") or not phrase[0].isalpha():
+        for i, most in firsts:
+            if most < n or i + n > len(words) or words[i + n - 1] in stopwords:
                 continue
-            base = noun_base(net, "_".join(phrase))
+            base = noun_base(net, "_".join(words[i : i + n]))
             if base is not None:
-                chain = _chain(net, base, top)
+                chain = _chain(base, top)
                 if len(chain) > len(best):
                     best = chain
         if best:
@@ -105,9 +119,10 @@ def tail(top: str, words: tuple[str, ...]) -> tuple[str, ...]:
     return best
 
 
-def _chain(net: wordnet.WordNet, lemma: str, top: str) -> tuple[str, ...]:
-    """Names from below an anchor to the first sense of a lemma that has one above it."""
-    anchors = _anchors(top)
+@lru_cache(maxsize=20_000)
+def _chain(lemma: str, top: str) -> tuple[str, ...]:
+    """Names from below an anchor to the first sense of a lemma that has one above it; only lemmas are remembered."""
+    net, anchors = wordnet.load(), _anchors(top)
     for sense in net.senses(lemma).tolist()[:SENSES]:
         chain = [sense]
         while chain[-1] not in anchors:

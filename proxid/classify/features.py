@@ -1,14 +1,12 @@
 """Features of a text: words, pairs and triples of words, and pieces of words (what the networks are trained on)."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 
 PIECES = (3, 4, 5)
 """Lengths of the pieces of a word, its edges marked by `<` and `>`."""
 
 
-@lru_cache(maxsize=65536)
 def pieces(word: str) -> tuple[str, ...]:
     """The pieces of one word, as features."""
     edged = f"<{word}>"

@@ -1,11 +1,12 @@
 """Type and intent of a request from the requests network (002 §5.2.2), calibrated, with a reject option."""
 
 from collections.abc import Sequence
+from math import exp
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from proxid.classify.network import Floats, Network, softmax
+from proxid.classify.network import Floats, Network
 from proxid.classify.types import RequestType
 
 FLOOR = 1e-4
@@ -50,20 +51,19 @@ class Intents:
 
     def __init__(self, arrays: Any) -> None:
         self._network = Network(arrays, "requests", ["intent", "type"])
-        self._types: Floats = arrays["requests.types"].astype(np.float32)
-        self._columns = [np.ascontiguousarray(column) for column in self._types.T]
+        types: Floats = arrays["requests.types"].astype(np.float32)
         self.classes = self._network.classes["intent"]
         temperature, threshold = arrays["requests.calibration"].tolist()
-        self._nameless = np.array([name.partition(":")[2] in NAMELESS for name in self.classes], np.float32)
+        nameless = np.array([name.partition(":")[2] in NAMELESS for name in self.classes], np.float32)
+        # Columns: the three types, the intents that name nobody, all.
+        self._sums = np.column_stack([types, nameless, np.ones_like(nameless)])
+        self._of = [np.flatnonzero(column) for column in types.T]
         self._sharpness, self.threshold = 1 / float(temperature), float(threshold)
 
     def odds(self, words: Sequence[str]) -> tuple[Floats, list[float]]:
         """Probabilities of the intents, and calibrated ones of the types in the order of ORDER."""
-        intents, mixture = self.mixture(words)
-        # Three numbers: plain arithmetic is faster than arrays.
-        powers = [(odds + FLOOR) ** self._sharpness for odds in mixture]
-        whole = sum(powers)
-        return intents, [power / whole for power in powers]
+        scores, sums, mixture = self._weigh(words)
+        return _powers(scores) / np.float32(sums[-1]), self._calibrated(mixture)
 
     def mixture(self, words: Sequence[str]) -> tuple[Floats, list[float]]:
         """Probabilities of the intents, and of the types before calibration.
@@ -71,24 +71,49 @@ class Intents:
         The type is the intents' where one of them is likely and the wording is known from training, else more and more
         the type head's: told the type alone, a model carries over better to requests of another kind.
         """
+        scores, sums, mixture = self._weigh(words)
+        return _powers(scores) / np.float32(sums[-1]), mixture
+
+    def _weigh(self, words: Sequence[str]) -> tuple[Floats, list[float], list[float]]:
+        """Scores of the intents, sums of their powers (the likeliest has power 1) as in `_sums`, `mixture`."""
         hidden, seen = self._network.read(words)
-        intents = softmax(self._network.output("intent", hidden))
-        mass = (intents @ self._types).tolist()
-        share = (min(float(np.maximum.reduce(intents)) / SURE, 1.0) * min(seen / KNOWN, 1.0)) ** 0.5
-        whole = max(sum(mass), 1e-9)
+        outputs = self._network.outputs(hidden)
+        scores = outputs[: len(self.classes)]
+        sums: list[float] = _powers(scores).dot(self._sums).tolist()
+        *mass, _, total = sums
+        # Few numbers from here on: plain arithmetic is faster than arrays.
+        share = (min(1 / total / SURE, 1.0) * min(seen / KNOWN, 1.0)) ** 0.5
+        whole = max(sum(mass), 1e-9 * total)
         if share == 1.0:
-            return intents, [odds / whole for odds in mass]
-        head = softmax(self._network.output("type", hidden)).tolist()
+            return scores, sums, [odds / whole for odds in mass]
+        head = outputs[len(self.classes) :].tolist()
+        highest = max(head)
+        powers = [exp(score - highest) for score in head]
+        every = sum(powers)
         mixed = [
-            (odds / whole + LEAST) ** share * (other + LEAST) ** (1 - share)
-            for odds, other in zip(mass, head, strict=True)
+            (odds / whole + LEAST) ** share * (other / every + LEAST) ** (1 - share)
+            for odds, other in zip(mass, powers, strict=True)
         ]
-        total = sum(mixed)
-        return intents, [odds / total for odds in mixed]
+        both = sum(mixed)
+        return scores, sums, [odds / both for odds in mixed]
+
+    def _calibrated(self, mixture: list[float]) -> list[float]:
+        powers = [(odds + FLOOR) ** self._sharpness for odds in mixture]
+        whole = sum(powers)
+        return [power / whole for power in powers]
 
     def guess(self, words: Sequence[str]) -> Guess:
         """The likeliest type and intent, whatever the threshold."""
-        intents, odds = self.odds(words)
-        best = odds.index(max(odds))
-        intent = self.classes[int((intents * self._columns[best]).argmax())]
-        return Guess(ORDER[best], min(odds[best], 1.0), intent, float(intents @ self._nameless) >= SURELY)
+        scores, sums, mixture = self._weigh(words)
+        odds = self._calibrated(mixture)
+        confidence = max(odds)
+        best = odds.index(confidence)
+        of = self._of[best]
+        intent = self.classes[of[scores.take(of).argmax()]]
+        return Guess(ORDER[best], min(confidence, 1.0), intent, sums[-2] / sums[-1] >= SURELY)
+
+
+def _powers(scores: Floats) -> Floats:
+    # The ufuncs' own reductions: the methods of arrays cost twice as much on few numbers.
+    powers: Floats = scores - np.maximum.reduce(scores)
+    return np.exp(powers, out=powers)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proxid.classify.lexicon import lexicon
+from proxid.classify.memory import WordMemory
 from proxid.classify.redact.gazetteer import Grades
 from proxid.classify.redact.tagger import known
 
@@ -19,7 +20,6 @@ ENOUGH = 0.8
 """Share of ordinary English words from which a text passes without a closer look."""
 MARGIN, WIDE = 25.0, 35.0
 """By how much another language must be likelier (natural logarithm) to reject a text; one of three words or less."""
-REMEMBERED = 20_000
 _SHARED = frozenset(
     "a am an as be come do for has he her hers i in me no nor not off on once or she so then to up us very was who "
     "will".split()
@@ -37,7 +37,9 @@ class Language:
             self._logs: NDArray[np.float32] = arrays["logs"].astype(np.float32) / 8
         self._row = {gram: i for i, gram in enumerate(grams)}
         self._floor = float(self._logs.min())
-        self._words: dict[str, NDArray[np.float32]] = {}
+        self._foreign, self._function = lexicon("foreign_words"), lexicon("stopwords")
+        self._ordinary = WordMemory(self._is_ordinary, gazetteer).__getitem__
+        self._score = WordMemory(self._scores, gazetteer).__getitem__
 
     def english(self, words: Sequence[str], unmasked: Sequence[str]) -> bool:
         """Whether words are English; those that are not in `unmasked` are names and numbers, which say little."""
@@ -47,8 +49,8 @@ class Language:
             return True
         if self._greets(letters):
             return False
-        few = len(rest) < 2 <= len(letters)
-        share = sum(map(self._ordinary, rest)) / (len(letters) if few else len(rest))
+        # One word, or none, of its own is too little to pass by: then the letters of every word are judged too.
+        share = sum(map(self._ordinary, rest)) / len(letters if len(rest) < 2 else rest)
         if share >= ENOUGH:
             return True
         scores = np.sum([self._score(word) for word in letters], axis=0)
@@ -56,26 +58,21 @@ class Language:
 
     def _greets(self, letters: Sequence[str]) -> bool:
         """Whether a text without an English function word consists mostly of frequent words of other languages."""
-        foreign = sum(word in lexicon("foreign_words") for word in letters)
-        if not foreign:
+        if self._foreign.isdisjoint(letters):
             return False
-        if any(word in lexicon("stopwords") and word not in _SHARED for word in letters):
+        if any(word in self._function and word not in _SHARED for word in letters):
             return False
-        return foreign >= sum(self._ordinary(word) and word not in lexicon("foreign_words") for word in letters)
+        foreign = sum(word in self._foreign for word in letters)
+        return foreign >= sum(self._ordinary(word) and word not in self._foreign for word in letters)
 
-    def _ordinary(self, word: str) -> bool:
-        return word in lexicon("stopwords") or known(self._gazetteer, word).common >= 2 or "'" in word
+    def _is_ordinary(self, word: str) -> bool:
+        return word in self._function or known(self._gazetteer, word).common >= 2 or "'" in word
 
-    def _score(self, word: str) -> NDArray[np.float32]:
-        score = self._words.get(word)
-        if score is None:
-            if len(self._words) >= REMEMBERED:
-                self._words.clear()
-            edged = f" {word} "
-            grams = [edged[i : i + n] for n in (2, 3) for i in range(len(edged) - n + 1)]
-            rows = [self._row[gram] for gram in grams if gram in self._row]
-            score = self._logs[rows].sum(axis=0) + self._floor * (len(grams) - len(rows))
-            self._words[word] = score
+    def _scores(self, word: str) -> NDArray[np.float32]:
+        edged = f" {word} "
+        grams = [edged[i : i + n] for n in (2, 3) for i in range(len(edged) - n + 1)]
+        rows = [self._row[gram] for gram in grams if gram in self._row]
+        score: NDArray[np.float32] = self._logs[rows].sum(axis=0) + self._floor * (len(grams) - len(rows))
         return score
 
 

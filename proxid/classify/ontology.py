@@ -7,7 +7,7 @@ Directory: lines of `Top/Arts/Animation`, optionally a tab and a number.
 import csv
 import gzip
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -28,10 +28,23 @@ class Ontology:
             for label in {_label(path[-1]), *(_label(part) for part in path[-1].replace("&", " and ").split(" and "))}:
                 if label:
                     self._named.setdefault(label, []).append(path)
+        self._longest: dict[str, int] = {}
+        for label in self._named:
+            words = label.split(" ")
+            self._longest[words[0]] = max(self._longest.get(words[0], 0), len(words))
 
     def named(self, label: str) -> list[tuple[str, ...]]:
         """Paths whose last name is `label` (or one side of an "and"), shallow ones first."""
         return self._named.get(_label(label), [])
+
+    def named_in(self, words: Sequence[str], longest: int) -> Iterator[tuple[str, ...]]:
+        """`named` of every run of at most `longest` words, long runs first; words are lower-case, without marks."""
+        labels = [*map(_singular, words)]
+        lengths = [self._longest.get(label, 0) for label in labels]
+        for n in range(min(longest, max(lengths, default=0)), 0, -1):
+            for i in range(len(labels) - n + 1):
+                if lengths[i] >= n:
+                    yield from self._named.get(" ".join(labels[i : i + n]), ())
 
     @classmethod
     def iab(cls) -> "Ontology":

@@ -132,8 +132,10 @@ STANDS_FOR = {"EMAIL": "email", "ADDRESS": "address", "URL": "website", "DATE": 
 
 def readable(u: Utterance, spans: list[Span]) -> list[str]:
     """The words that the networks read: identifiers other than names become one word each."""
-    out: list[str] = []
     other = [span for span in spans if span.kind != "NAME"]
+    if not other:
+        return [word for word in u.words if word[0].isalnum() or word[0] == "'"]
+    out: list[str] = []
     i = 0
     for token in u.tokens:
         while i < len(other) and other[i].end <= token.start:

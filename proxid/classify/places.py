@@ -33,13 +33,25 @@ def load() -> dict[str, Place]:
     return result
 
 
+@cache
+def longest_from() -> dict[str, int]:
+    """Words of the longest name that begins with a word, at most LONGEST; only names of several words count."""
+    result: dict[str, int] = {}
+    for name in load():
+        words = name.split(" ")
+        if len(words) > 1:
+            result[words[0]] = max(result.get(words[0], 0), min(len(words), LONGEST))
+    return result
+
+
 def within(words: Sequence[str], places: dict[str, Place]) -> list[tuple[int, int, Place]]:
     """Places named in a sequence of words: first and last index and the place; longest first, no overlaps."""
     found = []
+    longest = longest_from()
     i = 0
     while i < len(words):
-        for n in range(min(LONGEST, len(words) - i), 0, -1):
-            place = places.get(" ".join(words[i : i + n]))
+        for n in range(min(longest.get(words[i], 1), len(words) - i), 0, -1):
+            place = places.get(" ".join(words[i : i + n]) if n > 1 else words[i])
             if place:
                 found.append((i, i + n - 1, place))
                 i += n - 1

@@ -5,7 +5,7 @@ the kind of place it is; a person is `name` or the kind of relation (DESIGN 8.8,
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from proxid.classify import places, times
@@ -41,6 +41,9 @@ ITEMS = {
 }
 
 
+_HERE = frozenset("here nearby nearest closest local near around outside".split())
+
+
 @cache
 def mapping(name: str) -> dict[str, str]:
     """A two-column list of the package as a mapping."""
@@ -51,16 +54,28 @@ def mapping(name: str) -> dict[str, str]:
 def slots(text: str, words: Sequence[str], masked: Iterable[Span]) -> tuple[Slot, ...]:
     """Slots of a cleaned, lower-case text whose identifiers `masked` are already blanked out of `words`."""
     found = [*_places(words), *_times(text, words)]
-    devices, venues = mapping("devices"), mapping("venues")
+    named = _named()
     for word in words:
-        for kind, table in (("device", devices), ("venue", venues), ("contact", RELATIONS), ("item", ITEMS)):
-            value = table.get(word)
-            if value:
-                found.append(Slot(kind, value))
+        if word in named:
+            found += named[word]
     for span in masked:
         kind = "contact" if span.kind == "NAME" else span.kind.lower()
-        found.append(Slot(kind, "name" if kind == "contact" else "given"))
+        found.append(slot(kind, "name" if kind == "contact" else "given"))
     return tuple(dict.fromkeys(found))
+
+
+@cache
+def _named() -> dict[str, tuple[Slot, ...]]:
+    """The slots that a word fills by itself."""
+    tables = ("device", mapping("devices")), ("venue", mapping("venues")), ("contact", RELATIONS), ("item", ITEMS)
+    words = {word for _, table in tables for word in table}
+    return {word: tuple(slot(kind, table[word]) for kind, table in tables if table.get(word)) for word in words}
+
+
+@lru_cache(maxsize=1024)
+def slot(kind: str, value: str) -> Slot:
+    """One slot; the same object each time, since there are few kinds and buckets."""
+    return Slot(kind, value)
 
 
 def _places(words: Sequence[str]) -> list[Slot]:
@@ -70,14 +85,14 @@ def _places(words: Sequence[str]) -> list[Slot]:
     for first, last, place in places.within(words, known):
         before = words[first - 1] if first else ""
         if place.grade >= 2 or last > first or before in ("in", "near", "to", "from", "at", "around", "for"):
-            found.append(Slot("place", place.kind))
+            found.append(slot("place", place.kind))
     if not found and _here(words):
-        found.append(Slot("place", "here"))
+        found.append(slot("place", "here"))
     return found
 
 
 def _here(words: Sequence[str]) -> bool:
-    return not {"here", "nearby", "nearest", "closest", "local", "near", "around", "outside"}.isdisjoint(words)
+    return not _HERE.isdisjoint(words)
 
 
 def _times(text: str, words: Sequence[str]) -> list[Slot]:
@@ -89,5 +104,5 @@ def _times(text: str, words: Sequence[str]) -> list[Slot]:
         ("duration", times.span(text)),
     ):
         if value:
-            found.append(Slot(kind, value))
+            found.append(slot(kind, value))
     return found

@@ -7,7 +7,7 @@ letters: `shown` keeps the writer's letters, `folded` is its lower-case ASCII sh
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_CHARS = 4000
 """Longer texts are withheld: no request of a person is that long, and its time would not be bounded."""
@@ -35,8 +35,7 @@ def _confusables() -> dict[int, str]:
 _CONFUSABLES = _confusables()
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word, a run of digits or one mark, with its place in the cleaned text."""
 
     text: str
@@ -44,8 +43,7 @@ class Token:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Clean:
+class Clean(NamedTuple):
     """A cleaned text: `shown` as written, `folded` lower-case ASCII of the same length."""
 
     shown: str
@@ -71,7 +69,13 @@ def clean(text: str) -> Clean | None:
 
 def tokenise(folded: str) -> list[Token]:
     """The tokens of a folded text, left to right."""
-    return [Token(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(folded)]
+    return [Token(m[0], *m.span()) for m in _TOKEN.finditer(folded)]
+
+
+def words_of(folded: str) -> list[str]:
+    """The tokens' texts."""
+    found: list[str] = _TOKEN.findall(folded)
+    return found
 
 
 def _strip_controls(text: str) -> str:

@@ -55,6 +55,11 @@ DAYS = {
     **dict.fromkeys(WEEKDAYS, "weekday"),
     **dict.fromkeys(WEEKEND, "weekend"),
 }
+_NUMBERS = SCALES | TENS | TEENS | DIGITS
+_DATED = frozenset(DAYS) | _MONTHS | {"week", "month", "year"}
+_HALVES = ("am", "pm", "a.m", "p.m", "a m", "p m", "a. m", "p. m", "o'clock")
+_UNITS = ("minute", "hour", "second", "day", "week", "month", "year")
+"""What a text must hold for `_CLOCK`, for `_SPANS`: looking for it costs a tenth of the pattern."""
 _SPANS = re.compile(r"\b(minutes?|hours?|seconds?|days?|weeks?|months?|years?)\b")
 
 
@@ -63,13 +68,13 @@ def part_of_day(text: str, words: Sequence[str]) -> str | None:
     for word in words:
         if word in PARTS:
             return PARTS[word]
-    match = _CLOCK.search(text) if " " in text else None
+    match = _CLOCK.search(text) if any(half in text for half in _HALVES) and " " in text else None
     if match:
         hour = int(match[1]) if match[1].isdigit() else (DIGITS | TEENS)[match[1]]
         if match[2] == "o'clock":
             return "clock"
         return _part(hour % 12 + 12 * match[2].startswith("p"))
-    colon = _COLON.search(text)
+    colon = _COLON.search(text) if ":" in text else None
     return _part(int(colon[1])) if colon and int(colon[1]) > 12 else "clock" if colon else None
 
 
@@ -81,6 +86,8 @@ def _part(hour: int) -> str:
 
 def day(words: Sequence[str]) -> str | None:
     """today, tomorrow, past, weekday, weekend, week, month or year: the granularity of the day that is meant."""
+    if _DATED.isdisjoint(words):
+        return None
     for i, word in enumerate(words):
         if word in DAYS:
             return DAYS[word]
@@ -93,7 +100,7 @@ def day(words: Sequence[str]) -> str | None:
 
 def span(text: str) -> str | None:
     """The unit of a length of time ("twenty minutes" is `minutes`)."""
-    match = _SPANS.search(text)
+    match = _SPANS.search(text) if any(unit in text for unit in _UNITS) else None
     return match[1].rstrip("s") + "s" if match else None
 
 
@@ -101,7 +108,7 @@ def number(words: Sequence[str]) -> str | None:
     """Bucket of the first number said: 0, 1, 2-5, 6-10, 11-20, 21-50, 51-100, over 100."""
     value = None
     for word in words:
-        part = DIGITS.get(word, TEENS.get(word, TENS.get(word, SCALES.get(word))))
+        part = _NUMBERS.get(word)
         if word.isdigit() and len(word) <= 9:
             part = int(word)
         if part is None or word == "oh":

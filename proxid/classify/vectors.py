@@ -20,6 +20,9 @@ class WordVectors:
         self.size = int(self._rows.shape[1])
         self._zero = np.zeros(self.size, np.float32)
 
+    def __contains__(self, word: str) -> bool:
+        return word in self._row
+
     def of(self, word: str) -> Floats:
         """The vector of a word."""
         row = self._row.get(word)

@@ -26,13 +26,17 @@ LONGEST = 3
 
 def names(u: Utterance, tags: tagger.Tagger, raised: float = 0.0) -> list[Span]:
     """Every span of a personal name; all occurrences of a word found once as a name are names."""
-    shown = [u.clean.shown[t.start : t.end] for t in u.tokens]
-    hits = tags.names(u.words, shown, raised)
+    lower = u.clean.shown == u.clean.folded
+    shown = u.words if lower else [u.clean.shown[t.start : t.end] for t in u.tokens]
+    shapes = ["-"] * len(shown) if lower else tagger.shapes_of(shown)
+    grades, candidates = tags.grades(u.words)
+    hits = tags.names(u.words, grades, candidates, shapes, raised)
     for i in _announced(u, tags):
         hits[i] = True
     for i in people.contexts(u, hits):
         hits[i] = True
-    _capitals(u, shown, hits, tags)
+    if not lower:
+        _capitals(u.words, shown, shapes, (grades, candidates), hits)
     _widen(u, hits, tags)
     spans = [Span(*u.span(a, b), "NAME", "name") for a, b in _stretches(u, hits)]
     if not _NAME_WORDS.isdisjoint(u.words):
@@ -49,6 +53,8 @@ def _announced(u: Utterance, tags: tagger.Tagger) -> Iterator[int]:
                 if not _nameable(u, i) or (i > first and not _likely(u, i, tags)):
                     break
                 yield i
+    if TITLES.isdisjoint(u.words):
+        return
     for i, word in enumerate(u.words[:-1]):
         if word in TITLES:
             after = i + 1 + (u.words[i + 1] == ".")
@@ -60,16 +66,15 @@ def _announced(u: Utterance, tags: tagger.Tagger) -> Iterator[int]:
                 yield after
 
 
-def _capitals(u: Utterance, shown: list[str], hits: list[bool], tags: tagger.Tagger) -> None:
+def _capitals(
+    words: list[str], shown: list[str], shapes: list[str], known: tuple[list[str], list[bool]], hits: list[bool]
+) -> None:
     """In written text: a capital on a word that is not English, or on a given name and the surname after it."""
-    shapes = tagger.shapes_of(shown)
-    if "U" not in shapes and "C" not in shapes:
-        return
-    grades = tagger.grades_of(u.words, tags.gazetteer)
+    grades, candidates = known
     for i, shape in enumerate(shapes):
-        if shape not in ("U", "C") or hits[i] or not tagger.candidate(u.words[i], grades[i]) or shown[i].isupper():
+        if shape not in ("U", "C") or hits[i] or not candidates[i] or shown[i].isupper():
             continue
-        unknown = grades[i] == "oov0" and len(u.words[i]) > 3
+        unknown = grades[i] == "oov0" and len(words[i]) > 3
         given = grades[i][0].isdigit() and grades[i][0] >= "2" and grades[i][-1] != "M"
         follows = (
             given

@@ -25,6 +25,8 @@ def streets(u: Utterance, people: list[Span]) -> list[Span]:
 
     A type that is an ordinary word needs a house number or a preposition before the name, or a word about addresses.
     """
+    if not people:
+        return []
     weak = lexicon("street_types")
     near = not ADDRESS_WORDS.isdisjoint(u.words) or "side" in u.words or "corner" in u.words
     starts = {token.start: i for i, token in enumerate(u.tokens)}

@@ -26,10 +26,13 @@ _QUESTIONS = frozenset(
 )
 _QUIET = frozenset("wlobzvqgmkc")
 """Letters of utterances in which no rule but the names' can find anything."""
-_DIGIT = "(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|[0-9])"
+_DIGITS = "zero oh one two three four five six seven eight nine 0 1 2 3 4 5 6 7 8 9".split()
+_DIGIT = f"(?:{'|'.join(_DIGITS)})"
 _LEFT = re.compile(
     rf"[a-z0-9]@[a-z0-9]|\b(?:dot|\.) ?(?:com|org|net|edu|gov)\b|\b\d{{3}}-\d{{2}}-\d{{4}}\b|(?:\b{_DIGIT}\b[ -]?){{7}}|://"
 )
+_ANY_DIGIT = frozenset(_DIGITS)
+_MARKS = ("@", ".", "dot", "://", "-")
 
 
 class Redactor:
@@ -61,7 +64,16 @@ class Redactor:
     def masked(self, u: Utterance, spans: list[Span]) -> str | None:
         """The text with slots, None when something identifying seems left."""
         text = mask(u.clean.shown, (span for span in spans if not self._public(u, span)))
-        return None if _LEFT.search(text.lower()) else text
+        return None if _left(text.lower()) else text
 
     def _public(self, u: Utterance, span: Span) -> bool:
         return bool(self.keep) and span.kind == "NAME" and u.clean.folded[span.start : span.end] in self.keep
+
+
+def _left(text: str) -> bool:
+    """Whether `_LEFT` is found: a text with no mark that it needs, and too few digits for a run, is not searched."""
+    if not any(mark in text for mark in _MARKS):
+        inner = text.replace("-", " ").split(" ")  # of a run's seven digits, five have a space or dash on both sides
+        if sum(map(_ANY_DIGIT.__contains__, inner)) < 5:
+            return False
+    return _LEFT.search(text) is not None

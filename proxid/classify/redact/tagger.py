@@ -8,13 +8,14 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
-from proxid.classify.places import Place
+from proxid.classify.memory import WordMemory
+from proxid.classify.places import Place, longest_from
 from proxid.classify.places import load as load_places
 from proxid.classify.redact.gazetteer import UNKNOWN, Grades
 from proxid.classify.redact.gazetteer import load as load_gazetteer
-
-EDGE = "·"
+from proxid.classify.redact.weights import EDGE, Weights
 
 
 def known(gazetteer: dict[str, Grades], word: str) -> Grades:
@@ -45,12 +46,17 @@ def grades_of(words: Sequence[str], gazetteer: dict[str, Grades]) -> list[str]:
     """For each word its grades as given name, surname, ordinary word and place; `num` for digits, `sym` for marks."""
     places = load_places()
     grades = [_grade(word, gazetteer, places) for word in words]
-    for i in range(len(words) - 1):
-        if grades[i][-1:] != "M" and words[i][0].isalpha():
-            place = places.get(f"{words[i]} {words[i + 1]}")
-            if place:
-                grades[i], grades[i + 1] = grades[i][:3] + "M", grades[i + 1][:3] + "M"
+    _join(words, grades, places)
     return grades
+
+
+def _join(words: Sequence[str], grades: list[str], places: dict[str, Place]) -> None:
+    """Mark the two words of a place's name."""
+    longest = longest_from()
+    for i in range(len(words) - 1):
+        first = words[i]
+        if first in longest and grades[i][-1:] != "M" and first[0].isalpha() and f"{first} {words[i + 1]}" in places:
+            grades[i], grades[i + 1] = grades[i][:3] + "M", grades[i + 1][:3] + "M"
 
 
 def _grade(word: str, gazetteer: dict[str, Grades], places: dict[str, Place]) -> str:
@@ -112,29 +118,52 @@ class Tagger:
     """Weights of features, and the score above which a word is a name."""
 
     def __init__(self, weights: dict[str, float], bias: float, threshold: float) -> None:
-        self.weights, self.bias, self.threshold = weights, bias, threshold
+        self.weights, self.bias, self.threshold = Weights(weights), bias, threshold
         self.gazetteer = load_gazetteer()
+        self._places = load_places()
+        self._known = WordMemory(self._of_word, self.gazetteer)
 
-    def names(self, words: Sequence[str], shown: Sequence[str], raised: float = 0.0) -> list[bool]:
+    def grades(self, words: Sequence[str]) -> tuple[list[str], list[bool]]:
+        """`grades_of` and `candidate` of each word."""
+        known = [*map(self._known.__getitem__, words)]
+        grades = [grade for grade, _ in known]
+        _join(words, grades, self._places)
+        return grades, [likely for _, likely in known]
+
+    def names(
+        self,
+        words: Sequence[str],
+        grades: Sequence[str],
+        candidates: Sequence[bool],
+        shapes: Sequence[str],
+        raised: float,
+    ) -> list[bool]:
         """For each word whether it is (part of) a personal name; `raised` is added to the threshold."""
-        grades = grades_of(words, self.gazetteer)
-        shapes = shapes_of(shown)
-        found: list[bool] = []
-        get = self.weights.get
-        for i, word in enumerate(words):
-            hit = False
-            if candidate(word, grades[i]):
-                score = self.bias
-                for feature in token_features(words, grades, shapes, i, bool(found and found[-1])):
-                    score += get(feature, 0.0)
-                hit = score > self.threshold + raised
-            found.append(hit)
+        found = [False] * len(words)
+        least = self.threshold + raised - self.bias
+        if True in candidates:
+            for i, likely in enumerate(candidates):
+                if likely:
+                    found[i] = self.weights.score(words, grades, shapes, i, i > 0 and found[i - 1]) > least
         return found
+
+    def _of_word(self, word: str) -> tuple[str, bool]:
+        grade = _grade(word, self.gazetteer, self._places)
+        return grade, candidate(word, grade)
+
+
+def _artefact() -> Any:
+    return json.loads((files("proxid.classify") / "data" / "tagger.json").read_text())
+
+
+def weights() -> dict[str, float]:
+    """The weight of each feature."""
+    raw = _artefact()
+    return dict(zip(raw["features"].split("\n"), (value * raw["scale"] for value in raw["weights"]), strict=True))
 
 
 @cache
 def load() -> Tagger:
     """The shipped tagger."""
-    raw = json.loads((files("proxid.classify") / "data" / "tagger.json").read_text())
-    weights = dict(zip(raw["features"].split("\n"), (value * raw["scale"] for value in raw["weights"]), strict=True))
-    return Tagger(weights, raw["bias"], raw["threshold"])
+    raw = _artefact()
+    return Tagger(weights(), raw["bias"], raw["threshold"])

@@ -9,9 +9,7 @@ short string, whatever the words are:
     r bracket, #   v comma           z other mark                      w word
 """
 
-from dataclasses import dataclass
-
-from proxid.classify.text import Clean, Token, tokenise
+from proxid.classify.text import Clean, Token, tokenise, words_of
 
 DIGITS = {
     "zero": 0, "oh": 0, "nought": 0, "naught": 0, "one": 1, "two": 2, "three": 3, "four": 4,
@@ -50,26 +48,33 @@ MAX_GLUED = 12
 """Longest word that still counts as part of a code when digits are glued to it."""
 
 
-@dataclass(frozen=True, slots=True)
 class Utterance:
     """A cleaned text, its tokens, their words and their letters (module docstring)."""
 
-    clean: Clean
-    tokens: list[Token]
-    words: list[str]
-    codes: str
+    __slots__ = ("_tokens", "clean", "codes", "words")
+
+    def __init__(self, text: Clean) -> None:
+        self.clean = text
+        self.words = words_of(text.folded)
+        self._tokens: list[Token] | None = None
+        codes = [_WORDS.get(word) or _code(word) for word in self.words]
+        if "n" in codes:
+            _glue(self.tokens, codes)
+        if "as in " in text.folded or " for " in text.folded:
+            _spelled(self.words, codes)
+        self.codes = "".join(codes)
 
     @classmethod
     def of(cls, text: Clean) -> "Utterance":
         """Tokenise and code a cleaned text."""
-        tokens = tokenise(text.folded)
-        words = [token.text for token in tokens]
-        codes = [_WORDS.get(word) or _code(word) for word in words]
-        if "n" in codes:
-            _glue(tokens, codes)
-        if "as in " in text.folded or " for " in text.folded:
-            _spelled(words, codes)
-        return cls(text, tokens, words, "".join(codes))
+        return cls(text)
+
+    @property
+    def tokens(self) -> list[Token]:
+        """The words with their places, made when first asked for: most requests identify nobody."""
+        if self._tokens is None:
+            self._tokens = tokenise(self.clean.folded)
+        return self._tokens
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         """Characters from token `first` up to and including token `last`."""
