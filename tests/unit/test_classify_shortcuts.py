@@ -14,8 +14,10 @@ from proxid.classify.features import features
 from proxid.classify.memory import WordMemory
 from proxid.classify.network import Network
 from proxid.classify.ontology import Ontology
-from proxid.classify.redact import redactor, tagger
+from proxid.classify.redact import dates, keyed, network, redactor, tagger
+from proxid.classify.redact.utterance import Utterance
 from proxid.classify.redact.weights import Weights
+from proxid.classify.text import clean
 from proxid.classify.vectors import load as load_vectors
 
 TEXTS = (
@@ -113,6 +115,60 @@ def test_activations_are_the_sum_over_the_features(words: list[str]) -> None:
 def test_the_gate_searches_every_text_that_has_something_to_find(parts: list[str], marks: list[str]) -> None:
     text = "".join(part + mark for part, mark in zip(parts, marks, strict=False))
     assert redactor._left(text) == (redactor._LEFT.search(text) is not None)
+
+
+PARTS = st.sampled_from(
+    [
+        "my",
+        "driver's",
+        "drivers",
+        "licence",
+        "wi-fi",
+        "wifi",
+        "key pad",
+        "code",
+        "is",
+        "i p",
+        "ip",
+        "telephone",
+        "number",
+        "cellphone",
+        "o'ssn",
+        "s s n",
+        "dob",
+        "passcode",
+        "march",
+        "3rd",
+        "may",
+        "1990",
+        "of",
+        "sept.",
+        "12/03/1999",
+        "three slash",
+        "four slash",
+        "twenty",
+        "a@b.co",
+        "10.0.0.1",
+        "fe80::1:2:3",
+        "www.x.org/a",
+        "de12 3456 7890 1234",
+        "48.8584, 2.2945",
+        ",",
+    ]
+)
+
+
+@given(st.lists(PARTS, min_size=1, max_size=10))
+@settings(max_examples=600, deadline=None)
+def test_rules_that_look_before_they_search_find_what_they_would(parts: list[str]) -> None:
+    cleaned = clean(" ".join(parts))
+    assert cleaned is not None
+    u, text = Utterance.of(cleaned), cleaned.folded
+    assert [m.span() for m in keyed._keys(text)] == [m.span() for m in keyed._KEY.finditer(text)]
+    assert [(s.start, s.end) for s in dates.full(u)] == [m.span() for m in dates._LONG.finditer(text)]
+    assert any(mark in text for mark in dates._PARTED) or not dates._FULL.search(text)
+    for _, marks, rule in network._WRITTEN:
+        assert any(mark in text for mark in marks) or not rule.search(text)
 
 
 def test_runs_of_words_name_what_they_name_one_by_one() -> None:

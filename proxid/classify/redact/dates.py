@@ -49,8 +49,16 @@ _WORDS = frozenset(
     "hospitalised diagnosed deceased passed death died surgery operated anniversary married b d immunized "
     "vaccinated hired service injury accident hire".split()
 )
+_PARTED = ("/", ".", "-", "slash", "dash", "stroke")
+"""What every date of `_FULL` has."""
 REACH = 45
 """A date is about the person when it stands within that many characters of the word that says so."""
+
+
+_MONTHS = frozenset(
+    "january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept "
+    "oct nov dec".split()
+)
 
 
 def dates(u: Utterance) -> Iterator[Span]:
@@ -58,7 +66,7 @@ def dates(u: Utterance) -> Iterator[Span]:
     text = u.clean.folded
     if not ({"d", "t", "y", "n"} & set(u.codes) or "th" in text or "st" in text):
         return
-    if "n" in u.codes or "s" in u.codes or "k" in u.codes:
+    if ("n" in u.codes or "s" in u.codes or "k" in u.codes) and any(mark in text for mark in _PARTED):
         for match in _FULL.finditer(text):
             yield Span(match.start(), match.end(), "DATE", "numeric")
     if not _WORDS.isdisjoint(u.words):
@@ -69,6 +77,8 @@ def dates(u: Utterance) -> Iterator[Span]:
 
 def full(u: Utterance) -> Iterator[Span]:
     """Dates with day, month and year, in words."""
+    if _MONTHS.isdisjoint(u.words):
+        return
     for match in _LONG.finditer(u.clean.folded):
         yield Span(match.start(), match.end(), "DATE", "full")
 

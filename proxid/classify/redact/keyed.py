@@ -59,6 +59,9 @@ _TRIGGERS = frozenset(
 ) | {"number", "id", "code", "licence", "license", "drivers", "accounts", "passcode", "password", "zipcode", "postcode",
      "cellphone", "telephone", "phone", "wifi", "keypad", "plates", "tags", "numbers", "s", "m", "v", "c", "i", "d"}  # fmt: skip
 _KEY = re.compile("|".join(rf"(?P<{kind}>\b(?:{pattern})(?![\w]))" for kind, pattern in KEYS))
+_WORD = re.compile(r"\b[a-z]+")
+_STARTS = frozenset(run[:3] for _, pattern in KEYS for run in re.findall(r"[a-z]+", pattern))
+"""The first three letters of every literal of the keywords: a keyword begins with a word that begins with one of them."""
 _NUMBER = re.compile(r"\b(?:numbers?|id|i d|code)(?!\w)")
 _VALUE = re.compile(r"g?[dtyhnmolbx](?:(?:[kpsurc]|q+|)[dtyhnmolbx])*q*")
 _FILLERS = frozenset(
@@ -88,7 +91,7 @@ def announced(u: Utterance) -> Iterator[Span]:
         return
     starts = {token.start: i for i, token in enumerate(u.tokens)}
     ends = {token.end: i for i, token in enumerate(u.tokens)}
-    for match in _KEY.finditer(u.clean.folded):
+    for match in _keys(u.clean.folded):
         first, last = starts.get(match.start()), ends.get(match.end())
         if first is not None and last is not None:
             yield from _beside(u, first, last, str(match.lastgroup))
@@ -96,6 +99,18 @@ def announced(u: Utterance) -> Iterator[Span]:
         first, last = starts.get(match.start()), ends.get(match.end())
         if first is not None and last is not None and u.word(first - 1) not in _COUNTED:
             yield from _beside(u, first, last, "ID", strict=True)
+
+
+def _keys(text: str) -> Iterator[re.Match[str]]:
+    """`_KEY.finditer(text)`, tried only at the words with which a keyword can begin."""
+    end = 0
+    for word in _WORD.finditer(text):
+        first = word[0]
+        if word.start() >= end and (first[:3] in _STARTS or first[:2] in _STARTS):
+            match = _KEY.match(text, word.start())
+            if match:
+                end = match.end()
+                yield match
 
 
 def _beside(u: Utterance, first: int, last: int, kind: str, *, strict: bool = False) -> Iterator[Span]:

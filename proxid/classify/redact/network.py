@@ -21,13 +21,14 @@ PROVIDERS = frozenset(
     "rediffmail fastmail live mail".split()
 )
 _WRITTEN = (
-    ("EMAIL", re.compile(r"(?<![\w.+%'-])(?:[\w.+%'-]+ ?@ ?[\w-]+(?:\.[\w-]+)+|[\w.+%'-]+@[\w-]+)")),
-    ("URL", re.compile(r"(?:https?|ftp) ?: ?/ ?/ ?\S+|\bwww\.\S+")),
-    ("URL", re.compile(rf"(?<![\w@.-])[\w-]+(?:\.[\w-]+)*\.(?:{'|'.join(TLDS)})(?![\w-])(?:/\S*)?")),
-    ("IP", re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?(?![\d])")),
-    ("DEVICE", re.compile(r"\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}\b")),
+    ("EMAIL", "@", re.compile(r"(?<![\w.+%'-])(?:[\w.+%'-]+ ?@ ?[\w-]+(?:\.[\w-]+)+|[\w.+%'-]+@[\w-]+)")),
+    ("URL", "/.", re.compile(r"(?:https?|ftp) ?: ?/ ?/ ?\S+|\bwww\.\S+")),
+    ("URL", ".", re.compile(rf"(?<![\w@.-])[\w-]+(?:\.[\w-]+)*\.(?:{'|'.join(TLDS)})(?![\w-])(?:/\S*)?")),
+    ("IP", ".", re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?(?![\d])")),
+    ("DEVICE", ":-", re.compile(r"\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}\b")),
     (
         "IP",
+        ":",
         re.compile(
             # Hexadecimal groups with at least three colons or a "::" among them, then an IPv4 tail, a zone, a prefix.
             r"(?<![\w:])(?=:*[0-9a-f])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})[0-9a-f:]{2,45}"
@@ -36,11 +37,13 @@ _WRITTEN = (
     ),
     (
         "ACCOUNT",
+        "0123456789",
         re.compile(r"\b(?:0x[0-9a-f]{20,}|bc1[a-z0-9]{20,}|[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?)\b"),
     ),
-    ("DEVICE", re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")),
-    ("PLACE", re.compile(r"-?\d{1,3}\.\d{3,} ?,? ?-?\d{1,3}\.\d{3,}")),
+    ("DEVICE", "-", re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")),
+    ("PLACE", ".", re.compile(r"-?\d{1,3}\.\d{3,} ?,? ?-?\d{1,3}\.\d{3,}")),
 )
+"""Kind, marks of which every match has one, pattern."""
 _IP = re.compile(r"(?:[dtyhno]{1,6}p){3}[dtyhno]{1,6}")
 _LABEL = frozenset("wlobxdtyhn")
 _LINKS = frozenset("puk")
@@ -55,7 +58,9 @@ def written(u: Utterance) -> Iterator[Span]:
         yield from _bracketed(text)
     if not any(mark in text for mark in "@.:") and "0x" not in text and not ("x" in u.codes or "-" in text):
         return
-    for kind, rule in _WRITTEN:
+    for kind, marks, rule in _WRITTEN:
+        if not any(mark in text for mark in marks):
+            continue
         for match in rule.finditer(text):
             yield Span(match.start(), match.end() - (match.group()[-1] in ".,;:!?)'\""), kind, "written")
 

@@ -16,6 +16,9 @@ _PUBLIC = frozenset(
 _NUMBERED = re.compile(
     r"\b(?:house|building|door|street|flat|apartment|apt|unit|suite|lot) ?(?:number|no|num|#)(?: is| was|:)? ?(?=[\w#])"
 )
+_HOUSED = ("house", "building", "door", "street", "flat", "apartment", "apt", "unit", "suite", "lot")
+"""Words of which `_NUMBERED` and `_UNIT` have one."""
+_NUMBERS = frozenset("ndtyx")
 _UNIT = re.compile(r"\b(?:my|our|his|her|their) (?:apartment|flat|unit|suite) is (?=\w)|\bunit (?=\d)")
 _STREET = re.compile(r"\b(?:my|our|his|her|their|the) street(?: name)? (?:is|was|:) |\bstreet name:? (?:is )?")
 
@@ -67,8 +70,11 @@ def units(u: Utterance) -> Iterator[Span]:
 def announced(u: Utterance) -> Iterator[Span]:
     """ "house number 551", "my apartment is 4c", "the street name is bell estate"."""
     text = u.clean.folded
+    numbered = not _NUMBERS.isdisjoint(u.codes) and any(word in text for word in _HOUSED)
+    if not numbered and "street" not in u.words:
+        return
     starts = {token.start: i for i, token in enumerate(u.tokens)}
-    if not {"n", "d", "t", "y", "x"}.isdisjoint(u.codes):
+    if numbered:
         for rule in (_NUMBERED, _UNIT):
             for match in rule.finditer(text):
                 i = starts.get(match.end())
