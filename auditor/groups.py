@@ -6,7 +6,7 @@ the ladder allowed; every body must be what its record's hash says.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from typing import Any
 
 from auditor.places import Places
 from auditor.records import verify_records

@@ -111,10 +111,10 @@ async def _with_workers(run: _Run) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    with tempfile.TemporaryDirectory(prefix="proxid-metrics-") as folder, shared_port(run.config.listen) as address:
+    with tempfile.TemporaryDirectory(prefix="proxid-metrics-") as folder:
         os.environ[FOLDER_VARIABLE] = folder
-        async with _store(run) as url:
-            with metrics_endpoint(run.config.metrics_listen):
+        async with _store(run) as url:  # a folder in use is a plainer fault than a port in use
+            with shared_port(run.config.listen) as address, metrics_endpoint(run.config.metrics_listen):
                 supervisor = Supervisor(
                     lambda index: _worker_command(run, index, url, address), run.config.workers, os.environ,
                     run.config.shutdown_grace + 5,
@@ -123,7 +123,8 @@ async def _with_workers(run: _Run) -> None:
 
 
 def _worker_command(run: _Run, index: int, url: str, address: str) -> list[str]:
-    own = ["--worker", str(index), "--store-url", url, "--listen", address, *(["--json"] if run.as_json else [])]
+    own = ["--worker", str(index), "--workers", str(run.config.workers), "--store-url", url, "--listen", address]
+    own += ["--json"] if run.as_json else []
     # -P: a folder `gateway` where this was started must not be taken for the package.
     return [sys.executable, "-P", "-m", "cli.main", "serve", run.service, "--config", str(run.path), *own]
 

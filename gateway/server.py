@@ -97,7 +97,7 @@ async def serve(
         raise ConfigError("trust.auditor_seal is needed")
     rights = Rights(screener, store, upstream, SealingKey(config.trust.auditor_seal))
     peers = PeerRegistry(config.trust.allow_list())
-    server, port = new_server(tls, config.listen)
+    server, port = new_server(tls, config.listen, config.workers > 1)
     add_GatewayServicer_to_server(
         GatewayService(peers, screener, upstream, (Links(screener, store), consents, requests, rights)), server
     )

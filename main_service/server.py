@@ -101,7 +101,7 @@ async def serve(
     path = RequestPath(service, requests, epochs, credentials, BuiltInSkills(), wake, subjects.share)
     peers = PeerRegistry(config.trust.allow_list())
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
-    server, port = new_server(tls, config.listen)
+    server, port = new_server(tls, config.listen, config.workers > 1)
     servicer = MainService(peers, epochs, path, Consents(service, pool, credentials), Outbox(blocking), subjects)
     add_MainServiceServicer_to_server(servicer, server)
     evidence = EvidenceOptions("main-service", PREFIX, service.key)

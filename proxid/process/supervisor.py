@@ -1,7 +1,8 @@
 """Keeps a number of worker processes running until it is told to stop.
 
 Each worker's standard input is a pipe from the parent: when the parent is killed the pipe ends, and the worker stops
-by itself (`stop_with_parent`). A worker that dies is started again, more slowly if it dies at once.
+by itself (`stop_with_parent`). A worker that dies is started again, more slowly if it dies at once; one that cannot
+start in the first place (its status says an error, not a signal) ends them all, as it would alone.
 """
 
 import asyncio
@@ -17,6 +18,8 @@ from typing import Final
 
 import structlog
 
+from proxid.errors import ChildError
+
 _POLL_SECONDS: Final = 0.05
 _FIRST_DELAY: Final = 0.1
 _MAX_DELAY: Final = 5.0
@@ -31,6 +34,7 @@ class _Worker:
     started: float
     delay: float = _FIRST_DELAY
     again_at: float | None = None
+    first: bool = False
 
 
 class Supervisor:
@@ -56,10 +60,15 @@ class Supervisor:
         return [worker.process.pid for worker in self._workers.values()]
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Start the workers and keep them running until `stop` is set; then end them, gently first."""
+        """Start the workers and keep them running until `stop` is set; then end them, gently first.
+
+        Raises:
+            ChildError: a worker cannot start; it has said why.
+        """
         try:
             for index in range(self._count):
                 self._start(index, _FIRST_DELAY)
+                self._workers[index].first = True
             while not stop.is_set():
                 self._revive()
                 await _wait(stop, _POLL_SECONDS)
@@ -79,6 +88,8 @@ class Supervisor:
             if worker.again_at is None and worker.process.poll() is not None:
                 _log.warning("worker died", worker=index, status=worker.process.returncode)
                 stable = now - worker.started > _STABLE_SECONDS
+                if worker.first and not stable and worker.process.returncode > 0:
+                    raise ChildError(f"worker {index} cannot start")
                 worker.delay = _FIRST_DELAY if stable else min(2 * worker.delay, _MAX_DELAY)
                 worker.again_at = now + worker.delay
         for index in [i for i, worker in self._workers.items() if worker.again_at and worker.again_at <= now]:

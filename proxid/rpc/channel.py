@@ -72,14 +72,21 @@ def _nothing(_service: str, _handlers: object) -> None:
     """See `new_server`."""
 
 
-def new_server(tls: TlsFiles, address: str) -> tuple[grpc.aio.Server, int]:
+def new_server(tls: TlsFiles, address: str, shared: bool = False) -> tuple[grpc.aio.Server, int]:
     """A server with a bound port (0 in the address picks a free one), not started.
 
-    The port is shared (SO_REUSEPORT), so that worker processes can serve it together.
+    Args:
+        shared: the port is shared (SO_REUSEPORT), so that worker processes can serve it together.
+
+    Raises:
+        ConfigError: the address cannot be bound.
     """
-    server = grpc.aio.server(options=[*_OPTIONS, *_keepalive(), ("grpc.so_reuseport", 1)])
+    server = grpc.aio.server(options=[*_OPTIONS, *_keepalive(), ("grpc.so_reuseport", int(shared))])
     # Generated code registers each method twice. A registered method is awaited by itself, and after every call gRPC
     # waits for all of them anew; generic handlers, which find a method by its name, are awaited once for the server.
     setattr(server, "add_registered_method_handlers", _nothing)  # noqa: B010
-    port = server.add_secure_port(address, server_credentials(tls))
+    try:
+        port = server.add_secure_port(address, server_credentials(tls))
+    except RuntimeError:
+        raise ConfigError("listen: the address cannot be bound") from None
     return server, port

@@ -97,6 +97,24 @@ def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[...
     return decorate
 
 
+class Revoked:
+    """Ends a long call, however idle, once its caller's certificate is taken off the list."""
+
+    def __init__(self, servicer: Servicer, context: Any, roles: Collection[str]) -> None:
+        self._servicer, self._context, self._roles = servicer, context, roles
+        self._task = asyncio.current_task()
+        self.error: PeerRefusedError | None = None
+
+    def look(self) -> None:
+        """Whether the caller may still make this call; if not, the call's task is cancelled."""
+        try:
+            _require(self._servicer, self._context, self._roles)
+        except PeerRefusedError as error:
+            self.error = error
+            if self._task is not None:
+                self._task.cancel()
+
+
 def streaming(*roles: str) -> Callable[[Callable[..., AsyncIterator[Any]]], Callable[..., AsyncIterator[Any]]]:
     """Frame a method `(self, request, peer) -> replies…` for callers of some roles."""
 
@@ -104,20 +122,21 @@ def streaming(*roles: str) -> Callable[[Callable[..., AsyncIterator[Any]]], Call
         @wraps(method)
         async def framed(self: Servicer, request: Any, context: Any) -> AsyncIterator[Any]:
             code, start = OK, time.perf_counter()
+            revoked = Revoked(self, context, roles)
             try:
-                revision = self.peers.revision
                 replies: Any = method(self, request, _require(self, context, roles))
-                async with aclosing(replies):
-                    async for reply in replies:
-                        if revision != self.peers.revision:  # a certificate may be revoked while its stream runs
-                            _require(self, context, roles)
-                            revision = self.peers.revision
-                        yield reply
+                with self.peers.watching(revoked.look):
+                    async with aclosing(replies):
+                        async for reply in replies:
+                            yield reply
             except grpc.aio.AbortError:
                 raise
             except (asyncio.CancelledError, GeneratorExit):
-                code = GONE
-                raise
+                if revoked.error is None:
+                    code = GONE
+                    raise
+                code = revoked.error.code.value
+                await fail(context, revoked.error, method.__name__)
             except Exception as error:
                 code = error.code.value if isinstance(error, ProxidError) else Code.INTERNAL.value
                 await fail(context, error, method.__name__)

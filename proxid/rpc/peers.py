@@ -1,7 +1,8 @@
 """Who is calling: role and name from the verified certificate, refused unless it is allowed (DESIGN 16)."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,23 +47,30 @@ class PeerRegistry:
     Args:
         allowed: fingerprint → `ROLE/NAME`. A certificate that the CA signed but that is not here is refused, so
             taking one out revokes it.
-
-    Attributes:
-        revision: counts changes of the list, so that whoever serves a long call can look again.
     """
 
     def __init__(self, allowed: Mapping[str, str]) -> None:
         self._allowed = dict(allowed)
         self._seen: dict[bytes, Peer] = {}
-        self.revision = 0
+        self._watching: set[Callable[[], None]] = set()
 
     def replace(self, allowed: Mapping[str, str]) -> bool:
         """Go by another list from now on; False if it is the same."""
         if allowed == self._allowed:
             return False
         self._allowed, self._seen = dict(allowed), {}
-        self.revision += 1
+        for changed in tuple(self._watching):
+            changed()
         return True
+
+    @contextmanager
+    def watching(self, changed: Callable[[], None]) -> Iterator[None]:
+        """Have `changed` called after every change of the list while the block runs: for whoever serves a long call."""
+        self._watching.add(changed)
+        try:
+            yield
+        finally:
+            self._watching.discard(changed)
 
     def identify(self, context: Any) -> Peer:
         """The peer of a call; raises PeerRefusedError."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from proxid.errors import ConfigError
+from proxid.errors import ChildError, ConfigError
 from proxid.process.port import shared_port
 from proxid.process.supervisor import Supervisor
 
@@ -45,6 +45,16 @@ async def test_killed_worker_is_replaced_and_all_end() -> None:
     stop.set()
     await running
     assert not any(alive(pid) for pid in pids)
+
+
+async def test_worker_that_cannot_start_ends_all() -> None:
+    """Worker 1 has nothing to complain of, and must not be left behind."""
+    scripts = ["raise SystemExit(3)", WORKER]
+    supervisor = Supervisor(lambda index: [sys.executable, "-c", scripts[index]], 2, os.environ, 10)
+    async with asyncio.timeout(DEADLINE):
+        with pytest.raises(ChildError, match="worker 0"):
+            await supervisor.run(asyncio.Event())
+    assert not any(alive(pid) for pid in supervisor.pids)
 
 
 async def test_worker_that_ignores_the_signal_is_killed() -> None:
@@ -85,6 +95,7 @@ def test_shared_port_is_reserved_and_shared() -> None:
             with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE):
                 worker.accept()[0].close()
     with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as another service's workers do
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(ConfigError), shared_port(f"127.0.0.1:{taken.getsockname()[1]}"):
