@@ -1,0 +1,53 @@
+"""Classification of a batch lets the request path in between any two requests."""
+
+import asyncio
+from typing import Any, cast
+
+from main_service.anonymiser import Anonymiser, Decision, NotLogged, Withheld
+from main_service.worker import Worker
+
+
+class Requests:
+    """A batch of pending requests that are never looked into."""
+
+    async def pending(self, most: int) -> list[Any]:
+        return [type("Pending", (), {"session": bytes([i])})() for i in range(min(most, 12))]
+
+
+class Pool:
+    """Takes whatever is withheld."""
+
+    def __init__(self) -> None:
+        self.suppressed = 0
+
+    async def suppress(self, session: bytes, reason: str, kind: str) -> None:
+        self.suppressed += 1
+
+
+class Slow:
+    """Notes how often the request path has run at each decision."""
+
+    def __init__(self) -> None:
+        self.served = 0
+        self.seen: list[int] = []
+
+    def decide(self, pending: object, seed: bytes | None = None) -> Decision:
+        self.seen.append(self.served)
+        return Withheld(NotLogged.REJECTED)
+
+
+async def test_the_request_path_runs_between_classifications() -> None:
+    slow, pool, nothing = Slow(), Pool(), cast(Any, None)
+    stores = cast(Any, (Requests(), pool, nothing, nothing))
+    worker = Worker(nothing, stores, nothing, cast(Anonymiser, slow), nothing, asyncio.Event())
+
+    async def request_path() -> None:
+        while True:
+            slow.served += 1
+            await asyncio.sleep(0)
+
+    path = asyncio.create_task(request_path())
+    assert await worker.log_batch() == 12
+    path.cancel()
+    assert pool.suppressed == 12
+    assert all(later > earlier for earlier, later in zip(slow.seen, slow.seen[1:], strict=False)), slow.seen
