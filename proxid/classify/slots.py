@@ -61,7 +61,7 @@ def slots(text: str, words: Sequence[str], masked: Iterable[Span]) -> tuple[Slot
     for span in masked:
         kind = "contact" if span.kind == "NAME" else span.kind.lower()
         found.append(slot(kind, "name" if kind == "contact" else "given"))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found)) if len(found) > 1 else tuple(found)
 
 
 @cache

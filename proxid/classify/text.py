@@ -69,7 +69,7 @@ def clean(text: str) -> Clean | None:
 
 def tokenise(folded: str) -> list[Token]:
     """The tokens of a folded text, left to right."""
-    return [Token(m[0], *m.span()) for m in _TOKEN.finditer(folded)]
+    return [Token(m[0], m.start(), m.end()) for m in _TOKEN.finditer(folded)]
 
 
 def words_of(folded: str) -> list[str]:

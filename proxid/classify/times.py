@@ -55,7 +55,9 @@ DAYS = {
     **dict.fromkeys(WEEKDAYS, "weekday"),
     **dict.fromkeys(WEEKEND, "weekend"),
 }
+_PART_WORDS = frozenset(PARTS)
 _NUMBERS = SCALES | TENS | TEENS | DIGITS
+_NUMBER_WORDS = frozenset(_NUMBERS)
 _DATED = frozenset(DAYS) | _MONTHS | {"week", "month", "year"}
 _HALVES = ("am", "pm", "a.m", "p.m", "a m", "p m", "a. m", "p. m", "o'clock")
 _UNITS = ("minute", "hour", "second", "day", "week", "month", "year")
@@ -65,9 +67,8 @@ _SPANS = re.compile(r"\b(minutes?|hours?|seconds?|days?|weeks?|months?|years?)\b
 
 def part_of_day(text: str, words: Sequence[str]) -> str | None:
     """morning, afternoon, evening or night; `clock` for a time whose half of the day is not said."""
-    for word in words:
-        if word in PARTS:
-            return PARTS[word]
+    if not _PART_WORDS.isdisjoint(words):
+        return next(PARTS[word] for word in words if word in PARTS)
     match = _CLOCK.search(text) if any(half in text for half in _HALVES) and " " in text else None
     if match:
         hour = int(match[1]) if match[1].isdigit() else (DIGITS | TEENS)[match[1]]
@@ -106,6 +107,8 @@ def span(text: str) -> str | None:
 
 def number(words: Sequence[str]) -> str | None:
     """Bucket of the first number said: 0, 1, 2-5, 6-10, 11-20, 21-50, 51-100, over 100."""
+    if _NUMBER_WORDS.isdisjoint(words) and not any(map(str.isdigit, words)):
+        return None
     value = None
     for word in words:
         part = _NUMBERS.get(word)
