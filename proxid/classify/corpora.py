@@ -86,9 +86,13 @@ ALIKE = 0.75
 
 def labelled(name: str) -> list[tuple[str, str]]:
     """(text, tier-1) rows of one of LABELLED, without any that is or resembles a report query."""
+    return unreported([(row["text"], row["iab_tier1"]) for row in category(name)])
+
+
+def unreported(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The (text, tier-1) rows whose text neither is a report text nor resembles a query of `category_dev.tsv`."""
     report = frozenset(map(letters, report_texts()))
     queries = [_words(row["text"]) for row in category("category_dev.tsv")]
-    rows = [(row["text"], row["iab_tier1"]) for row in category(name)]
     return [
         (text, top)
         for text, top in rows

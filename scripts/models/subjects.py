@@ -2,7 +2,7 @@
 
 The teacher is a linear model over sentence vectors, fitted on the labelled queries (category_train.tsv, those of
 corpora.LABELLED) and on topics.txt's. The network imitates it on these, on parts of them, on general queries of the
-corpora, and on questions about WordNet's nouns, so that it has seen the words it will meet.
+corpora, on questions about WordNet's nouns, and on those of asked.py, so that it has seen the words it will meet.
 """
 
 import random
@@ -15,17 +15,17 @@ from sklearn.linear_model import LogisticRegression
 
 from proxid.classify import corpora
 from proxid.ontology import wordnet
-from scripts.models import augment, teacher, topics
+from scripts.models import asked, augment, teacher, topics
 from scripts.models.network import Network, inputs, softmax, vocabulary
 from scripts.models.output import SHIPPED, write_arrays
 from scripts.models.training import fit, pack
 
 Floats = NDArray[np.float32]
-HIDDEN, EPOCHS, LEAST, SEED, BATCH = 256, 9, 2, 2, 256
+HIDDEN, EPOCHS, LEAST, SEED, BATCH = 128, 9, 3, 2, 256
 DROP = 0.35
 """Share of the features that are left out at random in training: the fewer are kept, the more the word vectors count."""
-SOFT, SOFT_MADE = 0.6, 0.85
-"""Share of the teacher in the targets of labelled and of made queries; the rest is the label."""
+SOFT, SOFT_MADE, SOFT_NAMES = 0.6, 0.85, 0.7
+"""Share of the teacher in the targets of labelled and of made queries, and of those about names; the rest is the label."""
 NOUNS = 14_000
 MORE_FILLS = 30
 C, REPEATS = 10, 1
@@ -120,7 +120,7 @@ def one_hot(names: list[str], index: dict[str, int], rows: int) -> Floats:
 
 @dataclass(slots=True)
 class Material:
-    """What the network trains on: texts (labelled ones first, then made ones, then those without a label)."""
+    """What the network trains on: texts (labelled ones first, made ones, those without a label, those about names)."""
 
     texts: list[str]
     tops: list[str]
@@ -130,6 +130,8 @@ class Material:
     """How many are labelled; the made ones follow."""
     paths: list[str]
     """Paths of the made texts."""
+    named: list[str]
+    """Tier-1 of the last texts, those about names: labels that the teacher does not see."""
     vectors: Floats
 
 
@@ -148,12 +150,18 @@ def material(without: frozenset[str] = frozenset()) -> Material:
     kept = [i for i, (_, whole) in enumerate(parts) if whole not in without]
     blocks += [teacher.vectors([text for text, _ in made]), teacher.vectors(more)]
     blocks.append(teacher.vectors([part for part, _ in parts])[kept])
+    names, told, defined = asked.names(), asked.instances(), asked.definitions()
+    names = [(text, top) for text, top in names if text not in without]
+    blocks += [teacher.vectors(defined), teacher.vectors([full for _, full in told])]
+    blocks.append(teacher.vectors([text for text, _ in names]))
+    others = more + [parts[i][0] for i in kept] + defined + [text for text, _ in told]
     return Material(
-        [text for text, _ in real + made] + more + [parts[i][0] for i in kept],
+        [text for text, _ in real + made] + others + [text for text, _ in names],
         [path.split("/")[0] for _, path in real + made],
         weights + [MADE_WEIGHT] * len(made),
         len(real),
         [path for _, path in made],
+        [top for _, top in names],
         np.vstack(blocks),
     )
 
@@ -165,8 +173,10 @@ def train(m: Material) -> tuple[Network, list[str], list[str], list[str]]:
     classes = [str(name) for name in guide.classes_]
     top = guide.predict_proba(m.vectors).astype(np.float32)
     soft = np.where(np.arange(count) < m.real, SOFT, SOFT_MADE).astype(np.float32)[:, None]
-    hard = one_hot(m.tops, {name: i for i, name in enumerate(classes)}, count)
-    top[:count] = soft * top[:count] + (1 - soft) * hard
+    index = {name: i for i, name in enumerate(classes)}
+    top[:count] = soft * top[:count] + (1 - soft) * one_hot(m.tops, index, count)
+    hard = one_hot(m.named, index, len(m.named))
+    top[len(top) - len(hard) :] = SOFT_NAMES * top[len(top) - len(hard) :] + (1 - SOFT_NAMES) * hard
     paths = sorted(set(m.paths))
     node = np.zeros((len(m.vectors), len(paths)), np.float32)
     node[m.real : count] = one_hot(m.paths, {p: i for i, p in enumerate(paths)}, len(m.paths))

@@ -1,0 +1,58 @@
+"""Questions that the category network imitates its teacher on beside those of the corpora, so that it knows their words.
+
+Names that people ask about, by the tier-1 of the page that answers (`asked.txt`); WordNet's definitions; questions
+about WordNet's instances, which the teacher reads together with the definition, and the network without.
+"""
+
+import random
+import re
+from pathlib import Path
+
+from proxid.classify import corpora
+from scripts.models import sources
+from scripts.models.network import words
+
+SEED = 11
+WORDINGS = 3
+"""Questions asked about each name."""
+DEFINITIONS, INSTANCES = 12_000, 5_000
+LONGEST, SHORTEST = 14, 4
+"""Words that are kept of a definition, and that it has at least."""
+ASKED = ("who was {}", "what is {}", "{}", "where is {}", "tell me about {}", "when was {}", "who is {}")
+
+
+def names(seed: int = SEED) -> list[tuple[str, str]]:
+    """(question, tier-1) pairs about the names of asked.txt, without any that is or resembles a report query."""
+    rng = random.Random(seed)
+    made: dict[str, str] = {}
+    top, wordings = "", list[str]()
+    for line in (Path(__file__).parent / "asked.txt").read_text().splitlines():
+        if line.startswith("@"):
+            top, wordings = line[1:], []
+        elif line.startswith("+"):
+            wordings.append(line[1:])
+        elif line and not line.startswith("#"):
+            for name in line.split("; "):
+                for wording in rng.sample(wordings, WORDINGS):
+                    made.setdefault(wording.format(name), top)
+    return corpora.unreported(list(made.items()))
+
+
+def definitions(seed: int = SEED) -> list[str]:
+    """Beginnings of definitions of WordNet's nouns and verbs."""
+    beginnings = {" ".join(words(gloss)[:LONGEST]) for gloss in sources.wordnet_glosses()}
+    return random.Random(seed).sample(sorted(text for text in beginnings if len(text.split()) >= SHORTEST), DEFINITIONS)
+
+
+def instances(seed: int = SEED) -> list[tuple[str, str]]:
+    """(question, what the teacher reads instead of it) about people, places, works and events of WordNet."""
+    rng = random.Random(seed)
+    report = corpora.report_texts()
+    found = []
+    for line in sources.wordnet_file("data.noun").read_text().splitlines():
+        if not line.startswith(" ") and " @i " in line:
+            name = line.split(" ")[4].replace("_", " ").lower()
+            if re.fullmatch(r"[a-z.' -]+", name):
+                found.append((name, line.partition("| ")[2].partition(";")[0].strip()))
+    asked = [(rng.choice(ASKED).format(name), gloss) for name, gloss in rng.sample(found, INSTANCES)]
+    return [(question, f"{question}: {gloss}") for question, gloss in asked if corpora.normal(question) not in report]
