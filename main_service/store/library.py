@@ -12,6 +12,7 @@ KEYS: Final = (PREFIX,)
 SOURCES: Final = (
     ("proxid.store", "events.lua"),
     ("main_service.store", "counts.lua"),
+    ("main_service.store", "outbox.lua"),
     ("main_service.store", "pool.lua"),
     ("main_service.store", "requests.lua"),
     ("main_service.store", "places.lua"),

@@ -356,10 +356,7 @@ local function ms_pool_release(keys, a)
   local number = a[SETTINGS + 1]
   if not drop_formed(p, number) then return 0 end
   append_event(p.prefix, 'RELEASED', p.salt(), a[SETTINGS + 2], a[SETTINGS + 3])
-  for i = SETTINGS + 4, #a, 2 do
-    local cursor = redis.call('INCR', p.prefix .. ':outbox:n')
-    redis.call('XADD', p.prefix .. ':outbox', cursor .. '-0', 'party', a[i], 'e', p.epoch, 'n', number, 'r', a[i + 1])
-  end
+  outbox_add(p.prefix, p.epoch, number, a, SETTINGS + 4)
   return 1
 end
 

@@ -169,10 +169,7 @@ local function ms_slot_release(keys, a)
   local p = open_slots(keys[1], a[1], a[2], a[3])
   if not slot_drop_formed(p, a[4]) then return 0 end
   append_event(p.prefix, 'RELEASED', p.salt(), a[6], a[7])
-  for i = 8, #a, 2 do
-    local cursor = redis.call('INCR', p.prefix .. ':outbox:n')
-    redis.call('XADD', p.prefix .. ':outbox', cursor .. '-0', 'party', a[i], 'e', p.epoch, 'n', a[5], 'r', a[i + 1])
-  end
+  outbox_add(p.prefix, p.epoch, a[5], a, 8)
   return 1
 end
 
