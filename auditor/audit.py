@@ -36,6 +36,9 @@ from proxid.evidence.note import Verifier
 SETTLE_SECONDS: Final = 60.0
 """A request older than this must have left a trace on both sides."""
 
+_SKEW_SECONDS: Final = 60.0
+"""How far ahead of the auditor's clock a receipt may be."""
+
 Progress = Callable[[str, int, int], None]
 """Called with the log's name, the number of the event just read, and of the last one."""
 
@@ -140,7 +143,11 @@ class Audit:
         self._service.finish()
         self._erasures.check(self._unopened, self._keys, self.report)
         acknowledged = self._gateway.acknowledged
-        ReceiptCheck(self._trust, self._sets, acknowledged, self._erasures, self.report).run(self._options.receipts)
+        settled_ms = now_ms - int(self._options.settle * 1000)
+        times = (settled_ms, int((self._clock() + _SKEW_SECONDS) * 1000))
+        ReceiptCheck(self._trust, self._sets, acknowledged, self._erasures, self.report, times).run(
+            self._options.receipts
+        )
         self._counted[RECEIPTS] += self.report.checked[RECEIPTS]
         summarise(self._sets, self.report.counts)
         for (epoch, bundle), changes in sorted(self._gateway.consents.timeline.items()):

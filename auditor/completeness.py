@@ -269,10 +269,17 @@ _COUNTS: Final = {
 }
 
 
+HIDDEN_OWNERS: Final = "groups.hidden_owners"
+"""Count of records in released groups whose owner cannot be read any more."""
+
+
 def summarise(sets: Sets, counts: Counter[str]) -> None:
     """Counts by fate, for people."""
     for name, where in _COUNTS.items():
         counts[name] = sets.rows(f"SELECT COUNT(*) {where}")[0][0]
+    # Whose record it was cannot be read after an erasure, but that one left, and so does not wait, can.
+    counts["released"] += counts[HIDDEN_OWNERS]
+    counts["waiting"] -= counts[HIDDEN_OWNERS]
     withheld = "SELECT fate, COUNT(*) FROM sessions WHERE fate IS NOT NULL AND fate<>'released' GROUP BY fate"
     for fate, count in sets.rows(withheld):
         counts[f"withheld.{fate}"] = count

@@ -3,7 +3,8 @@
 Receipts are JSON lines: `kind` (`response`, `consent`, `rights` or `acknowledgement`), `session` (hexadecimal), and
 `message` (base64): the message as the service signed it for the device, or what the party signed. Receipts that
 services cannot deny are the only thing that shows what both of them keep silent about. A receipt that these services
-or parties did not sign shows nothing: it is counted and accuses nobody.
+or parties did not sign shows nothing: it is counted and accuses nobody. One that is so new that its event may have come
+after the heads is counted too, and shows something when it is presented again.
 """
 
 import base64
@@ -26,11 +27,12 @@ from proxid.protocol.rights import RightsReceipt
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """One receipt as it was presented."""
+    """One receipt as it was presented; `written_ms` is when at the latest, in Unix milliseconds (0: long ago)."""
 
     kind: str
     session: bytes
     message: bytes
+    written_ms: int = 0
 
 
 def read_receipts(path: Path) -> Iterator[Presented]:
@@ -42,13 +44,14 @@ def read_receipts(path: Path) -> Iterator[Presented]:
         InputError: naming the file, and the line if one is no receipt; never what it holds.
     """
     for file in _files(path):
-        *lines, rest = _read(file).split(b"\n")
+        data, written = _read(file)
+        *lines, rest = data.split(b"\n")
         for number, line in enumerate(lines, 1):
-            presented = _presented(line)
+            presented = _presented(line, written)
             if presented is None:
                 raise InputError(f"{file}: line {number} is no receipt")
             yield presented
-        if (last := _presented(rest)) is not None:
+        if (last := _presented(rest, written)) is not None:
             yield last
 
 
@@ -59,18 +62,19 @@ def verify_receipts(paths: Iterable[Path]) -> None:
             pass
 
 
-def _presented(line: bytes) -> Presented | None:
+def _presented(line: bytes, written_ms: int) -> Presented | None:
     try:
         data = json.loads(line)
         message = base64.b64decode(data["message"], validate=True)
-        return Presented(str(data["kind"]), bytes.fromhex(data.get("session", "")), message)
+        return Presented(str(data["kind"]), bytes.fromhex(data.get("session", "")), message, written_ms)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def _read(file: Path) -> bytes:
+def _read(file: Path) -> tuple[bytes, int]:
+    """What a file holds, and when it was written to last."""
     try:
-        return file.read_bytes()
+        return file.read_bytes(), int(file.stat().st_mtime * 1000)
     except OSError:
         raise InputError(f"{file}: receipts cannot be read") from None
 
@@ -87,11 +91,14 @@ class ReceiptCheck:
     Args:
         acknowledged: consent acknowledgements (hash of the consent message, version) in the gateway's log.
         erasures: rights that the log shows as carried out.
+        times: Unix milliseconds between which a receipt is too new to be missed.
     """
 
     def __init__(
-        self, trust: Trust, sets: Sets, acknowledged: set[tuple[bytes, int]], erasures: Erasures, report: Report
-    ) -> None:
+        self, trust: Trust, sets: Sets, acknowledged: set[tuple[bytes, int]], erasures: Erasures, report: Report,
+        times: tuple[int, int],
+    ) -> None:  # fmt: skip
+        self._times = times
         self._trust = trust
         self._sets = sets
         self._acknowledged = acknowledged
@@ -115,6 +122,14 @@ class ReceiptCheck:
             self._report.checked[RECEIPTS] += 1
             self._report.counts[f"receipts.compared.{item.kind}"] += 1
 
+    def _missing(self, time_ms: int, log: str, text: str) -> None:
+        """What a receipt shows is in no log: a violation, unless it may have come after the heads that were read."""
+        first, last = self._times
+        if first <= time_ms <= last:
+            self._report.counts["receipts.recent"] += 1
+        else:
+            self._report.add(RECEIPTS, log, 0, text)
+
     def _signed(self, item: Presented) -> SignedMessage:
         """The message, if both services signed it: else whoever presents it made it up."""
         trust = self._trust
@@ -126,25 +141,27 @@ class ReceiptCheck:
         return signed
 
     def _response(self, item: Presented) -> None:
-        session = self._signed(item).message.blocks[response.REQUEST_HASH].hex()
+        signed = self._signed(item)
+        session, time_ms = signed.message.blocks[response.REQUEST_HASH].hex(), signed.header.time_ms
         if not self._sets.is_answered(session):
-            self._report.add(RECEIPTS, GATEWAY, 0, "a device holds an answer that the log does not show")
+            self._missing(time_ms, GATEWAY, "a device holds an answer that the log does not show")
         if not self._sets.is_received(session):
-            self._report.add(RECEIPTS, MAIN_SERVICE, 0, "a device holds an answer to a request that was never received")
+            self._missing(time_ms, MAIN_SERVICE, "a device holds an answer to a request that was never received")
 
     def _consent(self, item: Presented) -> None:
-        blocks = self._signed(item).message.blocks
+        signed = self._signed(item)
+        blocks = signed.message.blocks
         said = (blocks[consent.ACK_HASH][:16], int.from_bytes(blocks[consent.ACK_VERSION], "big"))
         if said not in self._acknowledged:
-            self._report.add(RECEIPTS, GATEWAY, 0, "a device holds a consent's acknowledgement that no log shows")
+            text = "a device holds a consent's acknowledgement that no log shows"
+            self._missing(signed.header.time_ms, GATEWAY, text)
 
     def _rights(self, item: Presented) -> None:
         receipt = RightsReceipt.decode(item.message)
         receipt.verify(self._trust.screener)
         if not self._erasures.requested(receipt.request):
-            self._report.add(
-                RECEIPTS, GATEWAY, 0, f"a person holds a receipt of {receipt.right.value} that no log shows"
-            )
+            text = f"a person holds a receipt of {receipt.right.value} that no log shows"
+            self._missing(receipt.time_ms, GATEWAY, text)
 
     def _delivery(self, item: Presented) -> None:
         ack = DeliveryAck.decode(item.message)
@@ -153,4 +170,6 @@ class ReceiptCheck:
             raise RecordMismatchError("acknowledgement is of no party that is known here")
         ack.verify(key)
         if not self._sets.is_delivered((ack.epoch, ack.group, ack.party)):
-            self._report.add(RECEIPTS, GATEWAY, 0, "a party claims a group that the log does not show as delivered")
+            # It has no time of its own.
+            text = "a party claims a group that the log does not show as delivered"
+            self._missing(item.written_ms, GATEWAY, text)

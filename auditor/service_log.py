@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from auditor.completeness import Sets
+from auditor.completeness import HIDDEN_OWNERS, Sets
 from auditor.erasures import Erasures
 from auditor.groups import Groups
 from auditor.log import Log, check_of
@@ -155,6 +155,8 @@ class ServiceLog(Log):
         for owner in payload.owners:
             if owner:
                 self._end(owner.hex(), "released", event)
+            else:
+                self._report.counts[HIDDEN_OWNERS] += 1
         kind = str(fields.get("kind", "general"))
         if kind != kind_and_number(number)[0]:
             raise GroupMismatchError("group is numbered as one of another kind")
@@ -170,6 +172,7 @@ class ServiceLog(Log):
     def _released_unread(self, event: Event) -> None:
         fields = event.fields
         place = (int(str(fields["epoch"])), int(str(fields["group"])))
+        self._report.counts[HIDDEN_OWNERS] += len(event.tags) // 2  # an open part, the owners', the people's
         for party, _ in consent.parse_audience(str(fields["audience"]).partition("|")[2]):
             self._sets.released((*place, party), event.number)
 

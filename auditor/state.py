@@ -1,29 +1,35 @@
 """What an audit leaves for the next one (DESIGN 10.4): heads, sets, replays; sealed, and without erased people.
 
-    state      everything but the sets, encrypted under a key of the auditor's own opening key
-    sets.db    the sets of check 7, and what replays remember: pseudonymous ids and keyed hashes only
+    state         everything but the sets, encrypted under a key of the auditor's own opening key
+    sets.HEX.db   the sets of check 7, and what replays remember: pseudonymous ids and keyed hashes only; HEX begins
+                  the SHA-256 of the file, and `state` names it
+    lock          held while an audit runs: one at a time
 
-Neither holds an evidence key or a chain key. Both are replaced together, after an audit has gone through.
+Neither holds an evidence key or a chain key. Both are replaced together, by the one renaming of `state`, after an audit
+has gone through: killed at any moment, it leaves the state of the last audit or its own.
 """
 
+import fcntl
 import hashlib
 import hmac
 import os
 import pickle
 import shutil
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from proxid.crypto.hpke import OpeningKey
 from proxid.encoding import label
-from proxid.errors import AuditStateError, OutputError
+from proxid.errors import AuditBusyError, AuditStateError, OutputError
 
-VERSION: Final = 3
+VERSION: Final = 4
 STATE: Final = "state"
-SETS: Final = "sets.db"
+_SETS: Final = "sets.*.db"
+_WORKING: Final = "sets-next.db"
+_NAME: Final = 16
 
 _KEY: Final = label("audit-state")
 _NONCE: Final = 12
@@ -35,6 +41,9 @@ class AuditState:
 
     Args:
         folder: created if absent. opening: the auditor's key.
+
+    Raises:
+        AuditBusyError: another audit uses the folder. OutputError: it cannot be made.
     """
 
     def __init__(self, folder: Path, opening: OpeningKey) -> None:
@@ -43,8 +52,22 @@ class AuditState:
         except OSError:
             raise OutputError(f"{folder}: the auditor's folder cannot be made") from None
         self._folder = folder
+        self._lock = self._locked()
         self._key = hmac.digest(opening.seed, _KEY, "sha256")
-        self.working = folder / "sets.next.db"
+        self.working = folder / _WORKING
+
+    def _locked(self) -> TextIO:
+        """The open file that holds the lock; it goes with this object, or with the process."""
+        try:
+            file = (self._folder / "lock").open("a")
+        except OSError:
+            raise OutputError(f"{self._folder}: the auditor's folder cannot be written") from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise AuditBusyError(f"{self._folder}: another audit goes on from this state") from None
+        return file
 
     def load(self) -> dict[str, Any] | None:
         """The state of the last audit, whose sets are copied to `working`; None at the first.
@@ -53,9 +76,9 @@ class AuditState:
             AuditStateError: the state is damaged, in part missing, or another auditor's.
         """
         self._clear()
-        path, sets = self._folder / STATE, self._folder / SETS
+        path = self._folder / STATE
         if not path.exists():
-            if sets.exists():
+            if any(self._folder.glob(_SETS)):
                 # Without its state an audit would start over, and forget what was found before.
                 raise AuditStateError(f"{path}: file is missing; {_ANEW}")
             return None
@@ -63,6 +86,7 @@ class AuditState:
         state: dict[str, Any] = pickle.loads(self._open(path))  # noqa: S301
         if state["version"] != VERSION:
             raise AuditStateError(f"{path}: written by another version of proxid; {_ANEW}")
+        sets = self._sets(state["sets"])
         if not sets.exists():
             raise AuditStateError(f"{sets}: file is missing; {_ANEW}")
         if state["sets"] != _digest(sets):
@@ -81,26 +105,34 @@ class AuditState:
 
     def reset(self) -> None:
         """Forget the last audit."""
-        for name in (STATE, SETS):
-            (self._folder / name).unlink(missing_ok=True)
+        for path in (self._folder / STATE, *self._folder.glob("sets*.db")):
+            path.unlink(missing_ok=True)
+
+    def _sets(self, digest: bytes) -> Path:
+        return self._folder / f"sets.{digest.hex()[:_NAME]}.db"
 
     def _clear(self) -> None:
-        for path in self._folder.glob("sets.next.db*"):
+        for path in self._folder.glob(f"{_WORKING}*"):
             path.unlink()
 
     def save(self, state: dict[str, Any]) -> None:
-        """Replace the state by this one and the sets in `working`; raises OutputError."""
+        """Replace the state by this one and the sets in `working`, and let others at it; raises OutputError."""
         try:
-            state = {**state, "version": VERSION, "sets": _digest(self.working)}
+            digest = _digest(self.working)
+            state = {**state, "version": VERSION, "sets": digest}
             nonce = os.urandom(_NONCE)
             plain = pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL)
             temporary = self._folder / "state.next"
             temporary.write_bytes(nonce + ChaCha20Poly1305(self._key).encrypt(nonce, plain, _KEY))
             temporary.chmod(0o600)
-            self.working.replace(self._folder / SETS)
+            self.working.replace(self._sets(digest))
             temporary.replace(self._folder / STATE)
+            for path in self._folder.glob(_SETS):
+                if path != self._sets(digest):
+                    path.unlink()
         except OSError:
             raise OutputError(f"{self._folder}: the state of this audit cannot be written") from None
+        self._lock.close()
 
 
 def _digest(path: Path) -> bytes:

@@ -182,8 +182,10 @@ UNCHECKED: Final = {
     "parts.expired": "Pieces of content that were deleted, or whose keys were, because their time of keeping was over",
     "events.unreadable": "Entries of which only what names nobody (number, type, and the like) could be checked",
     "groups.partly_erased": "Published groups checked only for size and for nobody being in them twice",
+    "groups.hidden_owners": "Published requests whose owner cannot be read any more",
     "pipeline.unknown": "Requests handled by a version of the rules that the auditor does not have",
     "receipts.unproven": "Presented receipts that these services and third parties did not sign: they prove nothing",
+    "receipts.recent": "Presented receipts so new that their entry may follow: to be presented again at the next audit",
 }
 """What is counted because it could not be checked (key in JSON)."""
 

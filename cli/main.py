@@ -4,6 +4,7 @@ Exit status: 0 done, 1 a check failed (an audit violation, say), 2 could not be 
 read its output went away.
 """
 
+import errno
 import importlib
 import os
 import signal
@@ -96,12 +97,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         click.echo("proxid: interrupted", err=True)
         return 2
     except Exception as error:
-        # Its text and a traceback's lines may quote data; whoever looks for the fault asks for them.
-        if os.environ.get("PROXID_TRACEBACK"):
-            traceback.print_exc()
-        click.echo(f"proxid: {Code.INTERNAL}: {type(error).__name__} (PROXID_TRACEBACK=1 shows where)", err=True)
-        return 2
+        return _unforeseen(error)
     return result if isinstance(result, int) else 0
+
+
+def _unforeseen(error: Exception) -> int:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        # Files that a command works with have errors of their own; what is left is its output.
+        click.echo(f"proxid: {Code.OUTPUT_FAILED}: the output cannot be written, nothing more fits", err=True)
+        return 2
+    # Its text and a traceback's lines may quote data; whoever looks for the fault asks for them.
+    if os.environ.get("PROXID_TRACEBACK"):
+        traceback.print_exc()
+    click.echo(f"proxid: {Code.INTERNAL}: {type(error).__name__} (PROXID_TRACEBACK=1 shows where)", err=True)
+    return 2
 
 
 if __name__ == "__main__":

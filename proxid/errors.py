@@ -46,6 +46,7 @@ class Code(StrEnum):
     EVIDENCE_UNREADABLE = "evidence_unreadable"
     EVIDENCE_FOREIGN = "evidence_foreign"
     AUDIT_STATE_DAMAGED = "audit_state_damaged"
+    AUDIT_BUSY = "audit_busy"
     RESTRICTION_VIOLATED = "restriction_violated"
     POOL_CLOSED = "pool_closed"
     OBJECTED = "objected"
@@ -268,6 +269,12 @@ class AuditStateError(EvidenceUnreadableError):
     """What the last audit left is damaged, in part missing, or another auditor's: nothing was checked."""
 
     code = Code.AUDIT_STATE_DAMAGED
+
+
+class AuditBusyError(EvidenceUnreadableError):
+    """Another audit goes on from the same state: nothing was checked."""
+
+    code = Code.AUDIT_BUSY
 
 
 class RefusedError(ProxidError):

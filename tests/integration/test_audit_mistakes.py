@@ -1,6 +1,7 @@
 """Mistakes of the auditor's own keys, files and folders end in exit 2 and are named; what a service does never does."""
 
 import asyncio
+import fcntl
 import json
 import shutil
 from collections.abc import Callable, Sequence
@@ -9,14 +10,17 @@ from typing import Any
 
 import pytest
 
+from auditor.manifest import write_manifest
 from auditor.report import Verdict
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import EvidenceForeignError, EvidenceUnreadableError
 from proxid.rpc.evidence import EvidenceService
 from proxid.store.evidence.encryptor import Encryptor
+from proxid.store.evidence.reading import LogReader
 from tests.support.house import run_command, running
+from tests.support.lies import no_wait
 
-FOREIGN, STATE = "evidence_foreign", "audit_state_damaged"
+FOREIGN, STATE, UNREADABLE = "evidence_foreign", "audit_state_damaged", "evidence_unreadable"
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +48,10 @@ class Desk:
         shutil.copytree(houses["here"] / "auditor", self.auditor)
         shutil.copytree(houses["here"] / "export", self.export)
         self.error = ""
+
+    def exported(self) -> None:
+        """Take what lies in the export now for what was exported: then the services showed it so."""
+        write_manifest(self.export)
 
     def run(self, *more: str, config: Path | None = None) -> tuple[int, str]:
         """Exit status and output of an audit of the export."""
@@ -98,17 +106,26 @@ def test_exchanged_log_folders(desk: Desk) -> None:
     (desk.export / "main-service").rename(desk.export / "gateway")
     (desk.export / "aside").rename(desk.export / "main-service")
     reason = desk.unchecked()
+    assert reason["code"] == UNREADABLE and str(desk.export / "gateway") in reason["text"]
+    desk.exported()
+    reason = desk.unchecked()
     assert reason["code"] == FOREIGN and reason["text"].count("head of the other log") == 2
 
 
 def test_an_emptied_file_of_keys(desk: Desk) -> None:
     (desk.export / "keys.json").write_text("{}")
     reason = desk.unchecked()
+    assert reason["code"] == UNREADABLE and str(desk.export / "keys.json") in reason["text"]
+    desk.exported()
+    reason = desk.unchecked()
     assert reason["code"] == FOREIGN and "keys.json" in reason["text"]
 
 
 def test_the_keys_of_another_export(desk: Desk) -> None:
     shutil.copy(desk.houses["there"] / "export/keys.json", desk.export / "keys.json")
+    reason = desk.unchecked()
+    assert reason["code"] == UNREADABLE and str(desk.export / "keys.json") in reason["text"]
+    desk.exported()
     reason = desk.unchecked()
     assert reason["code"] == FOREIGN and "keys.json" in reason["text"]
 
@@ -117,6 +134,8 @@ def test_one_key_that_is_missing_is_a_violation(desk: Desk) -> None:
     keys = json.loads((desk.export / "keys.json").read_text())
     keys.pop(sorted(keys)[0])
     (desk.export / "keys.json").write_text(json.dumps(keys))
+    assert desk.unchecked()["code"] == UNREADABLE
+    desk.exported()
     status, report = desk.audit()
     assert status == 1 and 2 in {violation["rule"] for violation in report["violations"]}
 
@@ -124,6 +143,8 @@ def test_one_key_that_is_missing_is_a_violation(desk: Desk) -> None:
 def test_one_log_folder_in_the_place_of_both_is_a_violation(desk: Desk) -> None:
     shutil.rmtree(desk.export / "gateway")
     shutil.copytree(desk.export / "main-service", desk.export / "gateway")
+    assert desk.unchecked()["code"] == UNREADABLE
+    desk.exported()
     status, report = desk.audit()
     assert status == 1 and "newest head: checkpoint is of another log" in {v["text"] for v in report["violations"]}
 
@@ -140,6 +161,8 @@ def test_a_bit_in_a_leaf_names_the_leaf(desk: Desk) -> None:
     for _ in range(4):
         at += 4 + int.from_bytes(data[at : at + 4], "big")
     flipped(path, at + 4 + 20)  # in the salt of leaf 5
+    assert desk.unchecked()["text"].startswith(f"{path}: is not the file that was exported")
+    desk.exported()
     status, report = desk.audit()
     named = [(v["log"], v["leaf"]) for v in report["violations"] if v["text"].startswith("leaf hash is not")]
     assert status == 1 and named == [("main-service", 5)]
@@ -148,6 +171,7 @@ def test_a_bit_in_a_leaf_names_the_leaf(desk: Desk) -> None:
 def test_a_bit_in_a_part_names_leaf_and_part(desk: Desk) -> None:
     path = desk.export / "gateway/leaves"
     flipped(path, 4 + int.from_bytes(path.read_bytes()[:4], "big") - 1)  # the last byte of leaf 1's only part
+    desk.exported()
     status, report = desk.audit()
     (found,) = [v for v in report["violations"] if v["leaf"] == 1]
     assert status == 1 and (found["rule"], found["log"]) == (2, "gateway")
@@ -157,8 +181,79 @@ def test_a_bit_in_a_part_names_leaf_and_part(desk: Desk) -> None:
 def test_a_damaged_file_names_file_and_leaf(desk: Desk) -> None:
     path = desk.export / "gateway/leaves"
     path.write_bytes(path.read_bytes()[:-3])
+    assert desk.unchecked()["text"].startswith(f"{path}: is not the file that was exported: its size is")
+    desk.exported()
     reason = desk.unchecked()
     assert str(path) in reason["text"] and "is damaged, cut off or missing" in reason["text"]
+
+
+def leaves_emptied(export: Path) -> str:
+    (export / "main-service/leaves").write_bytes(b"")
+    return "main-service/leaves"
+
+
+def leaves_exchanged(export: Path) -> str:
+    gateway, service = (export / log / "leaves" for log in ("gateway", "main-service"))
+    ours = gateway.read_bytes()
+    gateway.write_bytes(service.read_bytes())
+    service.write_bytes(ours)
+    return "gateway/leaves"
+
+
+def head_emptied(export: Path) -> str:
+    return _head(export, lambda head: "")
+
+
+def head_of_an_absurd_size(export: Path) -> str:
+    return _head(export, lambda head: "\n".join([*head.split("\n")[:1], "9" * 30, *head.split("\n")[2:]]))
+
+
+def _head(export: Path, change: Callable[[str], str]) -> str:
+    path = export / "gateway/heads.json"
+    heads = json.loads(path.read_text())
+    path.write_text(json.dumps({**heads, "latest": change(heads["latest"])}))
+    return "gateway/heads.json"
+
+
+@pytest.mark.parametrize("damage", [leaves_emptied, leaves_exchanged, head_emptied, head_of_an_absurd_size])
+def test_a_damaged_export_accuses_no_service(desk: Desk, damage: Callable[[Path], str]) -> None:
+    path = desk.export / damage(desk.export)
+    for more in ((), ("--no-state",)):
+        reason = desk.unchecked(*more)
+        assert reason["code"] == UNREADABLE and reason["text"].startswith(f"{path}: is not the file that was exported")
+
+
+def test_what_the_services_showed_in_an_export_accuses_them(desk: Desk) -> None:
+    """The same changes, but exported so: then they are what a service did."""
+    leaves_emptied(desk.export)
+    desk.exported()
+    status, report = desk.audit("--no-state")
+    assert status == 1 and "log ends after leaf 0, and its signed head covers more" in {
+        violation["text"] for violation in report["violations"] if violation["log"] == "main-service"
+    }
+
+
+@pytest.mark.parametrize("log", ["gateway", "main-service"])
+def test_a_head_that_is_none_accuses_neither_service(desk: Desk, log: str) -> None:
+    path = desk.export / log / "heads.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "latest": "nothing"}))
+    desk.exported()
+    reason = desk.unchecked()
+    assert reason["code"] == UNREADABLE and f"/{log}: what is shown as the log's newest head is none" in reason["text"]
+
+
+async def test_a_service_that_shows_no_head_is_not_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        honest = LogReader.checkpoint
+        gateway = "proxid/main-service/gateway"
+        monkeypatch.setattr(LogReader, "checkpoint", lambda self: b"x" if self._log.name == gateway else honest(self))
+        monkeypatch.setattr(EvidenceService, "_wait", no_wait)
+        with pytest.raises(EvidenceUnreadableError, match="gateway: what is shown"):
+            await house.audit()
+        config, folder = str(tmp_path / "auditor/auditor.toml"), tmp_path / "export"
+        assert await run_command("audit", "--config", config, "--export", str(folder)) == 2
+        assert not (folder / "manifest.json").exists()
 
 
 def removed(path: Path) -> None:
@@ -173,17 +268,32 @@ def turned(path: Path) -> None:
     flipped(path, -1)
 
 
-@pytest.mark.parametrize("name", ["state", "sets.db"])
+@pytest.mark.parametrize("name", ["state", "sets.*.db"])
 @pytest.mark.parametrize("damage", [removed, emptied, turned])
 def test_a_damaged_state_is_named_and_an_audit_does_not_start_over_unasked(
     desk: Desk, name: str, damage: Callable[[Path], None]
 ) -> None:
     assert desk.audit()[0] == 0
-    path = desk.auditor / "data/audit-of-export" / name
+    (path,) = (desk.auditor / "data/audit-of-export").glob(name)
     damage(path)
     reason = desk.unchecked()
     assert reason["code"] == STATE and str(path) in reason["text"] and "--fresh" in reason["text"]
     assert desk.audit("--fresh")[0] == 0
+
+
+def test_one_audit_at_a_time_goes_on_from_a_state(desk: Desk) -> None:
+    assert desk.audit()[0] == 0
+    folder = desk.auditor / "data/audit-of-export"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with (folder / "lock").open("a") as held:  # as an audit that runs has it
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert desk.unchecked()["code"] == "audit_busy"
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    # What an audit leaves that was killed while it replaced the state counts for nothing.
+    (folder / "sets.0123456789abcdef.db").write_bytes(b"half")
+    (folder / "sets-next.db").write_bytes(b"half")
+    assert desk.audit()[0] == 0
+    assert len(list(folder.glob("sets*.db"))) == 1
 
 
 @pytest.mark.parametrize("line", ["{}", "not JSON", '{"kind": "response", "message": "?", "planted": 1}', "[]"])

@@ -12,11 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from auditor.receipts import read_receipts
-from auditor.report import Verdict
-from auditor.setup import logs_of
+from auditor.completeness import Sets
+from auditor.erasures import Erasures
+from auditor.receipts import Presented, ReceiptCheck, read_receipts
+from auditor.report import Report, Verdict
+from auditor.setup import logs_of, trust_of
 from proxid.errors import RestrictionError
 from proxid.evidence.note import Note
+from proxid.protocol.receipt import DeliveryAck
+from proxid.provision.keyfile import load_signing_key
 from tests.support.house import PEOPLE, run_command, running
 from tests.support.lies import Liar
 from tests.support.lies_screener import screener_forwards_a_request_never_sent
@@ -152,6 +156,25 @@ async def test_receipts_of_another_house_accuse_nobody(tmp_path: Path) -> None:
     assert report.checked[9] == len(mine) and report.counts["receipts.unproven"] == 2 * len(mine)
     kinds = Counter(receipt.kind for receipt in mine)
     assert {kind: report.counts[f"receipts.compared.{kind}"] for kind in kinds} == kinds
+
+
+async def test_a_receipt_younger_than_the_heads_accuses_nobody(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        trust = trust_of(house.config("auditor"), pipeline=False)
+        presented = list(read_receipts(tmp_path / "devices"))
+    assert {r.kind for r in presented} == {"response", "consent"}
+    now = int(time.time() * 1000)
+    key = load_signing_key(tmp_path / "parties/acme/signing.key")
+    ack = DeliveryAck("acme", "main-service", 1, 99, bytes(32)).sign(key)
+    presented.append(Presented("acknowledgement", b"", ack.encode(), now))
+    for since, found in ((now - 3_600_000, 0), (now + 3_600_000, 1)):
+        report = Report()
+        nothing = Sets(None), set[tuple[bytes, int]](), Erasures(trust)
+        ReceiptCheck(trust, *nothing, report, (since, now + 7_200_000)).run(presented)
+        assert report.checked[9] == len(presented)
+        assert bool(report.violations) == found
+        assert (report.counts["receipts.recent"] == 0) == found
 
 
 async def test_a_group_that_breaks_a_restriction_is_withheld_and_no_violation(

@@ -81,6 +81,10 @@ async def test_commands_and_an_erasure_are_clean_from_nothing_and_from_before(tm
     for report in reports:
         assert report.violations == []
     assert reports[0].counts["groups.partly_erased"] >= 3  # the general group, and those of commands
+    # Whose record it was is gone; that it left, and does not wait, is not.
+    fresh, going_on = (report.counts for report in reports)
+    assert [fresh[n] for n in ("released", "waiting")] == [going_on[n] for n in ("released", "waiting")]
+    assert fresh["groups.hidden_owners"] > going_on["groups.hidden_owners"]
 
 
 async def test_a_slot_group_that_breaks_a_restriction_is_withheld_whole_and_no_violation(

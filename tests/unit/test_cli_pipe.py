@@ -37,3 +37,10 @@ def test_reader_that_goes_away(party: Path, layout: str) -> None:
         child.stdout.close()
         errors = child.stderr.read()
         assert (child.wait(60), errors) == (141, b"")
+
+
+def test_output_that_no_longer_fits_is_named(party: Path) -> None:
+    words = ["-m", "cli.main", "subscribe", "--config", str(party), "--all", "--format", "jsonl"]
+    with Path("/dev/full").open("w") as full:
+        child = subprocess.run([sys.executable, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert child.returncode == 2 and child.stderr.startswith("proxid: output_failed: ")
