@@ -7,22 +7,37 @@ service cannot turn what it did into a mistake of the auditor's, and both togeth
 
 from dataclasses import dataclass
 
-from proxid.errors import NoteInvalidError
+from proxid.errors import EvidenceUnreadableError, NoteInvalidError
 from proxid.evidence.checkpoint import Checkpoint
 from proxid.evidence.note import Note, Verifier
 
 
-def stranger(data: bytes, log: Verifier, other: Verifier) -> str:
-    """Why a head cannot be this log's, whatever its signature; empty if it can, or if it is damaged.
+def shown_head(data: bytes, log: str) -> tuple[Note, Checkpoint]:
+    """A head as it is shown, its signature not looked at.
 
-    Args:
-        log, other: the verifiers that the auditor has for this log and for the other one.
+    What is no head at all says nothing, as a service says nothing that is away: nobody is accused by it, least of all
+    the other service, whose log cannot be judged without this one.
+
+    Raises:
+        EvidenceUnreadableError: it is none; names the log.
     """
     try:
         note = Note.decode(data)
-        head = Checkpoint.parse(note.text)
-    except NoteInvalidError:
-        return ""
+        return note, Checkpoint.parse(note.text)
+    except (NoteInvalidError, ValueError):
+        raise EvidenceUnreadableError(f"{log}: what is shown as the log's newest head is none") from None
+
+
+def stranger(data: bytes, log: Verifier, other: Verifier) -> str:
+    """Why a head cannot be this log's, whatever its signature; empty if it can.
+
+    Args:
+        log, other: the verifiers that the auditor has for this log and for the other one.
+
+    Raises:
+        EvidenceUnreadableError: it is no head.
+    """
+    note, head = shown_head(data, log.name)
     if head.origin == other.name:
         return "shows the head of the other log"
     if head.origin != log.name:

@@ -3,6 +3,7 @@
     LOG/heads.json    latest and cosigned heads, when      LOG/leaves    u32(length) ‖ leaf, in order
     LOG/hashes        the leaves' hashes as they were exported, so that one that is changed later can be named
     keys.json         evidence keys by subject tag, each sealed to the auditor; empty where IS gave none
+    manifest.json     size and SHA-256 of each of these, written last: what was damaged since is not read
 
 The folder is as secret as the auditor's key is: without it nothing in it opens.
 """
@@ -16,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from auditor.belongs import shown_head
+from auditor.manifest import begin_manifest, verify_manifest, write_manifest
 from auditor.report import GATEWAY, MAIN_SERVICE
 from auditor.source import EvidenceSource, Heads, KeySource
 from proxid.crypto.hpke import OpeningKey
@@ -23,7 +26,6 @@ from proxid.encoding import label
 from proxid.errors import EvidenceForeignError, EvidenceUnreadableError, ProxidError
 from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader
 from proxid.evidence.merkle import HASH_SIZE, Frontier, consistency_proof, inclusion_proof
-from proxid.evidence.note import Note
 
 _LENGTH: Final = struct.Struct(">I")
 _KEYS: Final = label("exported-evidence-key")
@@ -34,8 +36,14 @@ def export(
     folder: Path, gateway: EvidenceSource, service: EvidenceSource, keys: KeySource, auditor: OpeningKey,
     progress: Callable[[str, int, int], None] = lambda log, number, last: None,
 ) -> None:  # fmt: skip
-    """Write both logs and the evidence keys into a new folder; raises EvidenceUnreadableError."""
+    """Write both logs and the evidence keys into a new folder, or over an older export.
+
+    Raises:
+        EvidenceUnreadableError: a service is away, or shows a head that cannot be read.
+        OutputError: other files lie in the folder. OSError: it cannot be written.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    begin_manifest(folder)
     tags: set[bytes] = set()
     for name, source in ((GATEWAY, gateway), (MAIN_SERVICE, service)):
         tags |= _export_log(folder / name, source, partial(progress, name))
@@ -47,13 +55,14 @@ def export(
             data = auditor.public.seal(seed, _KEYS + tag) if seed else b""
             sealed[tag.hex()] = base64.b64encode(data).decode("ascii")
     (folder / "keys.json").write_text(json.dumps(sealed), encoding="ascii")
+    write_manifest(folder)
 
 
 def _export_log(folder: Path, source: EvidenceSource, progress: Callable[[int, int], None]) -> set[bytes]:
     folder.mkdir(mode=0o700, exist_ok=True)
     asked = time.time()
     heads, tags = source.heads(), set()
-    size = _size(heads.latest)
+    size = shown_head(heads.latest, folder.name)[1].size
     with (folder / "leaves").open("wb") as file, (folder / "hashes").open("wb") as hashes:
         for number, leaf in enumerate(source.leaves(1, size + 1), 1):
             data = leaf.encode()
@@ -69,15 +78,11 @@ def _export_log(folder: Path, source: EvidenceSource, progress: Callable[[int, i
     return tags
 
 
-def _size(note: bytes) -> int:
-    return int(Note.decode(note).text.split("\n")[1])
-
-
 class FolderLog:
     """One log of an exported folder.
 
     Args:
-        folder: of the log. progress of reading is that of the audit.
+        folder: of the log, in an export that `FolderKeys` has held against its manifest.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -158,9 +163,14 @@ def _node(levels: list[list[bytes]], level: int, index: int) -> bytes:
 
 
 class FolderKeys:
-    """The evidence keys of an exported folder."""
+    """The evidence keys of an exported folder, whose files are all held against its manifest first.
+
+    Raises:
+        EvidenceUnreadableError: the folder is not what was exported; names the file.
+    """
 
     def __init__(self, folder: Path, auditor: OpeningKey) -> None:
+        verify_manifest(folder)
         self._auditor = auditor
         path = folder / "keys.json"
         try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from auditor.belongs import shown_head
 from auditor.report import HEADS, Report, Unchecked
 from auditor.source import EvidenceSource, Heads
 from proxid.errors import EvidenceForeignError, EvidenceUnreadableError, ProxidError
@@ -83,7 +84,9 @@ class HeadCheck:
 
         Raises:
             EvidenceForeignError: the folder was exported before the one that was audited last.
+            EvidenceUnreadableError: what is shown is no head.
         """
+        shown_head(heads.latest, self.origin)
         self.missing = []
         self._start, self._hashes = self.frontier.size, bytearray()
         self._expected = Expected()

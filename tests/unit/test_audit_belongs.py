@@ -3,6 +3,7 @@
 import pytest
 
 from auditor.belongs import Seals, stranger
+from proxid.errors import EvidenceUnreadableError
 from proxid.evidence.checkpoint import Checkpoint
 from proxid.evidence.note import Verifier
 from tests.support.scene import MALLORY, SCREENER, SERVICE
@@ -22,9 +23,18 @@ def test_heads_of_other_logs_and_keys_are_told_from_damaged_ones() -> None:
     assert "another key" in stranger(head(key=MALLORY), GATEWAY, MAIN)
 
 
-@pytest.mark.parametrize("damaged", [head()[:-9] + b"AAAAAAA=\n", head().replace(b"\n1\n", b"\n2\n"), b"", b"x" * 40])
+@pytest.mark.parametrize("damaged", [head()[:-9] + b"AAAAAAA=\n", head().replace(b"\n1\n", b"\n2\n")])
 def test_a_damaged_head_is_no_mistake_of_the_auditors(damaged: bytes) -> None:
     assert stranger(damaged, GATEWAY, MAIN) == ""
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [b"", b"x" * 40, b"\xff", head().replace(b"\n1\n", b"\n-1\n"), head().replace(b"\n1\n", b"\n%s\n" % (b"9" * 5000))],
+)
+def test_what_is_no_head_accuses_nobody(nothing: bytes) -> None:
+    with pytest.raises(EvidenceUnreadableError, match=r"^proxid/ms/gateway: "):
+        stranger(nothing, GATEWAY, MAIN)
 
 
 @pytest.mark.parametrize(
