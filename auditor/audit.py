@@ -125,10 +125,10 @@ class Audit:
         ahead = Ahead(self._options.workers)
         self._verify_heads_belong(gateway, service)
         try:
-            self._read(self._reads[0], gateway, ahead)
+            whole = self._read(self._reads[0], gateway, ahead)
             seen = self._gateway.next_number - 1
             for read, source in ((self._reads[1], service), (self._reads[0], gateway)):
-                self._read(read, source, ahead)
+                whole = whole and self._read(read, source, ahead)
         finally:
             ahead.close()
             for read in self._reads:
@@ -139,15 +139,8 @@ class Audit:
         self._found = list(self.report.violations)
         # What goes over the whole of both logs each time (the sets, the keys of the erased) is not added up.
         self._counted = self.report.checked + self.report.checked_before
-        check(self._sets, now_ms - int(self._options.settle * 1000), seen, self.report)
-        self._service.finish()
-        self._erasures.check(self._unopened, self._keys, self.report)
-        acknowledged = self._gateway.acknowledged
-        settled_ms = now_ms - int(self._options.settle * 1000)
-        times = (settled_ms, int((self._clock() + _SKEW_SECONDS) * 1000))
-        ReceiptCheck(self._trust, self._sets, acknowledged, self._erasures, self.report, times).run(
-            self._options.receipts
-        )
+        if whole:  # a log without a head to go by is a violation of its own, and no measure of the other one
+            self._compare(now_ms, seen)
         self._counted[RECEIPTS] += self.report.checked[RECEIPTS]
         summarise(self._sets, self.report.counts)
         for (epoch, bundle), changes in sorted(self._gateway.consents.timeline.items()):
@@ -157,6 +150,17 @@ class Audit:
         self._save()
         self.report.sort()
         return self.report
+
+    def _compare(self, now_ms: int, seen: int) -> None:
+        """What goes over both logs, and what outsiders hold of them."""
+        exported = [int(read.heads.exported * 1000) for read in self._reads if read.heads.exported is not None]
+        settled_ms = min([now_ms, *exported]) - int(self._options.settle * 1000)
+        check(self._sets, settled_ms, seen, self.report)
+        self._service.finish()
+        self._erasures.check(self._unopened, self._keys, self.report)
+        times = (settled_ms, int((self._clock() + _SKEW_SECONDS) * 1000))
+        receipts = ReceiptCheck(self._trust, self._sets, self._gateway.acknowledged, self._erasures, self.report, times)
+        receipts.run(self._options.receipts)
 
     def _verify_heads_belong(self, gateway: EvidenceSource, service: EvidenceSource) -> None:
         logs, why = [read.rules.log for read in self._reads], []
@@ -175,13 +179,14 @@ class Audit:
         if wrong and not covered and all(v.rule != HEADS for v in self.report.violations):
             raise EvidenceForeignError(wrong)
 
-    def _read(self, read: ReadLog, source: EvidenceSource, ahead: Ahead) -> None:
+    def _read(self, read: ReadLog, source: EvidenceSource, ahead: Ahead) -> bool:
+        """Read what is new; whether the log has a head to go by."""
         log, heads = read.log, source.heads()
         self.report.scope.shown(log.name, read.rules.log, read.rules.witness, heads, read.heads.frontier.size)
         known = [note for note in self._options.known if note.startswith(f"{read.heads.origin}\n".encode())]
         size = read.heads.begin(source, heads, known)
         if size is None:
-            return
+            return False
         first = read.heads.frontier.size + 1
         for events, proven in ahead.batches(read.opener.events(source, first, size + 1, read.heads.leaf)):
             self._signatures.proven = proven
@@ -192,6 +197,7 @@ class Audit:
                 log.take(event)
                 self._options.progress(log.name, event.number, size)
         read.heads.end(source, size, heads.latest)
+        return True
 
     def _cover(self) -> None:
         scope, epochs, classifier = self.report.scope, self._erasures.epochs.values(), self._trust.classifier

@@ -1,6 +1,7 @@
 """A party's acknowledgements on its disk: complete through crashes, a witness against the services (DESIGN 10.4)."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -82,4 +83,7 @@ async def test_delivery_that_the_log_does_not_show_is_found(house: House, tmp_pa
     assert report.checked[RECEIPTS] == len(acknowledged(house)) + len(acknowledged(house, "globex")) > 0
     offline = ("audit", "--config", auditor, "--no-pipeline", "--no-state", "--from", before)
     assert await run_command(*offline) == 0
+    assert await run_command(*offline, *receipts) == 0  # they are younger than what was exported
+    for party in parties:
+        os.utime(f"{party}/data/{FILE}", (0, 0))
     assert await run_command(*offline, *receipts) == 1

@@ -242,6 +242,17 @@ def test_a_head_that_is_none_accuses_neither_service(desk: Desk, log: str) -> No
     assert reason["code"] == UNREADABLE and f"/{log}: what is shown as the log's newest head is none" in reason["text"]
 
 
+@pytest.mark.parametrize("log", ["gateway", "main-service"])
+def test_a_head_that_its_service_did_not_sign_accuses_that_service_alone(desk: Desk, log: str) -> None:
+    path = desk.export / log / "heads.json"
+    heads = json.loads(path.read_text())
+    origin, _, *rest = heads["latest"].split("\n")
+    path.write_text(json.dumps({**heads, "latest": "\n".join([origin, "9" * 30, *rest])}))
+    desk.exported()
+    status, report = desk.audit("--no-state")
+    assert status == 1 and {(v["log"], v["rule"]) for v in report["violations"]} == {(log, 1)}
+
+
 async def test_a_service_that_shows_no_head_is_not_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(tmp_path) as house:
         await house.busy(1)
