@@ -45,6 +45,11 @@ class _ReaderGoneError(Exception):
     """Whoever read the output went away."""
 
 
+def _drop_output() -> None:
+    """What is flushed at the end goes nowhere: it would fail once more, and change the status."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 class LazyGroup(click.Group):
     """Loads a subcommand's module on first use, so that `proxid --help` stays quick."""
 
@@ -56,7 +61,7 @@ class LazyGroup(click.Group):
             cause = error if isinstance(error, BrokenPipeError) else error.__context__
             if not isinstance(cause, BrokenPipeError):
                 raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is flushed at the end goes nowhere
+            _drop_output()
             raise _ReaderGoneError from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -104,6 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _unforeseen(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         # Files that a command works with have errors of their own; what is left is its output.
+        _drop_output()
         click.echo(f"proxid: {Code.OUTPUT_FAILED}: the output cannot be written, nothing more fits", err=True)
         return 2
     # Its text and a traceback's lines may quote data; whoever looks for the fault asks for them.
