@@ -17,6 +17,8 @@ from proxid.store.connection import TIMEOUT
 Argument = bytes | str | int | float
 Command = tuple[Argument, ...]
 
+_pack: Callable[[Command], bytes] = cast(Any, hiredis).pack_command  # its types know tuples of one item alone
+
 
 async def round_trip(client: Redis, commands: Sequence[Command]) -> list[Any]:
     """The answers of commands, in order; a ResponseError among them is given back, not raised.
@@ -40,15 +42,9 @@ async def round_trip(client: Redis, commands: Sequence[Command]) -> list[Any]:
 
     try:
         return list(await connection.retry.call_with_retry(exchange, lost))
-    except BaseException:
-        # Answers may still be under way: whoever uses the connection next must not get them.
-        await connection.disconnect(nowait=True)
-        raise
     finally:
+        # One that was broken off has been disconnected: whoever uses it next does not get answers still under way.
         await pool.release(connection)
-
-
-_pack: Callable[[Command], bytes] = cast(Any, hiredis).pack_command  # its types know tuples of one item alone
 
 
 async def _answer(connection: AbstractConnection) -> Any:

@@ -112,17 +112,10 @@ def test_exchanged_log_folders(desk: Desk) -> None:
     assert reason["code"] == FOREIGN and reason["text"].count("head of the other log") == 2
 
 
-def test_an_emptied_file_of_keys(desk: Desk) -> None:
-    (desk.export / "keys.json").write_text("{}")
-    reason = desk.unchecked()
-    assert reason["code"] == UNREADABLE and str(desk.export / "keys.json") in reason["text"]
-    desk.exported()
-    reason = desk.unchecked()
-    assert reason["code"] == FOREIGN and "keys.json" in reason["text"]
-
-
-def test_the_keys_of_another_export(desk: Desk) -> None:
-    shutil.copy(desk.houses["there"] / "export/keys.json", desk.export / "keys.json")
+@pytest.mark.parametrize("of_another", [False, True])
+def test_keys_that_are_none_of_the_export(desk: Desk, of_another: bool) -> None:
+    theirs = (desk.houses["there"] / "export/keys.json").read_text()
+    (desk.export / "keys.json").write_text(theirs if of_another else "{}")
     reason = desk.unchecked()
     assert reason["code"] == UNREADABLE and str(desk.export / "keys.json") in reason["text"]
     desk.exported()
