@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import grpc
 
+from device_sim.line import Lines
 from proxid.config import DeviceConfig
 from proxid.crypto.identity import Enrolment, Link
 from proxid.crypto.sansig import SignedMessage
@@ -35,6 +36,7 @@ class GatewayClient:
     def __init__(self, channel: grpc.aio.Channel, timeout: float, limit: int) -> None:
         self._channel = channel
         self._stub = GatewayStub(channel)
+        self._lines = Lines(self._stub, timeout)
         self._timeout = timeout
         self._limit = limit
 
@@ -79,5 +81,5 @@ class GatewayClient:
     async def ask(self, message: SignedMessage, attempts: Attempts) -> SignedMessage:
         """Ask: the response. Raises RefusedError, UpstreamError; `attempts` tells how many calls it took."""
         request = wire.AskRequest(message=to_wire(message))
-        reply = await call(lambda: self._stub.Ask(request, timeout=self._timeout), attempts)
-        return from_wire(reply.message)
+        outcome = await call(lambda: self._lines.ask(request), attempts)
+        return from_wire(outcome.message)

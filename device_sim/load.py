@@ -5,14 +5,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
-from typing import Any
 
 import grpc
 
 from device_sim.corpus import shipped_events
 from device_sim.household import Household
+from device_sim.line import Lines
 from proxid.config import DeviceConfig
 from proxid.crypto.sansig import Role, SignedMessage
+from proxid.errors import ProxidError
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
 from proxid.rpc.channel import TlsFiles, open_channel
@@ -62,20 +63,20 @@ async def prepare(speakers: Mapping[str, Household], count: int) -> list[Prepare
 
 
 async def drive(config: DeviceConfig, prepared: Sequence[Prepared], concurrency: int) -> Round:
-    """Send everything, `concurrency` at once, over one channel; every answer is verified afterwards."""
+    """Send everything, `concurrency` at once on as many streams of one channel; every answer is verified afterwards."""
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     channel = open_channel(config.gateway, tls, config.gateway_name)
-    stub: Any = GatewayStub(channel)
+    lines = Lines(GatewayStub(channel), config.timeout)
     latencies: list[float] = []
-    answers: list[tuple[Prepared, wire.AskReply]] = []
+    answers: list[tuple[Prepared, wire.AskOutcome]] = []
     waiting = iter(prepared)
 
     async def worker() -> None:
         for one in waiting:
             begun = time.perf_counter()
             try:
-                answers.append((one, await stub.Ask(one.message)))
-            except grpc.aio.AioRpcError:
+                answers.append((one, await lines.ask(one.message)))
+            except (grpc.aio.AioRpcError, ProxidError):
                 continue
             latencies.append(time.perf_counter() - begun)
 
@@ -93,7 +94,7 @@ async def drive(config: DeviceConfig, prepared: Sequence[Prepared], concurrency:
     )  # fmt: skip
 
 
-def _verify(config: DeviceConfig, one: Prepared, reply: wire.AskReply) -> None:
+def _verify(config: DeviceConfig, one: Prepared, reply: wire.AskOutcome) -> None:
     header, trust = one.signed.header, config.trust
     assert trust.service is not None
     answer = from_wire(reply.message)

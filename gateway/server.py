@@ -119,7 +119,9 @@ async def serve(
         background.append(AllowListWatch(source, GatewayConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
-        await run(server, SERVICES, address, background, ready, config.shutdown_grace, config.metrics_listen)
+        await run(
+            server, SERVICES, address, background, ready, config.shutdown_grace, config.metrics_listen, peers.close
+        )
     finally:
         await channel.close()
         await store.client.aclose()

@@ -9,11 +9,16 @@ from gateway.requests import RequestPath
 from gateway.rights import Rights
 from gateway.screener import Screener
 from gateway.upstream import MainServiceClient
+from proxid.rpc.conversation import conversation
 from proxid.rpc.convert import from_wire, to_wire
 from proxid.rpc.methods import streaming, unary
 from proxid.rpc.peers import Peer, PeerRegistry
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import FeedServicer, GatewayServicer
+
+
+def _refused(code: str, text: str) -> wire.AskOutcome:
+    return wire.AskOutcome(refused=wire.Refusal(code=code, message=text))
 
 
 class GatewayService(GatewayServicer):
@@ -53,6 +58,11 @@ class GatewayService(GatewayServicer):
     async def Ask(self, request: wire.AskRequest, peer: Peer) -> wire.AskReply:
         """Answer a request."""
         return wire.AskReply(message=to_wire(await self._requests.ask(from_wire(request.message))))
+
+    @conversation(_refused, "device")
+    async def Converse(self, request: wire.AskRequest, peer: Peer) -> wire.AskOutcome:
+        """Answer one request of a stream."""
+        return wire.AskOutcome(message=to_wire(await self._requests.ask(from_wire(request.message))))
 
     @unary("device")
     async def Right(self, request: wire.RightRequest, peer: Peer) -> wire.RightReply:

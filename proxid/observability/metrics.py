@@ -7,6 +7,7 @@ the parent serves their sum.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Final
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, start_http_server
@@ -69,8 +70,15 @@ def observe_call(method: str, code: str, seconds: float) -> None:
         method: name of the servicer's method, a constant of the source. code: `ok`, `caller_gone` or a code of
             `proxid.errors`; anything else counts as `internal`.
     """
-    CALLS.labels(method, code if code in _CODES else Code.INTERNAL.value).inc()
-    CALL_SECONDS.labels(method).observe(seconds)
+    calls, durations = _measured(method, code if code in _CODES else Code.INTERNAL.value)
+    calls.inc()
+    durations.observe(seconds)
+
+
+@cache
+def _measured(method: str, code: str) -> tuple[Counter, Histogram]:
+    """Looking a child up by its labels costs more than counting."""
+    return CALLS.labels(method, code), CALL_SECONDS.labels(method)
 
 
 @contextmanager

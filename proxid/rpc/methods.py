@@ -17,7 +17,7 @@ import structlog
 from proxid.errors import Code, PeerRefusedError, ProxidError
 from proxid.observability.metrics import GONE, OK, observe_call
 from proxid.rpc.peers import Peer, PeerRegistry
-from proxid.rpc.status import CODE_KEY, TABLE, status_of
+from proxid.rpc.status import CODE_KEY, public_code, public_text, status_of
 
 _log = structlog.get_logger(__name__)
 
@@ -39,14 +39,15 @@ async def outcome(work: Awaitable[T], method: str) -> T | Code:
     try:
         return await work
     except Exception as error:
-        found = _note(error, method)
+        found = note(error, method)
         code = found.value
         return found
     finally:
         observe_call(method, code, time.perf_counter() - start)
 
 
-def _note(error: Exception, method: str) -> Code:
+def note(error: Exception, method: str) -> Code:
+    """Log a failed call; the code that its caller is told."""
     if isinstance(error, ProxidError):
         _log.info("refused", method=method, code=error.code.value)
         return error.code
@@ -56,16 +57,12 @@ def _note(error: Exception, method: str) -> Code:
 
 async def fail(context: Any, error: Exception, method: str) -> None:
     """Answer a call with an error's status; never returns."""
-    code = _note(error, method)
-    if isinstance(error, ProxidError):
-        status, message = status_of(error)
-        text = f"{message}: {error.rule}"
-    else:
-        status, text = TABLE[Code.INTERNAL]
-    await context.abort(status, text, ((CODE_KEY, code.value),))
+    note(error, method)
+    await context.abort(status_of(error), public_text(error), ((CODE_KEY, public_code(error).value),))
 
 
-def _require(servicer: Servicer, context: Any, roles: Collection[str]) -> Peer:
+def require(servicer: Servicer, context: Any, roles: Collection[str]) -> Peer:
+    """The caller, if it has one of the roles; raises PeerRefusedError."""
     peer = servicer.peers.identify(context)
     if peer.role not in roles:
         raise PeerRefusedError("this role may not make this call")
@@ -80,7 +77,7 @@ def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[...
         async def framed(self: Servicer, request: Any, context: Any) -> Any:
             code, start = OK, time.perf_counter()
             try:
-                return await method(self, request, _require(self, context, roles))
+                return await method(self, request, require(self, context, roles))
             except grpc.aio.AbortError:
                 raise
             except asyncio.CancelledError:
@@ -108,7 +105,7 @@ class Revoked:
     def look(self) -> None:
         """Whether the caller may still make this call; if not, the call's task is cancelled."""
         try:
-            _require(self._servicer, self._context, self._roles)
+            require(self._servicer, self._context, self._roles)
         except PeerRefusedError as error:
             self.error = error
             if self._task is not None:
@@ -124,7 +121,7 @@ def streaming(*roles: str) -> Callable[[Callable[..., AsyncIterator[Any]]], Call
             code, start = OK, time.perf_counter()
             revoked = Revoked(self, context, roles)
             try:
-                replies: Any = method(self, request, _require(self, context, roles))
+                replies: Any = method(self, request, require(self, context, roles))
                 with self.peers.watching(revoked.look):
                     async with aclosing(replies):
                         async for reply in replies:

@@ -53,6 +53,7 @@ class PeerRegistry:
         self._allowed = dict(allowed)
         self._seen: dict[bytes, Peer] = {}
         self._watching: set[Callable[[], None]] = set()
+        self.closed = False
 
     def replace(self, allowed: Mapping[str, str]) -> bool:
         """Go by another list from now on; False if it is the same."""
@@ -63,9 +64,15 @@ class PeerRegistry:
             changed()
         return True
 
+    def close(self) -> None:
+        """The service stops: whoever serves a long call hears of it."""
+        self.closed = True
+        for changed in tuple(self._watching):
+            changed()
+
     @contextmanager
     def watching(self, changed: Callable[[], None]) -> Iterator[None]:
-        """Have `changed` called after every change of the list while the block runs: for whoever serves a long call."""
+        """Have `changed` called at every change of the list and at `close` while the block runs: for long calls."""
         self._watching.add(changed)
         try:
             yield

@@ -38,6 +38,9 @@ class Attempts:
 async def call(method: Callable[[], Awaitable[T]], attempts: Attempts) -> T:
     """The reply of a call that may be repeated.
 
+    Args:
+        method: makes it once; raises AioRpcError, or what this function raises.
+
     Raises:
         RefusedError: the other side gave a code. UpstreamError: it could not be reached in all attempts.
     """
@@ -45,6 +48,11 @@ async def call(method: Callable[[], Awaitable[T]], attempts: Attempts) -> T:
         attempts.made += 1
         try:
             return await method()
+        except UpstreamError:
+            pass
+        except RefusedError as error:
+            if error.remote not in _TRANSIENT:
+                raise
         except grpc.aio.AioRpcError as error:
             code = code_of(error)
             if code is not None and code not in _TRANSIENT:

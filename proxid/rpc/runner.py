@@ -67,6 +67,7 @@ async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
 async def run(
     server: grpc.aio.Server, services: Sequence[str], address: str, background: Sequence[Coroutine[Any, Any, None]],
     ready: Callable[[str], None] | None, grace: float, metrics: str | None = None,
+    leaving: Callable[[], None] | None = None,
 ) -> None:  # fmt: skip
     """Serve until SIGTERM or SIGINT; running calls get `grace` seconds to finish.
 
@@ -74,13 +75,14 @@ async def run(
         services: full names, for health and reflection. address: where it serves, told to `ready` once it does.
         background: what runs beside the server and is cancelled with it.
         metrics: HOST:PORT of the metrics, bound once everything else is there: a port is the least telling fault.
+        leaving: called when it begins to stop, for those who serve calls that would not end by themselves.
 
     Raises:
         ConfigError: `metrics` cannot be bound. ProxidError: a background task failed; the server has been stopped.
     """
     try:
         with metrics_endpoint(metrics):
-            await _run(server, services, address, background, ready, grace)
+            await _run(server, services, address, background, ready, grace, leaving or (lambda: None))
     finally:
         for job in background:
             job.close()  # nothing happens to those that ran
@@ -88,7 +90,7 @@ async def run(
 
 async def _run(
     server: grpc.aio.Server, services: Sequence[str], address: str, background: Sequence[Coroutine[Any, Any, None]],
-    ready: Callable[[str], None] | None, grace: float,
+    ready: Callable[[str], None] | None, grace: float, leaving: Callable[[], None],
 ) -> None:  # fmt: skip
     health = HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(health, server)
@@ -110,7 +112,11 @@ async def _run(
         await stop.wait()
     finally:
         await health.enter_graceful_shutdown()
-        await server.stop(grace)
+        # Stopped before idle callers are sent away: none of them comes back to this process.
+        stopped = asyncio.create_task(server.stop(grace))
+        await asyncio.sleep(0)
+        leaving()
+        await stopped
         await _end(tasks)
     if failed:
         raise failed[0]

@@ -57,9 +57,20 @@ LOCAL: Final = frozenset({
 CODE_KEY: Final = "proxid-code"
 
 
-def status_of(error: ProxidError) -> tuple[grpc.StatusCode, str]:
-    """gRPC status and public message of an error."""
-    return TABLE.get(error.code, TABLE[Code.INTERNAL])
+def status_of(error: Exception) -> grpc.StatusCode:
+    """The gRPC status of an error."""
+    return TABLE[public_code(error)][0]
+
+
+def public_code(error: Exception) -> Code:
+    """The code that a caller is told: INTERNAL for whatever does not cross the wire."""
+    return error.code if isinstance(error, ProxidError) and error.code in TABLE else Code.INTERNAL
+
+
+def public_text(error: Exception) -> str:
+    """What a caller is told of an error: the public message and, where its code crosses the wire, the rule."""
+    message = TABLE[public_code(error)][1]
+    return f"{message}: {error.rule}" if isinstance(error, ProxidError) and error.code in TABLE else message
 
 
 def code_of(error: grpc.aio.AioRpcError) -> Code | None:

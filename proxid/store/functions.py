@@ -15,7 +15,7 @@ from redis.exceptions import ResponseError
 from proxid.coalesce import Coalescer
 from proxid.errors import StoreError
 from proxid.store.connection import store_errors
-from proxid.store.trip import Argument, Command, round_trip
+from proxid.store.trip import Argument, Command, Trips
 
 MAX_BATCH: Final = 256
 
@@ -37,6 +37,7 @@ class FunctionLibrary:
 
     def __init__(self, client: Redis, name: str, sources: Sequence[tuple[str, str]]) -> None:
         self._client = client
+        self._trips = Trips(client)
         self._source = library_source(name, sources)
         self._steps: Coalescer[Command, Any] = Coalescer(self._execute, MAX_BATCH)
 
@@ -64,12 +65,12 @@ class FunctionLibrary:
             raise StoreError("store call was cancelled") from None
 
     async def _pipeline(self, commands: Sequence[Command]) -> list[Any]:
-        results = await round_trip(self._client, commands)
+        results = await self._trips.go(commands)
         missing = [i for i, r in enumerate(results) if isinstance(r, ResponseError) and "not found" in str(r)]
         if missing:
             # The store was restarted empty or its functions flushed: load them again, repeat what did not run.
             await self.load()
-            again = await round_trip(self._client, [commands[i] for i in missing])
+            again = await self._trips.go([commands[i] for i in missing])
             for i, result in zip(missing, again, strict=True):
                 results[i] = result
         return results

@@ -1,9 +1,8 @@
-"""Many commands in one round trip, cheaper than redis-py's own pipeline: they are packed by hiredis, and one time limit
-holds for all answers instead of one for each.
+"""Many commands in one round trip, cheaper than redis-py's own pipeline: they are packed by hiredis, travel on a
+connection that is kept, and one time limit holds for everything instead of one for each step.
 """
 
 import asyncio
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -20,35 +19,50 @@ Command = tuple[Argument, ...]
 _pack: Callable[[Command], bytes] = cast(Any, hiredis).pack_command  # its types know tuples of one item alone
 
 
-async def round_trip(client: Redis, commands: Sequence[Command]) -> list[Any]:
-    """The answers of commands, in order; a ResponseError among them is given back, not raised.
+class Trips:
+    """One connection of a client's pool, taken at the first trip and closed with the pool.
 
-    A lost connection is found again, and everything sent once more, as the client's retry rule says.
-
-    Raises:
-        RedisError, OSError, TimeoutError: the store is away, or does not answer in time.
+    Args:
+        client: whose connection it is.
     """
-    packed = b"".join([_pack(command) for command in commands])
-    pool = client.connection_pool
-    connection = await pool.get_connection()
 
-    async def exchange() -> list[Any]:
-        await connection.send_packed_command(packed, check_health=False)
-        async with asyncio.timeout(TIMEOUT):
-            return [await _answer(connection) for _ in commands]
+    def __init__(self, client: Redis) -> None:
+        self._pool = client.connection_pool
+        self._connection: AbstractConnection | None = None
+        self._free = asyncio.Lock()
 
-    async def lost(_: Exception) -> None:
-        await connection.disconnect()
+    async def go(self, commands: Sequence[Command]) -> list[Any]:
+        """The answers of commands, in order; a ResponseError among them is given back, not raised.
 
-    try:
-        return list(await connection.retry.call_with_retry(exchange, lost))
-    finally:
-        # One that was broken off has been disconnected: whoever uses it next does not get answers still under way.
-        await pool.release(connection)
+        A lost connection is found again, and everything sent once more, as the client's retry rule says.
+
+        Raises:
+            RedisError, OSError, TimeoutError: the store is away, or does not answer in time.
+        """
+        packed = b"".join([_pack(command) for command in commands])
+        async with self._free:
+            connection = self._connection or await self._take()
+
+            async def exchange() -> list[Any]:
+                async with asyncio.timeout(TIMEOUT):
+                    await connection.send_packed_command(packed, check_health=False)
+                    return [await _answer(connection) for _ in commands]
+
+            async def lost(_: Exception) -> None:
+                await connection.disconnect()
+
+            return list(await connection.retry.call_with_retry(exchange, lost))
+
+    async def _take(self) -> AbstractConnection:
+        # Never given back: one that is broken off is disconnected, and connects anew when it is used again.
+        connection: AbstractConnection = await self._pool.get_connection()
+        connection.socket_timeout = None
+        self._connection = connection
+        return connection
 
 
 async def _answer(connection: AbstractConnection) -> Any:
     try:
-        return await connection.read_response(timeout=math.inf)
+        return await connection.read_response()
     except ResponseError as error:
         return error

@@ -45,6 +45,7 @@ class Scene:
     household: Household
     sessions: list[Session]
     stub: Any
+    stream: Any
 
     def signed(self, text: str = f"play {PLANTED}", now: float | None = None) -> SignedMessage:
         """A good request."""
@@ -52,14 +53,29 @@ class Scene:
         return request.make(Utterance.new(text, now_ms), session.user.user_id, session.key, session.route, now_ms)
 
     async def send(self, message: common_pb2.SignedMessage) -> Code | None:
-        """The code that a message is refused with, None if it is answered; an error's text holds nothing planted."""
+        """The code that a message is refused with, None if it is answered; an error's text holds nothing planted.
+
+        A call of its own and a message on a stream are refused alike.
+        """
+        code = None
         try:
             await self.stub.Ask(gateway_pb2.AskRequest(message=message), timeout=20)
         except grpc.aio.AioRpcError as error:
             assert PLANTED not in str(error)
             assert self.sessions[USER].user.user_id not in (error.details() or "").split()
-            return code_of(error)
-        return None
+            code = code_of(error)
+        refused = (await self.said(message)).refused
+        assert PLANTED not in refused.message
+        assert self.sessions[USER].user.user_id not in refused.message.split()
+        assert refused.code == ("" if code is None else code.value)
+        return code
+
+    async def said(self, message: common_pb2.SignedMessage) -> gateway_pb2.AskOutcome:
+        """What the gateway answers on the scene's one stream, which no refusal ends."""
+        await self.stream.write(gateway_pb2.AskRequest(message=message))
+        found = await self.stream.read()
+        assert isinstance(found, gateway_pb2.AskOutcome)
+        return found
 
 
 @pytest.fixture
@@ -69,7 +85,8 @@ async def scene(house: DemoHouse) -> AsyncIterator[Scene]:
     sessions = [await household.session(user) for user in household.users[:2]]
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     async with open_channel(config.gateway, tls, config.gateway_name) as channel:
-        yield Scene(household, sessions, GatewayStub(channel))
+        stub: Any = GatewayStub(channel)
+        yield Scene(household, sessions, stub, stub.Converse(timeout=60))
     await household.close()
 
 

@@ -6,30 +6,46 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from proxid.store.trip import Command, round_trip
+from proxid.store.trip import Command, Trips
 
 SLOW: list[Command] = [("BLPOP", "nothing", 1), ("ECHO", "late")]
 
 
 async def test_answers_come_in_order_and_an_error_is_one_of_them(client: Redis) -> None:
-    first, wrong, last = await round_trip(client, [("SET", "a", b"\x00\xff"), ("LPUSH", "a", 1), ("GET", "a")])
+    first, wrong, last = await Trips(client).go([("SET", "a", b"\x00\xff"), ("LPUSH", "a", 1), ("GET", "a")])
     assert (first, last) == (b"OK", b"\x00\xff") and isinstance(wrong, ResponseError)
 
 
 async def test_nobody_gets_the_answers_of_a_trip_that_was_cancelled(client: Redis) -> None:
-    trip = asyncio.create_task(round_trip(client, SLOW))
+    trips = Trips(client)
+    trip = asyncio.create_task(trips.go(SLOW))
     while not (await client.info("clients"))["blocked_clients"]:  # noqa: ASYNC110 - nothing signals it
         await asyncio.sleep(0.01)
     trip.cancel()
     with pytest.raises(asyncio.CancelledError):
         await trip
     for number in range(3):
-        assert await round_trip(client, [("ECHO", str(number))]) == [str(number).encode()]
+        assert await trips.go([("ECHO", str(number))]) == [str(number).encode()]
 
 
 async def test_a_store_that_takes_too_long_is_given_up(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("proxid.store.trip.TIMEOUT", 0.1)
+    trips = Trips(client)
     with pytest.raises((RedisError, OSError)):
-        await round_trip(client, SLOW)
+        await trips.go(SLOW)
     monkeypatch.undo()
-    assert await round_trip(client, [("ECHO", "next")]) == [b"next"]
+    assert await trips.go([("ECHO", "next")]) == [b"next"]
+
+
+async def test_trips_at_once_do_not_get_each_others_answers(client: Redis) -> None:
+    trips = Trips(client)
+    found = await asyncio.gather(*(trips.go([("ECHO", str(n)), ("ECHO", str(-n))]) for n in range(1, 9)))
+    assert found == [[str(n).encode(), str(-n).encode()] for n in range(1, 9)]
+
+
+async def test_a_connection_that_the_store_closed_is_found_again(client: Redis) -> None:
+    trips = Trips(client)
+    (mine,) = await trips.go([("CLIENT", "ID")])
+    assert await client.client_kill_filter(_id=mine) == 1
+    (other,) = await trips.go([("CLIENT", "ID")])
+    assert other != mine

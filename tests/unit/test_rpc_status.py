@@ -4,7 +4,7 @@ import inspect
 
 from proxid import errors
 from proxid.errors import Code, ProxidError
-from proxid.rpc.status import LOCAL, TABLE, status_of
+from proxid.rpc.status import LOCAL, TABLE, public_code, public_text, status_of
 
 
 def _classes() -> list[type[ProxidError]]:
@@ -26,7 +26,14 @@ def test_every_error_has_a_code_of_its_own() -> None:
 def test_a_local_error_tells_a_peer_nothing() -> None:
     for found in _classes():
         error = found(Code.INTERNAL) if found is errors.RefusedError else found("rule")
-        status, message = status_of(error)
-        assert "rule" not in message
+        told = (status_of(error), public_text(error))
         if found.code in LOCAL:
-            assert (status, message) == TABLE[Code.INTERNAL]
+            assert told == TABLE[Code.INTERNAL] and public_code(error) is Code.INTERNAL
+        else:
+            status, message = TABLE[found.code]
+            assert told == (status, f"{message}: {error.rule}") and public_code(error) is found.code
+
+
+def test_an_error_of_another_kind_tells_a_peer_nothing() -> None:
+    error = ValueError("quetzal")
+    assert (status_of(error), public_text(error)) == TABLE[Code.INTERNAL] and public_code(error) is Code.INTERNAL

@@ -54,6 +54,11 @@ class GatewayStub:
                 request_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskRequest.SerializeToString,
                 response_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskReply.FromString,
                 _registered_method=True)
+        self.Converse = channel.stream_stream(
+                '/proxid.wire.v1.Gateway/Converse',
+                request_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskOutcome.FromString,
+                _registered_method=True)
         self.Right = channel.unary_unary(
                 '/proxid.wire.v1.Gateway/Right',
                 request_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.RightRequest.SerializeToString,
@@ -88,6 +93,13 @@ class GatewayServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Converse(self, request_iterator, context):
+        """Many requests, each answered before the next is read: a device keeps the stream open.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Right(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -116,6 +128,11 @@ def add_GatewayServicer_to_server(servicer, server):
                     servicer.Ask,
                     request_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskRequest.FromString,
                     response_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskReply.SerializeToString,
+            ),
+            'Converse': grpc.stream_stream_rpc_method_handler(
+                    servicer.Converse,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.AskOutcome.SerializeToString,
             ),
             'Right': grpc.unary_unary_rpc_method_handler(
                     servicer.Right,
@@ -231,6 +248,33 @@ class Gateway:
             '/proxid.wire.v1.Gateway/Ask',
             proxid_dot_wire_dot_v1_dot_gateway__pb2.AskRequest.SerializeToString,
             proxid_dot_wire_dot_v1_dot_gateway__pb2.AskReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Converse(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/proxid.wire.v1.Gateway/Converse',
+            proxid_dot_wire_dot_v1_dot_gateway__pb2.AskRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_gateway__pb2.AskOutcome.FromString,
             options,
             channel_credentials,
             insecure,

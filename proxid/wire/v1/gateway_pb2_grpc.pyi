@@ -35,6 +35,8 @@ class GatewayStub:
     Link: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.LinkRequest, _gateway_pb2.LinkReply]
     Consent: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.ConsentRequest, _gateway_pb2.ConsentReply]
     Ask: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.AskRequest, _gateway_pb2.AskReply]
+    Converse: _grpc.StreamStreamMultiCallable[_gateway_pb2.AskRequest, _gateway_pb2.AskOutcome]
+    """Many requests, each answered before the next is read: a device keeps the stream open."""
     Right: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.RightRequest, _gateway_pb2.RightReply]
 
 @_typing.type_check_only
@@ -44,6 +46,8 @@ class GatewayAsyncStub(GatewayStub):
     Link: _aio.UnaryUnaryMultiCallable[_gateway_pb2.LinkRequest, _gateway_pb2.LinkReply]  # type: ignore[assignment]
     Consent: _aio.UnaryUnaryMultiCallable[_gateway_pb2.ConsentRequest, _gateway_pb2.ConsentReply]  # type: ignore[assignment]
     Ask: _aio.UnaryUnaryMultiCallable[_gateway_pb2.AskRequest, _gateway_pb2.AskReply]  # type: ignore[assignment]
+    Converse: _aio.StreamStreamMultiCallable[_gateway_pb2.AskRequest, _gateway_pb2.AskOutcome]  # type: ignore[assignment]
+    """Many requests, each answered before the next is read: a device keeps the stream open."""
     Right: _aio.UnaryUnaryMultiCallable[_gateway_pb2.RightRequest, _gateway_pb2.RightReply]  # type: ignore[assignment]
 
 class GatewayServicer(metaclass=_abc_1.ABCMeta):
@@ -74,6 +78,14 @@ class GatewayServicer(metaclass=_abc_1.ABCMeta):
         request: _gateway_pb2.AskRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_gateway_pb2.AskReply, _abc.Awaitable[_gateway_pb2.AskReply]]: ...
+
+    @_abc_1.abstractmethod
+    def Converse(
+        self,
+        request_iterator: _MaybeAsyncIterator[_gateway_pb2.AskRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_gateway_pb2.AskOutcome], _abc.AsyncIterator[_gateway_pb2.AskOutcome]]:
+        """Many requests, each answered before the next is read: a device keeps the stream open."""
 
     @_abc_1.abstractmethod
     def Right(

@@ -1,0 +1,92 @@
+"""The streams on which a device asks: kept, replaced when they have ended, given up when no answer comes."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from device_sim.line import Lines
+from proxid.errors import Code, RefusedError, UpstreamError
+from proxid.wire.v1 import gateway_pb2
+from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
+from tests.integration.test_rpc_conversation import refused, said
+from tests.support.rpc_house import channel, make_house, serving
+
+
+class Counter(GatewayServicer):
+    """Answers; counts streams and messages; is silent at "silence"; ends a stream after a "bye"."""
+
+    def __init__(self) -> None:
+        self.streams = self.messages = 0
+        self.gate = asyncio.Barrier(1)
+
+    async def Converse(self, _requests: Any, context: Any) -> None:
+        self.streams += 1
+        while (request := await context.read()) is not grpc.aio.EOF:
+            self.messages += 1
+            await self.gate.wait()
+            match request.message.header:
+                case b"silence":
+                    await asyncio.sleep(60)
+                case b"refuse":
+                    await context.write(refused("rate_limited", "too many"))
+                    continue
+            await context.write(gateway_pb2.AskOutcome(message=request.message))
+            if request.message.header == b"bye":
+                return
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    return make_house(tmp_path)
+
+
+async def test_one_stream_serves_one_question_after_another(house: Path) -> None:
+    counter = Counter()
+    async with serving(house, counter) as (_, address), channel(house, address, "devices/home") as to:
+        lines = Lines(GatewayStub(to), 20)
+        assert [(await lines.ask(said(f"{n}"))).message.header for n in range(3)] == [b"0", b"1", b"2"]
+        with pytest.raises(RefusedError) as caught:
+            await lines.ask(said("refuse"))
+        assert caught.value.remote is Code.RATE_LIMITED
+        await lines.ask(said("again"))
+        assert (counter.streams, counter.messages) == (1, 5)
+
+
+async def test_questions_at_once_get_streams_of_their_own(house: Path) -> None:
+    counter = Counter()
+    counter.gate = asyncio.Barrier(3)  # nobody is answered before all three have been asked
+    async with serving(house, counter) as (_, address), channel(house, address, "devices/home") as to:
+        lines = Lines(GatewayStub(to), 20)
+        for _ in range(2):
+            found = await asyncio.gather(*(lines.ask(said(f"{n}")) for n in range(3)))
+            assert [one.message.header for one in found] == [b"0", b"1", b"2"]
+        assert counter.streams == 3
+
+
+async def test_a_stream_that_ended_while_idle_costs_no_attempt(house: Path) -> None:
+    counter = Counter()
+    async with serving(house, counter) as (_, address), channel(house, address, "devices/home") as to:
+        lines = Lines(GatewayStub(to), 20)
+        for _ in range(3):
+            await lines.ask(said("bye"))
+        assert (counter.streams, counter.messages) == (3, 3)
+
+
+async def test_no_answer_in_time_gives_the_stream_up(house: Path) -> None:
+    counter = Counter()
+    async with serving(house, counter) as (_, address), channel(house, address, "devices/home") as to:
+        with pytest.raises(UpstreamError):
+            await Lines(GatewayStub(to), 1).ask(said("silence"))
+        lines = Lines(GatewayStub(to), 20)
+        assert (await lines.ask(said("hello"))).message.header == b"hello"
+
+
+async def test_nobody_there_is_an_error_of_the_way(house: Path) -> None:
+    async with serving(house, Counter()) as (_, address):
+        pass
+    async with channel(house, address, "devices/home") as to:
+        with pytest.raises((grpc.aio.AioRpcError, UpstreamError)):
+            await Lines(GatewayStub(to), 2).ask(said("hello"))

@@ -1,0 +1,49 @@
+"""A server with mutual TLS and the certificates of a house, for tests of what lies between a device and a servicer."""
+
+import datetime
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import grpc
+
+from proxid.config import Trust
+from proxid.config.loading import load_section
+from proxid.provision import HouseOptions, init_house
+from proxid.provision.templates import Settings
+from proxid.rpc.channel import TlsFiles, new_server, open_channel
+from proxid.rpc.peers import PeerRegistry
+from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, add_GatewayServicer_to_server
+
+
+def make_house(folder: Path) -> Path:
+    """Keys and certificates of one household and one party."""
+    init_house(folder, HouseOptions(("acme",), ("home",), Settings()), datetime.datetime.now(datetime.UTC))
+    return folder
+
+
+def files(folder: Path) -> TlsFiles:
+    """The certificate in a folder of the house."""
+    return TlsFiles(folder / "tls.key", folder / "tls.crt", folder / "ca.crt")
+
+
+def peers(folder: Path) -> PeerRegistry:
+    """Whom the house's gateway lets in."""
+    return PeerRegistry(load_section(Trust, folder / "gateway/trust.toml").allow_list())
+
+
+@asynccontextmanager
+async def serving(folder: Path, servicer: GatewayServicer) -> AsyncIterator[tuple[grpc.aio.Server, str]]:
+    """A server and its address."""
+    server, port = new_server(files(folder / "gateway"), "127.0.0.1:0")
+    add_GatewayServicer_to_server(servicer, server)
+    await server.start()
+    try:
+        yield server, f"127.0.0.1:{port}"
+    finally:
+        await server.stop(None)
+
+
+def channel(folder: Path, address: str, who: str) -> grpc.aio.Channel:
+    """A channel to it, shown the certificate in a folder of the house."""
+    return open_channel(address, files(folder / who), "gateway")
