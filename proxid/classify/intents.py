@@ -1,7 +1,6 @@
 """Type and intent of a request from the requests network (002 §5.2.2), calibrated, with a reject option."""
 
 from collections.abc import Sequence
-from math import exp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,14 +9,13 @@ from proxid.classify.network import Floats, Network
 from proxid.classify.types import RequestType
 
 FLOOR = 1e-4
-LEAST = 1e-3
-"""What a type has at least in each head before they are mixed."""
-SURE, KNOWN = 0.9, 1.0
-"""Probability of the likeliest intent, and share of known pairs and triples of words, from which the intents alone say
-the type; below, the type head has a share. Chosen on the networks without CLINC and without the home corpora, with
-these sources' training splits, and on held-out utterances of known sources.
-"""
 ORDER = (RequestType.COMMAND, RequestType.GENERAL, RequestType.LOCATION)
+WRITTEN = "written:"
+"""Prefix of the classes that stand for a group of written utterances of one type: they have a type and no intent."""
+DAMPING = 0.5
+"""How much less a written group counts the more of a text's wording is known from training. Chosen on held-out
+training utterances (docs/models.md).
+"""
 
 
 class Guess(NamedTuple):
@@ -50,52 +48,45 @@ class Intents:
     """The network with its temperature; `threshold` was chosen on training utterances (docs/models.md)."""
 
     def __init__(self, arrays: Any) -> None:
-        self._network = Network(arrays, "requests", ["intent", "type"])
+        self._network = Network(arrays, "requests", ["intent"])
+        names = self._network.classes["intent"]
+        self.classes = [name for name in names if not name.startswith(WRITTEN)]
+        """The corpora's intents, which come before the written groups."""
         types: Floats = arrays["requests.types"].astype(np.float32)
-        self.classes = self._network.classes["intent"]
         temperature, threshold = arrays["requests.calibration"].tolist()
         nameless = np.array([name.partition(":")[2] in NAMELESS for name in self.classes], np.float32)
-        # Columns: the three types, the intents that name nobody, all.
-        self._sums = np.column_stack([types, nameless, np.ones_like(nameless)])
-        self._of = [np.flatnonzero(column) for column in types.T]
+        # Columns: the types of the corpora's intents, those of the written groups, the intents that name nobody, all.
+        self._sums = np.zeros((len(names), 8), np.float32)
+        known = len(self.classes)
+        self._sums[:known, :3], self._sums[known:, 3:6] = types[:known], types[known:]
+        self._sums[:known, 6], self._sums[:known, 7] = nameless, 1
+        self._of = [np.flatnonzero(column) for column in types[:known].T]
         self._sharpness, self.threshold = 1 / float(temperature), float(threshold)
 
     def odds(self, words: Sequence[str]) -> tuple[Floats, list[float]]:
-        """Probabilities of the intents, and calibrated ones of the types in the order of ORDER."""
-        scores, sums, mixture = self._weigh(words)
-        return _powers(scores) / np.float32(sums[-1]), self._calibrated(mixture)
+        """Probabilities of the corpora's intents, and calibrated ones of the types in the order of ORDER."""
+        scores, _, mixture = self._weigh(words)
+        powers = _powers(scores)
+        return powers / powers.sum(), self._calibrated(mixture)
 
-    def mixture(self, words: Sequence[str]) -> tuple[Floats, list[float]]:
-        """Probabilities of the intents, and of the types before calibration.
+    def mixture(self, words: Sequence[str]) -> list[float]:
+        """Probabilities of the types before calibration.
 
-        The type is the intents' where one of them is likely and the wording is known from training, else more and more
-        the type head's: told the type alone, a model carries over better to requests of another kind.
+        A type has what its intents and its written groups have. The latter stand for requests of kinds that no corpus
+        has: they count less, the more of the pairs and triples of words are known from training.
         """
-        scores, sums, mixture = self._weigh(words)
-        return _powers(scores) / np.float32(sums[-1]), mixture
+        return self._weigh(words)[2]
 
     def _weigh(self, words: Sequence[str]) -> tuple[Floats, list[float], list[float]]:
-        """Scores of the intents, sums of their powers (the likeliest has power 1) as in `_sums`, `mixture`."""
+        """Scores of the corpora's intents, sums of powers (the likeliest class has 1) as in `_sums`, `mixture`."""
         hidden, seen = self._network.read(words)
-        outputs = self._network.outputs(hidden)
-        scores = outputs[: len(self.classes)]
+        scores = self._network.outputs(hidden)
         sums: list[float] = _powers(scores).dot(self._sums).tolist()
-        *mass, _, total = sums
         # Few numbers from here on: plain arithmetic is faster than arrays.
-        share = (min(1 / total / SURE, 1.0) * min(seen / KNOWN, 1.0)) ** 0.5
-        whole = max(sum(mass), 1e-9 * total)
-        if share == 1.0:
-            return scores, sums, [odds / whole for odds in mass]
-        head = outputs[len(self.classes) :].tolist()
-        highest = max(head)
-        powers = [exp(score - highest) for score in head]
-        every = sum(powers)
-        mixed = [
-            (odds / whole + LEAST) ** share * (other / every + LEAST) ** (1 - share)
-            for odds, other in zip(mass, powers, strict=True)
-        ]
-        both = sum(mixed)
-        return scores, sums, [odds / both for odds in mixed]
+        damped = (1 - seen) ** DAMPING
+        mass = [one + damped * other for one, other in zip(sums[:3], sums[3:6], strict=True)]
+        whole = max(sum(mass), 1e-9)
+        return scores[: len(self.classes)], sums, [odds / whole for odds in mass]
 
     def _calibrated(self, mixture: list[float]) -> list[float]:
         powers = [(odds + FLOOR) ** self._sharpness for odds in mixture]
@@ -110,7 +101,7 @@ class Intents:
         best = odds.index(confidence)
         of = self._of[best]
         intent = self.classes[of[scores.take(of).argmax()]]
-        return Guess(ORDER[best], min(confidence, 1.0), intent, sums[-2] / sums[-1] >= SURELY)
+        return Guess(ORDER[best], min(confidence, 1.0), intent, sums[6] >= SURELY * sums[7])
 
 
 def _powers(scores: Floats) -> Floats:

@@ -1,8 +1,9 @@
 """Trains the network that tells intents, and with them the type of a request; writes requests.npz.
 
-Targets mix the corpora's intents with those of a linear model over the teacher's sentence vectors; variants without a
-label have the latter alone. One utterance in twelve, by the hash of its text, is held out: temperature and reject
-threshold are chosen on these.
+Its classes are the corpora's intents and groups of written utterances (scripts.models.written). Targets mix these labels
+with what a linear model over the teacher's sentence vectors says; variants without a label have the latter alone. A
+second head learns the type; it is not shipped, but the hidden units are better for it. One utterance in twelve, by the
+hash of its text, is held out: temperature and reject threshold are chosen on these.
 """
 
 import hashlib
@@ -15,12 +16,12 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from proxid.classify import corpora
-from proxid.classify.intents import FLOOR, SURE, Intents
-from proxid.classify.intents import LEAST as LEAST_ODDS
+from proxid.classify.intents import FLOOR, WRITTEN, Intents
 from scripts.models import augment, subjects, teacher, topics
-from scripts.models.network import Batch, Network, inputs, softmax, vocabulary, words
+from scripts.models.network import Network, inputs, softmax, vocabulary, words
 from scripts.models.output import ROOT, SHIPPED, write_arrays, write_json
 from scripts.models.training import fit, pack
+from scripts.models.written import groups, made, written
 
 Floats = NDArray[np.float32]
 HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH = 128, 10, 0.5, 3, 1, 256
@@ -57,34 +58,16 @@ def held(row: corpora.Row) -> bool:
 
 
 def membership(classes: list[str]) -> Floats:
-    """Which type each intent belongs to, one column a type; ambiguous intents belong to none."""
+    """Which type each intent or written group belongs to, one column a type; ambiguous intents belong to none."""
     mapping = corpora.types()
     table = np.zeros((len(classes), len(TYPES)), np.float32)
     for i, name in enumerate(classes):
         family, _, intent = name.partition(":")
         if (family, intent) in mapping:
             table[i, TYPES.index(mapping[family, intent])] = 1
+        elif name.startswith(WRITTEN):
+            table[i, TYPES.index(intent.split("_")[0])] = 1
     return table
-
-
-def written() -> list[tuple[str, str]]:
-    """(utterance, type) pairs written for this project: type_examples.txt and the larger types_written.txt."""
-    report = corpora.report_texts()
-    pairs, kind = [], ""
-    for line in (Path(__file__).parent / "type_examples.txt").read_text().splitlines():
-        if line.startswith("@"):
-            kind = line[1:]
-        elif line and not line.startswith("#") and corpora.normal(line) not in report:
-            pairs.append((line, kind))
-    return pairs + corpora.written_types()
-
-
-def made() -> list[tuple[str, str]]:
-    """The topics' queries, which are general."""
-    report = corpora.report_texts()
-    weather = ("weather", "rain", "snow", "temperature")
-    queries = [text for text, path in topics.queries() if path != "NONE" and not any(word in text for word in weather)]
-    return [(text, "general") for text in queries if corpora.normal(text) not in report]
 
 
 def general_texts() -> list[str]:
@@ -100,28 +83,24 @@ def train(without: frozenset[str], output: str, folder: Path) -> None:
     fitting, keeping = [r for r in rows if not held(r)], [r for r in rows if held(r)]
     typed, queries = written(), made()
     texts, vectors = encoded(fitting, typed)
-    labels = np.array([label(row) for row in fitting])
-    guide = LogisticRegression(C=10, max_iter=150).fit(vectors[: len(fitting)], labels)
-    classes = [str(name) for name in guide.classes_]
-    soft = guide.predict_proba(vectors).astype(np.float32)
-    soft[: len(fitting)] *= SOFT
-    index = {name: i for i, name in enumerate(classes)}
-    soft[np.arange(len(fitting)), [index[name] for name in labels]] += 1 - SOFT
+    first, marked = len(fitting), len(fitting) + len(typed)
+    labels = [label(row) for row in fitting] + groups(typed, vectors[first:marked])
+    soft, classes = class_targets(labels, vectors)
     kinds = type_targets(fitting, dict(queries) | dict(typed), frozenset(text for text, _ in typed), texts, vectors)
-    first = len(fitting)
-    order = list(range(len(texts))) + list(range(first, first + len(typed))) * REPEATS
+    order = list(range(len(texts))) + list(range(first, marked)) * REPEATS
     vocab = vocabulary(texts, LEAST)
     table, truth = membership(classes), np.array([_type(row) for row in keeping])
     keep_batch = inputs([row.text for row in keeping], vocab)
 
     def report(epoch: int, net: Network) -> None:
-        odds = mixed(net, keep_batch, table)
+        # Nearly as at run time, where written groups count less.
+        odds = softmax(net.output("intent", net.hidden(keep_batch))) @ table
         right = np.array(TYPES)[odds.argmax(axis=1)] == truth
         print(output, epoch, f"held-out type accuracy {right[truth != ''].mean():.4f}", flush=True)
 
     targets = {"intent": soft[order], "type": kinds[order]}
     net = fit(inputs(texts, vocab)[order], targets, vectors[order], HIDDEN, EPOCHS, SEED, report, BATCH)
-    arrays = pack("requests", net, vocab, {"intent": classes, "type": list(TYPES)})
+    arrays = pack("requests", net, vocab, {"intent": classes})
     arrays["requests.types"] = table.astype(np.int8)
     arrays["requests.calibration"] = np.array([1.0, 0.5], np.float32)
     write_arrays(output, arrays, folder)
@@ -135,7 +114,7 @@ def calibrated(output: str, folder: Path, keeping: list[corpora.Row], facts: dic
         arrays = {name: stored[name] for name in stored.files}
     intents = Intents(arrays)
     known = [row for row in keeping if _type(row)]
-    mixture = np.array([intents.mixture(words(row.text))[1] for row in known])
+    mixture = np.array([intents.mixture(words(row.text)) for row in known])
     temperature, threshold, curve = calibrate(mixture, np.array([_type(row) for row in known]))
     arrays["requests.calibration"] = np.array([temperature, threshold], np.float32)
     write_arrays(output, arrays, folder)
@@ -166,14 +145,21 @@ def encoded(fitting: list[corpora.Row], typed: list[tuple[str, str]]) -> tuple[l
     return texts + more, np.vstack([*blocks, teacher.vectors(more)])
 
 
+def class_targets(labels: list[str], vectors: Floats) -> tuple[Floats, list[str]]:
+    """Soft targets of the intent head and its classes; `labels` are those of the first texts, the others have none."""
+    guide = LogisticRegression(C=10, max_iter=150).fit(vectors[: len(labels)], labels)
+    classes = [str(name) for name in guide.classes_]
+    soft = guide.predict_proba(vectors).astype(np.float32)
+    soft[: len(labels)] *= SOFT
+    index = {name: i for i, name in enumerate(classes)}
+    soft[np.arange(len(labels)), [index[name] for name in labels]] += 1 - SOFT
+    return soft, classes
+
+
 def type_targets(
     fitting: list[corpora.Row], known: dict[str, str], typed: frozenset[str], texts: list[str], vectors: Floats
 ) -> Floats:
-    """Soft targets of the type head: the labels, mixed with a linear teacher of types; the teacher alone for variants.
-
-    Told the type alone, a model carries over to requests of sources that it has not seen; told intents, it is better
-    at those it has. The network has both heads.
-    """
+    """Soft targets of the type head: the labels, mixed with a linear teacher of types; the teacher alone for variants."""
     labels = [_type(row) for row in fitting] + [known.get(text, "") for text in texts[len(fitting) :]]
     marked = [i for i, kind in enumerate(labels) if kind]
     weight = [1.0 if i < len(fitting) else TYPED_WEIGHT if texts[i] in typed else MADE_WEIGHT for i in marked]
@@ -184,18 +170,6 @@ def type_targets(
     soft[marked] *= SOFT
     soft[marked, [TYPES.index(labels[i]) for i in marked]] += 1 - SOFT
     result: Floats = soft
-    return result
-
-
-def mixed(net: Network, batch: Batch, table: Floats) -> Floats:
-    """Scores of the types, nearly as at run time (proxid.classify.intents): for the progress line."""
-    hidden = net.hidden(batch)
-    odds = softmax(net.output("intent", hidden))
-    mass = odds @ table
-    mass = mass / np.maximum(mass.sum(axis=1, keepdims=True), 1e-9)
-    share = np.minimum(odds.max(axis=1, keepdims=True) / SURE, 1) ** 0.5
-    alone = softmax(net.output("type", hidden))
-    result: Floats = share * np.log(mass + LEAST_ODDS) + (1 - share) * np.log(alone + LEAST_ODDS)
     return result
 
 

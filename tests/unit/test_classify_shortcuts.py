@@ -88,7 +88,7 @@ def _requests() -> tuple[dict[str, np.ndarray], Network, dict[str, int]]:
     with (files("proxid.classify") / "data" / "requests.npz").open("rb") as stream, np.load(stream) as file:
         arrays = dict(file)
     lines = bytes(arrays["requests.vocabulary"]).decode().split("\n")
-    return arrays, Network(arrays, "requests", ["intent", "type"]), {name: row for row, name in enumerate(lines)}
+    return arrays, Network(arrays, "requests", ["intent"]), {name: row for row, name in enumerate(lines)}
 
 
 @given(st.lists(WORDS, max_size=9))
