@@ -8,7 +8,7 @@ import gzip
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,12 +92,15 @@ def labelled(name: str) -> list[tuple[str, str]]:
 def unreported(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """The (text, tier-1) rows whose text neither is a report text nor resembles a query of `category_dev.tsv`."""
     report = frozenset(map(letters, report_texts()))
-    queries = [_words(row["text"]) for row in category("category_dev.tsv")]
-    return [
-        (text, top)
-        for text, top in rows
-        if letters(text) not in report and not any(_share(_words(text), query) >= ALIKE for query in queries)
-    ]
+    free = apart([text for text, _ in rows], [row["text"] for row in category("category_dev.tsv")])
+    return [row for row, ok in zip(rows, free, strict=True) if ok and letters(row[0]) not in report]
+
+
+def apart(texts: Iterable[str], queries: Iterable[str]) -> list[bool]:
+    """Whether each text neither has the letters and digits of a query nor shares three in four words with one."""
+    queries = list(queries)
+    same, bags = frozenset(map(letters, queries)), [_words(query) for query in queries]
+    return [letters(text) not in same and not _resembles(_words(text), bags) for text in texts]
 
 
 def written_types() -> list[tuple[str, str]]:
@@ -119,6 +122,10 @@ def letters(text: str) -> str:
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[a-z0-9]+", re.sub("['\u2019]", "", text.lower())))
+
+
+def _resembles(words: frozenset[str], bags: Iterable[frozenset[str]]) -> bool:
+    return any(_share(words, bag) >= ALIKE for bag in bags)
 
 
 def _share(one: frozenset[str], other: frozenset[str]) -> float:

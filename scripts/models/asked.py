@@ -48,11 +48,6 @@ def instances(seed: int = SEED) -> list[tuple[str, str]]:
     """(question, what the teacher reads instead of it) about people, places, works and events of WordNet."""
     rng = random.Random(seed)
     report = corpora.report_texts()
-    found = []
-    for line in sources.wordnet_file("data.noun").read_text().splitlines():
-        if not line.startswith(" ") and " @i " in line:
-            name = line.split(" ")[4].replace("_", " ").lower()
-            if re.fullmatch(r"[a-z.' -]+", name):
-                found.append((name, line.partition("| ")[2].partition(";")[0].strip()))
+    found = [(name, gloss) for name, gloss in sources.wordnet_instances() if re.fullmatch(r"[a-z.' -]+", name)]
     asked = [(rng.choice(ASKED).format(name), gloss) for name, gloss in rng.sample(found, INSTANCES)]
     return [(question, f"{question}: {gloss}") for question, gloss in asked if corpora.normal(question) not in report]

@@ -1,8 +1,9 @@
 """Trains the network that files a query under the IAB taxonomy; writes subjects.npz.
 
-The teacher is a linear model over sentence vectors, fitted on the labelled queries (category_train.tsv, those of
-corpora.LABELLED) and on topics.txt's. The network imitates it on these, on parts of them, on general queries of the
-corpora, on questions about WordNet's nouns, and on those of asked.py, so that it has seen the words it will meet.
+The teacher (guide.py) reads sentence vectors; it knows the labelled queries (category_train.tsv, those of
+corpora.LABELLED) and topics.txt's. The network imitates it on these, on parts of them, on general queries of the
+corpora, on questions about WordNet's nouns, on those of asked.py and on real ones (questions.py), so that it has seen the
+words it will meet; rare.py has vectors of words that words.npz lacks.
 """
 
 import random
@@ -11,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 
 from proxid.classify import corpora
 from proxid.ontology import wordnet
-from scripts.models import asked, augment, teacher, topics
+from scripts.models import asked, augment, guide, questions, teacher, topics
 from scripts.models.network import Network, inputs, softmax, vocabulary
 from scripts.models.output import SHIPPED, write_arrays
+from scripts.models.rare import Rare
 from scripts.models.training import fit, pack
 
 Floats = NDArray[np.float32]
@@ -28,7 +29,7 @@ SOFT, SOFT_MADE, SOFT_NAMES = 0.6, 0.85, 0.7
 """Share of the teacher in the targets of labelled and of made queries, and of those about names; the rest is the label."""
 NOUNS = 14_000
 MORE_FILLS = 30
-C, REPEATS = 10, 1
+REPEATS = 1
 WEIGHTS = {
     "category_train.tsv": 2.0,
     "category_nq.tsv": 1.0,
@@ -136,42 +137,42 @@ class Material:
 
 
 def material(without: frozenset[str] = frozenset()) -> Material:
-    """Everything to train on, but for the labelled queries in `without` (kept out for cross-validation)."""
+    """Everything to train on, but for the labelled queries in `without` (kept out for cross-validation) and what resembles them."""
     train, made = labelled()
-    sources = {"category_train.tsv": train} | {name: corpora.labelled(name) for name in corpora.LABELLED}
-    more = imitated([text for text, _ in train + made])
-    blocks, real, weights = [], [], []
-    for name, rows in sources.items():
-        keep = [i for i, (text, _) in enumerate(rows) if text not in without]
-        blocks.append(teacher.vectors([text for text, _ in rows])[keep])
-        real += [rows[i] for i in keep]
-        weights += [WEIGHTS[name]] * len(keep)
-    parts = augment.parts([text for rows in sources.values() for text, _ in rows])
-    kept = [i for i, (_, whole) in enumerate(parts) if whole not in without]
-    blocks += [teacher.vectors([text for text, _ in made]), teacher.vectors(more)]
-    blocks.append(teacher.vectors([part for part, _ in parts])[kept])
-    names, told, defined = asked.names(), asked.instances(), asked.definitions()
-    names = [(text, top) for text, top in names if text not in without]
-    blocks += [teacher.vectors(defined), teacher.vectors([full for _, full in told])]
-    blocks.append(teacher.vectors([text for text, _ in names]))
-    others = more + [parts[i][0] for i in kept] + defined + [text for text, _ in told]
-    return Material(
-        [text for text, _ in real + made] + others + [text for text, _ in names],
-        [path.split("/")[0] for _, path in real + made],
-        weights + [MADE_WEIGHT] * len(made),
-        len(real),
-        [path for _, path in made],
-        [top for _, top in names],
-        np.vstack(blocks),
-    )
+    files = {"category_train.tsv": train} | {name: corpora.labelled(name) for name in corpora.LABELLED}
+    parts = augment.parts([text for rows in files.values() for text, _ in rows])
+    names, told = asked.names(), asked.instances()
+    texts, tops, weights, blocks = list[str](), list[str](), list[float](), list[Floats]()
+
+    def add(shown: list[str], read: list[str] | None = None, origin: list[str] | None = None) -> list[int]:
+        """Add texts, and what the teacher reads, unless a text or its origin is kept out; the rows that are in."""
+        free = zip(corpora.apart(shown, without), corpora.apart(origin or shown, without), strict=True)
+        rows = [i for i, both in enumerate(free) if all(both)]
+        texts.extend(shown[i] for i in rows)
+        blocks.append(teacher.vectors(read or shown)[rows])
+        return rows
+
+    for name, pairs in files.items():
+        rows = add([text for text, _ in pairs])
+        tops += [pairs[i][1] for i in rows]
+        weights += [WEIGHTS[name]] * len(rows)
+    real = len(tops)
+    paths = [made[i][1] for i in add([text for text, _ in made])]
+    add(imitated([text for text, _ in train + made]))
+    add([part for part, _ in parts], origin=[whole for _, whole in parts])
+    add(asked.definitions())
+    add([text for text, _ in told], read=[full for _, full in told])
+    add(questions.questions())
+    named = [names[i][1] for i in add([text for text, _ in names])]
+    tops += [path.split("/")[0] for path in paths]
+    weights += [MADE_WEIGHT] * len(paths)
+    return Material(texts, tops, weights, real, paths, named, np.vstack(blocks))
 
 
 def train(m: Material) -> tuple[Network, list[str], list[str], list[str]]:
     """The trained network, its features, its tier-1 classes, its paths."""
     count = len(m.tops)
-    guide = LogisticRegression(C=C, max_iter=200).fit(m.vectors[:count], m.tops, sample_weight=m.weights)
-    classes = [str(name) for name in guide.classes_]
-    top = guide.predict_proba(m.vectors).astype(np.float32)
+    classes, top = guide.odds(m.vectors, m.tops, m.weights, m.real)
     soft = np.where(np.arange(count) < m.real, SOFT, SOFT_MADE).astype(np.float32)[:, None]
     index = {name: i for i, name in enumerate(classes)}
     top[:count] = soft * top[:count] + (1 - soft) * one_hot(m.tops, index, count)
@@ -181,8 +182,9 @@ def train(m: Material) -> tuple[Network, list[str], list[str], list[str]]:
     node = np.zeros((len(m.vectors), len(paths)), np.float32)
     node[m.real : count] = one_hot(m.paths, {p: i for i, p in enumerate(paths)}, len(m.paths))
     order = list(range(len(m.texts))) + list(range(m.real)) * REPEATS
-    vocab = vocabulary(m.texts, LEAST)
+    vocab, rare = vocabulary(m.texts, LEAST), Rare(m.texts)
     batch = inputs(m.texts, vocab)
+    batch.means += rare.means(m.texts)
 
     def report(epoch: int, net: Network) -> None:
         guess = softmax(net.output("top", net.hidden(batch[np.arange(m.real)]))).argmax(axis=1)
@@ -192,7 +194,7 @@ def train(m: Material) -> tuple[Network, list[str], list[str], list[str]]:
 
     targets = {"top": top[order], "node": node[order]}
     net = fit(batch[order], targets, m.vectors[order], HIDDEN, EPOCHS, SEED, report, BATCH, DROP)
-    return net, vocab, classes, paths
+    return net, rare.fold(net, vocab), classes, paths
 
 
 def main() -> None:

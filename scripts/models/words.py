@@ -13,6 +13,7 @@ from scripts.models import sources, teacher, topics
 from scripts.models.network import words
 from scripts.models.output import SHIPPED, text_array, write_arrays
 
+Floats = NDArray[np.float64]
 SIZE = 128
 RARE = 1e-3
 """Weight of a word of frequency p is RARE / (RARE + p): function words hardly count."""
@@ -38,18 +39,30 @@ def frequencies(vocab: list[str]) -> NDArray[np.float64]:
     return np.array([counts[word] for word in vocab]) / total
 
 
+def axes(vectors: Floats) -> tuple[Floats, Floats]:
+    """Mean of the vectors, and the SIZE directions in which they differ most, with fixed signs."""
+    mean = vectors.mean(axis=0)
+    centred = vectors - mean
+    _, found = np.linalg.eigh(centred.T @ centred)
+    found = found[:, ::-1][:, :SIZE]
+    found *= np.sign(found[np.abs(found).argmax(axis=0), np.arange(SIZE)])
+    return mean, found
+
+
+def reduced(vectors: Floats, mean: Floats, directions: Floats, vocab: list[str]) -> Floats:
+    """Vectors of words on the given axes, the frequent ones short."""
+    weight = RARE / (RARE + frequencies(vocab))
+    result: Floats = ((vectors - mean) @ directions) * weight[:, None] * 8
+    return result
+
+
 def main() -> None:
     """Encode, reduce, weigh, write."""
     vocab = vocabulary()
     vectors = teacher.vectors(vocab).astype(np.float64)
-    weight = RARE / (RARE + frequencies(vocab))
-    centred = vectors - vectors.mean(axis=0)
-    _, axes = np.linalg.eigh(centred.T @ centred)
-    axes = axes[:, ::-1][:, :SIZE]
-    axes *= np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(SIZE)])
-    reduced = (centred @ axes) * weight[:, None] * 8
-    scale = np.maximum(np.abs(reduced).max(axis=1), 1e-6) / 127
-    arrays = {"vocabulary": text_array(vocab), "vectors": np.round(reduced / scale[:, None]).astype(np.int8),
+    rows = reduced(vectors, *axes(vectors), vocab)
+    scale = np.maximum(np.abs(rows).max(axis=1), 1e-6) / 127
+    arrays = {"vocabulary": text_array(vocab), "vectors": np.round(rows / scale[:, None]).astype(np.int8),
               "scale": scale.astype(np.float16)}  # fmt: skip
     write_arrays("words.npz", arrays, SHIPPED)
     print(len(vocab), "words")
