@@ -5,15 +5,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
-
-import grpc
+from typing import Any
 
 from device_sim.corpus import shipped_events
 from device_sim.household import Household
-from device_sim.line import Lines
 from proxid.config import DeviceConfig
 from proxid.crypto.sansig import Role, SignedMessage
-from proxid.errors import ProxidError
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
 from proxid.rpc.channel import TlsFiles, open_channel
@@ -63,22 +60,28 @@ async def prepare(speakers: Mapping[str, Household], count: int) -> list[Prepare
 
 
 async def drive(config: DeviceConfig, prepared: Sequence[Prepared], concurrency: int) -> Round:
-    """Send everything, `concurrency` at once on as many streams of one channel; every answer is verified afterwards."""
+    """Send everything, `concurrency` at once on as many streams of one channel; every answer is verified afterwards.
+
+    Raises:
+        AioRpcError: a stream broke.
+    """
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     channel = open_channel(config.gateway, tls, config.gateway_name)
-    lines = Lines(GatewayStub(channel), config.timeout)
+    stub: Any = GatewayStub(channel)
     latencies: list[float] = []
     answers: list[tuple[Prepared, wire.AskOutcome]] = []
     waiting = iter(prepared)
 
     async def worker() -> None:
+        stream = stub.Converse()
         for one in waiting:
             begun = time.perf_counter()
-            try:
-                answers.append((one, await lines.ask(one.message)))
-            except (grpc.aio.AioRpcError, ProxidError):
-                continue
-            latencies.append(time.perf_counter() - begun)
+            await stream.write(one.message)
+            outcome = await stream.read()
+            if outcome.HasField("message"):
+                answers.append((one, outcome))
+                latencies.append(time.perf_counter() - begun)
+        await stream.done_writing()
 
     begun = time.perf_counter()
     await asyncio.gather(*(worker() for _ in range(concurrency)))

@@ -123,5 +123,6 @@ async def serve(
             server, SERVICES, address, background, ready, config.shutdown_grace, config.metrics_listen, peers.close
         )
     finally:
+        await upstream.close()
         await channel.close()
         await store.client.aclose()

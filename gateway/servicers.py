@@ -59,7 +59,7 @@ class GatewayService(GatewayServicer):
         """Answer a request."""
         return wire.AskReply(message=to_wire(await self._requests.ask(from_wire(request.message))))
 
-    @conversation(_refused, "device")
+    @conversation("Ask", _refused, "device")
     async def Converse(self, request: wire.AskRequest, peer: Peer) -> wire.AskOutcome:
         """Answer one request of a stream."""
         return wire.AskOutcome(message=to_wire(await self._requests.ask(from_wire(request.message))))

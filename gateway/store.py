@@ -16,7 +16,7 @@ from proxid.errors import (
     RecordMismatchError,
     RegistrationError,
 )
-from proxid.evidence.events import SALT_SIZE, EventType, encode_header
+from proxid.evidence.events import SALT_SIZE, EventType, encode_header, session_header
 from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
 from proxid.store import FunctionLibrary
 from proxid.store.connection import store_errors
@@ -143,7 +143,7 @@ class GatewayStore:
         Raises:
             RegistrationError, NonceReplayError, RateLimitError.
         """
-        header = encode_header(session=session.hex())
+        header = session_header(session)
         result = await self._functions.call(
             "gw_forward", _KEYS, key_tag, nonce_tag, session, int(now), *limits, self._salt(), header, payload
         )
@@ -158,13 +158,13 @@ class GatewayStore:
 
     async def answered(self, session: bytes, answer: bytes, payload: bytes, ttl: int) -> bytes:
         """Store the answer and record ANSWERED, once; the answer that is stored."""
-        header = encode_header(session=session.hex())
-        stored = await self._functions.call("gw_answered", _KEYS, session, answer, ttl, self._salt(), header, payload)
-        return bytes(stored)
+        header = session_header(session)
+        earlier = await self._functions.call("gw_answered", _KEYS, session, answer, ttl, self._salt(), header, payload)
+        return answer if earlier is None else bytes(earlier)
 
     async def unreached(self, session: bytes) -> None:
         """Record that MS could not be reached for a session, unless it has been settled."""
-        await self._functions.call("gw_unreached", _KEYS, session, self._salt(), encode_header(session=session.hex()))
+        await self._functions.call("gw_unreached", _KEYS, session, self._salt(), session_header(session))
 
     async def settled(self, session: bytes) -> None:
         """MS refused the session, and has recorded it."""

@@ -1,18 +1,17 @@
 """The Identity Screener's client of the Main Service: the one caller that MS accepts."""
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
 import grpc
 
-from proxid.coalesce import Coalescer
+from gateway.forwarding import Forwarding
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import Code, UpstreamError, UpstreamRefusedError
 from proxid.protocol import request
 from proxid.rpc.convert import from_wire, to_wire
-from proxid.rpc.methods import MAX_BATCH
 from proxid.rpc.status import TABLE, code_of
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
@@ -22,8 +21,6 @@ _UNREACHED: Final = frozenset({
     grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL,
 })  # fmt: skip
 _KNOWN_KEYS: Final = 100_000
-_TRIPS: Final = 2
-"""Batches on their way to MS at once: while it works on one, the next gathers."""
 _ERASE_SECONDS: Final = 120.0
 """MS reads its whole store and rewrites its files."""
 
@@ -50,7 +47,11 @@ class MainServiceClient:
         self._stub = MainServiceStub(channel)
         self._timeout = timeout
         self._known: OrderedDict[bytes, None] = OrderedDict()
-        self._asked: Coalescer[wire.ForwardRequest, wire.ForwardReply] = Coalescer(self._ask_batch, MAX_BATCH, _TRIPS)
+        self._asked = Forwarding(self._stub, timeout, _translated)
+
+    async def close(self) -> None:
+        """End the stream of requests."""
+        await self._asked.close()
 
     async def epoch_key(self, epoch: int) -> bytes:
         """MS's signed key of an epoch; raises UpstreamError, UpstreamRefusedError."""
@@ -71,7 +72,7 @@ class MainServiceClient:
         Raises:
             UpstreamError: it may not have arrived. UpstreamRefusedError: MS refused it.
         """
-        method = self._ask_alone if _is_access(message) else self._asked.call
+        method = self._ask_alone if _is_access(message) else self._ask_on_stream
         reply = await self._forward(method, message, credential, unlogged)
         return from_wire(reply.message), not reply.unlogged
 
@@ -79,14 +80,11 @@ class MainServiceClient:
         # It makes MS read all that it holds of a person: nobody else's answer shall wait for that.
         return await self._call(self._stub.Ask, asked)
 
-    async def _ask_batch(self, asked: Sequence[wire.ForwardRequest]) -> list[wire.ForwardReply | BaseException]:
-        try:
-            reply = await self._stub.AskBatch(wire.ForwardBatch(requests=asked), timeout=self._timeout)
-        except grpc.aio.AioRpcError as error:
-            raise _translated(error) from None
-        if len(reply.outcomes) != len(asked):
-            raise UpstreamError("the Main Service did not answer each request of a batch")
-        return [one.reply if one.HasField("reply") else _refusal(one.refused) for one in reply.outcomes]
+    async def _ask_on_stream(self, asked: wire.ForwardRequest) -> wire.ForwardReply:
+        outcome = await self._asked.ask(asked)
+        if outcome.HasField("reply"):
+            return outcome.reply
+        raise _refusal(outcome.refused)
 
     async def consent(self, message: SignedMessage, credential: bytes) -> SignedMessage:
         """Forward a sanitised consent message; the acknowledgement. Raises as `ask`."""

@@ -89,11 +89,12 @@ async def serve(
     service = service_of(config)
     settings = config.anonymiser.settings()
     client, blocking = connect(config.store_url), connect(config.store_url)
-    functions = library(client)
+    # What runs beside the request path has steps of its own on their way: answers do not queue behind them.
+    functions, beside = library(client), library(client)
     await functions.load()
     requests, epoch_store = RequestStore(functions, service.nonce_ttl), EpochStore(functions)
     slots = config.anonymiser.slot_settings()
-    pool, slot_store = PoolStore(functions, settings), SlotStore(functions, slots, service.epochs)
+    pool, slot_store = PoolStore(beside, settings), SlotStore(beside, slots, service.epochs)
     wake = asyncio.Event()
     epochs = EpochKeys(service, epoch_store)
     credentials = Credentials(service, requests)
@@ -118,7 +119,7 @@ async def serve(
             anonymiser,
             Integrator(service, settings, slots),
             wake,
-            None if noise is None else PlaceLedger(functions, noise),
+            None if noise is None else PlaceLedger(beside, noise),
         )
         background = [jobs.log_requests(), jobs.release_groups(), jobs.keep_time()]
         background.append(Gauges(CountStore(functions, client), epoch_store).run())
@@ -128,7 +129,9 @@ async def serve(
         background.append(AllowListWatch(source, MainServiceConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
-        await run(server, SERVICES, address, background, ready, config.shutdown_grace, config.metrics_listen)
+        await run(
+            server, SERVICES, address, background, ready, config.shutdown_grace, config.metrics_listen, peers.close
+        )
     finally:
         await client.aclose()
         await blocking.aclose()

@@ -1,7 +1,6 @@
 """The Main Service's gRPC surface, for IS alone (DESIGN 5.3 (1)): translates, and calls the plain classes."""
 
-import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from main_service.consents import Consents
 from main_service.epochs import EpochKeys
@@ -10,11 +9,22 @@ from main_service.store.outbox import Outbox
 from main_service.subjects import Subjects
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import Code, OversizedError
+from proxid.rpc.conversation import dialogue
 from proxid.rpc.convert import from_wire, to_wire
 from proxid.rpc.methods import MAX_BATCH, outcome, streaming, unary
 from proxid.rpc.peers import Peer, PeerRegistry
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceServicer
+
+
+def _requests(batch: wire.ForwardBatch) -> Sequence[wire.ForwardRequest]:
+    if len(batch.requests) > MAX_BATCH:
+        raise OversizedError("batch holds too many requests")
+    return batch.requests
+
+
+def _outcomes(done: list[wire.ForwardOutcome]) -> wire.ForwardOutcomes:
+    return wire.ForwardOutcomes(outcomes=done)
 
 
 class MainService(MainServiceServicer):
@@ -41,13 +51,13 @@ class MainService(MainServiceServicer):
         """Answer a sanitised request."""
         return await self._ask(request)
 
-    @unary("gateway")
-    async def AskBatch(self, request: wire.ForwardBatch, peer: Peer) -> wire.ForwardOutcomes:
-        """Answer or refuse each of several sanitised requests."""
-        if len(request.requests) > MAX_BATCH:
-            raise OversizedError("batch holds too many requests")
-        found = await asyncio.gather(*(outcome(self._ask(one), "Ask") for one in request.requests))
-        return wire.ForwardOutcomes(outcomes=[_outcome(one) for one in found])
+    @dialogue(_requests, _outcomes, "gateway")
+    async def Forward(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardOutcome:
+        """Answer or refuse one of many sanitised requests on a stream."""
+        found = await outcome(self._ask(request), "Ask")
+        if isinstance(found, Code):
+            return wire.ForwardOutcome(number=request.number, refused=found.value)
+        return wire.ForwardOutcome(number=request.number, reply=found)
 
     async def _ask(self, request: wire.ForwardRequest) -> wire.ForwardReply:
         message = from_wire(request.message)
@@ -80,9 +90,3 @@ class MainService(MainServiceServicer):
         """Forget what IS has stored."""
         await self._outbox.trim(request.cursor)
         return wire.AcknowledgeReleasesReply()
-
-
-def _outcome(found: wire.ForwardReply | Code) -> wire.ForwardOutcome:
-    if isinstance(found, Code):
-        return wire.ForwardOutcome(refused=found.value)
-    return wire.ForwardOutcome(reply=found)

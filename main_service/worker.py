@@ -4,6 +4,7 @@ Each job repeats until nothing is left to do, so whatever a crash interrupts is 
 """
 
 import asyncio
+import time
 from typing import Final
 
 import structlog
@@ -23,6 +24,8 @@ from proxid.protocol.record import group_number
 
 _log = structlog.get_logger(__name__)
 _BATCH: Final = 128
+_SLICE: Final = 0.002
+"""Seconds of classifying after which the event loop gets its turn."""
 _IDLE: Final = 0.25
 _TICK: Final = 1.0
 _LEDGER_SECONDS: Final = 3600
@@ -64,10 +67,13 @@ class Worker:
     async def log_batch(self) -> int:
         """Take up one batch; how many there were."""
         batch = await self._requests.pending(_BATCH)
-        decided = []
+        decided, begun = [], time.perf_counter()
         for pending in batch:
             decided.append((pending, self._anonymiser.decide(pending, await self._seed(pending))))
-            await asyncio.sleep(0)  # the request path goes first
+            # The request path goes first, but not after each: what classifying needs would have to be fetched anew.
+            if time.perf_counter() - begun > _SLICE:
+                await asyncio.sleep(0)
+                begun = time.perf_counter()
         await asyncio.gather(*(self._settle(pending, decision) for pending, decision in decided))
         return len(batch)
 

@@ -72,7 +72,7 @@ local function gw_forward(keys, a)
   return {'NEW'}
 end
 
--- ARGV: session, answer, ttl s, salt, header, payload. The first answer stays.
+-- ARGV: session, answer, ttl s, salt, header, payload. The first answer stays; nothing is returned to whoever brought it.
 local function gw_answered(keys, a)
   local prefix = keys[1]
   local answer = redis.call('GET', key(prefix, 'a', a[1]))
@@ -80,7 +80,7 @@ local function gw_answered(keys, a)
   redis.call('SET', key(prefix, 'a', a[1]), a[2], 'EX', a[3])
   redis.call('ZREM', key(prefix, 'open'), a[1])
   append_event(prefix, 'ANSWERED', a[4], a[5], a[6])
-  return a[2]
+  return false
 end
 
 -- ARGV: session, salt, header. Says that MS may never have got it; a later retry may still be answered.

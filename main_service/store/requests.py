@@ -11,7 +11,7 @@ from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_int, decode_text
 from proxid.errors import NonceReplayError
-from proxid.evidence.events import SALT_SIZE, encode_header
+from proxid.evidence.events import SALT_SIZE, encode_header, session_header
 from proxid.store import FunctionLibrary
 from proxid.store.evidence.writer import evidence_key_name
 
@@ -93,7 +93,7 @@ class RequestStore:
         header, session = signed.header, signed.session_id
         result = await self._functions.call(
             "ms_receive", KEYS, _tag(header.signer, header.nonce), session, self._ttl, prox_id, answer, pending,
-            self._salt(), encode_header(session=session.hex()), payload, self._salt(), unlogged,
+            self._salt(), session_header(session), payload, self._salt(), unlogged,
         )  # fmt: skip
         if result[0] == b"REPLAYED":
             raise NonceReplayError("nonce was used before for another message")

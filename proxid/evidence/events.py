@@ -55,6 +55,11 @@ def encode_header(**fields: str | int | bool | list[str] | list[int]) -> bytes:
     return _CANONICAL.encode(fields).encode("ascii")
 
 
+def session_header(session: bytes) -> bytes:
+    """The header that names a session and nothing else: what `encode_header` gives, without a JSON encoder."""
+    return b'{"session":"%s"}' % session.hex().encode("ascii")
+
+
 def decode_header(data: bytes) -> Header:
     """The fields of a header; raises EncodingError."""
     try:

@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from proxid.crypto.ed25519 import SigningKey
@@ -29,6 +30,9 @@ PURPOSE_ANSWER: Final = b"answer"
 PURPOSE_ACCESS: Final = b"access"
 """Ask MS what it holds of the own live PROX_ID (DESIGN 11); the answer is JSON."""
 PURPOSES: Final = frozenset({PURPOSE_ANSWER, PURPOSE_ACCESS})
+
+EXPECTED: Final = 4096
+"""Expectations that are kept: every message of an epoch key has the same."""
 
 USER, SEALED, COMMIT, PURPOSE = range(4)
 BLOCKS: Final = 4
@@ -97,6 +101,7 @@ class Utterance:
         return "Utterance(…)"
 
 
+@lru_cache(maxsize=EXPECTED)
 def expectation(service: str, epoch: int, epoch_key: bytes, screener: bytes) -> Expectation:
     """What a request of this epoch key must be (DESIGN 5.0)."""
     return Expectation(Direction.REQUEST, service, epoch, epoch_key, screener, BLOCKS, Limit.PROX_ID)

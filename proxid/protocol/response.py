@@ -4,6 +4,7 @@ m_0 user block (PROX_ID, then USER_ID)   m_1 request hash   m_2 sealed answer
 """
 
 import os
+from functools import lru_cache
 from typing import Final
 
 from proxid.crypto import response as sealing
@@ -12,12 +13,13 @@ from proxid.crypto.sansig import Direction, Expectation, Header, Limit, Message,
 from proxid.crypto.sansig.message import NONCE_SIZE
 from proxid.encoding import encode_text
 from proxid.errors import ResponseMismatchError
-from proxid.protocol.request import Random
+from proxid.protocol.request import EXPECTED, Random
 
 USER, REQUEST_HASH, SEALED = range(3)
 BLOCKS: Final = 3
 
 
+@lru_cache(maxsize=EXPECTED)
 def expectation(service: str, epoch: int, service_key: bytes, screener: bytes) -> Expectation:
     """What a response of this service in this epoch must be."""
     return Expectation(Direction.RESPONSE, service, epoch, service_key, screener, BLOCKS, Limit.LINKED_USER)

@@ -1,15 +1,15 @@
-"""The frame around a stream of requests, each answered before the next is read.
+"""The frames around streams of requests: one after another (`conversation`), or many under way (`dialogue`).
 
-To a call of its own a message on an open stream is cheap (docs/adr/0006), so a device keeps one. A refusal is an answer
-like any other, and the stream goes on; it ends when the caller ends it, when its certificate is taken off the list, or
-when the service stops.
+To a call of its own a message on an open stream is cheap (docs/adr/0006), so a device keeps one, and so does IS to MS.
+A refusal is an answer like any other, and the stream goes on; it ends when the caller ends it, when its certificate is
+taken off the list, or when the service stops, then with the last answer.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, Final
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -17,14 +17,20 @@ from google.protobuf.message import DecodeError
 from proxid.errors import EncodingError
 from proxid.observability.metrics import OK, observe_call
 from proxid.rpc.methods import Revoked, Servicer, fail, note, require
+from proxid.rpc.peers import Peer
 from proxid.rpc.status import public_code, public_text
+
+UNDER_WAY: Final = 256
+"""Requests of one dialogue at once; more are not read before some of them are answered."""
 
 Refusal = Callable[[str, str], Any]
 """Makes a reply of a code and a public text."""
 
+Method = Callable[..., Awaitable[Any]]
+
 
 class _Talk(Revoked):
-    """A conversation under way: it ends at once while nothing is asked, otherwise with the answer."""
+    """A stream under way, and whether somebody waits for its next message."""
 
     def __init__(self, servicer: Servicer, context: Any, roles: Collection[str]) -> None:
         super().__init__(servicer, context, roles)
@@ -40,54 +46,155 @@ class _Talk(Revoked):
         if self.idle and self._task is not None:
             self._task.cancel()
 
+    def break_off(self, error: Exception) -> None:
+        """End the stream with an error, whatever is under way."""
+        self.error = error
+        if self._task is not None:
+            self._task.cancel()
+
     async def heard(self) -> Any:
-        """The next request, or EOF."""
+        """The next message, or EOF."""
         if self.over:
             return grpc.aio.EOF
         self.idle = True
         try:
             return await self._context.read()
+        except asyncio.CancelledError:
+            if not self.over or self.error is not None:
+                raise
+            return grpc.aio.EOF
         finally:
             self.idle = False
 
 
-def conversation(refusal: Refusal, *roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., Any]]:
+async def _frame(
+    servicer: Servicer, context: Any, roles: Collection[str], name: str, body: Callable[[_Talk, Peer], Awaitable[None]]
+) -> None:
+    """Let `body` serve a stream; says how it failed, if it did."""
+    talk = _Talk(servicer, context, roles)
+    try:
+        peer = require(servicer, context, roles)
+        with servicer.peers.watching(talk.look):
+            await body(talk, peer)
+    except grpc.aio.AbortError:
+        raise
+    except asyncio.CancelledError:
+        if talk.error is None:
+            raise
+        await fail(context, talk.error, name)
+    except DecodeError:
+        await fail(context, EncodingError("message is not of its type"), name)
+    except Exception as error:
+        await fail(context, error, name)
+
+
+def conversation(call: str, refusal: Refusal, *roles: str) -> Callable[[Method], Callable[..., Any]]:
     """Frame a method `(self, request, peer) -> reply` that is called for each message of a stream.
 
     Args:
+        call: what each message is counted and logged as: the method that does the same for a call of its own.
         refusal: the reply that stands for an error. roles: who may call.
     """
 
-    def decorate(method: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
-        async def answered(self: Servicer, request: Any, peer: Any) -> Any:
+    def decorate(method: Method) -> Callable[..., Any]:
+        async def answered(self: Servicer, request: Any, peer: Peer) -> Any:
             code, start = OK, time.perf_counter()
             try:
                 return await method(self, request, peer)
             except Exception as error:
-                code = note(error, method.__name__).value
+                code = note(error, call).value
                 return refusal(public_code(error).value, public_text(error))
             finally:
-                observe_call(method.__name__, code, time.perf_counter() - start)
+                observe_call(call, code, time.perf_counter() - start)
 
         @wraps(method)
         async def framed(self: Servicer, _requests: Any, context: Any) -> None:
-            talk = _Talk(self, context, roles)
+            async def serve(talk: _Talk, peer: Peer) -> None:
+                while (request := await talk.heard()) is not grpc.aio.EOF:
+                    await context.write(await answered(self, request, peer))
+
+            await _frame(self, context, roles, method.__name__, serve)
+
+        return framed
+
+    return decorate
+
+
+class _Answers:
+    """Answers on their way back: what is done while one message is written goes into the next.
+
+    Args:
+        write: takes a message. joined: makes one of several answers. failed: told once if a message cannot be written.
+    """
+
+    def __init__(
+        self, write: Callable[[Any], Awaitable[None]], joined: Callable[[list[Any]], Any],
+        failed: Callable[[Exception], None],
+    ) -> None:  # fmt: skip
+        self._write, self._joined, self._failed = write, joined, failed
+        self._done: list[Any] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    def add(self, answer: Any) -> None:
+        self._done.append(answer)
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_all())
+
+    async def _write_all(self) -> None:
+        try:
+            while self._done:
+                batch, self._done = self._done, []
+                await self._write(self._joined(batch))
+        except Exception as error:
+            self._failed(error)
+
+    async def written(self) -> None:
+        """Wait until everything is."""
+        if self._writing is not None:
+            await self._writing
+
+
+def dialogue(
+    parts: Callable[[Any], Sequence[Any]], joined: Callable[[list[Any]], Any], *roles: str
+) -> Callable[[Method], Callable[..., Any]]:
+    """Frame a method `(self, part, peer) -> answer` that is called for all parts of each message, many at once.
+
+    The method tells a refusal by its answer: whatever it raises ends the stream.
+
+    Args:
+        parts: of a message; raises ProxidError. joined: the message that holds several answers. roles: who may call.
+    """
+
+    def decorate(method: Method) -> Callable[..., Any]:
+        @wraps(method)
+        async def framed(self: Servicer, _requests: Any, context: Any) -> None:
+            running: set[asyncio.Task[None]] = set()
+
+            async def serve(talk: _Talk, peer: Peer) -> None:
+                answers = _Answers(context.write, joined, talk.break_off)
+
+                async def answer(part: Any) -> None:
+                    try:
+                        answers.add(await method(self, part, peer))
+                    except Exception as error:
+                        talk.break_off(error)
+
+                while (message := await talk.heard()) is not grpc.aio.EOF:
+                    for part in parts(message):
+                        task = asyncio.create_task(answer(part))
+                        running.add(task)
+                        task.add_done_callback(running.discard)
+                    while len(running) >= UNDER_WAY:
+                        await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                if running:
+                    await asyncio.wait(running)
+                await answers.written()
+
             try:
-                peer = require(self, context, roles)
-                with self.peers.watching(talk.look):
-                    while (request := await talk.heard()) is not grpc.aio.EOF:
-                        await context.write(await answered(self, request, peer))
-            except grpc.aio.AbortError:
-                raise
-            except asyncio.CancelledError:
-                if talk.error is not None:
-                    await fail(context, talk.error, method.__name__)
-                if not talk.over:
-                    raise
-            except DecodeError:
-                await fail(context, EncodingError("message is not of its type"), method.__name__)
-            except Exception as error:
-                await fail(context, error, method.__name__)
+                await _frame(self, context, roles, method.__name__, serve)
+            finally:
+                for task in running:
+                    task.cancel()
 
         return framed
 

@@ -100,7 +100,7 @@ class Revoked:
     def __init__(self, servicer: Servicer, context: Any, roles: Collection[str]) -> None:
         self._servicer, self._context, self._roles = servicer, context, roles
         self._task = asyncio.current_task()
-        self.error: PeerRefusedError | None = None
+        self.error: Exception | None = None
 
     def look(self) -> None:
         """Whether the caller may still make this call; if not, the call's task is cancelled."""
@@ -132,7 +132,7 @@ def streaming(*roles: str) -> Callable[[Callable[..., AsyncIterator[Any]]], Call
                 if revoked.error is None:
                     code = GONE
                     raise
-                code = revoked.error.code.value
+                code = public_code(revoked.error).value
                 await fail(context, revoked.error, method.__name__)
             except Exception as error:
                 code = error.code.value if isinstance(error, ProxidError) else Code.INTERNAL.value

@@ -16,7 +16,7 @@ TIMEOUT: Final = 10.0
 """Seconds that the store may take for an answer."""
 
 
-def connect(url: str, max_connections: int = 8) -> Redis:
+def connect(url: str, max_connections: int = 32) -> Redis:
     """A client of `redis://`, `rediss://` or `unix://` that returns bytes and retries a lost connection briefly."""
     retry = Retry(ExponentialBackoff(cap=0.2, base=0.01), 3)
     client = Redis.from_url(

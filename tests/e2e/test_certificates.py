@@ -102,7 +102,7 @@ async def test_main_service_answers_the_screener_alone(house: DemoHouse, folder:
         for attempt in (
             stub.GetEpoch(main_service_pb2.EpochRequest(epoch=1), timeout=TIMEOUT),
             stub.Ask(main_service_pb2.ForwardRequest(), timeout=TIMEOUT),
-            stub.AskBatch(main_service_pb2.ForwardBatch(), timeout=TIMEOUT),
+            stub.Forward(timeout=TIMEOUT).read(),
             stub.Consent(main_service_pb2.ForwardRequest(), timeout=TIMEOUT),
         ):
             assert code_of(await refused(attempt)) is Code.PEER_REFUSED
@@ -111,12 +111,15 @@ async def test_main_service_answers_the_screener_alone(house: DemoHouse, folder:
 async def test_main_service_answers_each_of_a_batch_and_limits_it(house: DemoHouse) -> None:
     """What is wrong with one request is said of that one; too many are refused together."""
     async with open_channel(main_service(house), files(house.folder / "gateway"), "main-service") as channel:
-        stub = MainServiceStub(channel)
-        broken = main_service_pb2.ForwardRequest()
-        outcomes = (await stub.AskBatch(main_service_pb2.ForwardBatch(requests=[broken] * 3), timeout=TIMEOUT)).outcomes
-        assert [one.refused for one in outcomes] == ["encoding_invalid"] * 3
-        many = main_service_pb2.ForwardBatch(requests=[broken] * (MAX_BATCH + 1))
-        assert code_of(await refused(stub.AskBatch(many, timeout=TIMEOUT))) is Code.OVERSIZED
+        stream = MainServiceStub(channel).Forward(timeout=TIMEOUT)
+        broken = [main_service_pb2.ForwardRequest(number=n) for n in range(3)]
+        await stream.write(main_service_pb2.ForwardBatch(requests=broken))
+        found: dict[int, str] = {}
+        while len(found) < len(broken):
+            found |= {one.number: one.refused for one in (await stream.read()).outcomes}
+        assert found == dict.fromkeys(range(3), "encoding_invalid")
+        await stream.write(main_service_pb2.ForwardBatch(requests=broken * MAX_BATCH))
+        assert code_of(await refused(stream.read())) is Code.OVERSIZED
 
 
 async def test_feed_is_its_partys(house: DemoHouse) -> None:

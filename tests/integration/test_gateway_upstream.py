@@ -1,8 +1,9 @@
-"""What IS makes of MS's answers to a batch, over real gRPC to a service that answers as it is told."""
+"""What IS makes of MS's answers on a stream, over real gRPC to a service that answers as it is told."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import grpc
 import pytest
@@ -31,17 +32,25 @@ def signed_request(number: int) -> SignedMessage:
 
 
 class Told(MainServiceServicer):
-    """Answers each request by a function; keeps the batches."""
+    """Answers each request by a function, the last of a batch first; keeps the batches."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.batches: list[list[wire.ForwardRequest]] = []
-        self.lose = False
+        self.streams = 0
+        self.breaks = False
+        self.renumber = 0
 
-    async def AskBatch(self, request: wire.ForwardBatch, context: object) -> wire.ForwardOutcomes:
-        self.batches.append(list(request.requests))
-        outcomes = [self.answer(one) for one in request.requests]
-        return wire.ForwardOutcomes(outcomes=outcomes[:-1] if self.lose else outcomes)
+    async def Forward(self, _requests: object, context: Any) -> None:
+        self.streams += 1
+        while (batch := await context.read()) is not grpc.aio.EOF:
+            self.batches.append(list(batch.requests))
+            if self.breaks:
+                return
+            for one in reversed(batch.requests):
+                outcome = self.answer(one)
+                outcome.number = self.renumber or one.number
+                await context.write(wire.ForwardOutcomes(outcomes=[outcome]))
 
 
 def echo(request: wire.ForwardRequest) -> wire.ForwardOutcome:
@@ -49,13 +58,15 @@ def echo(request: wire.ForwardRequest) -> wire.ForwardOutcome:
 
 
 @asynccontextmanager
-async def told(answer: Answer) -> AsyncIterator[tuple[Told, MainServiceClient]]:
+async def told(answer: Answer, seconds: float = 20.0) -> AsyncIterator[tuple[Told, MainServiceClient]]:
     server, servicer = grpc.aio.server(), Told(answer)  # type: ignore[abstract]
     add_MainServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-        yield servicer, MainServiceClient(channel)
+        client = MainServiceClient(channel, seconds)
+        yield servicer, client
+        await client.close()
     await server.stop(None)
 
 
@@ -110,8 +121,23 @@ async def test_the_credential_is_shown_again_when_it_is_needed() -> None:
     assert [[bool(one.credential) for one in batch] for batch in servicer.batches] == [[True], [False], [True]]
 
 
-async def test_a_batch_that_comes_back_short_reaches_nobody() -> None:
+async def test_a_stream_that_breaks_reaches_nobody_and_the_next_request_opens_another() -> None:
     async with told(echo) as (servicer, client):
-        servicer.lose = True
+        servicer.breaks = True
         found = await asyncio.gather(*(client.ask(signed_request(i), b"c") for i in range(3)), return_exceptions=True)
-    assert {type(one) for one in found} == {UpstreamError}
+        assert {type(one) for one in found} == {UpstreamError}
+        servicer.breaks = False
+        assert to_wire((await client.ask(signed_request(4), b"c"))[0]) == to_wire(signed_request(4))
+        assert servicer.streams == 2
+
+
+async def test_an_outcome_of_another_number_is_nobodys() -> None:
+    """Neither one that was never asked for nor a second one for the same request disturbs the others."""
+    async with told(echo, seconds=1) as (servicer, client):
+        first = await client.ask(signed_request(1), b"c")
+        servicer.renumber = 7
+        with pytest.raises(UpstreamError):
+            await client.ask(signed_request(2), b"c")
+        servicer.renumber = 0
+        assert (await client.ask(signed_request(3), b"c"))[1] == first[1]
+        assert servicer.streams == 1

@@ -34,7 +34,7 @@ class Parrot(GatewayServicer):
         self.peers = registry
         self.asked, self.told = asyncio.Event(), asyncio.Event()
 
-    @conversation(refused, "device")
+    @conversation("Ask", refused, "device")
     async def Converse(self, request: gateway_pb2.AskRequest, peer: Peer) -> gateway_pb2.AskOutcome:
         match request.message.header:
             case b"refuse":

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import EncodingError, PayloadUnreadableError, ProxidError
-from proxid.evidence.events import DeliveredPayload, EventType, ReleasedPayload, encode_header
+from proxid.evidence.events import DeliveredPayload, EventType, ReleasedPayload, encode_header, session_header
 from proxid.evidence.leaf import Leaf, LeafHeader, Part, part_context, part_hash
 from proxid.evidence.parts import NOBODY, join, split
 from proxid.evidence.ratchet import Chain, ChainReader, open_seal, owner_commitment, owner_salt, subject_tag
@@ -145,3 +145,8 @@ def test_a_delivery_without_one_pair_keeps_the_others():
     with pytest.raises(EncodingError):
         join(EventType.FORWARDED, [b"one", b"two"])
     assert join(EventType.FORWARDED, [None]) == b"" and join(EventType.UNREACHED, []) == b""
+
+
+@given(st.binary(max_size=80))
+def test_a_header_of_a_session_alone_is_the_canonical_one(session: bytes) -> None:
+    assert session_header(session) == encode_header(session=session.hex())

@@ -64,10 +64,13 @@ class ForwardRequest(_message.Message):
     MESSAGE_FIELD_NUMBER: _builtins.int
     CREDENTIAL_FIELD_NUMBER: _builtins.int
     UNLOGGED_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
     credential: _builtins.bytes
     """with the first message of an epoch key, or when MS asks for it"""
     unlogged: _builtins.bool
     """IS cannot log now, and neither must MS (on_store_failure = "answer")"""
+    number: _builtins.int
+    """on a stream: its outcome bears the same"""
     @_builtins.property
     def message(self) -> _common_pb2.SignedMessage: ...
     def __init__(
@@ -76,10 +79,11 @@ class ForwardRequest(_message.Message):
         message: _common_pb2.SignedMessage | None = ...,
         credential: _builtins.bytes = ...,
         unlogged: _builtins.bool = ...,
+        number: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "message", b"message", "unlogged", b"unlogged"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "message", b"message", "number", b"number", "unlogged", b"unlogged"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -111,7 +115,7 @@ Global___ForwardReply: _TypeAlias = ForwardReply  # noqa: Y015
 
 @_typing.final
 class ForwardBatch(_message.Message):
-    """Requests that wait at IS at the same moment, 64 at most; each is answered or refused for itself."""
+    """Requests that wait at IS at the same moment, 64 at most; each is answered or refused for itself, once it is done."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -137,8 +141,10 @@ class ForwardOutcome(_message.Message):
 
     REPLY_FIELD_NUMBER: _builtins.int
     REFUSED_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
     refused: _builtins.str
     """code of the table of errors"""
+    number: _builtins.int
     @_builtins.property
     def reply(self) -> Global___ForwardReply: ...
     def __init__(
@@ -146,10 +152,11 @@ class ForwardOutcome(_message.Message):
         *,
         reply: Global___ForwardReply | None = ...,
         refused: _builtins.str = ...,
+        number: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "refused", b"refused", "reply", b"reply"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "refused", b"refused", "reply", b"reply"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["number", b"number", "outcome", b"outcome", "refused", b"refused", "reply", b"reply"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["reply", "refused"]  # noqa: Y015
     _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
@@ -159,7 +166,7 @@ Global___ForwardOutcome: _TypeAlias = ForwardOutcome  # noqa: Y015
 
 @_typing.final
 class ForwardOutcomes(_message.Message):
-    """In the order of the requests."""
+    """What is done at the same moment, in any order."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

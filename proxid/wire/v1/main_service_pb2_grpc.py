@@ -44,8 +44,8 @@ class MainServiceStub:
                 request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardRequest.SerializeToString,
                 response_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardReply.FromString,
                 _registered_method=True)
-        self.AskBatch = channel.unary_unary(
-                '/proxid.wire.v1.MainService/AskBatch',
+        self.Forward = channel.stream_stream(
+                '/proxid.wire.v1.MainService/Forward',
                 request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardBatch.SerializeToString,
                 response_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardOutcomes.FromString,
                 _registered_method=True)
@@ -86,7 +86,7 @@ class MainServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def AskBatch(self, request, context):
+    def Forward(self, request_iterator, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -129,8 +129,8 @@ def add_MainServiceServicer_to_server(servicer, server):
                     request_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardRequest.FromString,
                     response_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardReply.SerializeToString,
             ),
-            'AskBatch': grpc.unary_unary_rpc_method_handler(
-                    servicer.AskBatch,
+            'Forward': grpc.stream_stream_rpc_method_handler(
+                    servicer.Forward,
                     request_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardBatch.FromString,
                     response_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardOutcomes.SerializeToString,
             ),
@@ -220,7 +220,7 @@ class MainService:
             _registered_method=True)
 
     @staticmethod
-    def AskBatch(request,
+    def Forward(request_iterator,
             target,
             options=(),
             channel_credentials=None,
@@ -230,10 +230,10 @@ class MainService:
             wait_for_ready=None,
             timeout=None,
             metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
+        return grpc.experimental.stream_stream(
+            request_iterator,
             target,
-            '/proxid.wire.v1.MainService/AskBatch',
+            '/proxid.wire.v1.MainService/Forward',
             proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardBatch.SerializeToString,
             proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardOutcomes.FromString,
             options,

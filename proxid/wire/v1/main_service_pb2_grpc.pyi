@@ -33,7 +33,7 @@ class MainServiceStub:
     def __new__(cls, channel: _aio.Channel) -> MainServiceAsyncStub: ...
     GetEpoch: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.EpochRequest, _main_service_pb2.EpochReply]
     Ask: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]
-    AskBatch: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.ForwardBatch, _main_service_pb2.ForwardOutcomes]
+    Forward: _grpc.StreamStreamMultiCallable[_main_service_pb2.ForwardBatch, _main_service_pb2.ForwardOutcomes]
     Consent: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]
     Erase: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.EraseRequest, _main_service_pb2.EraseReply]
     Releases: _grpc.UnaryStreamMultiCallable[_main_service_pb2.ReleasesRequest, _main_service_pb2.Release]
@@ -44,7 +44,7 @@ class MainServiceAsyncStub(MainServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetEpoch: _aio.UnaryUnaryMultiCallable[_main_service_pb2.EpochRequest, _main_service_pb2.EpochReply]  # type: ignore[assignment]
     Ask: _aio.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]  # type: ignore[assignment]
-    AskBatch: _aio.UnaryUnaryMultiCallable[_main_service_pb2.ForwardBatch, _main_service_pb2.ForwardOutcomes]  # type: ignore[assignment]
+    Forward: _aio.StreamStreamMultiCallable[_main_service_pb2.ForwardBatch, _main_service_pb2.ForwardOutcomes]  # type: ignore[assignment]
     Consent: _aio.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]  # type: ignore[assignment]
     Erase: _aio.UnaryUnaryMultiCallable[_main_service_pb2.EraseRequest, _main_service_pb2.EraseReply]  # type: ignore[assignment]
     Releases: _aio.UnaryStreamMultiCallable[_main_service_pb2.ReleasesRequest, _main_service_pb2.Release]  # type: ignore[assignment]
@@ -66,11 +66,11 @@ class MainServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_main_service_pb2.ForwardReply, _abc.Awaitable[_main_service_pb2.ForwardReply]]: ...
 
     @_abc_1.abstractmethod
-    def AskBatch(
+    def Forward(
         self,
-        request: _main_service_pb2.ForwardBatch,
+        request_iterator: _MaybeAsyncIterator[_main_service_pb2.ForwardBatch],
         context: _ServicerContext,
-    ) -> _typing.Union[_main_service_pb2.ForwardOutcomes, _abc.Awaitable[_main_service_pb2.ForwardOutcomes]]: ...
+    ) -> _typing.Union[_abc.Iterator[_main_service_pb2.ForwardOutcomes], _abc.AsyncIterator[_main_service_pb2.ForwardOutcomes]]: ...
 
     @_abc_1.abstractmethod
     def Consent(

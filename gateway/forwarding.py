@@ -1,0 +1,100 @@
+"""The stream to the Main Service on which requests are under way, each known by its number (docs/adr/0006).
+
+What waits while one message is written goes into the next. When the stream breaks, nobody knows what has arrived:
+everybody who waits is told, and the next request opens another stream.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from proxid.errors import ProxidError, UpstreamError
+from proxid.rpc.methods import MAX_BATCH
+from proxid.wire.v1 import main_service_pb2 as wire
+from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
+
+Translation = Callable[[grpc.aio.AioRpcError], ProxidError]
+
+
+class Forwarding:
+    """Requests to MS and their outcomes.
+
+    Args:
+        timeout: seconds that an outcome may take. translated: what a broken stream means to who waits.
+    """
+
+    def __init__(self, stub: MainServiceStub, timeout: float, translated: Translation) -> None:
+        self._stub: Any = stub
+        self._timeout = timeout
+        self._translated = translated
+        self._numbers = count(1)
+        self._waiting: list[wire.ForwardRequest] = []
+        self._under_way: dict[int, asyncio.Future[wire.ForwardOutcome]] = {}
+        self._something = asyncio.Event()
+        self._stream: asyncio.Task[None] | None = None
+
+    async def ask(self, asked: wire.ForwardRequest) -> wire.ForwardOutcome:
+        """The outcome of one request, whose number is set.
+
+        Raises:
+            UpstreamError: it may not have arrived, or no outcome came. ProxidError: as `translated` says.
+        """
+        asked.number = next(self._numbers)
+        future: asyncio.Future[wire.ForwardOutcome] = asyncio.get_running_loop().create_future()
+        self._under_way[asked.number] = future
+        self._waiting.append(asked)
+        self._something.set()
+        if self._stream is None:
+            self._stream = asyncio.create_task(self._serve())
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await future
+        except TimeoutError:
+            raise UpstreamError("the Main Service did not answer in time") from None
+        finally:
+            self._under_way.pop(asked.number, None)
+
+    async def close(self) -> None:
+        """End the stream."""
+        if self._stream is not None:
+            self._stream.cancel()
+            await asyncio.gather(self._stream, return_exceptions=True)
+
+    async def _serve(self) -> None:
+        error: ProxidError = UpstreamError("the Main Service cannot be reached")
+        stream = self._stub.Forward()
+        writing = asyncio.create_task(self._write(stream))
+        try:
+            while (found := await stream.read()) is not grpc.aio.EOF:
+                for outcome in found.outcomes:
+                    future = self._under_way.get(outcome.number)
+                    if future is not None and not future.done():
+                        future.set_result(outcome)
+        except grpc.aio.AioRpcError as broken:
+            error = self._translated(broken)
+        except DecodeError:
+            error = UpstreamError("the Main Service sent bytes that are no answer")
+        finally:
+            writing.cancel()
+            self._stream, self._waiting = None, []
+            for future in self._under_way.values():
+                if not future.done():
+                    future.set_exception(error)
+
+    async def _write(self, stream: Any) -> None:
+        # A stream that takes nothing any more has ended: whoever reads it hears why.
+        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            while True:
+                await self._something.wait()
+                self._something.clear()
+                while self._waiting:
+                    batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+                    # Who has given up is not worth the way.
+                    asked = [one for one in batch if one.number in self._under_way]
+                    if asked:
+                        await stream.write(wire.ForwardBatch(requests=asked))
