@@ -24,7 +24,7 @@ from proxid.protocol.record import group_number
 
 _log = structlog.get_logger(__name__)
 _BATCH: Final = 128
-_SLICE: Final = 0.002
+_SLICE = 0.002
 """Seconds of classifying after which the event loop gets its turn."""
 _IDLE: Final = 0.25
 _TICK: Final = 1.0

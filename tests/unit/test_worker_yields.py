@@ -1,7 +1,9 @@
-"""Classification of a batch lets the request path in between any two requests."""
+"""Classification of a batch lets the request path in between slices of it."""
 
 import asyncio
 from typing import Any, cast
+
+import pytest
 
 from main_service.anonymiser import Anonymiser, Decision, NotLogged, Withheld
 from main_service.worker import Worker
@@ -36,7 +38,9 @@ class Slow:
         return Withheld(NotLogged.REJECTED)
 
 
-async def test_the_request_path_runs_between_classifications() -> None:
+async def test_the_request_path_runs_between_slices_of_classification(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each slice ends with the first decision after its time is over: here, with every decision."""
+    monkeypatch.setattr("main_service.worker._SLICE", -1.0)
     slow, pool, nothing = Slow(), Pool(), cast(Any, None)
     stores = cast(Any, (Requests(), pool, nothing, nothing))
     worker = Worker(nothing, stores, nothing, cast(Anonymiser, slow), nothing, asyncio.Event())
