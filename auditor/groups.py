@@ -10,7 +10,7 @@ from typing import Any
 
 from auditor.places import Places
 from auditor.records import verify_records
-from auditor.slots import WITHHELD, SlotReplay
+from auditor.slots import WITHHELD, SlotReplay, verify_readable
 from auditor.spill import EpochMemory, Spill
 from auditor.trust import Trust
 from proxid.anonymise.slotted.pool import SlotPool
@@ -260,6 +260,30 @@ class Groups:
         """RELEASED of a location or command group; raises GroupMismatchError."""
         slots = self.slots(place[0], kind, close)
         slots.release(self._trust, self.replay(place[0]).cycles, place, payload, good)
+
+    def released_unread(self, place: tuple[int, int], kind: str, close: str, payload: ReleasedPayload | None) -> None:
+        """RELEASED that does not open whole, though the group's records did when an earlier audit read them.
+
+        Args:
+            close: of a location or command group. payload: as far as it opens; None if it is gone.
+
+        Raises:
+            GroupMismatchError: the replay formed no such group, or what can be read is of another one.
+        """
+        epoch, number = place
+        at = self.replay(epoch)
+        if kind != "general":
+            self.slots(epoch, kind, close).release_unread(at.cycles, place, payload)
+            return
+        group = at.formed.pop(number, None)
+        if group is None:
+            raise GroupMismatchError("no such group is formed by the replay")
+        pairs = release_pairs(group, at.cycles, self._trust.settings)
+        for pair in pairs:
+            at.buffered.pop(pair.record, None)
+        if payload is not None:
+            verify_readable(payload.owners, tuple(pair.record for pair in pairs))
+            verify_readable(payload.people, tuple(pair.person for pair in pairs))
 
     def released(self, epoch: int, number: int, payload: ReleasedPayload, good: Mapping[str, bytes]) -> Group:
         """RELEASED: the group of this number that the replay formed, shown as it must be.

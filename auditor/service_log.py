@@ -164,6 +164,8 @@ class ServiceLog(Log):
         if event.hidden or self._groups.is_blind(epoch, kind):
             self._report.counts["groups.partly_erased"] += 1
             self._groups.shape(kind, payload)
+            if not self._groups.is_blind(epoch, kind):
+                self._groups.released_unread((epoch, number), kind, str(fields.get("close", "")), payload)
         elif "kind" in fields:
             self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload, good)
         else:
@@ -175,6 +177,9 @@ class ServiceLog(Log):
         self._report.counts[HIDDEN_OWNERS] += len(event.tags) // 2  # an open part, the owners', the people's
         for party, _ in consent.parse_audience(str(fields["audience"]).partition("|")[2]):
             self._sets.released((*place, party), event.number)
+        kind = str(fields.get("kind", "general"))
+        if not self._groups.is_blind(place[0], kind):
+            self._groups.released_unread(place, kind, str(fields.get("close", "")), None)
 
     def _suppressed(self, event: Event) -> None:
         fields = event.fields

@@ -3,7 +3,7 @@
 The first event of a close makes the replay close; every event that follows must be one that the replay expects.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,6 +21,12 @@ WITHHELD: Final = "restriction"
 """Why MS gives up a formed group: its check before a release found a restriction broken."""
 
 Nodes = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def verify_readable(said: Sequence[bytes | str], replayed: Sequence[bytes | str]) -> None:
+    """Whatever is said is what the replay has at that place; raises GroupMismatchError."""
+    if len(said) != len(replayed) or any(a and a != b for a, b in zip(said, replayed, strict=True)):
+        raise GroupMismatchError("members or order differ from the replay of the committed seed")
 
 
 @dataclass(slots=True)
@@ -120,6 +126,25 @@ class SlotReplay:
         verify_records(trust, payload, group.audience, [by_record[member.id] for member in members], good)
         for member in members:
             del self.buffered[member.id]
+
+    def release_unread(self, cycles: CycleSource, place: tuple[int, int], payload: ReleasedPayload | None) -> None:
+        """RELEASED that does not open whole: the next group leaves the replay with it.
+
+        Args:
+            place: epoch and number of the group. payload: with empty fields where it does not open; None if it is gone.
+
+        Raises:
+            GroupMismatchError: no group is formed, or what can be read is of another one.
+        """
+        if not self.formed:
+            raise GroupMismatchError("no such group is formed by the replay")
+        group = self.formed.pop(0)
+        members = [group.members[i] for i in cycles.draw(place[1], len(group.members))[1]]
+        for member in members:
+            self.buffered.pop(member.id, None)
+        if payload is not None:
+            verify_readable(payload.owners, tuple(member.id for member in members))
+            verify_readable(payload.people, tuple(member.person for member in members))
 
     def verify_settled(self) -> None:
         """At the end: every consequence of a close was said; raises GroupMismatchError."""

@@ -5,7 +5,6 @@ everybody who waits is told, and the next request opens another stream.
 """
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -13,25 +12,22 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError
 
-from proxid.errors import ProxidError, UpstreamError
+from proxid.errors import UpstreamError
 from proxid.rpc.methods import MAX_BATCH
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
-
-Translation = Callable[[grpc.aio.AioRpcError], ProxidError]
 
 
 class Forwarding:
     """Requests to MS and their outcomes.
 
     Args:
-        timeout: seconds that an outcome may take. translated: what a broken stream means to who waits.
+        timeout: seconds that an outcome may take.
     """
 
-    def __init__(self, stub: MainServiceStub, timeout: float, translated: Translation) -> None:
+    def __init__(self, stub: MainServiceStub, timeout: float) -> None:
         self._stub: Any = stub
         self._timeout = timeout
-        self._translated = translated
         self._numbers = count(1)
         self._waiting: list[wire.ForwardRequest] = []
         self._under_way: dict[int, asyncio.Future[wire.ForwardOutcome]] = {}
@@ -42,7 +38,7 @@ class Forwarding:
         """The outcome of one request, whose number is set.
 
         Raises:
-            UpstreamError: it may not have arrived, or no outcome came. ProxidError: as `translated` says.
+            UpstreamError: it may not have arrived, or no outcome came.
         """
         asked.number = next(self._numbers)
         future: asyncio.Future[wire.ForwardOutcome] = asyncio.get_running_loop().create_future()
@@ -66,7 +62,7 @@ class Forwarding:
             await asyncio.gather(self._stream, return_exceptions=True)
 
     async def _serve(self) -> None:
-        error: ProxidError = UpstreamError("the Main Service cannot be reached")
+        error = UpstreamError("the Main Service cannot be reached")
         stream = self._stub.Forward()
         writing = asyncio.create_task(self._write(stream))
         try:
@@ -75,10 +71,8 @@ class Forwarding:
                     future = self._under_way.get(outcome.number)
                     if future is not None and not future.done():
                         future.set_result(outcome)
-        except grpc.aio.AioRpcError as broken:
-            error = self._translated(broken)
-        except DecodeError:
-            error = UpstreamError("the Main Service sent bytes that are no answer")
+        except (grpc.aio.AioRpcError, DecodeError):
+            pass  # whatever it ended with says nothing of the requests under way
         finally:
             writing.cancel()
             self._stream, self._waiting = None, []

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gateway.consents import Consents
 from gateway.expiry import LinkExpiry
@@ -32,6 +32,9 @@ from proxid.store import connect
 from proxid.store.evidence.setup import EvidenceOptions, reader_of, retention_of, writer_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.gateway_pb2_grpc import add_FeedServicer_to_server, add_GatewayServicer_to_server
+
+_MAX_STREAMS: Final = 128
+"""Calls of one connection at once: a household opens a stream for each question under way."""
 
 SERVICES = ("proxid.wire.v1.Gateway", "proxid.wire.v1.Feed", "proxid.wire.v1.Evidence")
 
@@ -97,7 +100,7 @@ async def serve(
         raise ConfigError("trust.auditor_seal is needed")
     rights = Rights(screener, store, upstream, SealingKey(config.trust.auditor_seal))
     peers = PeerRegistry(config.trust.allow_list())
-    server, port = new_server(tls, config.listen, config.workers > 1)
+    server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, _MAX_STREAMS)
     add_GatewayServicer_to_server(
         GatewayService(peers, screener, upstream, (Links(screener, store), consents, requests, rights)), server
     )

@@ -78,7 +78,7 @@ class FeedService(FeedServicer):
         self.peers = peers
         self._feeds = feeds
 
-    @streaming("party")
+    @streaming("party", endless=True)
     async def Subscribe(self, request: wire.SubscribeRequest, peer: Peer) -> AsyncIterator[wire.FeedGroup]:
         """Stream the caller's feed."""
         async for group in self._feeds.stream(peer.name, request.after, request.follow):

@@ -47,7 +47,7 @@ class MainServiceClient:
         self._stub = MainServiceStub(channel)
         self._timeout = timeout
         self._known: OrderedDict[bytes, None] = OrderedDict()
-        self._asked = Forwarding(self._stub, timeout, _translated)
+        self._asked = Forwarding(self._stub, timeout)
 
     async def close(self) -> None:
         """End the stream of requests."""

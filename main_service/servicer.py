@@ -76,7 +76,7 @@ class MainService(MainServiceServicer):
         await self._subjects.erase(request.prox_id)
         return wire.EraseReply()
 
-    @streaming("gateway")
+    @streaming("gateway", endless=True)
     async def Releases(self, request: wire.ReleasesRequest, peer: Peer) -> AsyncIterator[wire.Release]:
         """Stream released groups."""
         async for entry in self._outbox.follow(request.after):

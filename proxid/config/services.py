@@ -62,7 +62,6 @@ class ServiceConfig(PartyBase):
     retention: Retention = Field(default_factory=Retention)
     clock_skew: Duration = Field(default=120.0, gt=0)
     nonce_ttl: Duration = Field(default=300.0, ge=300)
-    max_message: int = Field(default=262_144, ge=4096)
     """Bytes of the largest message taken from the wire."""
 
 
@@ -73,6 +72,7 @@ class GatewayConfig(ServiceConfig):
         main_service: address of MS. main_service_name: the name its certificate must carry.
         season_days: age of an account before it counts towards k (8.5).
         rate_per_minute, rate_burst: requests of one person.
+        max_message: bytes of the largest message that a device or a party may send.
         alias_key: file of the HMAC key of aliases; alias_period: seconds after which a party's aliases change (9).
     """
 
@@ -86,6 +86,7 @@ class GatewayConfig(ServiceConfig):
     season_days: float = Field(default=7.0, ge=0)
     rate_per_minute: int = Field(default=60, ge=1)
     rate_burst: int = Field(default=60, ge=1)
+    max_message: int = Field(default=1_048_576, ge=65_536, le=4_194_304)
     forward_timeout: Duration = Field(default=20.0, gt=0)
     alias_key: ConfigPath = Field(default=Path("alias.key"), validate_default=True)
     alias_period: Duration = Field(default=30 * 86400.0, ge=60)

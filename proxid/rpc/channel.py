@@ -15,7 +15,6 @@ KEEPALIVE: Final = 30_000
 """Milliseconds between the pings of either side, for as long as a call is open: feeds idle for hours."""
 
 _OPTIONS: Final = [
-    ("grpc.max_receive_message_length", MAX_MESSAGE),
     ("grpc.max_send_message_length", MAX_MESSAGE),
     ("grpc.enable_retries", 0),
     # A restarted peer is found again within a second.
@@ -32,6 +31,10 @@ def _keepalive() -> list[tuple[str, int]]:
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.http2.min_ping_interval_without_data_ms", KEEPALIVE // 3),
     ]
+
+
+def _accepting(size: int) -> tuple[str, int]:
+    return "grpc.max_receive_message_length", size
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ def open_channel(address: str, tls: TlsFiles, role: str) -> grpc.aio.Channel:
     """A channel to a peer whose certificate must name `role` as a DNS name, wherever it listens."""
     key, certificate, authority = tls.read()
     credentials = grpc.ssl_channel_credentials(authority, key, certificate)
-    options = [*_OPTIONS, *_keepalive(), ("grpc.ssl_target_name_override", role)]
+    options = [*_OPTIONS, *_keepalive(), _accepting(MAX_MESSAGE), ("grpc.ssl_target_name_override", role)]
     return grpc.aio.secure_channel(address, credentials, options=options)
 
 
@@ -72,16 +75,22 @@ def _nothing(_service: str, _handlers: object) -> None:
     """See `new_server`."""
 
 
-def new_server(tls: TlsFiles, address: str, shared: bool = False) -> tuple[grpc.aio.Server, int]:
+def new_server(
+    tls: TlsFiles, address: str, shared: bool = False, max_message: int = MAX_MESSAGE, max_streams: int | None = None
+) -> tuple[grpc.aio.Server, int]:
     """A server with a bound port (0 in the address picks a free one), not started.
 
     Args:
         shared: the port is shared (SO_REUSEPORT), so that worker processes can serve it together.
+        max_message: bytes of the largest message that a caller may send. max_streams: calls of one connection at once.
 
     Raises:
         ConfigError: the address cannot be bound.
     """
-    server = grpc.aio.server(options=[*_OPTIONS, *_keepalive(), ("grpc.so_reuseport", int(shared))])
+    options = [*_OPTIONS, *_keepalive(), _accepting(max_message), ("grpc.so_reuseport", int(shared))]
+    if max_streams is not None:
+        options.append(("grpc.max_concurrent_streams", max_streams))
+    server = grpc.aio.server(options=options)
     # Generated code registers each method twice. A registered method is awaited by itself, and after every call gRPC
     # waits for all of them anew; generic handlers, which find a method by its name, are awaited once for the server.
     setattr(server, "add_registered_method_handlers", _nothing)  # noqa: B010

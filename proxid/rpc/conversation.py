@@ -15,13 +15,15 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from proxid.errors import EncodingError
-from proxid.observability.metrics import OK, observe_call
+from proxid.observability.metrics import GONE, OK, observe_call
 from proxid.rpc.methods import Revoked, Servicer, fail, note, require
 from proxid.rpc.peers import Peer
 from proxid.rpc.status import public_code, public_text
 
 UNDER_WAY: Final = 256
-"""Requests of one dialogue at once; more are not read before some of them are answered."""
+"""Requests of one dialogue at once; more are not read before some of them are answered, and the answers taken."""
+MESSAGE_BYTES: Final = 1024 * 1024
+"""Answers of one message together, unless one alone is larger: a quarter of what a peer accepts."""
 
 Refusal = Callable[[str, str], Any]
 """Makes a reply of a code and a public text."""
@@ -72,20 +74,26 @@ async def _frame(
 ) -> None:
     """Let `body` serve a stream; says how it failed, if it did."""
     talk = _Talk(servicer, context, roles)
+    code, start = OK, time.perf_counter()
     try:
-        peer = require(servicer, context, roles)
-        with servicer.peers.watching(talk.look):
-            await body(talk, peer)
+        try:
+            peer = require(servicer, context, roles)
+            with servicer.peers.watching(talk.look):
+                await body(talk, peer)
+        except asyncio.CancelledError:
+            if talk.error is None:
+                code = GONE
+                raise
+            raise talk.error from None
+        except DecodeError:
+            raise EncodingError("message is not of its type") from None
     except grpc.aio.AbortError:
         raise
-    except asyncio.CancelledError:
-        if talk.error is None:
-            raise
-        await fail(context, talk.error, name)
-    except DecodeError:
-        await fail(context, EncodingError("message is not of its type"), name)
     except Exception as error:
+        code = public_code(error).value
         await fail(context, error, name)
+    finally:
+        observe_call(name, code, time.perf_counter() - start)
 
 
 def conversation(call: str, refusal: Refusal, *roles: str) -> Callable[[Method], Callable[..., Any]]:
@@ -101,6 +109,9 @@ def conversation(call: str, refusal: Refusal, *roles: str) -> Callable[[Method],
             code, start = OK, time.perf_counter()
             try:
                 return await method(self, request, peer)
+            except asyncio.CancelledError:
+                code = GONE
+                raise
             except Exception as error:
                 code = note(error, call).value
                 return refusal(public_code(error).value, public_text(error))
@@ -135,6 +146,10 @@ class _Answers:
         self._done: list[Any] = []
         self._writing: asyncio.Task[None] | None = None
 
+    def __len__(self) -> int:
+        """Answers that are not on their way yet."""
+        return len(self._done)
+
     def add(self, answer: Any) -> None:
         self._done.append(answer)
         if self._writing is None or self._writing.done():
@@ -143,10 +158,20 @@ class _Answers:
     async def _write_all(self) -> None:
         try:
             while self._done:
-                batch, self._done = self._done, []
-                await self._write(self._joined(batch))
+                await self._write(self._joined(self._next()))
         except Exception as error:
             self._failed(error)
+
+    def _next(self) -> list[Any]:
+        """As many as fit one message, at least one."""
+        size = count = 0
+        for answer in self._done:
+            size += answer.ByteSize()
+            if count and size > MESSAGE_BYTES:
+                break
+            count += 1
+        batch, self._done = self._done[:count], self._done[count:]
+        return batch
 
     async def written(self) -> None:
         """Wait until everything is."""
@@ -186,6 +211,8 @@ def dialogue(
                         task.add_done_callback(running.discard)
                     while len(running) >= UNDER_WAY:
                         await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                    if len(answers) >= UNDER_WAY:
+                        await answers.written()
                 if running:
                     await asyncio.wait(running)
                 await answers.written()

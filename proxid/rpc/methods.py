@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, TypeVar
 import grpc
 import structlog
 
-from proxid.errors import Code, PeerRefusedError, ProxidError
+from proxid.errors import Code, PeerRefusedError, ProxidError, UpstreamError
 from proxid.observability.metrics import GONE, OK, observe_call
 from proxid.rpc.peers import Peer, PeerRegistry
 from proxid.rpc.status import CODE_KEY, public_code, public_text, status_of
@@ -38,6 +38,9 @@ async def outcome(work: Awaitable[T], method: str) -> T | Code:
     code, start = OK, time.perf_counter()
     try:
         return await work
+    except asyncio.CancelledError:
+        code = GONE
+        raise
     except Exception as error:
         found = note(error, method)
         code = found.value
@@ -95,31 +98,44 @@ def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[...
 
 
 class Revoked:
-    """Ends a long call, however idle, once its caller's certificate is taken off the list."""
+    """Ends a long call, however idle, once its caller's certificate is taken off the list.
 
-    def __init__(self, servicer: Servicer, context: Any, roles: Collection[str]) -> None:
+    Args:
+        endless: the call never ends by itself, so it also ends when the service stops.
+    """
+
+    def __init__(self, servicer: Servicer, context: Any, roles: Collection[str], endless: bool = False) -> None:
         self._servicer, self._context, self._roles = servicer, context, roles
         self._task = asyncio.current_task()
+        self._endless = endless
         self.error: Exception | None = None
 
     def look(self) -> None:
         """Whether the caller may still make this call; if not, the call's task is cancelled."""
         try:
             require(self._servicer, self._context, self._roles)
-        except PeerRefusedError as error:
+            if self._endless and self._servicer.peers.closed:
+                raise UpstreamError("the service stops")
+        except (PeerRefusedError, UpstreamError) as error:
             self.error = error
             if self._task is not None:
                 self._task.cancel()
 
 
-def streaming(*roles: str) -> Callable[[Callable[..., AsyncIterator[Any]]], Callable[..., AsyncIterator[Any]]]:
-    """Frame a method `(self, request, peer) -> replies…` for callers of some roles."""
+def streaming(
+    *roles: str, endless: bool = False
+) -> Callable[[Callable[..., AsyncIterator[Any]]], Callable[..., AsyncIterator[Any]]]:
+    """Frame a method `(self, request, peer) -> replies…` for callers of some roles.
+
+    Args:
+        endless: it follows what is to come; it ends when the service stops.
+    """
 
     def decorate(method: Callable[..., AsyncIterator[Any]]) -> Callable[..., AsyncIterator[Any]]:
         @wraps(method)
         async def framed(self: Servicer, request: Any, context: Any) -> AsyncIterator[Any]:
             code, start = OK, time.perf_counter()
-            revoked = Revoked(self, context, roles)
+            revoked = Revoked(self, context, roles, endless)
             try:
                 replies: Any = method(self, request, require(self, context, roles))
                 with self.peers.watching(revoked.look):

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from redis.asyncio import Redis
 
 from auditor.report import Report
 from device_sim.rights import RightsClient
@@ -44,11 +45,26 @@ class CommandHouse(House):
                 while await self._groups(client) < count:
                     await self.ask("do it")
                     await asyncio.sleep(0.3)
-                while [key async for key in client.scan_iter(match="{ms}:slots:*:formed")]:
-                    await asyncio.sleep(0.1)
+                await self._gone(client, "formed")
         finally:
             await client.aclose()
         await self.settle()
+
+    async def slots_over(self) -> None:
+        """Until no command waits in a slot and every formed group was released: nothing moves between two audits."""
+        client = connect(self.url("main-service"))
+        try:
+            async with asyncio.timeout(30):
+                await self.settle()
+                await self._gone(client, "due")
+                await self._gone(client, "formed")
+        finally:
+            await client.aclose()
+        await self.settle()
+
+    async def _gone(self, client: Redis, name: str) -> None:
+        while [key async for key in client.scan_iter(match=f"{{ms}}:slots:*:{name}")]:
+            await asyncio.sleep(0.1)
 
     async def _groups(self, client: object) -> int:
         counts = [await client.hget(k, "groups") async for k in client.scan_iter(match="{ms}:slots:*:state")]  # type: ignore[attr-defined]
@@ -74,7 +90,7 @@ async def test_commands_and_an_erasure_are_clean_from_nothing_and_from_before(tm
         await client.close()
         others = [user for user in PEOPLE if user != VICTIM]
         await house.ask("do it", others)
-        await house.settle()
+        await house.slots_over()
         await house.receive()
         reports = await house.fresh_and_incremental()
     assert before.violations == [] and any(name.startswith("group.size.command") for name in before.counts)

@@ -1,6 +1,8 @@
 """Requests on one stream: each is answered or refused for itself, and the stream ends when it should."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +10,19 @@ import grpc
 import pytest
 
 from proxid.errors import Code, RateLimitError
-from proxid.rpc.conversation import conversation
+from proxid.rpc.channel import new_server
+from proxid.rpc.conversation import MESSAGE_BYTES, UNDER_WAY, conversation, dialogue
+from proxid.rpc.methods import streaming
 from proxid.rpc.peers import Peer, PeerRegistry
 from proxid.rpc.status import code_of
-from proxid.wire.v1 import common_pb2, gateway_pb2
+from proxid.wire.v1 import common_pb2, gateway_pb2, main_service_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
-from tests.support.rpc_house import channel, make_house, peers, serving
+from proxid.wire.v1.main_service_pb2_grpc import (
+    MainServiceServicer,
+    MainServiceStub,
+    add_MainServiceServicer_to_server,
+)
+from tests.support.rpc_house import channel, files, make_house, peers, serving
 
 TIMEOUT = 20
 SECRET = "quetzal"
@@ -124,3 +133,90 @@ async def test_a_service_that_stops_ends_idle_streams_at_once_and_answers_what_w
         assert await ended(busy) is grpc.aio.EOF
         async with asyncio.timeout(TIMEOUT / 2):
             await stopped
+
+
+def items(batch: main_service_pb2.ForwardBatch) -> list[main_service_pb2.ForwardRequest]:
+    return list(batch.requests)
+
+
+def together(done: list[main_service_pb2.ForwardOutcome]) -> main_service_pb2.ForwardOutcomes:
+    return main_service_pb2.ForwardOutcomes(outcomes=done)
+
+
+LARGE = 100_000
+"""Bytes of an answer: sixty of them together are more than a peer accepts."""
+
+
+class Many(MainServiceServicer):
+    """Answers each with LARGE bytes, all of them when the last has come."""
+
+    def __init__(self, registry: PeerRegistry, count: int) -> None:
+        self.peers = registry
+        self.all = asyncio.Barrier(count)
+        self.taken = 0
+
+    @dialogue(items, together, "device")
+    async def Forward(self, request: main_service_pb2.ForwardRequest, peer: Peer) -> main_service_pb2.ForwardOutcome:
+        self.taken += 1
+        await self.all.wait()
+        reply = main_service_pb2.ForwardReply(message=common_pb2.SignedMessage(header=bytes(LARGE)))
+        return main_service_pb2.ForwardOutcome(number=request.number, reply=reply)
+
+    @streaming("device", endless=True)
+    async def Releases(self, request: object, peer: Peer) -> AsyncIterator[main_service_pb2.Release]:
+        yield main_service_pb2.Release(cursor=1)
+        await asyncio.sleep(3600)
+
+
+def batch(numbers: range) -> main_service_pb2.ForwardBatch:
+    return main_service_pb2.ForwardBatch(requests=[main_service_pb2.ForwardRequest(number=n) for n in numbers])
+
+
+@asynccontextmanager
+async def many(house: Path, count: int) -> AsyncIterator[tuple[Many, Any]]:
+    servicer = Many(peers(house), count)  # type: ignore[abstract]
+    server, port = new_server(files(house / "gateway"), "127.0.0.1:0")
+    add_MainServiceServicer_to_server(servicer, server)
+    await server.start()
+    async with channel(house, f"127.0.0.1:{port}", "devices/home") as to:
+        yield servicer, MainServiceStub(to)
+    await server.stop(None)
+
+
+async def test_answers_that_are_done_together_travel_in_messages_that_a_peer_accepts(house: Path) -> None:
+    async with many(house, 60) as (_, stub):
+        stream = stub.Forward()
+        await stream.write(batch(range(60)))
+        found: set[int] = set()
+        async with asyncio.timeout(TIMEOUT):
+            while len(found) < 60:
+                outcomes = await stream.read()
+                assert outcomes.ByteSize() <= MESSAGE_BYTES
+                found |= {one.number for one in outcomes.outcomes}
+        assert found == set(range(60))
+
+
+async def test_who_does_not_take_answers_is_not_read_any_more(house: Path) -> None:
+    async with many(house, 1) as (servicer, stub):
+        stream = stub.Forward()
+
+        async def send() -> None:
+            for first in range(0, 6400, 64):
+                await stream.write(batch(range(first, first + 64)))
+
+        sending = asyncio.create_task(send())
+        last = -1
+        while last != servicer.taken or last < UNDER_WAY:  # until nothing more is taken
+            last = servicer.taken
+            await asyncio.sleep(0.5)
+        assert last <= 4 * UNDER_WAY  # of 6,400
+        sending.cancel()
+
+
+async def test_a_service_that_stops_ends_what_would_never_end(house: Path) -> None:
+    async with many(house, 1) as (servicer, stub):
+        stream = stub.Releases(main_service_pb2.ReleasesRequest())
+        assert (await stream.read()).cursor == 1
+        servicer.peers.close()
+        error = await ended(stream)
+        assert error.code() is grpc.StatusCode.UNAVAILABLE
