@@ -86,7 +86,7 @@ class GatewayConfig(ServiceConfig):
     season_days: float = Field(default=7.0, ge=0)
     rate_per_minute: int = Field(default=60, ge=1)
     rate_burst: int = Field(default=60, ge=1)
-    max_message: int = Field(default=1_048_576, ge=65_536, le=4_194_304)
+    max_message: int = Field(default=2_097_152, ge=65_536, le=4_194_304)
     forward_timeout: Duration = Field(default=20.0, gt=0)
     alias_key: ConfigPath = Field(default=Path("alias.key"), validate_default=True)
     alias_period: Duration = Field(default=30 * 86400.0, ge=60)
