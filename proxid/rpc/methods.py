@@ -50,7 +50,7 @@ async def outcome(work: Awaitable[T], method: str) -> T | Code:
 
 
 def note(error: Exception, method: str) -> Code:
-    """Log a failed call; the code that its caller is told."""
+    """Log a failed call; its code (what the caller is told of it, `public_code` says)."""
     if isinstance(error, ProxidError):
         _log.info("refused", method=method, code=error.code.value)
         return error.code

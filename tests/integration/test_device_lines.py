@@ -11,8 +11,7 @@ from device_sim.line import Lines
 from proxid.errors import Code, RefusedError, UpstreamError
 from proxid.wire.v1 import gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
-from tests.integration.test_rpc_conversation import refused, said
-from tests.support.rpc_house import channel, make_house, serving
+from tests.support.rpc_house import channel, make_house, refused, said, serving
 
 
 class Counter(GatewayServicer):

@@ -8,6 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
+from prometheus_client import REGISTRY
 
 from proxid.errors import Code, RateLimitError
 from proxid.rpc.channel import new_server
@@ -22,18 +23,10 @@ from proxid.wire.v1.main_service_pb2_grpc import (
     MainServiceStub,
     add_MainServiceServicer_to_server,
 )
-from tests.support.rpc_house import channel, files, make_house, peers, serving
+from tests.support.rpc_house import channel, files, make_house, peers, refused, said, serving
 
 TIMEOUT = 20
 SECRET = "quetzal"
-
-
-def said(text: str) -> gateway_pb2.AskRequest:
-    return gateway_pb2.AskRequest(message=common_pb2.SignedMessage(header=text.encode()))
-
-
-def refused(code: str, text: str) -> gateway_pb2.AskOutcome:
-    return gateway_pb2.AskOutcome(refused=gateway_pb2.Refusal(code=code, message=text))
 
 
 class Parrot(GatewayServicer):
@@ -114,6 +107,23 @@ async def test_a_revoked_certificate_ends_an_idle_stream(house: Path) -> None:
         await ask(stream, "hello")
         parrot.peers.replace({})
         assert code_of(await ended(stream)) is Code.PEER_REFUSED
+
+
+def cancelled_asks() -> float:
+    return REGISTRY.get_sample_value("proxid_calls_total", {"method": "Ask", "code": "caller_gone"}) or 0.0
+
+
+async def test_a_request_whose_caller_has_gone_is_counted_as_that(house: Path) -> None:
+    parrot, before = Parrot(peers(house)), cancelled_asks()
+    async with serving(house, parrot) as (_, address), channel(house, address, "devices/home") as to:
+        stream = GatewayStub(to).Converse()
+        await stream.write(said("wait"))
+        await parrot.asked.wait()
+        stream.cancel()
+        async with asyncio.timeout(TIMEOUT):
+            while cancelled_asks() == before:  # noqa: ASYNC110 - nothing signals it
+                await asyncio.sleep(0.01)
+    assert cancelled_asks() == before + 1
 
 
 async def test_a_service_that_stops_ends_idle_streams_at_once_and_answers_what_was_asked(house: Path) -> None:

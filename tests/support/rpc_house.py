@@ -13,6 +13,7 @@ from proxid.provision import HouseOptions, init_house
 from proxid.provision.templates import Settings
 from proxid.rpc.channel import TlsFiles, new_server, open_channel
 from proxid.rpc.peers import PeerRegistry
+from proxid.wire.v1 import common_pb2, gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, add_GatewayServicer_to_server
 
 
@@ -47,3 +48,13 @@ async def serving(folder: Path, servicer: GatewayServicer) -> AsyncIterator[tupl
 def channel(folder: Path, address: str, who: str) -> grpc.aio.Channel:
     """A channel to it, shown the certificate in a folder of the house."""
     return open_channel(address, files(folder / who), "gateway")
+
+
+def said(text: str) -> gateway_pb2.AskRequest:
+    """A request that is nothing but a word, in its header."""
+    return gateway_pb2.AskRequest(message=common_pb2.SignedMessage(header=text.encode()))
+
+
+def refused(code: str, text: str) -> gateway_pb2.AskOutcome:
+    """An answer that refuses."""
+    return gateway_pb2.AskOutcome(refused=gateway_pb2.Refusal(code=code, message=text))

@@ -1,0 +1,57 @@
+"""A release that does not open whole: its group leaves the replay, and what can be read of it is compared."""
+
+from typing import Any, cast
+
+import pytest
+
+from auditor.slots import SlotReplay
+from proxid.anonymise.slotted.types import SlotGroup, SlotRecord
+from proxid.anonymise.stream.cycle import CycleSource
+from proxid.errors import GroupMismatchError
+from proxid.evidence.events import ReleasedPayload
+
+CYCLES = CycleSource(bytes(32))
+PLACE = (1, 7)
+
+
+def group(name: str) -> SlotGroup:
+    members = tuple(SlotRecord(f"{name}{i}".encode(), f"{name}{i}", True, "a", (), "", 0.0) for i in range(4))
+    return SlotGroup("a", (), 0.0, 1.0, members, False)
+
+
+def replay() -> SlotReplay:
+    return SlotReplay(cast(Any, None), cast(Any, None), formed=[group("first"), group("second")])
+
+
+def shown(of: SlotGroup, hidden: int) -> ReleasedPayload:
+    """The release of a group of which one member was erased."""
+    members = [of.members[i] for i in CYCLES.draw(PLACE[1], len(of.members))[1]]
+    owners = tuple(b"" if i == hidden else m.id for i, m in enumerate(members))
+    return ReleasedPayload(owners, tuple("" if i == hidden else m.person for i, m in enumerate(members)), ())
+
+
+@pytest.mark.parametrize("payload", [shown(group("first"), 2), None])
+def test_its_group_leaves_the_replay(payload: ReleasedPayload | None) -> None:
+    found = replay()
+    found.release_unread(CYCLES, PLACE, payload)
+    assert [g.members[0].person for g in found.formed] == ["second0"]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        shown(group("second"), 2),
+        ReleasedPayload(shown(group("first"), 2).owners[::-1], shown(group("first"), 2).people, ()),
+        ReleasedPayload((b"",) * 3, ("",) * 3, ()),
+    ],
+)
+def test_what_can_be_read_must_be_the_groups(payload: ReleasedPayload) -> None:
+    with pytest.raises(GroupMismatchError):
+        replay().release_unread(CYCLES, PLACE, payload)
+
+
+def test_there_must_be_a_group() -> None:
+    found = replay()
+    found.formed.clear()
+    with pytest.raises(GroupMismatchError):
+        found.release_unread(CYCLES, PLACE, None)
