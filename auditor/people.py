@@ -62,8 +62,7 @@ class People:
         self._verify_season(enrolment, credential)
         if subject_tag(credential.evidence_key) != tag:
             raise CredentialError("link is filed under another evidence key than its credential's")
-        digest = hashlib.sha256(payload.credential).digest()
-        person = Person(link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, digest)
+        person = Person(link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, credential.digest)
         self._by_key[link.epoch_key] = self._by_prox[link.prox_id] = person
         self._live[link.user_id, link.epoch] = link.epoch_key
         self._tags[tag] = link.epoch_key
@@ -120,10 +119,14 @@ class People:
             raise RegistrationError("epoch key is not linked")
         return found
 
-    def was_linked_with(self, key: bytes, credential: bytes) -> bool:
-        """Whether an epoch key was linked with this very credential."""
-        found = self._by_key.get(key)
-        return found is not None and found.credential == hashlib.sha256(credential).digest()
+    def verify_credential(self, key: bytes, digest: bytes) -> None:
+        """That an epoch key was linked with this very credential, which was verified then.
+
+        Raises:
+            RegistrationError: the key is not linked. CredentialError: with another credential.
+        """
+        if self.of_key(key).credential != digest:
+            raise CredentialError("request was accepted under another credential than its key was linked with")
 
     def of_prox(self, prox_id: str) -> Person:
         """The person of a PROX_ID; raises RegistrationError."""

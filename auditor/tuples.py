@@ -7,8 +7,7 @@ sanitizer's), proof correctness (only the user block differs).
 from auditor.people import People, Person
 from auditor.signatures import Signatures
 from auditor.trust import Trust
-from proxid.crypto.identity import Credential
-from proxid.crypto.sansig import Header, Role, SignedMessage, verify_public_limit
+from proxid.crypto.sansig import Role, SignedMessage, verify_public_limit
 from proxid.crypto.sansig.scheme import Expectation
 from proxid.encoding import encode_text
 from proxid.errors import ConsentError, LimitError, MessageInvalidError, ResponseMismatchError
@@ -66,22 +65,15 @@ class Tuples:
         """A RECEIVED request, as MS must have verified it.
 
         Args:
+            credential: hash of the one it was accepted under.
             good: the request that was forwarded, if it holds (`signatures.name_of`).
         """
         trust, header = self._trust, signed.header
-        # The credential that LINKED showed was verified there, for this key.
-        if not self._people.was_linked_with(header.signer, credential):
-            self._verify_credential(Credential.decode(credential), header)
+        self._people.verify_credential(header.signer, credential)
         expected = request.expectation(trust.service, header.epoch, header.signer, trust.screener)
         expected.verify_header(signed.message)
         self._signatures.message(signed, Role.SANITIZER, good)
         verify_public_limit(signed.message)
-
-    def _verify_credential(self, credential: Credential, header: Header) -> None:
-        trust = self._trust
-        if credential.epoch_key != header.signer:
-            raise MessageInvalidError("credential is of another key")
-        credential.verify(trust.screener, trust.service, header.epoch, trust.epochs.start(header.epoch))
 
     def consent(self, payload: ConsentPayload) -> tuple[Person, ConsentVector]:
         """A CONSENT as IS took it: vector and message say the same, by the same person."""

@@ -214,7 +214,7 @@ class Day:
         self.gateway.add(
             EventType.FORWARDED, SanitizedPair(asked, sanitized).encode(), self._random, session=session
         )  # fmt: skip
-        payload = ReceivedPayload(sanitized.encode(), citizen.credential.encode()).encode()
+        payload = ReceivedPayload(sanitized.encode(), citizen.credential.digest).encode()
         self.service.add(EventType.RECEIVED, payload, self._random, session=session)
         answer = response.make(
             "It is so.", utterance.response_key, asked, citizen.prox_id, self._keys["ms"], NOW * 1000, self._random

@@ -31,15 +31,26 @@ Answer = tuple[SignedMessage, bool]
 """A response, and whether the request was logged."""
 
 
+class Known:
+    """A verified credential, with what is computed of it."""
+
+    __slots__ = ("credential", "digest", "prox_id")
+
+    def __init__(self, credential: Credential) -> None:
+        self.credential = credential
+        self.digest = credential.digest
+        self.prox_id = credential.prox_id
+
+
 class Credentials:
-    """Credentials of epoch keys, verified once each."""
+    """Credentials of epoch keys, verified and hashed once each."""
 
     def __init__(self, service: Service, store: RequestStore) -> None:
         self._service = service
         self._store = store
-        self._cache: OrderedDict[bytes, Credential] = OrderedDict()
+        self._cache: OrderedDict[bytes, Known] = OrderedDict()
 
-    async def of(self, key: bytes, epoch: int, shown: bytes) -> Credential:
+    async def of(self, key: bytes, epoch: int, shown: bytes) -> Known:
         """The credential of an epoch key: the one shown, or the one shown before.
 
         Raises:
@@ -50,18 +61,18 @@ class Credentials:
             data = shown or await self._store.credential(key)
             if data is None:
                 raise CredentialNeededError("epoch key is unknown here")
-            found = Credential.decode(data)
-            if found.epoch_key != key:
+            credential = Credential.decode(data)
+            if credential.epoch_key != key:
                 raise CredentialNeededError("credential is of another key")
-            found.verify(self._service.screener, self._service.name, epoch, self._service.clock())
-            if not found.evidence_key:
+            credential.verify(self._service.screener, self._service.name, epoch, self._service.clock())
+            if not credential.evidence_key:
                 raise CredentialError("credential has no evidence key")
             if shown:
-                await self._store.put_credential(found, self._ttl(epoch))
-            self._cache[key] = found
+                await self._store.put_credential(credential, self._ttl(epoch))
+            found = self._cache[key] = Known(credential)
             if len(self._cache) > _CACHED:
                 self._cache.popitem(last=False)
-        elif found.epoch != epoch:
+        elif found.credential.epoch != epoch:
             raise CredentialNeededError("credential is of another epoch")
         return found
 
@@ -75,7 +86,7 @@ class Accepted:
     """A request that passed checks 1 to 4."""
 
     signed: SignedMessage
-    credential: Credential
+    person: Known
 
 
 def _is_access(signed: SignedMessage) -> bool:
@@ -155,7 +166,8 @@ class RequestPath:
         if header.blocks != request.BLOCKS:
             raise MessageInvalidError("a request has four blocks")
         # (2) credential
-        credential = await self._credentials.of(header.signer, header.epoch, shown)
+        person = await self._credentials.of(header.signer, header.epoch, shown)
+        credential = person.credential
         # (3) pseudonym
         verify_prox_id(signed.message.user_block, service.name, credential.epoch, credential.epoch_key)
         # (4) signature, Judge = SAN
@@ -164,23 +176,23 @@ class RequestPath:
         request.verify_layout(signed)
         # (5) fresh; unseen is decided in the atomic step
         service.verify_fresh(header.epoch, header.time_ms)
-        return Accepted(signed, credential)
+        return Accepted(signed, person)
 
     async def _answer(self, accepted: Accepted, utterance: Utterance) -> SignedMessage:
         if _is_access(accepted.signed):
-            text = await self._share(accepted.credential.prox_id)
+            text = await self._share(accepted.person.prox_id)
         else:
             text = self._responder.answer(utterance.text, Context(utterance.time_ms, utterance.locale))
-        prox_id, service = accepted.credential.prox_id, self._service
+        prox_id, service = accepted.person.prox_id, self._service
         now_ms = int(service.clock() * 1000)
         return response.make(text, utterance.response_key, accepted.signed, prox_id, service.key, now_ms)
 
     async def _log(self, accepted: Accepted, utterance: Utterance, answer: SignedMessage) -> SignedMessage:
-        signed, credential = accepted.signed, accepted.credential
+        signed, person = accepted.signed, accepted.person
         now_ms = int(self._service.clock() * 1000)
-        payload = ReceivedPayload(signed.encode(), credential.encode()).encode()
-        pending = encode(utterance.opening, credential.prox_id, int(credential.seasoned), now_ms)
+        payload = ReceivedPayload(signed.encode(), person.digest).encode()
+        pending = encode(utterance.opening, person.prox_id, int(person.credential.seasoned), now_ms)
         unlogged = "access" if _is_access(signed) else ""
-        stored = await self._store.receive(signed, credential.prox_id, answer.encode(), pending, payload, unlogged)
+        stored = await self._store.receive(signed, person.prox_id, answer.encode(), pending, payload, unlogged)
         self._wake.set()
         return answer if stored is None else SignedMessage.decode(stored)

@@ -7,6 +7,7 @@ credential  Sign(sk_IS, E("cred", pk_e, PROX_ID, epoch, MS, not_after, ADM, seas
 epoch key   Sign(sk_MS, E("epoch-key", MS, epoch, hpke_pk, seed_commitment))      MS → devices, through IS
 """
 
+import hashlib
 from dataclasses import dataclass, field, replace
 
 from proxid.crypto import ed25519
@@ -219,6 +220,11 @@ class Credential:
             self.epoch_key, self.epoch, self.service, self.not_after, int(self.seasoned), self.evidence_key,
             self.signature,
         )  # fmt: skip
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of the encoding: how evidence names this credential."""
+        return hashlib.sha256(self.encode()).digest()
 
     @classmethod
     def decode(cls, data: bytes) -> "Credential":

@@ -196,7 +196,13 @@ class ConsentPayload:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedPayload:
-    """RECEIVED: the sanitised request as MS got it, and the credential it was accepted under."""
+    """RECEIVED: the sanitised request as MS got it, and the hash of the credential it was accepted under.
+
+    LINKED holds the credential itself, once for the person-epoch, not once a request.
+
+    Attributes:
+        credential: `Credential.digest`, 32 bytes.
+    """
 
     request: bytes
     credential: bytes
