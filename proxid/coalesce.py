@@ -1,7 +1,7 @@
 """Calls that wait at the same moment share one trip: a round trip, an `fsync` or an RPC is paid once for all of them.
 
-Nobody waits for others to come: a trip starts at once while fewer than `trips` are under way, and takes along
-whatever has come meanwhile.
+Nobody waits for others to come: a trip starts at once if none is under way, and takes along whatever has come
+meanwhile.
 """
 
 import asyncio
@@ -18,17 +18,16 @@ class Coalescer(Generic[Item, Result]):
     Args:
         send: takes a batch, gives a result for each item in order: a value, or an exception that its caller gets.
             What it raises itself, every caller of the batch gets.
-        size: items of a batch at most. trips: batches under way at most.
+        size: items of a batch at most.
     """
 
     def __init__(
-        self, send: Callable[[Sequence[Item]], Awaitable[Sequence[Result | BaseException]]], size: int, trips: int = 1
+        self, send: Callable[[Sequence[Item]], Awaitable[Sequence[Result | BaseException]]], size: int
     ) -> None:
         self._send = send
         self._size = size
-        self._trips = trips
         self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._under_way: asyncio.Task[None] | None = None
 
     async def call(self, item: Item) -> Result:
         """The result of one item; raises what `send` raised or gave for it."""
@@ -38,13 +37,12 @@ class Coalescer(Generic[Item, Result]):
         return await future
 
     def _start(self) -> None:
-        if self._waiting and len(self._under_way) < self._trips:
-            trip = asyncio.create_task(self._trip())
-            self._under_way.add(trip)
-            trip.add_done_callback(self._ended)
+        if self._waiting and self._under_way is None:
+            self._under_way = asyncio.create_task(self._trip())
+            self._under_way.add_done_callback(self._ended)
 
-    def _ended(self, trip: asyncio.Task[None]) -> None:
-        self._under_way.discard(trip)
+    def _ended(self, _: asyncio.Task[None]) -> None:
+        self._under_way = None
         self._start()
 
     async def _trip(self) -> None:

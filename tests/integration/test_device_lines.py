@@ -89,3 +89,20 @@ async def test_nobody_there_is_an_error_of_the_way(house: Path) -> None:
     async with channel(house, address, "devices/home") as to:
         with pytest.raises((grpc.aio.AioRpcError, UpstreamError)):
             await Lines(GatewayStub(to), 2).ask(said("hello"))
+
+
+async def test_calls_beyond_the_limit_of_a_connection_wait_for_one_to_end(house: Path) -> None:
+    counter = Counter()
+    async with serving(house, counter, max_streams=2) as (_, address), channel(house, address, "devices/home") as to:
+        stub = GatewayStub(to)
+        kept = [stub.Converse(), stub.Converse()]
+        for stream in kept:
+            await stream.write(said("hello"))
+            await stream.read()
+        third = asyncio.create_task(Lines(stub, 20).ask(said("third")))
+        for _ in range(20):  # round trips on the same connection, in which the third would have been answered
+            await kept[0].write(said("hello"))
+            await kept[0].read()
+        assert counter.streams == 2 and not third.done()
+        kept[1].cancel()
+        assert (await third).message.header == b"third"

@@ -15,6 +15,7 @@ from proxid.crypto.sansig.message import NONCE_SIZE
 from proxid.errors import Code, UpstreamError, UpstreamRefusedError
 from proxid.protocol import request
 from proxid.rpc.convert import to_wire
+from proxid.rpc.status import CODE_KEY
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceServicer, add_MainServiceServicer_to_server
 
@@ -38,13 +39,16 @@ class Told(MainServiceServicer):
         self.answer = answer
         self.batches: list[list[wire.ForwardRequest]] = []
         self.streams = 0
-        self.breaks = False
+        self.breaks = self.refuses = False
         self.renumber = 0
 
     async def Forward(self, _requests: object, context: Any) -> None:
         self.streams += 1
         while (batch := await context.read()) is not grpc.aio.EOF:
             self.batches.append(list(batch.requests))
+            if self.refuses:
+                refusal = ((CODE_KEY, Code.PEER_REFUSED.value),)
+                await context.abort(grpc.StatusCode.PERMISSION_DENIED, "not you", refusal)
             if self.breaks:
                 return
             for one in reversed(batch.requests):
@@ -121,12 +125,14 @@ async def test_the_credential_is_shown_again_when_it_is_needed() -> None:
     assert [[bool(one.credential) for one in batch] for batch in servicer.batches] == [[True], [False], [True]]
 
 
-async def test_a_stream_that_breaks_reaches_nobody_and_the_next_request_opens_another() -> None:
+@pytest.mark.parametrize("refused", [False, True])
+async def test_a_stream_that_breaks_reaches_nobody_and_the_next_request_opens_another(refused: bool) -> None:
+    """Whatever it ends with, a refusal of the stream too: MS may have taken the requests that were on it."""
     async with told(echo) as (servicer, client):
-        servicer.breaks = True
+        servicer.breaks, servicer.refuses = not refused, refused
         found = await asyncio.gather(*(client.ask(signed_request(i), b"c") for i in range(3)), return_exceptions=True)
         assert {type(one) for one in found} == {UpstreamError}
-        servicer.breaks = False
+        servicer.breaks = servicer.refuses = False
         assert to_wire((await client.ask(signed_request(4), b"c"))[0]) == to_wire(signed_request(4))
         assert servicer.streams == 2
 

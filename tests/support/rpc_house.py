@@ -34,9 +34,11 @@ def peers(folder: Path) -> PeerRegistry:
 
 
 @asynccontextmanager
-async def serving(folder: Path, servicer: GatewayServicer) -> AsyncIterator[tuple[grpc.aio.Server, str]]:
+async def serving(
+    folder: Path, servicer: GatewayServicer, max_streams: int | None = None
+) -> AsyncIterator[tuple[grpc.aio.Server, str]]:
     """A server and its address."""
-    server, port = new_server(files(folder / "gateway"), "127.0.0.1:0")
+    server, port = new_server(files(folder / "gateway"), "127.0.0.1:0", max_streams=max_streams)
     add_GatewayServicer_to_server(servicer, server)
     await server.start()
     try:

@@ -57,21 +57,6 @@ async def test_a_batch_is_bounded_and_what_is_left_over_still_leaves() -> None:
     assert line.carried == [[0, 1], [2, 3], [4]]
 
 
-async def test_several_trips_are_under_way_but_no_more_than_allowed() -> None:
-    line = Line()
-    calls: Coalescer[int, int] = Coalescer(line.send, size=1, trips=2)
-    waiting = [asyncio.create_task(calls.call(n)) for n in range(3)]
-    await line.departure(2)
-    await asyncio.sleep(0)
-    assert line.carried == [[0], [1]]
-    line.gates[1].set()
-    assert await waiting[1] == 2
-    await line.departure(3)
-    for gate in line.gates:
-        gate.set()
-    assert await asyncio.gather(*waiting) == [0, 2, 4]
-
-
 async def test_one_items_failure_is_its_callers_alone() -> None:
     line = Line()
     calls: Coalescer[int, int] = Coalescer(line.send, size=10)
