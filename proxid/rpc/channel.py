@@ -7,6 +7,7 @@ from typing import Final
 import grpc
 
 from proxid.errors import ConfigError
+from proxid.rpc.parsing import Parsing
 
 MAX_MESSAGE: Final = 4 * 1024 * 1024
 """Bytes of the largest message that a peer accepts."""
@@ -90,7 +91,7 @@ def new_server(
     options = [*_OPTIONS, *_keepalive(), _accepting(max_message), ("grpc.so_reuseport", int(shared))]
     if max_streams is not None:
         options.append(("grpc.max_concurrent_streams", max_streams))
-    server = grpc.aio.server(options=options)
+    server = grpc.aio.server(options=options, interceptors=[Parsing()])
     # Generated code registers each method twice. A registered method is awaited by itself, and after every call gRPC
     # waits for all of them anew; generic handlers, which find a method by its name, are awaited once for the server.
     setattr(server, "add_registered_method_handlers", _nothing)  # noqa: B010

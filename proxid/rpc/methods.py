@@ -16,6 +16,7 @@ import structlog
 
 from proxid.errors import Code, PeerRefusedError, ProxidError, UpstreamError
 from proxid.observability.metrics import GONE, OK, observe_call
+from proxid.rpc.parsing import parsed
 from proxid.rpc.peers import Peer, PeerRegistry
 from proxid.rpc.status import CODE_KEY, public_code, public_text, status_of
 
@@ -80,7 +81,8 @@ def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[...
         async def framed(self: Servicer, request: Any, context: Any) -> Any:
             code, start = OK, time.perf_counter()
             try:
-                return await method(self, request, require(self, context, roles))
+                peer = require(self, context, roles)
+                return await method(self, parsed(request), peer)
             except grpc.aio.AbortError:
                 raise
             except asyncio.CancelledError:
@@ -137,7 +139,8 @@ def streaming(
             code, start = OK, time.perf_counter()
             revoked = Revoked(self, context, roles, endless)
             try:
-                replies: Any = method(self, request, require(self, context, roles))
+                peer = require(self, context, roles)
+                replies: Any = method(self, parsed(request), peer)
                 with self.peers.watching(revoked.look):
                     async with aclosing(replies):
                         async for reply in replies:

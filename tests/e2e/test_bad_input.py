@@ -44,6 +44,7 @@ class Scene:
 
     household: Household
     sessions: list[Session]
+    channel: grpc.aio.Channel
     stub: Any
     stream: Any
 
@@ -86,7 +87,7 @@ async def scene(house: DemoHouse) -> AsyncIterator[Scene]:
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     async with open_channel(config.gateway, tls, config.gateway_name) as channel:
         stub: Any = GatewayStub(channel)
-        yield Scene(household, sessions, stub, stub.Converse(timeout=60))
+        yield Scene(household, sessions, channel, stub, stub.Converse(timeout=60))
     await household.close()
 
 
@@ -206,6 +207,17 @@ async def test_a_message_larger_than_the_limit_is_refused_by_the_transport(scene
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await scene.stub.Ask(gateway_pb2.AskRequest(message=message), timeout=20)
     assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert await scene.send(to_wire(scene.signed())) is None
+
+
+@pytest.mark.parametrize("call", ["GetParameters", "Link", "Consent", "Ask", "Right"])
+async def test_bytes_that_are_no_message_are_refused_by_their_rule(scene: Scene, call: str) -> None:
+    method: Any = scene.channel.unary_unary(f"/proxid.wire.v1.Gateway/{call}")  # no serialiser: bytes as they are
+    for data in (b"\xff\xff\xff", PLANTED.encode(), os.urandom(2000) + b"\x0f"):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await method(data, timeout=20)
+        assert code_of(caught.value) is Code.ENCODING_INVALID
+        assert "message is not of its type" in (caught.value.details() or "") and PLANTED not in str(caught.value)
     assert await scene.send(to_wire(scene.signed())) is None
 
 
