@@ -7,8 +7,10 @@ import csv
 import gzip
 import io
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +80,7 @@ def category(name: str) -> list[dict[str, str]]:
     return list(table(name))
 
 
-LABELLED = ("category_nq.tsv", "category_assistant.tsv", "category_written.tsv")
+LABELLED = ("category_nq.tsv", "category_assistant.tsv", "category_written.tsv", "category_questions.tsv.gz")
 """Queries with a tier-1 that were labelled for training after `category_train.tsv`, each file of one source."""
 ALIKE = 0.75
 """Share of common words from which two queries count as the same question."""
@@ -99,7 +101,10 @@ def unreported(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def apart(texts: Iterable[str], queries: Iterable[str]) -> list[bool]:
     """Whether each text neither has the letters and digits of a query nor shares three in four words with one."""
     queries = list(queries)
-    same, bags = frozenset(map(letters, queries)), [_words(query) for query in queries]
+    same, bags = frozenset(map(letters, queries)), defaultdict[int, list[frozenset[str]]](list)
+    for query in queries:
+        bag = _words(query)
+        bags[len(bag)].append(bag)
     return [letters(text) not in same and not _resembles(_words(text), bags) for text in texts]
 
 
@@ -124,8 +129,10 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[a-z0-9]+", re.sub("['\u2019]", "", text.lower())))
 
 
-def _resembles(words: frozenset[str], bags: Iterable[frozenset[str]]) -> bool:
-    return any(_share(words, bag) >= ALIKE for bag in bags)
+def _resembles(words: frozenset[str], bags: Mapping[int, list[frozenset[str]]]) -> bool:
+    """Whether it shares enough with a query; only those of about its size can."""
+    sizes = range(math.ceil(ALIKE * len(words)), int(len(words) / ALIKE) + 1)
+    return any(_share(words, bag) >= ALIKE for size in sizes for bag in bags.get(size, ()))
 
 
 def _share(one: frozenset[str], other: frozenset[str]) -> float:

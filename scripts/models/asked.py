@@ -1,6 +1,6 @@
 """Questions that the category network imitates its teacher on beside those of the corpora, so that it knows their words.
 
-Names that people ask about, by the tier-1 of the page that answers (`asked.txt`); WordNet's definitions; questions
+Names that people ask about, by the tier-1 of the page that answers (`asked.txt`, `asked_more.txt`); WordNet's definitions; questions
 about WordNet's instances, which the teacher reads together with the definition, and the network without.
 """
 
@@ -13,8 +13,8 @@ from scripts.models import sources
 from scripts.models.network import words
 
 SEED = 11
-WORDINGS = 3
-"""Questions asked about each name."""
+WORDINGS = {"asked.txt": 3, "asked_more.txt": 2}
+"""Questions asked about each name of a file."""
 DEFINITIONS, INSTANCES = 12_000, 5_000
 LONGEST, SHORTEST = 14, 4
 """Words that are kept of a definition, and that it has at least."""
@@ -22,19 +22,20 @@ ASKED = ("who was {}", "what is {}", "{}", "where is {}", "tell me about {}", "w
 
 
 def names(seed: int = SEED) -> list[tuple[str, str]]:
-    """(question, tier-1) pairs about the names of asked.txt, without any that is or resembles a report query."""
+    """(question, tier-1) pairs about the names of both files, without any that is or resembles a report query."""
     rng = random.Random(seed)
     made: dict[str, str] = {}
-    top, wordings = "", list[str]()
-    for line in (Path(__file__).parent / "asked.txt").read_text().splitlines():
-        if line.startswith("@"):
-            top, wordings = line[1:], []
-        elif line.startswith("+"):
-            wordings.append(line[1:])
-        elif line and not line.startswith("#"):
-            for name in line.split("; "):
-                for wording in rng.sample(wordings, WORDINGS):
-                    made.setdefault(wording.format(name), top)
+    for file, count in WORDINGS.items():
+        top, wordings = "", list[str]()
+        for line in (Path(__file__).parent / file).read_text().splitlines():
+            if line.startswith("@"):
+                top, wordings = line[1:], []
+            elif line.startswith("+"):
+                wordings.append(line[1:])
+            elif line and not line.startswith("#"):
+                for name in line.split("; "):
+                    for wording in rng.sample(wordings, count):
+                        made.setdefault(wording.format(name), top)
     return corpora.unreported(list(made.items()))
 
 

@@ -14,7 +14,7 @@ C = 10
 NEIGHBOURS, SHARPNESS, SHARE = 30, 20.0, 0.4
 """Labelled queries that are asked, how fast they count less with their distance, and what they count against the linear
 model; chosen by cross-validation on category_train.tsv."""
-BLOCK = 4000
+BLOCK = 1000
 
 
 def odds(vectors: Floats, tops: Sequence[str], weights: Sequence[float], real: int) -> tuple[list[str], Floats]:

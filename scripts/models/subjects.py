@@ -1,9 +1,9 @@
 """Trains the network that files a query under the IAB taxonomy; writes subjects.npz.
 
 The teacher (guide.py) reads sentence vectors; it knows the labelled queries (category_train.tsv, those of
-corpora.LABELLED) and topics.txt's. The network imitates it on these, on parts of them, on general queries of the
-corpora, on questions about WordNet's nouns, on those of asked.py and on real ones (questions.py), so that it has seen the
-words it will meet; rare.py has vectors of words that words.npz lacks.
+corpora.LABELLED) and topics.txt's. The network learns these, and imitates the teacher on them, on parts of them, on general
+queries of the corpora, on questions about WordNet's nouns and on those of asked.py, so that it has seen the words it will
+meet; rare.py has vectors of words that words.npz lacks.
 """
 
 import random
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from proxid.classify import corpora
 from proxid.ontology import wordnet
-from scripts.models import asked, augment, guide, questions, teacher, topics
+from scripts.models import asked, augment, guide, teacher, topics
 from scripts.models.network import Network, inputs, softmax, vocabulary
 from scripts.models.output import SHIPPED, write_arrays
 from scripts.models.rare import Rare
 from scripts.models.training import fit, pack
 
 Floats = NDArray[np.float32]
-HIDDEN, EPOCHS, LEAST, SEED, BATCH = 128, 9, 3, 2, 256
+HIDDEN, EPOCHS, LEAST, SEED, BATCH = 128, 13, 4, 2, 256
 DROP = 0.35
 """Share of the features that are left out at random in training: the fewer are kept, the more the word vectors count."""
-SOFT, SOFT_MADE, SOFT_NAMES = 0.6, 0.85, 0.7
+SOFT, SOFT_MADE, SOFT_NAMES = 0.2, 0.85, 0.3
 """Share of the teacher in the targets of labelled and of made queries, and of those about names; the rest is the label."""
 NOUNS = 14_000
 MORE_FILLS = 30
@@ -35,7 +35,10 @@ WEIGHTS = {
     "category_nq.tsv": 1.0,
     "category_assistant.tsv": 1.0,
     "category_written.tsv": 0.5,
+    "category_questions.tsv.gz": 1.0,
 }
+UNCUT = {"category_questions.tsv.gz"}
+"""Files whose queries are not learnt in parts besides."""
 MADE_WEIGHT = 0.1
 """What a query of each source counts when the teacher is fitted, chosen by cross-validation on category_train.tsv."""
 ASKED = (
@@ -140,7 +143,7 @@ def material(without: frozenset[str] = frozenset()) -> Material:
     """Everything to train on, but for the labelled queries in `without` (kept out for cross-validation) and what resembles them."""
     train, made = labelled()
     files = {"category_train.tsv": train} | {name: corpora.labelled(name) for name in corpora.LABELLED}
-    parts = augment.parts([text for rows in files.values() for text, _ in rows])
+    parts = augment.parts([text for name, rows in files.items() if name not in UNCUT for text, _ in rows])
     names, told = asked.names(), asked.instances()
     texts, tops, weights, blocks = list[str](), list[str](), list[float](), list[Floats]()
 
@@ -162,7 +165,6 @@ def material(without: frozenset[str] = frozenset()) -> Material:
     add([part for part, _ in parts], origin=[whole for _, whole in parts])
     add(asked.definitions())
     add([text for text, _ in told], read=[full for _, full in told])
-    add(questions.questions())
     named = [names[i][1] for i in add([text for text, _ in names])]
     tops += [path.split("/")[0] for path in paths]
     weights += [MADE_WEIGHT] * len(paths)

@@ -1,4 +1,4 @@
-"""A real store for each test: Valkey or Redis on a Unix socket in the test's folder."""
+"""A real store for each test, Valkey or Redis on a Unix socket in its folder; an auditor's desk."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -8,6 +8,7 @@ from redis.asyncio import Redis
 
 from proxid.store import connect
 from proxid.store.embedded import EmbeddedStore
+from tests.support.desk import Desk, two_houses
 
 
 @pytest.fixture
@@ -23,3 +24,15 @@ async def client(store_url: str) -> AsyncIterator[Redis]:
     client = connect(store_url)
     yield client
     await client.aclose()
+
+
+@pytest.fixture(scope="session")
+def houses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Two houses that ran for an evening; their tests copy what they change."""
+    return two_houses(tmp_path_factory.mktemp("here"), tmp_path_factory.mktemp("there"))
+
+
+@pytest.fixture
+def desk(tmp_path: Path, houses: dict[str, Path], capfd: pytest.CaptureFixture[str]) -> Desk:
+    """An auditor's desk."""
+    return Desk(tmp_path, houses, capfd)

@@ -1,6 +1,8 @@
 """No text that reports may train: the files that were labelled for training, and the code that reads them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proxid.classify import corpora
 
@@ -27,3 +29,14 @@ def test_report_texts_are_dropped_whatever_their_spelling(monkeypatch: pytest.Mo
     real = corpora.category
     monkeypatch.setattr(corpora, "category", lambda name: rows if name == "category_nq.tsv" else real(name))
     assert corpora.labelled("category_nq.tsv") == [("how tall is a purple wombat", "Science")]
+
+
+_QUERY = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(" ".join)
+
+
+@given(_QUERY, _QUERY)
+def test_queries_resemble_each_other_by_three_in_four_words(one: str, other: str) -> None:
+    first, second = set(one.split()), set(other.split())
+    alike = bool(first | second) and 4 * len(first & second) >= 3 * len(first | second)
+    same = one.replace(" ", "") == other.replace(" ", "")
+    assert corpora.apart([one], [other]) == [not (alike or same)]
