@@ -28,6 +28,8 @@ _FIX = label("FIX")
 _FULL = label("FULL")
 _SESSION = label("session")
 _HEADER_FIELDS: Final = 12
+_OF_FIXED: Final = ("fixed_input", "fixed_digest")
+"""What a message remembers of M_F."""
 
 
 class Direction(IntEnum):
@@ -177,10 +179,14 @@ class Message:
                 parts += (i, block)
         return encode(*parts)
 
+    @cached_property
+    def fixed_digest(self) -> bytes:
+        """SHA512(M_F), 64 bytes."""
+        return hashlib.sha512(self.fixed_input).digest()
+
     def full_input(self, role: Role, fixed_signature: bytes) -> bytes:
         """M_L: binds the admissible blocks and ρ to M_F and σ_F."""
-        digest = hashlib.sha512(self.fixed_input).digest()
-        parts: list[bytes | int | str] = [_FULL, role.value, digest, fixed_signature]
+        parts: list[bytes | int | str] = [_FULL, role.value, self.fixed_digest, fixed_signature]
         for i in self.header.admissible:
             parts += (i, self.blocks[i])
         return encode(*parts)
@@ -191,8 +197,7 @@ class Message:
             raise MessageInvalidError("the user block is not admissible")
         changed = Message(self.header, (block, *self.blocks[1:]))
         # M_F does not cover m_0, so what was computed for it still holds.
-        if "fixed_input" in self.__dict__:
-            changed.__dict__["fixed_input"] = self.fixed_input
+        changed.__dict__.update({name: self.__dict__[name] for name in _OF_FIXED if name in self.__dict__})
         return changed
 
 
