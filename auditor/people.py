@@ -2,13 +2,15 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from auditor.trust import Trust
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.errors import CredentialError, RegistrationError
 from proxid.evidence.events import LinkedPayload
 from proxid.evidence.ratchet import subject_tag
+
+DIGEST_SIZE: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class People:
         self._live: dict[tuple[str, int], bytes] = {}
         self._tags: dict[bytes, bytes] = {}
         self._owners: dict[bytes, tuple[str, bytes]] = {}
+        self._shown: dict[bytes, bytes] = {}
+        """Digests of credentials that MS has shown and LINKED has not, by key."""
         self.gone: set[bytes] = set()
 
     def enrolled(self, enrolment: Enrolment) -> None:
@@ -75,6 +79,7 @@ class People:
         person = None if key is None else self._by_key.pop(key, None)
         if person is not None:
             self._by_prox.pop(person.prox_id, None)
+            self._shown.pop(key or b"", None)
             self._live.pop((person.user_id, person.epoch), None)
             self.gone.add(hashlib.sha256(person.prox_id.encode()).digest()[:16])
         return person
@@ -90,11 +95,12 @@ class People:
 
     def state(self) -> tuple[dict[Any, Any], ...]:
         """For storing."""
-        return self._by_key, self._by_prox, self._live, self._tags, self._owners, dict.fromkeys(self.gone)
+        found = self._by_key, self._by_prox, self._live, self._tags, self._owners, self._shown
+        return *found, dict.fromkeys(self.gone)
 
     def restore(self, state: tuple[dict[Any, Any], ...]) -> None:
         """Go on from a state."""
-        self._by_key, self._by_prox, self._live, self._tags, self._owners, gone = state
+        self._by_key, self._by_prox, self._live, self._tags, self._owners, self._shown, gone = state
         self.gone = set(gone)
 
     def _credential(self, data: bytes, link: Link) -> Credential:
@@ -119,14 +125,28 @@ class People:
             raise RegistrationError("epoch key is not linked")
         return found
 
-    def verify_credential(self, key: bytes, digest: bytes) -> None:
-        """That an epoch key was linked with this very credential, which was verified then.
+    def verify_credential(self, key: bytes, epoch: int, shown: bytes) -> None:
+        """Check what RECEIVED says of the credential of an epoch key: one that IS signed, or that was shown before.
+
+        Args:
+            shown: the encoding, or the digest of one that LINKED or an earlier RECEIVED shows.
 
         Raises:
-            RegistrationError: the key is not linked. CredentialError: with another credential.
+            CredentialError, SignatureInvalidError, EncodingError: MS had no such word of IS.
         """
-        if self.of_key(key).credential != digest:
-            raise CredentialError("request was accepted under another credential than its key was linked with")
+        linked = self._by_key.get(key)
+        if len(shown) == DIGEST_SIZE:
+            if shown not in {linked.credential if linked else b"", self._shown.get(key)}:
+                raise CredentialError("request was accepted under a credential that nobody has shown")
+            return
+        credential = Credential.decode(shown)
+        if linked is not None and linked.credential == credential.digest:
+            return  # verified with the link
+        trust = self._trust
+        if credential.epoch_key != key:
+            raise CredentialError("credential is of another key")
+        credential.verify(trust.screener, trust.service, epoch, trust.epochs.start(epoch))
+        self._shown[key] = credential.digest
 
     def of_prox(self, prox_id: str) -> Person:
         """The person of a PROX_ID; raises RegistrationError."""

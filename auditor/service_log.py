@@ -89,11 +89,13 @@ class ServiceLog(Log):
         signed = SignedMessage.decode(payload.request)
         with check_of(COMPLETENESS):
             good = self._sets.received(session, signed.header.time_ms, event.number)
+        # Whatever is wrong with it, what follows in the session is compared with it: one fault is told once.
+        blocks = signed.message.blocks
+        if len(blocks) == request.BLOCKS:
+            self._commits[session] = (blocks[request.COMMIT], blocks[request.USER].decode("utf-8", "replace"))
         self._tuples.received(signed, payload.credential, good)
         if signed.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")
-        blocks = signed.message.blocks
-        self._commits[session] = (blocks[request.COMMIT], blocks[request.USER].decode("ascii"))
 
     def _received_unread(self, event: Event) -> None:
         self._sets.received(str(event.fields["session"]), 0, event.number)

@@ -65,11 +65,11 @@ class Tuples:
         """A RECEIVED request, as MS must have verified it.
 
         Args:
-            credential: hash of the one it was accepted under.
+            credential: what the event says of the one it was accepted under.
             good: the request that was forwarded, if it holds (`signatures.name_of`).
         """
         trust, header = self._trust, signed.header
-        self._people.verify_credential(header.signer, credential)
+        self._people.verify_credential(header.signer, header.epoch, credential)
         expected = request.expectation(trust.service, header.epoch, header.signer, trust.screener)
         expected.verify_header(signed.message)
         self._signatures.message(signed, Role.SANITIZER, good)

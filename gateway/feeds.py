@@ -15,6 +15,7 @@ from proxid.protocol.receipt import DeliveryAck, group_digest
 
 _BATCH: Final = 32
 _POLL: Final = 0.1
+_CURSORS: Final = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,11 @@ class Feeds:
         """The party's groups after a cursor; with `follow`, those to come, until its streams are closed.
 
         Raises:
-            CredentialError: the party has no acknowledgement key here.
+            CredentialError: the party has no acknowledgement key here. RecordMismatchError: no feed is so long.
         """
         if party not in self._screener.party_keys:
             raise CredentialError("party is not configured")
+        _verify_cursor(after)
         closings = await self._store.closings(party)
         written: list[int] = []
         try:
@@ -75,6 +77,7 @@ class Feeds:
         if key is None:
             raise CredentialError("party is not configured")
         ack.verify(key)
+        _verify_cursor(cursor)
         entry = await self._store.group(party, cursor)
         expected = (party, screener.service, entry.epoch, entry.group, group_digest(sanitized_records(entry)))
         if (ack.party, ack.service, ack.epoch, ack.group, ack.digest) != expected:
@@ -83,3 +86,9 @@ class Feeds:
         state = await self._store.delivered(party, entry, payload, screener.limits.feed_retention)
         if state in {"UNKNOWN", "UNWRITTEN"}:
             raise RecordMismatchError("group was not written to the party")
+
+
+def _verify_cursor(cursor: int) -> None:
+    # The store counts in doubles, and would call a larger one an error of its own.
+    if cursor >= _CURSORS:
+        raise RecordMismatchError("feed holds no group at this cursor")

@@ -7,8 +7,12 @@
 IS holds no key to the sealed body.
 """
 
+import asyncio
+import math
 from collections import OrderedDict
 from typing import Final
+
+import structlog
 
 from gateway.blocks import exactly, prox_of
 from gateway.screener import Screener, key_tag, nonce_tag
@@ -29,6 +33,7 @@ from proxid.errors import (
 from proxid.evidence.events import SanitizedPair
 from proxid.protocol import request, response
 
+_log = structlog.get_logger(__name__)
 _CACHED_REGISTRATIONS: Final = 50_000
 
 
@@ -64,6 +69,7 @@ class RequestPath:
         self._store = store
         self._upstream = upstream
         self._registrations = registrations
+        self._given_up: set[asyncio.Task[None]] = set()
 
     async def ask(self, signed: SignedMessage) -> SignedMessage:
         """The answer to a device's request, its user restored.
@@ -78,6 +84,16 @@ class RequestPath:
             signed, prox_block, self._screener.key,
             prox_of(header),
         )  # fmt: skip
+        try:
+            return await self._carry(signed, sanitized, person)
+        except asyncio.CancelledError:
+            # The caller has gone, the session is in the log: somebody has to say what became of it.
+            task = asyncio.create_task(self._give_up(signed.session_id))
+            self._given_up.add(task)
+            task.add_done_callback(self._given_up.discard)
+            raise
+
+    async def _carry(self, signed: SignedMessage, sanitized: SignedMessage, person: Registration) -> SignedMessage:
         try:
             stored = await self._mark(signed, sanitized, person)
         except StoreError:
@@ -150,10 +166,33 @@ class RequestPath:
         restored = resign(answer, user_block, screener.key, exactly(user_block))
         return restored, SanitizedPair(answer, restored).encode()
 
-    async def recover(self) -> int:
-        """Settle what a crash left open: those sessions may not have reached MS. How many."""
+    async def _give_up(self, session: bytes) -> None:
+        try:
+            await self._store.unreached(session)
+        except StoreError as error:
+            _log.info("session stays open until the store is back", code=error.code.value)
+
+    async def settle_left(self, seconds: float) -> None:
+        """Worker 0's job: settle sessions that have been open for so long that nobody carries them any more.
+
+        Args:
+            seconds: longer than any request may take.
+        """
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await self.recover(self._screener.clock() - seconds)
+            except StoreError as error:
+                _log.info("session stays open until the store is back", code=error.code.value)
+
+    async def recover(self, until: float = math.inf) -> int:
+        """Settle what is open, as a crash leaves it: those sessions may not have reached MS. How many.
+
+        Args:
+            until: Unix seconds; only those forwarded until then.
+        """
         settled = 0
-        while sessions := await self._store.open_sessions():
+        while sessions := await self._store.open_sessions(until):
             for session in sessions:
                 await self._store.unreached(session)
             settled += len(sessions)

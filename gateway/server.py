@@ -33,6 +33,8 @@ from proxid.store.evidence.setup import EvidenceOptions, reader_of, retention_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.gateway_pb2_grpc import add_FeedServicer_to_server, add_GatewayServicer_to_server
 
+_ATTEMPTS: Final = 3
+"""Times that a request may wait for MS, and one more: after that nobody carries it."""
 _MAX_STREAMS: Final = 128
 """Calls of one connection at once: a household opens a stream for each question under way."""
 
@@ -116,6 +118,7 @@ async def serve(
     if worker == 0:
         await requests.recover()
         await store.reset_streams(list(screener.party_keys))
+        background.append(requests.settle_left(_ATTEMPTS * config.forward_timeout))
         background.append(Releases(screener, store, upstream).follow())
         background.append(FeedGauges(store, list(screener.party_keys)).run())
     if source is not None:

@@ -1,5 +1,6 @@
 """The Identity Screener's state: each method is one atomic step of `lua/gateway.lua` (DESIGN 5.2, 7, 9, 12)."""
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -170,9 +171,10 @@ class GatewayStore:
         """MS refused the session, and has recorded it."""
         await self._functions.call("gw_settled", _KEYS, session)
 
-    async def open_sessions(self, limit: int = 1000) -> list[bytes]:
-        """Sessions that a crash left forwarded and not settled."""
-        return list(await self._functions.call("gw_open", _KEYS, limit))
+    async def open_sessions(self, until: float = math.inf, limit: int = 1000) -> list[bytes]:
+        """Sessions forwarded until a time (Unix seconds) that are not settled, the oldest first."""
+        latest = "+inf" if math.isinf(until) else int(until)
+        return list(await self._functions.call("gw_open", _KEYS, limit, latest))
 
     async def refused(self, rule: str, session: bytes) -> None:
         """Record REFUSED with the rule's code; for authentic messages only."""

@@ -32,13 +32,17 @@ Answer = tuple[SignedMessage, bool]
 
 
 class Known:
-    """A verified credential, with what is computed of it."""
+    """A verified credential, with what is computed of it.
 
-    __slots__ = ("credential", "digest", "prox_id")
+    Attributes:
+        evidence: what the next RECEIVED says of it: all of it, until one is logged.
+    """
+
+    __slots__ = ("credential", "evidence", "prox_id")
 
     def __init__(self, credential: Credential) -> None:
         self.credential = credential
-        self.digest = credential.digest
+        self.evidence = credential.encode()
         self.prox_id = credential.prox_id
 
 
@@ -123,13 +127,22 @@ class RequestPath:
             CredentialNeededError: repeat with the credential. ProxidError: a check failed, and REFUSED is recorded.
         """
         session = signed.session_id
-        running = self._running.get(session)
-        if running is not None:  # a retry overtakes its original: both get the one answer
-            return await asyncio.shield(running)
+        while (running := self._running.get(session)) is not None:
+            # A retry has overtaken its original: both get the one answer.
+            try:
+                return await asyncio.shield(running)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if not running.cancelled() or (task is not None and task.cancelling()):
+                    raise
+                # The original was given up, not the retry, which takes its place.
         future = self._running[session] = asyncio.get_running_loop().create_future()
         try:
             answer = await self._ask(signed, shown, unlogged)
             future.set_result(answer)
+        except asyncio.CancelledError:
+            future.cancel()
+            raise
         except BaseException as error:
             future.set_exception(error)
             future.exception()  # nobody else may be waiting
@@ -190,9 +203,12 @@ class RequestPath:
     async def _log(self, accepted: Accepted, utterance: Utterance, answer: SignedMessage) -> SignedMessage:
         signed, person = accepted.signed, accepted.person
         now_ms = int(self._service.clock() * 1000)
-        payload = ReceivedPayload(signed.encode(), person.digest).encode()
+        payload = ReceivedPayload(signed.encode(), person.evidence).encode()
         pending = encode(utterance.opening, person.prox_id, int(person.credential.seasoned), now_ms)
         unlogged = "access" if _is_access(signed) else ""
         stored = await self._store.receive(signed, person.prox_id, answer.encode(), pending, payload, unlogged)
         self._wake.set()
-        return answer if stored is None else SignedMessage.decode(stored)
+        if stored is not None:
+            return SignedMessage.decode(stored)
+        person.evidence = person.credential.digest
+        return answer

@@ -16,6 +16,7 @@ from main_service.store.places import ledger_key
 from main_service.store.pool import PoolStore
 from main_service.store.requests import RequestStore
 from proxid.crypto.identity import Credential
+from proxid.crypto.sansig.limits import verify_prox_form
 from proxid.encoding import decode, decode_text
 from proxid.errors import ProxidError, StoreError
 from proxid.evidence.events import BufferedPayload
@@ -78,8 +79,10 @@ class Subjects:
         """Forget a PROX_ID; returns when nothing of it is left in the store or its files.
 
         Raises:
+            LimitError: it is no PROX_ID; part of one would take others with it.
             StoreError: the store is away, or a group with the person is not released in time: ask again.
         """
+        verify_prox_form(prox_id)
         for item in await self._requests.pending(_PENDING):
             if item.prox_id == prox_id:
                 await self._pool.suppress(item.session, "erased")

@@ -96,9 +96,9 @@ local function gw_settled(keys, a)
   return redis.call('ZREM', key(keys[1], 'open'), a[1])
 end
 
--- ARGV: limit. Sessions that were forwarded and never settled: what a crash leaves.
+-- ARGV: limit, latest time. Sessions that were forwarded until then and are not settled.
 local function gw_open(keys, a)
-  return redis.call('ZRANGE', key(keys[1], 'open'), 0, tonumber(a[1]) - 1)
+  return redis.call('ZRANGE', key(keys[1], 'open'), '-inf', a[2], 'BYSCORE', 'LIMIT', 0, a[1])
 end
 
 -- ARGV: salt, header

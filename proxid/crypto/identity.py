@@ -223,7 +223,7 @@ class Credential:
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of the encoding: how evidence names this credential."""
+        """SHA-256 of the encoding, 32 bytes: how evidence names a credential that it has shown."""
         return hashlib.sha256(self.encode()).digest()
 
     @classmethod

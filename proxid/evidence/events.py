@@ -196,12 +196,11 @@ class ConsentPayload:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedPayload:
-    """RECEIVED: the sanitised request as MS got it, and the hash of the credential it was accepted under.
-
-    LINKED holds the credential itself, once for the person-epoch, not once a request.
+    """RECEIVED: the sanitised request as MS got it, and the credential it was accepted under.
 
     Attributes:
-        credential: `Credential.digest`, 32 bytes.
+        credential: its encoding, or `Credential.digest` where an earlier RECEIVED of the same key has the encoding: it
+            is 1.6 kB, and IS signed it, so MS can show whose word it took.
     """
 
     request: bytes

@@ -27,6 +27,7 @@ EVENTS: Final = frozenset(
         "releases interrupted",
         "releases resumed",
         "serving",
+        "session stays open until the store is back",
         "stopped",
         "store died",
         "store does not start",

@@ -79,6 +79,15 @@ async def test_a_crash_leaves_open_sessions_that_recovery_settles(store: Gateway
     assert await store.open_sessions() == []
 
 
+async def test_open_sessions_can_be_asked_for_by_age(store: GatewayStore) -> None:
+    for n, time in enumerate((60.0, 90.0, 75.0)):
+        await store.forward("ka", f"n{n}", b"s%d" % n, b"", time, LIMITS)
+    assert await store.open_sessions() == [b"s0", b"s2", b"s1"]
+    assert await store.open_sessions(until=80.5) == [b"s0", b"s2"]
+    assert await store.open_sessions(until=59) == []
+    assert await store.open_sessions(limit=1) == [b"s0"]
+
+
 async def test_event_numbers_have_no_gap(store: GatewayStore, client: Redis) -> None:
     for i in range(5):
         await store.forward("ka", f"n{i}", b"s%d" % i, b"", 60.0, LIMITS)

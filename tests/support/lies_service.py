@@ -10,6 +10,7 @@ import main_service.integrator
 from main_service.anonymiser import Anonymiser, Submission
 from main_service.integrator import Integrator
 from proxid.crypto.hpke import OpeningKey
+from proxid.crypto.identity import Credential
 from proxid.encoding import encode
 from proxid.errors import RestrictionError
 from proxid.evidence.disclosure import disclosure_info
@@ -245,10 +246,21 @@ async def service_gives_a_waiting_record_up_for_no_reason(liar: Liar) -> None:
 
 
 @lie(3)
-async def service_accepts_a_request_under_another_credential(liar: Liar) -> None:
+async def service_accepts_a_request_under_a_credential_that_nobody_has_shown(liar: Liar) -> None:
     def forged(data: bytes) -> bytes:
         said = ReceivedPayload.decode(data)
-        return ReceivedPayload(said.request, hashlib.sha256(said.credential).digest()).encode()
+        return ReceivedPayload(said.request, hashlib.sha256(said.request).digest()).encode()
+
+    liar.payloads(MAIN, E.RECEIVED, forged)
+    await liar.house.busy(1)
+
+
+@lie(3)
+async def service_accepts_a_request_without_a_credential(liar: Liar) -> None:
+    def forged(data: bytes) -> bytes:
+        said = ReceivedPayload.decode(data)
+        credential = Credential.decode(said.credential)
+        return ReceivedPayload(said.request, dataclasses.replace(credential, signature=bytes(64)).encode()).encode()
 
     liar.payloads(MAIN, E.RECEIVED, forged)
     await liar.house.busy(1)

@@ -6,6 +6,7 @@ or record's is the USER_ID, or the party's alias, that the link names: who can c
 
 import base64
 import hashlib
+import re
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final
@@ -18,6 +19,7 @@ PROX_DIGEST_SIZE: Final = 20
 PROX_ID_LENGTH: Final = len(PROX_PREFIX) + 32
 
 _PROX = label("prox")
+_FORM: Final = re.compile(PROX_PREFIX + "[a-z2-7]{32}")
 _CACHED_IDS: Final = 16_384
 
 
@@ -34,6 +36,12 @@ def prox_id(service: str, epoch: int, epoch_key: bytes) -> str:
     """PROX_ID = "px1" ‖ base32(SHA512(E("prox", MS, epoch, pk_e))[:20]): 35 lower-case characters."""
     digest = hashlib.sha512(encode(_PROX, service, epoch, epoch_key)).digest()[:PROX_DIGEST_SIZE]
     return PROX_PREFIX + base64.b32encode(digest).decode("ascii").lower()
+
+
+def verify_prox_form(text: str) -> None:
+    """That a text can be a PROX_ID at all; raises LimitError."""
+    if not _FORM.fullmatch(text):
+        raise LimitError("text is not a PROX_ID")
 
 
 def verify_prox_id(block: bytes, service: str, epoch: int, epoch_key: bytes) -> str:

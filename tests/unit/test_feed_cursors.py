@@ -1,0 +1,20 @@
+"""Cursors that no feed has are refused as such, before the store sees them."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gateway.feeds import Feeds
+from proxid.errors import RecordMismatchError
+
+
+@pytest.mark.parametrize("cursor", [1 << 53, (1 << 64) - 1])
+async def test_a_cursor_beyond_any_feed_is_refused(cursor: int) -> None:
+    async def closings(_: str) -> int:
+        raise AssertionError("the store was asked")
+
+    screener: Any = SimpleNamespace(party_keys={"acme": b""})
+    feeds = Feeds(screener, SimpleNamespace(closings=closings))  # type: ignore[arg-type]
+    with pytest.raises(RecordMismatchError):
+        await anext(feeds.stream("acme", cursor, follow=False))
