@@ -23,7 +23,7 @@ from scripts.models.training import fit, pack
 
 Floats = NDArray[np.float32]
 HIDDEN, EPOCHS, LEAST, SEED, BATCH = 128, 13, 4, 2, 256
-DROP = 0.35
+DROP = 0.5
 """Share of the features that are left out at random in training: the fewer are kept, the more the word vectors count."""
 SOFT, SOFT_MADE, SOFT_NAMES = 0.2, 0.85, 0.3
 """Share of the teacher in the targets of labelled and of made queries, and of those about names; the rest is the label."""
