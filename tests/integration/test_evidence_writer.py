@@ -8,20 +8,24 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
+from proxid.crypto.hpke import OpeningKey
 from proxid.errors import LogDamagedError
 from proxid.evidence.checkpoint import open_checkpoint
-from proxid.evidence.leaf import Leaf, LeafHeader
+from proxid.evidence.events import AliasedPayload
+from proxid.evidence.leaf import Leaf, LeafHeader, Part, part_context
 from proxid.evidence.merkle import verify_consistency
 from proxid.evidence.note import Verifier
+from proxid.evidence.ratchet import ChainReader, open_seal
 from proxid.store.evidence.encryptor import Encryptor
 from proxid.store.evidence.log import LeafLog
 from proxid.store.evidence.reading import LogReader
 from proxid.store.evidence.segments import read_leaves
-from proxid.store.evidence.writer import EvidenceWriter, least_logged, rewrite_aof
+from proxid.store.evidence.writer import EvidenceWriter, evidence_key_name, least_logged, rewrite_aof
 from tests.support.evidence_process import AUDITOR, KEY, ORIGIN, PREFIX
 
 LOG = Verifier(ORIGIN, KEY.public)
@@ -68,6 +72,37 @@ async def test_no_head_ends_within_a_step_of_the_store(
     while await found.write_batch():
         sizes.append(found.log.size)
     assert sizes[-1] == 21 and {3, 5, 16, 17, 21} >= set(sizes), sizes
+
+
+async def test_a_batch_that_failed_half_way_is_written_under_chains_whose_seals_are_in_the_log(
+    client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person, key = "px1" + "a" * 32, OpeningKey.generate()
+    await client.set(evidence_key_name(PREFIX, person), key.public.data)
+    payload = AliasedPayload("user", "acme", 1, "alias", person).encode()
+    for number in range(1, 21):
+        fields = {"t": "ALIASED", "s": number.to_bytes(16, "big"), "h": b'{"party":"acme"}', "p": payload}
+        await client.xadd(f"{PREFIX}:events", fields, id=f"{number}-0")  # type: ignore[arg-type]
+    await client.set(f"{PREFIX}:events:n", 20)
+    found, honest, calls = writer(client, tmp_path / "log"), Encryptor.leaves, []
+
+    def breaks(self: Encryptor, *arguments: Any) -> list[Leaf]:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise asyncio.CancelledError
+        return honest(self, *arguments)
+
+    monkeypatch.setattr(Encryptor, "leaves", breaks)
+    with pytest.raises(asyncio.CancelledError):
+        await found.write_batch()
+    assert found.log.size == 0
+    assert await found.write_batch() == 20
+    parts = [Part.decode(leaf.parts[0]) for leaf in leaves(tmp_path / "log", 20)]
+    assert [part.index for part in parts] == list(range(20))
+    reader = ChainReader(open_seal(parts[0].seal, ORIGIN, parts[0].tag, key, AUDITOR))
+    for number, part in enumerate(parts, 1):
+        context = part_context(ORIGIN, number, 0, part.tag)
+        assert reader.decrypt(part.index, part.body, context) == payload
 
 
 async def test_the_store_knows_how_long_the_log_must_be(client: Redis, tmp_path: Path) -> None:
