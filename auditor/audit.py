@@ -1,7 +1,9 @@
 """The audit: both logs read leaf by leaf, then compared (DESIGN 10.4; the checks' numbers are in `report`).
 
-The gateway's log is read first, then MS's, then what the gateway added meanwhile: a request that MS has is then
-surely in the gateway's part. With a state, an audit reads only what is new since the last one.
+MS's head is asked for before the gateway's, and the gateway's log is read first: whatever MS did rests on what is then
+surely in the gateway's part. What the gateway did after MS's head may rest on what MS has yet to show, so the gateway's
+size before it is asked for too (`seen`). Keys are asked for after the heads: who was erased in between is looked for
+beyond them (`later`). With a state, an audit reads only what is new since the last one.
 """
 
 import time
@@ -10,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from auditor.ahead import Ahead
-from auditor.belongs import stranger
+from auditor.belongs import shown_head, stranger
 from auditor.completeness import Sets, check, period, summarise
 from auditor.deliveries import Deliveries
 from auditor.erasures import Erasures
 from auditor.gateway_log import GatewayLog
 from auditor.heads import HeadCheck, HeadRules
+from auditor.later import Later
 from auditor.log import Log
 from auditor.opening import Opener, Unopened
 from auditor.people import People
@@ -23,11 +26,12 @@ from auditor.receipts import Presented, ReceiptCheck
 from auditor.report import COMPLETENESS, HEADS, RECEIPTS, Report
 from auditor.service_log import ServiceLog
 from auditor.signatures import Signatures
-from auditor.source import EvidenceSource, KeySource
+from auditor.source import EvidenceSource, KeySource, Shown
 from auditor.spill import Spill
 from auditor.state import AuditState
 from auditor.trust import Trust
 from auditor.tuples import Tuples
+from auditor.words import NO_PIPELINE, NO_RECEIPTS, NO_WITNESS
 from proxid.errors import EvidenceForeignError
 from proxid.evidence.checkpoint import origin, witness
 from proxid.evidence.merkle import Frontier
@@ -123,24 +127,24 @@ class Audit:
         self.report.scope.started = self._clock()
         now_ms = int(self.report.scope.started * 1000)
         ahead = Ahead(self._options.workers)
-        self._verify_heads_belong(gateway, service)
+        seen = self._verify_heads_belong(gateway, service)
+        last = self._begin(self._reads[1], service)
+        shown = [self._begin(self._reads[0], gateway), last]
         try:
-            whole = self._read(self._reads[0], gateway, ahead)
-            seen = self._gateway.next_number - 1
-            for read, source in ((self._reads[1], service), (self._reads[0], gateway)):
-                whole = whole and self._read(read, source, ahead)
+            whole = all(self._read(read, at, ahead) for read, at in zip(self._reads, shown, strict=True))
+            covered = self._covered(shown) if whole else self._erasures
         finally:
             ahead.close()
             for read in self._reads:
                 read.opener.forget()
-        self._verify_seals_belong()
+        self._verify_seals_belong(covered)
         for read in self._reads:
             self.report.missing += read.heads.missing
         self._found = list(self.report.violations)
         # What goes over the whole of both logs each time (the sets, the keys of the erased) is not added up.
         self._counted = self.report.checked + self.report.checked_before
         if whole:  # a log without a head to go by is a violation of its own, and no measure of the other one
-            self._compare(now_ms, seen)
+            self._compare(now_ms, seen, covered)
         self._counted[RECEIPTS] += self.report.checked[RECEIPTS]
         summarise(self._sets, self.report.counts)
         for (epoch, bundle), changes in sorted(self._gateway.consents.timeline.items()):
@@ -151,40 +155,58 @@ class Audit:
         self.report.sort()
         return self.report
 
-    def _compare(self, now_ms: int, seen: int) -> None:
+    def _covered(self, shown: Sequence[Shown]) -> Erasures:
+        """What covers that something does not open: up to the heads, and beyond them if that is not enough."""
+        if self._erasures.cover_all(self._unopened):
+            return self._erasures
+        later = Later(self._erasures, self.report)
+        for read, at in zip(self._reads, shown, strict=True):
+            later.read(read.log.name, read.heads, read.rules, at.source, at.heads)
+        return later.erasures
+
+    def _compare(self, now_ms: int, seen: int, covered: Erasures) -> None:
         """What goes over both logs, and what outsiders hold of them."""
         exported = [int(read.heads.exported * 1000) for read in self._reads if read.heads.exported is not None]
         settled_ms = min([now_ms, *exported]) - int(self._options.settle * 1000)
         check(self._sets, settled_ms, seen, self.report)
         self._service.finish()
-        self._erasures.check(self._unopened, self._keys, self.report)
+        covered.check_cover(self._unopened, self.report)
+        self._erasures.check_keys(self._keys, self.report)
         times = (settled_ms, int((self._clock() + _SKEW_SECONDS) * 1000))
         receipts = ReceiptCheck(self._trust, self._sets, self._gateway.acknowledged, self._erasures, self.report, times)
         receipts.run(self._options.receipts)
 
-    def _verify_heads_belong(self, gateway: EvidenceSource, service: EvidenceSource) -> None:
+    def _verify_heads_belong(self, gateway: EvidenceSource, service: EvidenceSource) -> int:
+        """How long the gateway's log is before MS's head is asked for; raises EvidenceForeignError."""
+        first = gateway.heads()
+        size = shown_head(first.latest, self._reads[0].rules.log.name)[1].size
+        seen = max(self._reads[0].heads.frontier.size, size if first.time is None else first.seen)
         logs, why = [read.rules.log for read in self._reads], []
-        for at, source in enumerate((gateway, service)):
-            wrong = stranger(source.heads().latest, logs[at], logs[1 - at])
+        for at, heads in enumerate((lambda: first, service.heads)):
+            wrong = stranger(heads().latest, logs[at], logs[1 - at])
             if not wrong:
-                return
+                return seen
             why.append(f"{self._reads[at].log.name} {wrong}")
         raise EvidenceForeignError(f"configuration or folders are not of this evidence: {'; '.join(why)}")
 
-    def _verify_seals_belong(self) -> None:
+    def _verify_seals_belong(self, covers: Erasures) -> None:
         """A head that is forked is so under any key: then what does not open is no excuse."""
         exported = any(read.heads.exported is not None for read in self._reads)
         wrong = self._unopened.seals.mistaken(exported)
-        covered = all(self._erasures.covers(tag) for tag in self._unopened.by_tag)
+        covered = all(covers.covers(tag) for tag in self._unopened.by_tag)
         if wrong and not covered and all(v.rule != HEADS for v in self.report.violations):
             raise EvidenceForeignError(wrong)
 
-    def _read(self, read: ReadLog, source: EvidenceSource, ahead: Ahead) -> bool:
-        """Read what is new; whether the log has a head to go by."""
-        log, heads = read.log, source.heads()
-        self.report.scope.shown(log.name, read.rules.log, read.rules.witness, heads, read.heads.frontier.size)
+    def _begin(self, read: ReadLog, source: EvidenceSource) -> Shown:
+        """Ask for the heads, and check them."""
+        heads = source.heads()
+        self.report.scope.shown(read.log.name, read.rules.log, read.rules.witness, heads, read.heads.frontier.size)
         known = [note for note in self._options.known if note.startswith(f"{read.heads.origin}\n".encode())]
-        size = read.heads.begin(source, heads, known)
+        return Shown(source, heads, read.heads.begin(source, heads, known))
+
+    def _read(self, read: ReadLog, shown: Shown, ahead: Ahead) -> bool:
+        """Read what is new; whether the log has a head to go by."""
+        log, source, size = read.log, shown.source, shown.size
         if size is None:
             return False
         first = read.heads.frontier.size + 1
@@ -196,7 +218,7 @@ class Audit:
                 log.next_number = event.number + 1
                 log.take(event)
                 self._options.progress(log.name, event.number, size)
-        read.heads.end(source, size, heads.latest)
+        read.heads.end(source, size, shown.heads.latest)
         return True
 
     def _cover(self) -> None:
@@ -210,11 +232,11 @@ class Audit:
 
     def _remark(self) -> None:
         if self._trust.witness is None:
-            self.report.remarks.append(_NO_WITNESS)
+            self.report.remarks.append(NO_WITNESS)
         if self._trust.classifier is None:
-            self.report.remarks.append(_NO_PIPELINE)
+            self.report.remarks.append(NO_PIPELINE)
         if not self.report.checked[RECEIPTS]:
-            self.report.remarks.append(_NO_RECEIPTS)
+            self.report.remarks.append(NO_RECEIPTS)
 
     def _save(self) -> None:
         self._sets.save()
@@ -265,17 +287,5 @@ class Audit:
         self.report.checked_before.update(state["checked"])
         self.report.counts.update({name: n for name, n in state["counts"].items() if name.partition(".")[0] in _LOGS})
 
-
-_NO_WITNESS: Final = (
-    "No witness's countersignature (cosignature) was demanded: each service could show this auditor another history "
-    "than it shows others."
-)
-_NO_PIPELINE: Final = (
-    "What people asked was not sorted again by the agreed rules (pipeline): check 4 compared only that what was kept "
-    "belongs to what was asked."
-)
-_NO_RECEIPTS: Final = (
-    "No receipts of devices or parties were presented: what both services keep silent about could not be seen."
-)
 
 _LOGS: Final = ("gateway", "main-service", "events", "groups", "group", "pipeline", "rights", "consents", "unlisted")

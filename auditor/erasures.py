@@ -62,6 +62,27 @@ class Erasures:
             self.erased.setdefault(tag, event.number)
         return named
 
+    def took_effect_unread(self, event: Event) -> set[bytes]:
+        """ERASED whose payload has expired: the tags and the request that its header names; nothing if it is just gone.
+
+        Raises:
+            CredentialError: it names evidence of nobody.
+        """
+        named = {bytes.fromhex(str(tag)) for tag in _listed(event.fields["tags"])}
+        if not event.gone:
+            return set()
+        if not named <= self.owners.keys():
+            raise CredentialError("ERASED covers evidence of nobody who was linked")
+        self.carried_out_unread(event)
+        for tag in named:
+            self.erased.setdefault(tag, event.number)
+        return named
+
+    def carried_out_unread(self, event: Event) -> None:
+        """A right whose payload has expired: the request that its header names."""
+        if event.gone:
+            self.requests.add(bytes.fromhex(str(event.fields["request"])))
+
     def disclosed(self, event: Event, *rights: Right) -> ErasedDisclosure:
         """The signed request of ERASED or OBJECTED; raises ProxidError unless its user signed it."""
         trust = self.trust
@@ -94,8 +115,13 @@ class Erasures:
     def _has_expired(self, tag: bytes) -> bool:
         return self.epochs.get(tag, self.links_until + 1) <= self.links_until
 
-    def check(self, unopened: Unopened, keys: KeySource, report: Report) -> None:
-        """At the end: everything that does not open is covered, and IS has no key to anything that was erased."""
+    def cover_all(self, unopened: Unopened) -> bool:
+        """Whether everything that does not open is covered."""
+        within = all(number <= self.expired.get(log, 0) for log, number in unopened.gone.items())
+        return within and all(self.covers(tag) for tag in unopened.by_tag)
+
+    def check_cover(self, unopened: Unopened, report: Report) -> None:
+        """At the end: everything that does not open is covered."""
         for tag, (log, number, count) in unopened.by_tag.items():
             report.counts["parts.expired" if self._has_expired(tag) else "parts.erased"] += count
             if not self.covers(tag):
@@ -103,6 +129,9 @@ class Erasures:
         for log, number in unopened.gone.items():
             if number > self.expired.get(log, 0):
                 report.add(OPENING, log, number, "payload is gone, and no expiry covers it")
+
+    def check_keys(self, keys: KeySource, report: Report) -> None:
+        """At the end: IS has no key to anything that was erased."""
         tags = sorted(self.erased)
         for at in range(0, len(tags), _CHUNK):
             chunk = tags[at : at + _CHUNK]

@@ -1,6 +1,8 @@
 """Evidence in a folder (DESIGN 10): exported by an auditor that may read it, audited later by one that cannot connect.
 
-    LOG/heads.json    latest and cosigned heads, when      LOG/leaves    u32(length) ‖ leaf, in order
+    LOG/heads.json    latest and cosigned heads, when; how long the log was before the other one's head was asked for;
+                      the newest head after everything was read, so that the folder holds what was erased meanwhile
+    LOG/leaves        u32(length) ‖ leaf, in order, up to that one
     LOG/hashes        the leaves' hashes as they were exported, so that one that is changed later can be named
     keys.json         evidence keys by subject tag, each sealed to the auditor; empty where IS gave none
     manifest.json     size and SHA-256 of each of these, written last: what was damaged since is not read
@@ -44,9 +46,11 @@ def export(
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     begin_manifest(folder)
-    tags: set[bytes] = set()
-    for name, source in ((GATEWAY, gateway), (MAIN_SERVICE, service)):
-        tags |= _export_log(folder / name, source, partial(progress, name))
+    seen = _size(GATEWAY, gateway.heads())
+    # In the order in which an audit asks (`audit`).
+    logs = [_Exported(folder / MAIN_SERVICE, service, partial(progress, MAIN_SERVICE))]
+    logs.insert(0, _Exported(folder / GATEWAY, gateway, partial(progress, GATEWAY), seen))
+    tags = {tag for log in logs for tag in log.write()}
     sealed = {}
     wanted = sorted(tags)
     for at in range(0, len(wanted), _CHUNK):
@@ -55,27 +59,57 @@ def export(
             data = auditor.public.seal(seed, _KEYS + tag) if seed else b""
             sealed[tag.hex()] = base64.b64encode(data).decode("ascii")
     (folder / "keys.json").write_text(json.dumps(sealed), encoding="ascii")
+    for log in logs:
+        log.end()
     write_manifest(folder)
 
 
-def _export_log(folder: Path, source: EvidenceSource, progress: Callable[[int, int], None]) -> set[bytes]:
-    folder.mkdir(mode=0o700, exist_ok=True)
-    asked = time.time()
-    heads, tags = source.heads(), set()
-    size = shown_head(heads.latest, folder.name)[1].size
-    with (folder / "leaves").open("wb") as file, (folder / "hashes").open("wb") as hashes:
-        for number, leaf in enumerate(source.leaves(1, size + 1), 1):
-            data = leaf.encode()
-            file.write(_LENGTH.pack(len(data)) + data)
-            hashes.write(leaf.hash)
-            tags |= {tag for tag, _ in LeafHeader.decode(leaf.header).parts if tag != OPEN_TAG}
-            progress(number, size)
-    notes = {
-        "latest": heads.latest.decode("utf-8"), "cosigned": [note.decode("utf-8") for note in heads.cosigned],
-        "time": asked,
-    }  # fmt: skip
-    (folder / "heads.json").write_text(json.dumps(notes), encoding="utf-8")
-    return tags
+def _size(log: str, heads: Heads) -> int:
+    return shown_head(heads.latest, log)[1].size
+
+
+class _Exported:
+    """One log as it is written; its heads are asked for at once.
+
+    Args:
+        seen: how long it was before the other one's head was asked for; as long as its head says if None.
+    """
+
+    def __init__(
+        self, folder: Path, source: EvidenceSource, progress: Callable[[int, int], None], seen: int | None = None
+    ) -> None:
+        self._folder, self._source, self._progress = folder, source, progress
+        self._asked = time.time()
+        self._heads = source.heads()
+        self._size = _size(folder.name, self._heads)
+        self._seen = self._size if seen is None else seen
+
+    def write(self) -> set[bytes]:
+        """The leaves up to the head; the subject tags in them."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        return self._leaves("wb", 1, self._size)
+
+    def end(self) -> None:
+        """What was recorded meanwhile, and the heads."""
+        later = self._source.heads()
+        self._leaves("ab", self._size + 1, _size(self._folder.name, later))
+        notes = {
+            "latest": self._heads.latest.decode("utf-8"),
+            "cosigned": [note.decode("utf-8") for note in self._heads.cosigned],
+            "time": self._asked, "seen": self._seen, "later": later.latest.decode("utf-8"),
+        }  # fmt: skip
+        (self._folder / "heads.json").write_text(json.dumps(notes), encoding="utf-8")
+
+    def _leaves(self, mode: str, first: int, size: int) -> set[bytes]:
+        tags = set()
+        with (self._folder / "leaves").open(mode) as file, (self._folder / "hashes").open(mode) as hashes:
+            for number, leaf in enumerate(self._source.leaves(first, size + 1), first):
+                data = leaf.encode()
+                file.write(_LENGTH.pack(len(data)) + data)
+                hashes.write(leaf.hash)
+                tags |= {tag for tag, _ in LeafHeader.decode(leaf.header).parts if tag != OPEN_TAG}
+                self._progress(number, size)
+        return tags
 
 
 class FolderLog:
@@ -96,7 +130,8 @@ class FolderLog:
         try:
             notes = json.loads((self._folder / "heads.json").read_text(encoding="utf-8"))
             cosigned = tuple(note.encode() for note in notes["cosigned"])
-            return Heads(notes["latest"].encode(), cosigned, float(notes["time"]))
+            later = notes["later"].encode()
+            return Heads(notes["latest"].encode(), cosigned, float(notes["time"]), int(notes["seen"]), later)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise EvidenceUnreadableError(f"{self._folder / 'heads.json'}: exported heads cannot be read") from None
 

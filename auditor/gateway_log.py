@@ -41,7 +41,8 @@ class GatewayLog(Log):
         self._erasures = erasures
         self.consents = Consents()
         self.acknowledged: set[tuple[bytes, int]] = set()
-        self._asked: dict[str, Person] = {}
+        self._asked: dict[str, Person | None] = {}
+        """Whose the requests are that were not answered yet; None where that cannot be read."""
         rules = {
             EventType.ENROLLED: (SIGNATURES, self._enrolled),
             EventType.LINKED: (SIGNATURES, self._linked),
@@ -65,14 +66,17 @@ class GatewayLog(Log):
             EventType.FORWARDED: self._forwarded_unread,
             EventType.ANSWERED: self._answered_unread,
             EventType.DELIVERED: self._delivered_unread,
+            EventType.ERASED: self._erased_unread,
+            EventType.OBJECTED: self._objected_unread,
+            EventType.ACCESSED: self._accessed_unread,
         }
         super().__init__(GATEWAY, rules, hidden, report)
 
-    def state(self) -> tuple[Consents, set[tuple[bytes, int]], dict[str, Person]]:
+    def state(self) -> tuple[Consents, set[tuple[bytes, int]], dict[str, Person | None]]:
         """For storing."""
         return self.consents, self.acknowledged, self._asked
 
-    def restore(self, state: tuple[Consents, set[tuple[bytes, int]], dict[str, Person]]) -> None:
+    def restore(self, state: tuple[Consents, set[tuple[bytes, int]], dict[str, Person | None]]) -> None:
         """Go on from a state."""
         self.consents, self.acknowledged, self._asked = state
 
@@ -126,6 +130,9 @@ class GatewayLog(Log):
         self._consent_unread(event)
         if event.fields["phase"] != "acknowledged":
             self._report.counts["consents.unreadable"] += 1
+            if event.gone:
+                # What rests on it can be judged no more than what rests on a link that has expired.
+                self.unlinked.update(event.tags)
 
     def _exercised(self, right: str) -> None:
         self._report.counts[f"rights.{right}"] += 1
@@ -140,14 +147,18 @@ class GatewayLog(Log):
         self._sets.vouch(session, name_of(pair.sanitized, Role.SANITIZER))
 
     def _forwarded_unread(self, event: Event) -> None:
-        self._sets.forwarded(str(event.fields["session"]), 0, event.number)
+        session = str(event.fields["session"])
+        self._sets.forwarded(session, 0, event.number)
+        self._asked[session] = None
 
     def _answered(self, event: Event) -> None:
         session = str(event.fields["session"])
         self._sets.answered(session, event.number)
-        person = self._asked.pop(session, None)
-        if person is None:
+        if session not in self._asked:
             raise MessageInvalidError("a session was answered that was not forwarded, or twice")
+        person = self._asked.pop(session)
+        if person is None:
+            return  # what it answers has expired
         self._tuples.answered(SanitizedPair.decode(event.payload), bytes.fromhex(session), person)
 
     def _answered_unread(self, event: Event) -> None:
@@ -199,7 +210,14 @@ class GatewayLog(Log):
         str(event.fields["rule"])
 
     def _erased(self, event: Event) -> None:
-        for tag in self._erasures.took_effect(event):
+        self._forget(self._erasures.took_effect(event))
+
+    def _erased_unread(self, event: Event) -> None:
+        self._report.counts["events.unproven_erasures"] += 1
+        self._forget(self._erasures.took_effect_unread(event))
+
+    def _forget(self, tags: set[bytes]) -> None:
+        for tag in tags:
             person = self._people.erased(tag)
             if person is not None:
                 self.consents.forget(person.prox_id)
@@ -208,6 +226,14 @@ class GatewayLog(Log):
     def _objected(self, event: Event) -> None:
         disclosure = self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
         self._exercised(RightsRequest.decode(disclosure.request).right.value)
+
+    def _objected_unread(self, event: Event) -> None:
+        self._erasures.carried_out_unread(event)
+        self._exercised(Right(str(event.fields["right"])).value)
+
+    def _accessed_unread(self, event: Event) -> None:
+        self._erasures.carried_out_unread(event)
+        self._exercised(Right.ACCESS.value)
 
     def _accessed(self, event: Event) -> None:
         self._erasures.disclosed(event, Right.ACCESS)

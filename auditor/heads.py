@@ -60,7 +60,7 @@ class HeadCheck:
         self._rules = rules
         self.frontier = frontier
         self._report = report
-        self._clock = clock
+        self.clock = clock
         self.uncovered = 0
         """Size of the log when no recent head was cosigned: the witness has to cosign as much of it later."""
         self.exported: float | None = None
@@ -118,7 +118,7 @@ class HeadCheck:
         witness = self._rules.witness
         if witness is None:
             return
-        now = self._clock() if heads.time is None else heads.time
+        now = self.clock() if heads.time is None else heads.time
         # A log that stands still is cosigned again too: whoever shows yesterday's shows yesterday's cosignature.
         recent, found = -1, False
         for data in heads.cosigned:

@@ -25,7 +25,7 @@ FILES: Final = tuple(
 """Every file of an export but the manifest, relative to its folder."""
 
 _PARTIAL: Final = f"{MANIFEST}.part"
-_VERSION: Final = 1
+_VERSION: Final = 2
 _BUFFER: Final = 1 << 20
 
 

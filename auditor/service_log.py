@@ -33,7 +33,10 @@ class ServiceLog(Log):
         self._tuples = tuples
         self._sets = sets
         self._groups = Groups(trust, spill)
-        self._commits: dict[str, tuple[bytes, str]] = {}
+        self._commits: dict[str, tuple[bytes, str] | None] = {}
+        """Commit and PROX_ID of requests that were received; None where that cannot be read."""
+        self._unknown: set[bytes] = set()
+        """Subject tags of people whose consent at MS cannot be read."""
         self._opened: set[int] = set()
         self._bundles: dict[str, str] = {}
         self._erasures = erasures
@@ -52,6 +55,7 @@ class ServiceLog(Log):
             EventType.EXPIRED: (OPENING, self._expired),
         }
         hidden = {
+            EventType.CONSENT: self._consent_unread,
             EventType.RECEIVED: self._received_unread,
             EventType.BUFFERED: self._buffered_unread,
             EventType.RELEASED: self._released_unread,
@@ -82,6 +86,10 @@ class ServiceLog(Log):
         expected = consent.expectation(trust.service, person.epoch, signed.header.signer, trust.screener)
         verify(signed, expected, Role.SANITIZER)
         self._bundles[person.prox_id] = consent.read(signed)[0]
+        self._unknown.difference_update(event.tags)
+
+    def _consent_unread(self, event: Event) -> None:
+        self._unknown.update(event.tags)
 
     def _received(self, event: Event) -> None:
         session = str(event.fields["session"])
@@ -98,7 +106,9 @@ class ServiceLog(Log):
             raise MessageInvalidError("session id is not the request's hash")
 
     def _received_unread(self, event: Event) -> None:
-        self._sets.received(str(event.fields["session"]), 0, event.number)
+        session = str(event.fields["session"])
+        self._sets.received(session, 0, event.number)
+        self._commits[session] = None
 
     def _refused(self, event: Event) -> None:
         self._sets.refused(str(event.fields["session"]))
@@ -114,24 +124,28 @@ class ServiceLog(Log):
         payload = BufferedPayload.decode(event.payload)
         session = payload.session.hex()
         self._sets.buffered(session)
-        commit, prox_id = self._commits.pop(session, (b"", ""))
+        received = self._commits.pop(session, (b"", ""))
         self._report.checked[COMMITS] += 1
         with check_of(COMMITS):
-            if Utterance.from_opening(payload.opening).commit != commit:
+            commit = Utterance.from_opening(payload.opening).commit
+            if received is not None and received[0] != commit:
                 raise CommitMismatchError("buffered utterance does not open the request's commit")
             if self._pipeline is not None and not self._pipeline.verify(payload):
                 self._report.counts["pipeline.unknown"] += 1
-        if payload.prox_id != prox_id:
+        if received is not None and received[1] != payload.prox_id:
             raise GroupMismatchError("record is buffered for another person than asked")
         with check_of(CONSENT):
-            self._verify_audience(payload)
-        person = self._people.of_prox(prox_id)
+            self._verify_audience(event, payload)
+        person = self._people.of_prox(payload.prox_id)
         if payload.seasoned != person.seasoned:
             raise GroupMismatchError("record counts as seasoned otherwise than its credential says")
         self._groups.buffered(person.epoch, payload)
 
-    def _verify_audience(self, payload: BufferedPayload) -> None:
+    def _verify_audience(self, event: Event, payload: BufferedPayload) -> None:
         """What waits was allowed by the bundle in effect at MS, for exactly its audience."""
+        if not self._unknown.isdisjoint(event.tags):
+            self._report.counts["consents.unknown"] += 1
+            return
         self._report.checked[CONSENT] += 1
         grants = self._trust.bundles.get(self._bundles.get(payload.prox_id, consent.NOTHING), ())
         if payload.audience != consent.audience_id(consent.audience(grants, payload.kind)) or not payload.audience:
@@ -219,11 +233,11 @@ class ServiceLog(Log):
 
     def state(self) -> tuple[object, ...]:
         """For storing."""
-        return self._groups.state(), self._commits, self._opened, self._bundles
+        return self._groups.state(), self._commits, self._opened, self._bundles, self._unknown
 
     def restore(self, state: tuple[Any, ...]) -> None:
         """Go on from a state."""
-        groups, self._commits, self._opened, self._bundles = state
+        groups, self._commits, self._opened, self._bundles, self._unknown = state
         self._groups.restore(groups)
 
     def finish(self) -> None:

@@ -12,12 +12,18 @@ from proxid.evidence.leaf import Leaf
 class Heads:
     """A log's newest signed head, and for each witness the newest that it cosigned (signed notes).
 
-    `time` is when they were asked for, in Unix seconds, if that was not now (an exported folder).
+    Of an exported folder also (a service is asked when it comes to that):
+
+    Attributes:
+        time: when they were asked for, in Unix seconds. seen: entries of this log before the other one's head was asked
+            for. later: the newest head after both logs and the keys were read.
     """
 
     latest: bytes
     cosigned: tuple[bytes, ...] = ()
     time: float | None = None
+    seen: int = 0
+    later: bytes = b""
 
 
 class EvidenceSource(Protocol):
@@ -38,6 +44,15 @@ class EvidenceSource(Protocol):
     def inclusion(self, number: int, size: int) -> list[bytes]:
         """Proof that leaf `number` is in the head of `size`; raises EvidenceUnreadableError."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A log up to the head that it is read by; `size` is None if that is none to go by."""
+
+    source: EvidenceSource
+    heads: Heads
+    size: int | None
 
 
 class KeySource(Protocol):

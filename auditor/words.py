@@ -181,6 +181,8 @@ UNCHECKED: Final = {
     "parts.erased": "Pieces of content that erasures made unreadable",
     "parts.expired": "Pieces of content that were deleted, or whose keys were, because their time of keeping was over",
     "events.unreadable": "Entries of which only what names nobody (number, type, and the like) could be checked",
+    "events.unproven_erasures": "Erasures whose signed request has expired: only their entries name it",
+    "consents.unknown": "Requests that waited under a consent whose entry at the main service has expired",
     "groups.partly_erased": "Published groups checked only for size and for nobody being in them twice",
     "groups.hidden_owners": "Published requests whose owner cannot be read any more",
     "pipeline.unknown": "Requests handled by a version of the rules that the auditor does not have",
@@ -202,6 +204,19 @@ TOTALS: Final = {
     "consents.unreadable": "choices of consent that cannot be read any more",
 }
 """Totals (key in JSON)."""
+
+NO_WITNESS: Final = (
+    "No witness's countersignature (cosignature) was demanded: each service could show this auditor another history "
+    "than it shows others."
+)
+NO_PIPELINE: Final = (
+    "What people asked was not sorted again by the agreed rules (pipeline): check 4 compared only that what was kept "
+    "belongs to what was asked."
+)
+NO_RECEIPTS: Final = (
+    "No receipts of devices or parties were presented: what both services keep silent about could not be seen."
+)
+"""What an audit did not ask for, and so says nothing about."""
 
 UNSEEN: Final = (
     "What both services and the third party concerned keep silent about. Only receipts that people hold can show it.",

@@ -1,0 +1,70 @@
+"""What the logs say after the heads that an audit goes by: who was erased, and what expired, while it read (check 2).
+
+A key is there or not when it is asked for, which is after the heads. So whatever was not to be read and nothing up to
+the heads covers may be covered by what came after them. Only events that open without anybody's evidence key are read
+here; the next audit reads all of them.
+"""
+
+from collections.abc import Sequence
+
+from auditor.erasures import Erasures
+from auditor.heads import HeadCheck, HeadRules
+from auditor.opening import Opener, Unopened
+from auditor.report import Report
+from auditor.source import EvidenceSource, Heads
+from proxid.errors import ProxidError
+from proxid.evidence.events import Event, EventType
+from proxid.evidence.merkle import Frontier
+
+
+class _NoKeys:
+    """Nothing is opened that is anybody's."""
+
+    def keys(self, tags: Sequence[bytes]) -> list[bytes]:
+        return [b"" for _ in tags]
+
+
+class Later:
+    """Reads on in both logs.
+
+    Args:
+        erasures: what is known up to the heads; not changed.
+    """
+
+    def __init__(self, erasures: Erasures, report: Report) -> None:
+        self._report = report
+        self.erasures = Erasures(
+            erasures.trust, erasures.owners.copy(), erasures.erased.copy(), erasures.expired.copy(), set(),
+            erasures.epochs.copy(), erasures.links_until,
+        )  # fmt: skip
+        """What is known with what came later."""
+
+    def read(self, log: str, check: HeadCheck, rules: HeadRules, source: EvidenceSource, heads: Heads) -> None:
+        """Read what one log holds beyond what an audit has read; it must continue that (check 1).
+
+        Args:
+            check: what was read. heads: those it was read by.
+
+        Raises:
+            EvidenceUnreadableError: the log cannot be read.
+        """
+        shown = Heads(source.heads().latest if heads.time is None else heads.later)
+        on = HeadCheck(log, HeadRules(rules.log), Frontier.decode(check.frontier.encode()), self._report, check.clock)
+        size = on.begin(source, shown)
+        if size is None:
+            return
+        opener = Opener(log, rules.log.name, self.erasures.trust.opening, _NoKeys(), Report(), Unopened())
+        for event in opener.events(source, on.frontier.size + 1, size + 1, on.leaf):
+            self._take(log, event)
+        on.end(source, size, shown.latest)
+
+    def _take(self, log: str, event: Event) -> None:
+        try:
+            if event.type is EventType.LINKED:
+                self.erasures.linked(event)
+            elif event.type is EventType.ERASED and not event.hidden:
+                self.erasures.took_effect(event)
+            elif event.type is EventType.EXPIRED:
+                self.erasures.expiry(log, event)
+        except (ProxidError, KeyError, TypeError, ValueError):
+            return  # covers nothing; the next audit names it

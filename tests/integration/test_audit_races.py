@@ -1,0 +1,123 @@
+"""What happens while an audit or an export reads accuses nobody: between any two of its steps people link, consent, ask
+and wait, somebody who asked before is erased, and before the next step one of the newcomers is too.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tests.support.house
+from auditor.audit import Audit, AuditOptions
+from auditor.export import FolderKeys, FolderLog, export
+from auditor.report import Report
+from auditor.setup import logs_of, trust_of
+from proxid.protocol.rights import Right
+from tests.integration.test_evidence_rights import rights
+from tests.support.house import House, running
+
+STEPS = 20
+"""Requests to the two services that one audit or export makes, at most."""
+BRIEF = tuple(f"brief-{i}" for i in range(STEPS))
+NEW = tuple(f"new-{i}" for i in range(STEPS))
+OLD = tuple(f"old-{i}" for i in range(STEPS))
+STAY = tuple(f"stay-{i}" for i in range(5))
+EVERYBODY = (*BRIEF, *NEW, *OLD, *STAY)
+
+
+class Meanwhile:
+    """Runs something before a step of an audit, while the audit, in its thread, waits for it."""
+
+    def __init__(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.loop, self.house = asyncio.get_running_loop(), house
+        self.at, self.step = -1, 0
+        monkeypatch.setattr(tests.support.house, "logs_of", self.logs)
+
+    def logs(self, config: Any) -> Any:
+        self.step = 0
+        gateway, service = logs_of(config)
+        for log in (gateway, service):
+            for name in ("heads", "leaves", "keys", "consistency"):
+                setattr(log, name, self._wrapped(getattr(log, name)))
+        return gateway, service
+
+    def _wrapped(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            asyncio.run_coroutine_threadsafe(self.happen(), self.loop).result(60)
+            return method(*arguments)
+
+        return call
+
+    async def happen(self) -> None:
+        at, self.step = self.at, self.step + 1
+        if self.step - 1 == at:
+            await self.house.consent("everything", [NEW[at], BRIEF[at]])
+            await self.house.ask("node1 question", [NEW[at], BRIEF[at]])
+            await self.house.settle()
+            await erase(self.house, OLD[at])
+        elif self.step - 2 == at >= 0:
+            await erase(self.house, BRIEF[at])
+
+
+async def erase(house: House, user: str) -> None:
+    client = rights(house)
+    await client.exercise(Right.ERASE, user)
+    await client.close()
+
+
+async def evening(house: House) -> None:
+    people = [*OLD, *STAY]
+    await house.consent("everything", people)
+    await house.ask("node1 question", people)
+    await house.ask("node2 question", people[-3:])
+    await house.settle()
+    await house.receive("acme")
+
+
+@pytest.mark.parametrize("state", [False, True], ids=["anew", "going on"])
+async def test_nothing_that_happens_while_an_audit_reads_accuses_anybody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: bool
+) -> None:
+    async with running(tmp_path, people=EVERYBODY) as house:
+        await evening(house)
+        meanwhile = Meanwhile(house, monkeypatch)
+        assert (await house.audit(state=state)).violations == []
+        for at in steps(meanwhile):
+            report = await house.audit(state=state)
+            assert report.violations == [], f"step {at}"
+        meanwhile.at = -1
+        report = await house.audit()
+        assert report.violations == [] and report.counts["gateway.ERASED"] > STEPS // 2
+
+
+async def test_an_export_holds_what_makes_its_audit_clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(tmp_path, people=EVERYBODY) as house:
+        await evening(house)
+        meanwhile = Meanwhile(house, monkeypatch)
+        await asyncio.to_thread(exported, house, meanwhile)
+        for at in steps(meanwhile):
+            report = await asyncio.to_thread(exported, house, meanwhile)
+            assert report.violations == [], f"step {at}"
+
+
+def steps(meanwhile: Meanwhile) -> Iterator[int]:
+    """Every step of the last run, and the end of it."""
+    while meanwhile.at < meanwhile.step:
+        meanwhile.at += 1
+        yield meanwhile.at
+
+
+def exported(house: House, meanwhile: Meanwhile) -> Report:
+    """Export into a folder, as often as not over an older export, and audit that."""
+    trust = trust_of(house.config("auditor"), pipeline=False)
+    gateway, service = meanwhile.logs(house.config("auditor"))
+    folder = house.folder / "export"
+    try:
+        export(folder, gateway, service, gateway, trust.opening)
+    finally:
+        gateway.close()
+        service.close()
+    logs = FolderLog(folder / "gateway"), FolderLog(folder / "main-service")
+    return Audit(trust, FolderKeys(folder, trust.opening), AuditOptions(settle=0.0)).run(*logs)

@@ -1,0 +1,93 @@
+"""Events whose payload has expired: what follows them is judged by its header alone."""
+
+from auditor.completeness import Sets
+from auditor.deliveries import Deliveries
+from auditor.erasures import Erasures
+from auditor.gateway_log import GatewayLog
+from auditor.people import People
+from auditor.report import COMMITS, CONSENT, GROUPS, Report
+from auditor.service_log import ServiceLog
+from auditor.signatures import Signatures
+from auditor.spill import Spill
+from auditor.trust import Trust
+from auditor.tuples import Tuples
+from proxid.anonymise.stream.settings import Settings
+from proxid.evidence.events import BufferedPayload, Event, EventType, encode_header, session_header
+from proxid.protocol.request import Utterance
+from tests.support.scene import AUTHORITY, MS, NOW, PROX_ID, SCREENER, SERVICE, opening_key
+
+SESSION, TAG = bytes(64), b"t" * 16
+
+
+def trusted() -> Trust:
+    return Trust(
+        MS, AUTHORITY.public, SCREENER.public, SERVICE.public, opening_key("auditor"), {}, {}, Settings(k=2), {}
+    )  # fmt: skip
+
+
+def read(*events: Event) -> tuple[GatewayLog, Report]:
+    trust = trusted()
+    report, people, signatures = Report(), People(trust), Signatures()
+    deliveries, tuples = Deliveries(trust, people, signatures), Tuples(trust, people, signatures)
+    log = GatewayLog(people, tuples, deliveries, Sets(None), Erasures(trust), report)
+    for event in events:
+        log.take(event)
+    return log, report
+
+
+def gone(number: int, kind: EventType, header: bytes) -> Event:
+    return Event(number, kind, bytes(16), header, b"", 1, (TAG,), True)
+
+
+def answered(number: int) -> Event:
+    return Event(number, EventType.ANSWERED, bytes(16), session_header(SESSION), b"no pair", 0, (TAG,))
+
+
+def test_an_answer_to_a_request_that_has_expired_is_expected_once() -> None:
+    forwarded = gone(1, EventType.FORWARDED, session_header(SESSION))
+    assert read(forwarded, answered(2))[1].violations == []
+    assert [v.event for v in read(forwarded, answered(2), answered(3))[1].violations] == [3]
+    assert [v.event for v in read(answered(2))[1].violations] == [2]
+
+
+def test_nothing_that_rests_on_a_consent_that_has_expired_is_judged() -> None:
+    log, report = read(gone(1, EventType.CONSENT, encode_header(epoch=1, version=1, phase="received")))
+    assert log.unlinked == {TAG} and report.counts["consents.unreadable"] == 1
+
+
+def test_an_erasure_that_has_expired_covers_those_alone_who_were_linked() -> None:
+    linked = gone(1, EventType.LINKED, encode_header(epoch=1, owner="00" * 32))
+    request = {"request": "11" * 32}
+    _, report = read(linked, gone(2, EventType.ERASED, encode_header(tags=[TAG.hex()], **request)))
+    assert report.violations == [] and report.counts["events.unproven_erasures"] == 1
+    _, report = read(linked, gone(2, EventType.ERASED, encode_header(tags=["22" * 16], **request)))
+    assert [v.text for v in report.violations] == ["ERASED: ERASED covers evidence of nobody who was linked"]
+
+
+def test_an_erasure_that_is_there_and_does_not_open_covers_nothing() -> None:
+    linked = gone(1, EventType.LINKED, encode_header(epoch=1, owner="00" * 32))
+    header = encode_header(tags=[TAG.hex()], request="11" * 32)
+    log, _ = read(linked, Event(2, EventType.ERASED, bytes(16), header, b"", 1, (b"",)))
+    assert not log._erasures.covers(TAG) and not log._erasures.requested(bytes.fromhex("11" * 32))
+
+
+def read_service(*events: Event) -> set[int]:
+    """The checks that what MS logged violates."""
+    trust, sets, report = trusted(), Sets(None), Report()
+    people = People(trust)
+    tuples = Tuples(trust, people, Signatures())
+    log = ServiceLog(trust, people, tuples, sets, Erasures(trust), Spill(sets), report)
+    for event in events:
+        log.take(event)
+    return {violation.rule for violation in report.violations}
+
+
+def test_a_record_of_a_request_that_has_expired_is_compared_with_what_is_left() -> None:
+    opening = Utterance.new("node1 question", NOW * 1000).opening
+    payload = BufferedPayload(SESSION, PROX_ID, True, "acme", "general", opening, "fixed-1", ("a",), ("b",), NOW * 1000)
+    buffered = Event(3, EventType.BUFFERED, bytes(16), session_header(SESSION), payload.encode(), 0, (TAG,))
+    received = gone(1, EventType.RECEIVED, session_header(SESSION))
+    consent = gone(2, EventType.CONSENT, encode_header(epoch=1))
+    assert read_service(buffered) == {COMMITS}
+    assert read_service(received, buffered) == {CONSENT}
+    assert read_service(received, consent, buffered) == {GROUPS}  # no log shows its link
