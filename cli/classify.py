@@ -1,5 +1,6 @@
 """`proxid classify`: type, topic, identifiers and slots of utterances (DESIGN 6, 15)."""
 
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -38,6 +39,8 @@ def command(texts: tuple[str, ...], path: Path | None, as_json: bool, why: bool,
     """
     from proxid.classify import load_default
 
+    if texts and path is not None:
+        raise InputError("give TEXT or --file, not both")
     pipeline = load_default(choice["public_figures"], choice["method"], choice["ontology"])
     utterances = list(texts) if texts else list(_lines(path))
     shown = utterances if len(utterances) < MANY else track(utterances, console=Console(stderr=True), transient=True)
@@ -69,8 +72,9 @@ def _why(pipeline: Pipeline, text: str) -> dict[str, Any]:
 
 def _lines(path: Path | None) -> Iterator[str]:
     try:
-        stream = sys.stdin if path is None else path.open(encoding="utf-8", errors="replace")
-        with stream:
+        # Whatever the locale: bytes that are no UTF-8 are marked, and the line is withheld.
+        source = sys.stdin.buffer if path is None else path.open("rb")
+        with io.TextIOWrapper(source, encoding="utf-8", errors="replace") as stream:
             for line in stream:
                 yield line.rstrip("\r\n")
     except OSError as error:
@@ -93,7 +97,7 @@ def _print(found: Classification, why: dict[str, Any]) -> None:
     for name, value in (rows | {key: _text(value) for key, value in why.items()}).items():
         if value:
             table.add_row(name, value)
-    console = Console(markup=False, highlight=False)
+    console = Console(markup=False, highlight=False, emoji=False)
     console.print(table)
     console.print()
 

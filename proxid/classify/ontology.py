@@ -14,6 +14,7 @@ from pathlib import Path
 from proxid.errors import InputError
 
 MAX_LEVELS = 13
+DEEPEST = 64
 MAX_BYTES = 256 * 1024 * 1024
 
 
@@ -59,14 +60,17 @@ class Ontology:
         try:
             if path.stat().st_size > MAX_BYTES:
                 raise InputError("an ontology file may have 256 MiB")
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError("the ontology file cannot be read as UTF-8 text") from error
         head = text.split("\n", 1)[0]
         delimiter = "\t" if "\t" in head else ","
         columns = [column.strip().lower() for column in head.split(delimiter)]
         if {"id", "parent", "name"} <= set(columns):
-            return cls(_from_parents(text, delimiter, columns), path.stem)
+            try:
+                return cls(_from_parents(text, delimiter, columns), path.stem)
+            except csv.Error as error:
+                raise InputError("a line of the ontology cannot be read: a quote that does not end?") from error
         if head.startswith(("Top", "path")):
             return cls(_from_directory(text), path.stem)
         raise InputError("an ontology has the columns id, parent, name, or is an Open Directory dump (Top/...)")
@@ -92,7 +96,12 @@ def _from_parents(text: str, delimiter: str, columns: list[str]) -> list[tuple[s
             continue
         if len(row) < len(columns):
             raise InputError("every line of an ontology has as many fields as its header")
-        nodes[row[at["id"]].strip()] = (row[at["parent"]].strip(), row[at["name"]].strip())
+        node, parent, name = (row[at[column]].strip() for column in ("id", "parent", "name"))
+        if not node or not name:
+            raise InputError("every category of an ontology has an id and a name")
+        if node in nodes:
+            raise InputError("two categories of the ontology have one id")
+        nodes[node] = (parent, name)
     return [_path(node, nodes) for node in nodes]
 
 
@@ -103,7 +112,7 @@ def _path(node: str, nodes: dict[str, tuple[str, str]]) -> tuple[str, ...]:
             raise InputError("a parent in the ontology is not one of its ids")
         parent, name = nodes[node]
         names.append(name)
-        if len(names) > 64:
+        if len(names) > DEEPEST:
             raise InputError("an ontology is a tree of at most 64 levels: there is a loop, or it is deeper")
         node = parent
     return tuple(reversed(names))
@@ -114,5 +123,9 @@ def _from_directory(text: str) -> list[tuple[str, ...]]:
     for line in text.splitlines():
         parts = tuple(line.split("\t")[0].strip().split("/"))
         if parts[0] == "Top" and len(parts) > 1:
+            if len(parts) > DEEPEST + 1:
+                raise InputError("an ontology is a tree of at most 64 levels")
+            if not all(parts):
+                raise InputError("every category of an ontology has a name")
             paths.append(parts[1:])
     return paths

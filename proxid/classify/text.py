@@ -17,6 +17,16 @@ _LOOKALIKES = {
     "greek": ("αβγεηικνορτυχωϲΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "abyenikvoptuxwcABEZHIKMNOPTYX"),
     "latin": ("ıɡɑʟɪɴʀʏøłđħŧßæœðþØŁĐ", "igalinryoldhtsaodpOLD"),
 }
+UNREAD = "\ufffd"
+"""Stands for what was not read: bytes that are no text, and in folded texts letters that no Latin one stands for."""
+LONG_NUMBER = 7
+_UNREAD_PART = re.compile(rf"\w{UNREAD}|{UNREAD}\w")
+"""Part of a word or number is missing; a mark that was not read hides nothing."""
+_DRAWN = re.compile("(?:.* LATIN (?:CAPITAL|SMALL) LETTER|REGIONAL INDICATOR SYMBOL LETTER) ([A-Z])")
+_BRAILLE = frozenset(map(chr, range(0x2801, 0x2900)))
+_SYMBOLS_BETWEEN_DIGITS = re.compile(r"(?<=[0-9])\s*(?:[^\x00-\x7f\w\s×÷°]\s*)+(?=[0-9])")
+_MARKS = re.compile(r"[*|~^]")
+_MARKS_BETWEEN_DIGITS = re.compile(r"(?<![0-9])[0-9]+(?:[*|~^][0-9]+){2,}")
 _TOKEN = re.compile(r"[a-z]+(?:'(?!s\b)[a-z]+)?|'s\b|[0-9]+|\S")
 _SPACES = re.compile(r"\s+")
 
@@ -49,22 +59,23 @@ class Clean(NamedTuple):
     shown: str
     folded: str
     foreign: int
-    """Letters that no Latin letter stands for: the text is not English."""
+    """Characters that no Latin letter stands for: the text is not English."""
 
 
 def clean(text: str) -> Clean | None:
-    """Undo what hides letters; None when the text is empty or too long to be processed."""
-    if len(text) > MAX_CHARS:
+    """Undo what hides letters; None when it is empty, too long to be processed, or has a word that was not read whole."""
+    if len(text) > MAX_CHARS or (UNREAD in text and _UNREAD_PART.search(text)):
         return None
     if not text.isascii():
-        text = _plain(text)
+        text = _SYMBOLS_BETWEEN_DIGITS.sub("-", _plain(text))
+    text = _MARKS_BETWEEN_DIGITS.sub(_hyphens, text)
     shown = _SPACES.sub(" ", _strip_controls(text)).strip()
     if not shown:
         return None
     if shown.isascii():
         return Clean(shown, shown.lower(), 0)
     folded = "".join(map(_fold, shown))
-    return Clean(shown, folded, folded.count("\ufffd"))
+    return Clean(shown, folded, folded.count(UNREAD))
 
 
 def tokenise(folded: str) -> list[Token]:
@@ -86,12 +97,30 @@ def _strip_controls(text: str) -> str:
 
 def _plain(text: str) -> str:
     text = unicodedata.normalize("NFKC", text)
-    text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Mn", "Me", "Cn", "Co", "Cs"))
+    text = "".join(map(_unhidden, text))
     return unicodedata.normalize("NFC", text.translate(_CONFUSABLES))
 
 
+def _unhidden(char: str) -> str:
+    """The character, nothing for one that shows nothing, the letter or digit that a symbol draws."""
+    if char.isascii():
+        return char
+    category = unicodedata.category(char)
+    if category in {"Cf", "Mn", "Me", "Cn", "Co", "Cs"}:
+        return ""
+    if category not in {"So", "No"}:
+        return char
+    digit, drawn = unicodedata.digit(char, None), _DRAWN.fullmatch(unicodedata.name(char, ""))
+    return str(digit) if digit is not None else drawn[1] if drawn else char
+
+
+def _hyphens(run: re.Match[str]) -> str:
+    """A long number whose groups are held apart by odd marks; a short one may be a sum."""
+    return _MARKS.sub("-", run[0]) if sum(map(str.isdigit, run[0])) >= LONG_NUMBER else run[0]
+
+
 def _fold(char: str) -> str:
-    """The lower-case ASCII letter or digit that stands for a character, U+FFFD for a foreign letter."""
+    """The lower-case ASCII letter or digit that stands for a character, UNREAD for a foreign letter."""
     if char.isascii():
         return char.lower()
     base = unicodedata.normalize("NFKD", char)[0].translate(_CONFUSABLES)
@@ -99,4 +128,4 @@ def _fold(char: str) -> str:
         return base.lower()
     if base.isdecimal():
         return str(unicodedata.decimal(base))
-    return "\ufffd" if base.isalpha() else " " if base.isspace() else "*"
+    return UNREAD if base.isalpha() or base in _BRAILLE else " " if base.isspace() else "*"
