@@ -63,7 +63,7 @@ class Clean(NamedTuple):
 
 
 def clean(text: str) -> Clean | None:
-    """Undo what hides letters; None when it is empty, too long to be processed, or has a word that was not read whole."""
+    """Undo what hides letters; None when it is empty, too long to process, or has a word that was not read whole."""
     if len(text) > MAX_CHARS or (UNREAD in text and _UNREAD_PART.search(text)):
         return None
     if not text.isascii():
