@@ -10,6 +10,7 @@ still verifies. A part with an empty tag is for everybody: it names nobody and i
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from proxid.encoding import decode, decode_int, decode_text, encode, label
@@ -110,7 +111,7 @@ def _commitment(data: bytes) -> tuple[bytes, bytes]:
     return tag, digest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Leaf:
     """What a log stores of an event: salt, encoded header, encoded parts (empty where one is gone)."""
 
@@ -118,10 +119,15 @@ class Leaf:
     header: bytes
     parts: tuple[bytes, ...] = ()
 
-    @property
+    @cached_property
     def hash(self) -> bytes:
-        """The leaf hash in the Merkle tree, 32 bytes."""
+        """The leaf hash in the Merkle tree, 32 bytes; computed once."""
         return hash_of(self.salt, self.header)
+
+    @cached_property
+    def stored(self) -> tuple[bytes, bytes]:
+        """What a segment holds of it: E(salt, header), and E(part, part, …); computed once."""
+        return encode(self.salt, self.header), encode(*self.parts)
 
     def encode(self) -> bytes:
         """Canonical form."""

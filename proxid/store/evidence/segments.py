@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from proxid.encoding import decode, encode
+from proxid.encoding import decode
 from proxid.errors import LogDamagedError
 from proxid.evidence.leaf import Leaf, LeafHeader
 from proxid.store.evidence.files import AppendFile, append_records, read_record, scan, sync_folder
@@ -81,9 +81,9 @@ class Segment:
 
     def append(self, leaves: Sequence[Leaf]) -> None:
         """Append leaves durably: payloads, then leaves, then the index."""
-        parts_at = append_records(self._parts, [encode(*leaf.parts) for leaf in leaves])
+        parts_at = append_records(self._parts, [leaf.stored[1] for leaf in leaves])
         self._parts.sync()
-        leaves_at = append_records(self._leaves, [encode(leaf.salt, leaf.header) for leaf in leaves])
+        leaves_at = append_records(self._leaves, [leaf.stored[0] for leaf in leaves])
         self._leaves.sync()
         self._index.append(b"".join(_ENTRY.pack(*pair) for pair in zip(leaves_at, parts_at, strict=True)))
         self.count += len(leaves)

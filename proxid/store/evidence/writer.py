@@ -145,7 +145,10 @@ class EvidenceWriter:
         leaves: list[Leaf] = []
         try:
             async for some in _slices(items):
-                leaves += self._encryptor.leaves(some, keys)
+                made = self._encryptor.leaves(some, keys)
+                for leaf in made:  # what the log needs of them is computed here too, not in the thread that writes
+                    _ = leaf.hash, leaf.stored
+                leaves += made
         except BaseException:
             # A chain whose seal was not written is of no use to anybody.
             self._encryptor.renew()
