@@ -35,13 +35,14 @@ class Known:
     """A verified credential, with what is computed of it.
 
     Attributes:
-        evidence: what the next RECEIVED says of it: all of it, until one is logged.
+        evidence: what the next RECEIVED says of it: all of it, its digest once one is logged.
     """
 
-    __slots__ = ("credential", "evidence", "prox_id")
+    __slots__ = ("credential", "digest", "evidence", "prox_id")
 
     def __init__(self, credential: Credential) -> None:
         self.credential = credential
+        self.digest = credential.digest
         self.evidence = credential.encode()
         self.prox_id = credential.prox_id
 
@@ -210,5 +211,5 @@ class RequestPath:
         self._wake.set()
         if stored is not None:
             return SignedMessage.decode(stored)
-        person.evidence = person.credential.digest
+        person.evidence = person.digest
         return answer

@@ -11,7 +11,7 @@ import numpy as np
 from proxid.classify import pipeline
 from proxid.classify.categories import Categories
 from proxid.classify.network import Network
-from proxid.ontology import Ontology
+from proxid.classify.ontology import Ontology
 from scripts.models import subjects
 from scripts.models.network import words
 from scripts.models.training import pack

@@ -1,8 +1,13 @@
 """The Identity Screener's atomic steps on a real store (gateway/lua/gateway.lua)."""
 
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from redis.asyncio import Redis
 
+from gateway.requests import RequestPath
 from gateway.store import PREFIX, GatewayStore, Registration
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RecordMismatchError, RegistrationError
@@ -86,6 +91,19 @@ async def test_open_sessions_can_be_asked_for_by_age(store: GatewayStore) -> Non
     assert await store.open_sessions(until=80.5) == [b"s0", b"s2"]
     assert await store.open_sessions(until=59) == []
     assert await store.open_sessions(limit=1) == [b"s0"]
+
+
+async def test_sessions_that_nobody_carries_any_more_are_settled(store: GatewayStore, client: Redis) -> None:
+    await store.forward("ka", "n1", b"old", b"", 60.0, LIMITS)
+    await store.forward("ka", "n2", b"new", b"", 1000.0, LIMITS)
+    screener: Any = SimpleNamespace(clock=lambda: 1000.0)
+    nobody: Any = None
+    job = asyncio.create_task(RequestPath(screener, store, nobody, nobody).settle_left(0.01))
+    async with asyncio.timeout(20):
+        while await store.open_sessions() != [b"new"]:  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.01)
+    job.cancel()
+    assert (await types(client)).count("UNREACHED") == 1
 
 
 async def test_event_numbers_have_no_gap(store: GatewayStore, client: Redis) -> None:

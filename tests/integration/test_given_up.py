@@ -65,7 +65,6 @@ async def test_a_device_that_hangs_up_leaves_no_session_open(
                     await call.write(await ask_request(house))
                 else:
                     call = stub.Ask(await ask_request(house))
-                    asyncio.ensure_future(call).add_done_callback(lambda done: done.cancelled())
                 await forwarded.wait()
                 call.cancel()
                 store = connect(house.url("gateway"))
