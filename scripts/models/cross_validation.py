@@ -1,4 +1,4 @@
-"""Cross-validates the network of categories: `python -m scripts.models.cross_validation [SPLIT [HALF]]`, half an hour a half.
+"""Cross-validates the network of categories: `python -m scripts.models.cross_validation [SPLIT [HALF]]`, ten minutes a half.
 
 category_train.tsv is cut into two halves; each is held out of every text that is trained on, with whatever resembles one
 of its queries, and filed by the runtime under a tier-1. Those who use the result to choose must not see report figures.
