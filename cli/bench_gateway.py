@@ -6,8 +6,9 @@ answers are verified after it stops, so that what is measured is the services; t
 Third parties, who open and check what they get on machines of their own, are not started: groups are released, verified
 and put into their feeds, and stay there.
 Rounds of path and echo take turns, with the same sizes and 32 requests under way; figures are medians over the rounds.
+What runs beside the path must keep up: `left_unclassified` requests and `left_unlogged` events are what a round left.
 
-Options: requests (a round, 3000), rounds (3), workers (1), people (40), echo_seconds (4).
+Options: requests (a round, 3000), rounds (3), workers (1), people (40), echo_seconds (4), concurrency (32).
 """
 
 import asyncio
@@ -30,7 +31,13 @@ from cli.bench_crypto import crypto_figures
 from cli.demo_house import DemoHouse, DemoOptions
 from cli.device_common import open_households
 from device_sim.load import Prepared, Round, drive, prepare
+from gateway.store import GatewayStore
+from main_service.store.counts import CountStore
+from main_service.store.library import library
+from proxid.config import GatewayConfig, MainServiceConfig, load
 from proxid.errors import InputError
+from proxid.store import connect
+from proxid.store.folder import socket_path
 
 CONCURRENCY: Final = 32
 REACH: Final = 0.30
@@ -46,11 +53,13 @@ class Options:
     workers: int = 1
     people: int = 40
     echo_seconds: float = 4.0
+    concurrency: int = CONCURRENCY
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
         """Options from the command line; raises InputError."""
-        known = {"requests": int, "rounds": int, "workers": int, "people": int, "echo_seconds": float}
+        known = {"requests": int, "rounds": int, "workers": int, "people": int, "echo_seconds": float,
+                 "concurrency": int}  # fmt: skip
         try:
             return cls(**{key: known[key](value) for key, value in options.items() if key in known})
         except ValueError:
@@ -68,34 +77,65 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
         house.provision()
         try:
             house.start_services()
-            rounds, echoes, busy = uvloop.run(_measure(house, chosen))
+            measured = uvloop.run(_measure(house, chosen))
         finally:
             house.stop()
-    return _figures(rounds, echoes, busy, chosen)
+    return _figures(measured, chosen)
 
 
-async def _measure(house: DemoHouse, options: Options) -> tuple[list[Round], list[dict[str, Any]], dict[str, float]]:
-    rounds, echoes, busy = [], [], dict[str, float]()
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """Rounds and their echoes, processor time a request by part (µs), the most that a round left undone."""
+
+    rounds: list[Round]
+    echoes: list[dict[str, Any]]
+    busy: dict[str, float]
+    left: dict[str, int]
+
+
+async def _measure(house: DemoHouse, options: Options) -> _Measured:
+    done = _Measured([], [], {}, {})
+
+    async def look() -> None:
+        for name, count in (await _left(house)).items():
+            done.left[name] = max(done.left.get(name, 0), count)
+
     async with open_households(house.devices()) as speakers:
         for user, household in speakers.items():
             await household.consent(user, "everything")
         config = house.devices()[0]
-        await drive(config, await prepare(speakers, options.requests // 4), CONCURRENCY)  # warm up
+        await drive(config, await prepare(speakers, options.requests // 4), options.concurrency, look)  # warm up
+        done.left.clear()
         for _ in range(options.rounds):
             prepared = await prepare(speakers, options.requests)
             before = _processor_seconds(house)
-            rounds.append(await drive(config, prepared, CONCURRENCY))
+            done.rounds.append(await drive(config, prepared, options.concurrency, look))
             after = _processor_seconds(house)
             for name in after:
                 spent = 1e6 * (after[name] - before.get(name, 0.0)) / options.requests
-                busy[name] = busy.get(name, 0.0) + spent / options.rounds
-            echoes.append(await asyncio.to_thread(_echo, prepared, rounds[-1], options))
-    return rounds, echoes, busy
+                done.busy[name] = done.busy.get(name, 0.0) + spent / options.rounds
+            done.echoes.append(await asyncio.to_thread(_echo, prepared, done.rounds[-1], options))
+    return done
+
+
+async def _left(house: DemoHouse) -> dict[str, int]:
+    """What the services have not done yet of what they do beside the path."""
+    gateway, main_service = [
+        connect(f"unix://{socket_path(load(kind, house.folder / f'{role}/{role}.toml').data_dir / 'store')}")
+        for role, kind in (("gateway", GatewayConfig), ("main-service", MainServiceConfig))
+    ]
+    try:
+        counts = CountStore(library(main_service), main_service)
+        unlogged = await counts.unlogged() + await GatewayStore(gateway).unlogged()
+        return {"left_unclassified": await counts.unclassified(), "left_unlogged": unlogged}
+    finally:
+        await gateway.aclose()
+        await main_service.aclose()
 
 
 def _echo(prepared: Sequence[Prepared], done: Round, options: Options) -> dict[str, Any]:
     command = [sys.executable, str(_ECHO), "--request", str(prepared[0].size), "--response", str(done.answer_size),
-               "--concurrency", str(CONCURRENCY), "--seconds", str(options.echo_seconds)]  # fmt: skip
+               "--concurrency", str(options.concurrency), "--seconds", str(options.echo_seconds)]  # fmt: skip
     found: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     return found
 
@@ -119,9 +159,8 @@ def _processor_seconds(house: DemoHouse) -> dict[str, float]:
     return spent
 
 
-def _figures(
-    rounds: Sequence[Round], echoes: Sequence[dict[str, Any]], busy: Mapping[str, float], options: Options
-) -> dict[str, Figure]:
+def _figures(measured: _Measured, options: Options) -> dict[str, Figure]:
+    rounds, echoes = measured.rounds, measured.echoes
     echo = f"two-hop echo, {median(e['requests_per_s'] for e in echoes):,.0f}/s"
 
     def ratio(ours: str, theirs: str) -> float:
@@ -137,7 +176,9 @@ def _figures(
         "refused": _figure(float(sum(r.failed for r in rounds)), "requests"),
         "workers": _figure(float(options.workers), "processes a service"),
     }
-    for part, spent in sorted(busy.items()):
+    for name, count in measured.left.items():
+        figures[name] = _figure(float(count), "requests" if name == "left_unclassified" else "events")
+    for part, spent in sorted(measured.busy.items()):
         figures[f"cpu_us_{part.replace(' ', '_').replace('-', '_')}"] = _figure(spent, "µs processor time a request")
     crypto = crypto_figures()
     for name in ("sign_us", "sanitize_us", "verify_us", "ed25519_verify_us"):

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any
@@ -59,8 +59,16 @@ async def prepare(speakers: Mapping[str, Household], count: int) -> list[Prepare
     return prepared
 
 
-async def drive(config: DeviceConfig, prepared: Sequence[Prepared], concurrency: int) -> Round:
+async def drive(
+    config: DeviceConfig,
+    prepared: Sequence[Prepared],
+    concurrency: int,
+    ended: Callable[[], Awaitable[None]] | None = None,
+) -> Round:
     """Send everything, `concurrency` at once on as many streams of one channel; every answer is verified afterwards.
+
+    Args:
+        ended: called when the last answer has come, before they are verified.
 
     Raises:
         AioRpcError: a stream broke.
@@ -86,6 +94,8 @@ async def drive(config: DeviceConfig, prepared: Sequence[Prepared], concurrency:
     begun = time.perf_counter()
     await asyncio.gather(*(worker() for _ in range(concurrency)))
     took = time.perf_counter() - begun
+    if ended is not None:
+        await ended()
     await channel.close()
     for one, reply in answers:
         _verify(config, one, reply)

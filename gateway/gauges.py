@@ -1,16 +1,16 @@
-"""Keeps the gateway's gauge: what each party has not acknowledged yet (DESIGN 9, 16)."""
+"""Keeps the gateway's gauges: what each party has not acknowledged yet, events not yet logged (DESIGN 9, 16)."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from gateway.store import GatewayStore
 from proxid.observability.gauges import repeat
-from proxid.observability.metrics import set_backlog
+from proxid.observability.metrics import set_backlog, set_unlogged
 
 _CHUNK: Final = 500
 
 
-class FeedGauges:
+class Gauges:
     """Worker 0's job.
 
     Args:
@@ -27,6 +27,7 @@ class FeedGauges:
 
     async def step(self) -> None:
         """Read the store once; raises StoreError."""
+        set_unlogged(await self._store.unlogged())
         for first in range(0, len(self._parties), _CHUNK):
             part = self._parties[first : first + _CHUNK]
             for party, groups in zip(part, await self._store.backlogs(part), strict=True):

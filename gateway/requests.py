@@ -31,6 +31,7 @@ from proxid.errors import (
     UpstreamRefusedError,
 )
 from proxid.evidence.events import SanitizedPair
+from proxid.pace import Pace
 from proxid.protocol import request, response
 
 _log = structlog.get_logger(__name__)
@@ -70,6 +71,7 @@ class RequestPath:
         self._upstream = upstream
         self._registrations = registrations
         self._given_up: set[asyncio.Task[None]] = set()
+        self._pace = Pace()
 
     async def ask(self, signed: SignedMessage) -> SignedMessage:
         """The answer to a device's request, its user restored.
@@ -77,6 +79,7 @@ class RequestPath:
         Raises:
             ProxidError: whatever check fails; UpstreamError if MS may not have got it (the device retries).
         """
+        await self._pace.turn()
         person = await self._verify(signed)
         prox_block = encode_text(person.prox_id)
         header = signed.header
@@ -103,6 +106,7 @@ class RequestPath:
         if stored is not None:
             return SignedMessage.decode(stored)
         answer = await self._forward(signed.session_id, sanitized, person.credential)
+        await self._pace.turn()
         restored, payload = self._restore(signed.session_id, answer, person)
         ttl = self._screener.limits.nonce_ttl
         encoded = restored.encode()

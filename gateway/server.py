@@ -8,7 +8,7 @@ from typing import Any, Final
 from gateway.consents import Consents
 from gateway.expiry import LinkExpiry
 from gateway.feeds import Feeds
-from gateway.gauges import FeedGauges
+from gateway.gauges import Gauges
 from gateway.links import Links
 from gateway.releases import Releases
 from gateway.requests import Registrations, RequestPath
@@ -120,7 +120,7 @@ async def serve(
         await store.reset_streams(list(screener.party_keys))
         background.append(requests.settle_left(_ATTEMPTS * config.forward_timeout))
         background.append(Releases(screener, store, upstream).follow())
-        background.append(FeedGauges(store, list(screener.party_keys)).run())
+        background.append(Gauges(store, list(screener.party_keys)).run())
     if source is not None:
         background.append(AllowListWatch(source, GatewayConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"

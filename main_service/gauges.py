@@ -1,10 +1,10 @@
-"""Keeps the Main Service's gauges: waiting people by type, records withheld by type and reason (DESIGN 16)."""
+"""Keeps the Main Service's gauges: waiting people, records withheld and why, what is still to be done (DESIGN 16)."""
 
 from main_service.store.counts import CountStore
 from main_service.store.epochs import EpochStore
 from main_service.store.slots import KINDS
 from proxid.observability.gauges import repeat
-from proxid.observability.metrics import set_waiting, set_withheld
+from proxid.observability.metrics import set_unclassified, set_unlogged, set_waiting, set_withheld
 
 
 class Gauges:
@@ -20,6 +20,8 @@ class Gauges:
 
     async def step(self) -> None:
         """Read the store once; raises StoreError."""
+        set_unclassified(await self._counts.unclassified())
+        set_unlogged(await self._counts.unlogged())
         epochs = await self._epochs.open_epochs()
         set_waiting("general", sum([await self._counts.waiting_general(epoch) for epoch in epochs]))
         for kind in KINDS:

@@ -22,6 +22,7 @@ from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
 from proxid.encoding import encode
 from proxid.errors import CredentialError, CredentialNeededError, MessageInvalidError, ProxidError, StoreError
 from proxid.evidence.events import ReceivedPayload
+from proxid.pace import Pace
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
 
@@ -117,6 +118,7 @@ class RequestPath:
         self._wake = wake
         self._share = share
         self._running: dict[bytes, asyncio.Future[Answer]] = {}
+        self._pace = Pace()
 
     async def ask(self, signed: SignedMessage, shown: bytes, unlogged: bool = False) -> Answer:
         """The sealed, signed response to a request that IS forwards, and whether it was logged.
@@ -153,6 +155,7 @@ class RequestPath:
         return answer
 
     async def _ask(self, signed: SignedMessage, shown: bytes, unlogged: bool) -> Answer:
+        await self._pace.turn()
         try:
             accepted = await self._verify(signed, shown)
             if not self._responder.repeatable:

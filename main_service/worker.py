@@ -26,6 +26,8 @@ _log = structlog.get_logger(__name__)
 _BATCH: Final = 128
 _SLICE = 0.002
 """Seconds of classifying after which the event loop gets its turn."""
+_LONG_SLICE = 0.016
+"""The same of a full batch: requests are answered faster than they are classified, and must not pile up."""
 _IDLE: Final = 0.25
 _TICK: Final = 1.0
 _LEDGER_SECONDS: Final = 3600
@@ -68,10 +70,11 @@ class Worker:
         """Take up one batch; how many there were."""
         batch = await self._requests.pending(_BATCH)
         decided, begun = [], time.perf_counter()
+        seconds = _SLICE if len(batch) < _BATCH else _LONG_SLICE
         for pending in batch:
             decided.append((pending, self._anonymiser.decide(pending, await self._seed(pending))))
             # The request path goes first, but not after each: what classifying needs would have to be fetched anew.
-            if time.perf_counter() - begun > _SLICE:
+            if time.perf_counter() - begun > seconds:
                 await asyncio.sleep(0)
                 begun = time.perf_counter()
         await asyncio.gather(*(self._settle(pending, decision) for pending, decision in decided))

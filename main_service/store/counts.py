@@ -1,4 +1,4 @@
-"""What metrics show of the store: how many people wait, and how much was withheld and why (`lua/counts.lua`)."""
+"""What metrics show of the store: who and what waits, and how much was withheld and why (`lua/counts.lua`)."""
 
 from typing import Any, Final
 
@@ -27,6 +27,16 @@ class CountStore:
         with store_errors():
             found: Any = await self._client.hgetall(f"{PREFIX}:withheld")
         return {_pair(field): int(number) for field, number in found.items()}
+
+    async def unclassified(self) -> int:
+        """Answered requests that wait to be classified."""
+        with store_errors():
+            return int(await self._client.zcard(f"{PREFIX}:pending"))
+
+    async def unlogged(self) -> int:
+        """Events that wait to be encrypted into the log."""
+        with store_errors():
+            return int(await self._client.xlen(f"{PREFIX}:events"))
 
     async def waiting_general(self, epoch: int) -> int:
         """Distinct people with a general query in the pool of an epoch."""

@@ -1,12 +1,19 @@
-"""What /metrics shows: people who wait, what was withheld and why, what parties have not taken (DESIGN 16)."""
+"""What /metrics shows: who and what waits, what was withheld and why, what parties have not taken (DESIGN 16)."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
 from prometheus_client import REGISTRY
+from redis.asyncio import Redis
 
+import gateway.gauges
+import main_service.gauges
+from gateway.store import GatewayStore
 from main_service.anonymiser import NotLogged
+from main_service.store.counts import CountStore
+from main_service.store.epochs import EpochStore
+from main_service.store.library import library
 from proxid.anonymise.slotted.types import SlotReason
 from proxid.anonymise.stream.types import Reason
 from proxid.config import PartyConfig, load
@@ -47,6 +54,21 @@ async def test_waiting_withheld_and_backlog(tmp_path: Path, monkeypatch: pytest.
         await house.receive("acme")
         await reaches(0, "proxid_feed_backlog_groups", party="acme")
         await reaches(1, "proxid_feed_backlog_groups", party="globex")
+
+
+async def test_what_is_still_to_be_done_is_read_from_the_store(client: Redis) -> None:
+    functions = library(client)
+    await functions.load()
+    await client.zadd("{ms}:pending", {"one": 1, "two": 2})
+    for name, count in (("{ms}:events", 3), ("{gw}:events", 5)):
+        for _ in range(count):
+            await client.xadd(name, {"t": "UNREACHED"})
+    await main_service.gauges.Gauges(CountStore(functions, client), EpochStore(functions)).step()
+    assert (value("proxid_unclassified_requests"), value("proxid_unlogged_events")) == (2, 3)
+    store = GatewayStore(client)
+    await store.open()
+    await gateway.gauges.Gauges(store, []).step()
+    assert value("proxid_unlogged_events") == 5
 
 
 async def test_streams_are_counted_like_other_calls(tmp_path: Path) -> None:

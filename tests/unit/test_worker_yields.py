@@ -41,6 +41,21 @@ class Slow:
 async def test_the_request_path_runs_between_slices_of_classification(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each slice ends with the first decision after its time is over: here, with every decision."""
     monkeypatch.setattr("main_service.worker._SLICE", -1.0)
+    slow = await logged()
+    assert all(later > earlier for earlier, later in zip(slow.seen, slow.seen[1:], strict=False)), slow.seen
+
+
+async def test_a_full_batch_lets_it_in_more_rarely_so_that_requests_never_pile_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("main_service.worker._BATCH", 12)
+    monkeypatch.setattr("main_service.worker._SLICE", -1.0)
+    monkeypatch.setattr("main_service.worker._LONG_SLICE", 3600.0)
+    assert len(set((await logged()).seen)) == 1
+
+
+async def logged() -> Slow:
+    """What decided a batch of 12 while the request path ran whenever it could."""
     slow, pool, nothing = Slow(), Pool(), cast(Any, None)
     stores = cast(Any, (Requests(), pool, nothing, nothing))
     worker = Worker(nothing, stores, nothing, cast(Anonymiser, slow), nothing, asyncio.Event())
@@ -54,4 +69,4 @@ async def test_the_request_path_runs_between_slices_of_classification(monkeypatc
     assert await worker.log_batch() == 12
     path.cancel()
     assert pool.suppressed == 12
-    assert all(later > earlier for earlier, later in zip(slow.seen, slow.seen[1:], strict=False)), slow.seen
+    return slow

@@ -26,11 +26,13 @@ from proxid.store.evidence.log import LeafLog
 
 _log = structlog.get_logger(__name__)
 
-BATCH: Final = 512
+BATCH: Final = 2048
 LINGER: Final = 0.4
 """Seconds between batches: events gather, so that one fsync and one signature serve many."""
 SLICE: Final = 8
 """Events that are encrypted at a time: half a millisecond in which nobody is answered."""
+SLICES: Final = 16
+"""Slices of a larger batch: the more waits, the less is answered in between, so that readable events never pile up."""
 PLAIN_SECONDS: Final = 60.0
 """T: how long a plain event may lie around, in the AOF included."""
 _NAME: Final = 32
@@ -195,8 +197,9 @@ async def _slices(items: Sequence[T]) -> AsyncIterator[Sequence[T]]:
 
     In a thread of its own the work would take the interpreter away whenever a signature is checked, and keep it.
     """
-    for start in range(0, len(items), SLICE):
-        yield items[start : start + SLICE]
+    size = max(SLICE, -(-len(items) // SLICES))
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
         await asyncio.sleep(0)
 
 

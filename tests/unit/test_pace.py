@@ -1,0 +1,109 @@
+"""What arrives together is computed in portions, between which the event loop turns."""
+
+import asyncio
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import gateway.requests
+import main_service.requests
+from proxid.errors import MessageInvalidError
+from proxid.pace import PORTION, Pace
+
+
+class Turns:
+    """Counts the turns of the event loop."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.stopped = False
+
+    async def __aenter__(self) -> "Turns":
+        asyncio.get_running_loop().call_soon(self._turn)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.stopped = True
+
+    def _turn(self) -> None:
+        self.count += 1
+        if not self.stopped:
+            asyncio.get_running_loop().call_soon(self._turn)
+
+
+@pytest.mark.parametrize("portion", [1, 3])
+async def test_no_turn_of_the_loop_has_more_than_a_portion_and_the_first_comes_first(portion: int) -> None:
+    pace, begun = Pace(portion), list[tuple[int, int]]()
+
+    async def compute(number: int) -> None:
+        await pace.turn()
+        begun.append((number, turns.count))
+
+    async with Turns() as turns:
+        await asyncio.gather(*map(compute, range(20)))
+    assert [number for number, _ in begun] == list(range(20))
+    assert max(Counter(turn for _, turn in begun).values()) == portion
+
+
+async def test_a_computation_alone_waits_for_nothing() -> None:
+    turn = Pace(1).turn()
+    with pytest.raises(StopIteration):
+        turn.send(None)
+
+
+async def test_who_was_given_up_takes_nobodys_turn() -> None:
+    pace = Pace(1)
+    waiting = [asyncio.create_task(pace.turn()) for _ in range(5)]
+    await asyncio.sleep(0)
+    for task in waiting[1:4]:
+        task.cancel()
+    async with asyncio.timeout(10):
+        await waiting[4]
+    assert [task.cancelled() for task in waiting] == [False, True, True, True, False]
+
+
+class Gateway(gateway.requests.RequestPath):
+    """Refuses everything, and notes when."""
+
+    async def _verify(self, *_: Any) -> Any:
+        SEEN.append(TURNS[-1].count)
+        raise MessageInvalidError("refused")
+
+
+class MainService(main_service.requests.RequestPath):
+    """Refuses everything, and notes when."""
+
+    async def _verify(self, *_: Any) -> Any:
+        SEEN.append(TURNS[-1].count)
+        raise MessageInvalidError("refused")
+
+
+class Refusals:
+    """Stands where a refusal would be recorded."""
+
+    async def refuse(self, *_: Any) -> None:
+        return
+
+
+SEEN: list[int] = []
+TURNS: list[Turns] = []
+NOTHING = cast(Any, None)
+PATHS = {
+    "gateway": lambda: Gateway(NOTHING, NOTHING, NOTHING, NOTHING).ask,
+    "main service": lambda: MainService(NOTHING, cast(Any, Refusals()), *[NOTHING] * 5).ask,
+}
+
+
+@pytest.mark.parametrize("service", PATHS)
+async def test_requests_of_one_message_are_verified_in_portions(service: str) -> None:
+    SEEN.clear()
+    ask: Any = PATHS[service]()
+    async with Turns() as turns:
+        TURNS.append(turns)
+        signed = [SimpleNamespace(session_id=bytes([i])) for i in range(5 * PORTION)]
+        found = await asyncio.gather(*(ask(*((one,) if service == "gateway" else (one, b""))) for one in signed),
+                                     return_exceptions=True)  # fmt: skip
+    assert {type(one) for one in found} == {MessageInvalidError}
+    assert len(SEEN) == 5 * PORTION and max(Counter(SEEN).values()) <= PORTION
