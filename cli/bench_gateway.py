@@ -13,6 +13,7 @@ Options: requests (a round, 3000), rounds (3), workers (1), people (40), echo_se
 
 import asyncio
 import json
+import math
 import os
 import subprocess
 import sys
@@ -61,9 +62,12 @@ class Options:
         known = {"requests": int, "rounds": int, "workers": int, "people": int, "echo_seconds": float,
                  "concurrency": int}  # fmt: skip
         try:
-            return cls(**{key: known[key](value) for key, value in options.items() if key in known})
+            chosen = cls(**{key: known[key](value) for key, value in options.items() if key in known})
         except ValueError:
             raise InputError("an option of this benchmark is a number") from None
+        if not all(0 < getattr(chosen, key) < math.inf for key in known):
+            raise InputError("an option of this benchmark is a number above 0")
+        return chosen
 
 
 def run(options: Mapping[str, str]) -> dict[str, Figure]:
