@@ -41,6 +41,7 @@ from proxid.store import connect
 from proxid.store.folder import socket_path
 
 CONCURRENCY: Final = 32
+MOST: Final = 128
 REACH: Final = 0.30
 _ECHO: Final = Path(__file__).resolve().parent.parent / "tests/bench/two_hop_echo.py"
 
@@ -67,6 +68,8 @@ class Options:
             raise InputError("an option of this benchmark is a number") from None
         if not all(0 < getattr(chosen, key) < math.inf for key in known):
             raise InputError("an option of this benchmark is a number above 0")
+        if chosen.concurrency > MOST:
+            raise InputError(f"concurrency is at most {MOST}: the gateway takes no more calls of one connection")
         return chosen
 
 
@@ -108,7 +111,7 @@ async def _measure(house: DemoHouse, options: Options) -> _Measured:
         for user, household in speakers.items():
             await household.consent(user, "everything")
         config = house.devices()[0]
-        await drive(config, await prepare(speakers, options.requests // 4), options.concurrency, look)  # warm up
+        await drive(config, await prepare(speakers, 1 + options.requests // 4), options.concurrency, look)  # warm up
         done.left.clear()
         for _ in range(options.rounds):
             prepared = await prepare(speakers, options.requests)

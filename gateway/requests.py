@@ -115,6 +115,7 @@ class RequestPath:
 
     async def _ask_unlogged(self, session: bytes, sanitized: SignedMessage, person: Registration) -> SignedMessage:
         answer, _ = await self._upstream.ask(sanitized, person.credential, unlogged=True)
+        await self._pace.turn()
         return self._restore(session, answer, person)[0]
 
     async def _verify(self, signed: SignedMessage) -> Registration:

@@ -13,10 +13,10 @@ PORTION: Final = 8
 
 
 class Pace:
-    """Lets a few computations begin in each turn of the event loop, in the order in which they asked.
+    """Lets a few computations begin in each turn of the event loop; who waits goes before who comes next.
 
     Args:
-        portion: how many.
+        portion: how many; those that were woken and those that just came may be twice as many in one turn.
     """
 
     def __init__(self, portion: int = PORTION) -> None:

@@ -46,23 +46,20 @@ BACKLOG: Final = Gauge(
     "proxid_feed_backlog_groups", "Groups in a party's feed that it has not acknowledged.", ["party"],
     multiprocess_mode="mostrecent",
 )  # fmt: skip
-UNCLASSIFIED: Final = Gauge(
-    "proxid_unclassified_requests", "Answered requests that wait to be classified.", multiprocess_mode="mostrecent"
-)
-UNLOGGED: Final = Gauge(
-    "proxid_unlogged_events", "Events that wait in the store to be encrypted into the log.",
+WORK: Final = Gauge(
+    "proxid_waiting_work", "What is still to be done: requests to be classified, events to be encrypted.", ["job"],
     multiprocess_mode="mostrecent",
 )  # fmt: skip
 
 
 def set_unclassified(requests: int) -> None:
     """How many answered requests wait to be classified."""
-    UNCLASSIFIED.set(requests)
+    WORK.labels("classification").set(requests)
 
 
 def set_unlogged(events: int) -> None:
     """How many events a service's store holds that are not in its log yet."""
-    UNLOGGED.set(events)
+    WORK.labels("evidence").set(events)
 
 
 def set_waiting(kind: str, people: int) -> None:

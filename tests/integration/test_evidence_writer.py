@@ -66,12 +66,49 @@ async def test_no_head_ends_within_a_step_of_the_store(
     client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("proxid.store.evidence.writer.BATCH", 4)
+    monkeypatch.setattr("proxid.store.evidence.writer.LEAST", 4)
     for step, count in enumerate((3, 2, 11, 1, 4)):
         await produce(client, count, f"1.{step}")
     found, sizes = writer(client, tmp_path / "log"), []
     while await found.write_batch():
         sizes.append(found.log.size)
     assert sizes[-1] == 21 and {3, 5, 16, 17, 21} >= set(sizes), sizes
+
+
+async def test_batches_follow_each_other_while_more_waits_though_they_end_with_a_step(
+    client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that is cut to whole steps is not full, and still not the last: nothing waits for a pause after it."""
+    monkeypatch.setattr("proxid.store.evidence.writer.BATCH", 4)
+    monkeypatch.setattr("proxid.store.evidence.writer.LEAST", 4)
+    for step in range(7):
+        await produce(client, 3, f"1.{step}")
+    found = writer(client, tmp_path / "log")
+    monkeypatch.setattr(found, "_linger", 3600.0)
+    task = asyncio.create_task(found.run())
+    async with asyncio.timeout(20):
+        while await client.xlen(f"{PREFIX}:events"):
+            await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize(("size", "batches"), [(10, [99, 301]), (100_000, [99, 99, 99, 99, 4])])
+async def test_a_batch_of_large_events_holds_fewer(
+    client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, batches: list[int]
+) -> None:
+    monkeypatch.setattr("proxid.store.evidence.writer.LEAST", 100)
+    pipe = client.pipeline()
+    for number in range(1, 401):
+        fields = {"t": "UNREACHED", "s": number.to_bytes(16, "big"), "h": b'{"session":"00"}', "p": bytes(size)}
+        pipe.xadd(f"{PREFIX}:events", fields, id=f"{number}-0")  # type: ignore[arg-type]
+    await pipe.execute()
+    await client.set(f"{PREFIX}:events:n", 400)
+    found, sizes = writer(client, tmp_path / "log"), []
+    while written := await found.write_batch():
+        sizes.append(written)
+    # A batch that is full does not know whether its last event begins a step, and leaves it to the next.
+    assert sizes == batches
 
 
 async def test_a_batch_that_failed_half_way_is_written_under_chains_whose_seals_are_in_the_log(

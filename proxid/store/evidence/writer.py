@@ -27,6 +27,11 @@ from proxid.store.evidence.log import LeafLog
 _log = structlog.get_logger(__name__)
 
 BATCH: Final = 2048
+"""Events of a batch at most; of large ones fewer, see BATCH_BYTES."""
+LEAST: Final = 512
+"""Events that a batch may have whatever their size."""
+BATCH_BYTES: Final = 8 * 1024 * 1024
+"""Payloads that a batch of more than LEAST is to hold, judged by the batch before."""
 LINGER: Final = 0.4
 """Seconds between batches: events gather, so that one fsync and one signature serve many."""
 SLICE: Final = 8
@@ -66,6 +71,8 @@ class EvidenceWriter:
         self._linger = linger
         self._trimmed = True
         self._rewritten = clock()
+        self._count = min(LEAST, BATCH)
+        self._behind = False
 
     async def run(self) -> None:
         """Write until cancelled; the store may go away and come back.
@@ -76,19 +83,19 @@ class EvidenceWriter:
         try:
             await self._reconcile()
             while True:
-                if await self._step() < BATCH:
+                await self._step()
+                if not self._behind:
                     await asyncio.sleep(self._linger)
         finally:
             self.log.close()
 
-    async def _step(self) -> int:
+    async def _step(self) -> None:
         try:
-            written = await self.write_batch()
+            await self.write_batch()
             await self._rewrite_if_due()
         except StoreError as error:
+            self._behind = False
             _log.info("evidence waits for the store", code=error.code.value)
-            return 0
-        return written
 
     async def _reconcile(self) -> None:
         """A store that lost its last second (`everysec`) must not give a number out twice."""
@@ -113,6 +120,8 @@ class EvidenceWriter:
                 raise LogDamagedError("the stream of events does not go on where the log ends")
             await self._log_events(events)
             self._trimmed = False
+            size = sum(len(event.payload) for event in events)
+            self._count = min(BATCH, max(LEAST, BATCH_BYTES * len(events) // max(size, 1)))
         if not self._trimmed:
             with store_errors():
                 await self._client.xtrim(self._stream, minid=f"{self.log.size + 1}-0", approximate=False)
@@ -121,11 +130,12 @@ class EvidenceWriter:
 
     async def _whole_steps(self, first: int) -> list[Any]:
         """What waits from a number on: a batch that does not end within a step, however long the step is."""
-        count = BATCH
+        count = self._count
         while True:
             with store_errors():
                 rows: Any = await self._client.xrange(self._stream, min=f"{first}-0", count=count)
-            if len(rows) < count:
+            self._behind = len(rows) >= count
+            if not self._behind:
                 return list(rows)
             steps = [fields.get(b"u", entry) for entry, fields in rows]
             whole = next((at for at in range(len(rows) - 1, 0, -1) if steps[at - 1] != steps[-1]), 0)
