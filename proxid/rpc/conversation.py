@@ -122,7 +122,10 @@ def conversation(call: str, refusal: Refusal, *roles: str) -> Callable[[Method],
         async def framed(self: Servicer, _requests: Any, context: Any) -> None:
             async def serve(talk: _Talk, peer: Peer) -> None:
                 while (request := await talk.heard()) is not grpc.aio.EOF:
-                    await context.write(await answered(self, request, peer))
+                    answer = await answered(self, request, peer)
+                    talk.sending = True
+                    await context.write(answer)
+                    talk.check()
 
             await _frame(self, context, roles, method.__name__, serve)
 

@@ -104,6 +104,9 @@ class Revoked:
 
     Args:
         endless: the call never ends by itself, so it also ends when the service stops.
+
+    Attributes:
+        sending: a message is on its way. gRPC cannot send a status beside it, so the call ends after it (`check`).
     """
 
     def __init__(self, servicer: Servicer, context: Any, roles: Collection[str], endless: bool = False) -> None:
@@ -111,6 +114,7 @@ class Revoked:
         self._task = asyncio.current_task()
         self._endless = endless
         self.error: Exception | None = None
+        self.sending = False
 
     def look(self) -> None:
         """Whether the caller may still make this call; if not, the call's task is cancelled."""
@@ -120,8 +124,14 @@ class Revoked:
                 raise UpstreamError("the service stops")
         except (PeerRefusedError, UpstreamError) as error:
             self.error = error
-            if self._task is not None:
+            if self._task is not None and not self.sending:
                 self._task.cancel()
+
+    def check(self) -> None:
+        """Raise what the call ends with, if it was to end while a message was on its way."""
+        self.sending = False
+        if self.error is not None:
+            raise self.error
 
 
 def streaming(
@@ -144,7 +154,9 @@ def streaming(
                 with self.peers.watching(revoked.look):
                     async with aclosing(replies):
                         async for reply in replies:
+                            revoked.sending = True
                             yield reply
+                            revoked.check()
             except grpc.aio.AbortError:
                 raise
             except (asyncio.CancelledError, GeneratorExit):
