@@ -32,16 +32,17 @@ from cli.bench_crypto import crypto_figures
 from cli.demo_house import DemoHouse, DemoOptions
 from cli.device_common import open_households
 from device_sim.load import Prepared, Round, drive, prepare
-from gateway.store import GatewayStore
+from gateway.server import MAX_STREAMS
+from gateway.store import PREFIX
 from main_service.store.counts import CountStore
 from main_service.store.library import library
 from proxid.config import GatewayConfig, MainServiceConfig, load
 from proxid.errors import InputError
 from proxid.store import connect
+from proxid.store.evidence.writer import unlogged
 from proxid.store.folder import socket_path
 
 CONCURRENCY: Final = 32
-MOST: Final = 128
 REACH: Final = 0.30
 _ECHO: Final = Path(__file__).resolve().parent.parent / "tests/bench/two_hop_echo.py"
 
@@ -68,8 +69,8 @@ class Options:
             raise InputError("an option of this benchmark is a number") from None
         if not all(0 < getattr(chosen, key) < math.inf for key in known):
             raise InputError("an option of this benchmark is a number above 0")
-        if chosen.concurrency > MOST:
-            raise InputError(f"concurrency is at most {MOST}: the gateway takes no more calls of one connection")
+        if chosen.concurrency > MAX_STREAMS:
+            raise InputError(f"concurrency is at most {MAX_STREAMS}: the gateway takes no more calls of one connection")
         return chosen
 
 
@@ -111,8 +112,7 @@ async def _measure(house: DemoHouse, options: Options) -> _Measured:
         for user, household in speakers.items():
             await household.consent(user, "everything")
         config = house.devices()[0]
-        await drive(config, await prepare(speakers, 1 + options.requests // 4), options.concurrency, look)  # warm up
-        done.left.clear()
+        await drive(config, await prepare(speakers, 1 + options.requests // 4), options.concurrency)  # warm up
         for _ in range(options.rounds):
             prepared = await prepare(speakers, options.requests)
             before = _processor_seconds(house)
@@ -133,8 +133,8 @@ async def _left(house: DemoHouse) -> dict[str, int]:
     ]
     try:
         counts = CountStore(library(main_service), main_service)
-        unlogged = await counts.unlogged() + await GatewayStore(gateway).unlogged()
-        return {"left_unclassified": await counts.unclassified(), "left_unlogged": unlogged}
+        events = await counts.unlogged() + await unlogged(gateway, PREFIX)
+        return {"left_unclassified": await counts.unclassified(), "left_unlogged": events}
     finally:
         await gateway.aclose()
         await main_service.aclose()

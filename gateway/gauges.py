@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from gateway.store import GatewayStore
+from gateway.store import PREFIX, GatewayStore
 from proxid.observability.gauges import repeat
 from proxid.observability.metrics import set_backlog, set_unlogged
+from proxid.store.evidence.writer import unlogged
 
 _CHUNK: Final = 500
 
@@ -27,7 +28,7 @@ class Gauges:
 
     async def step(self) -> None:
         """Read the store once; raises StoreError."""
-        set_unlogged(await self._store.unlogged())
+        set_unlogged(await unlogged(self._store.client, PREFIX))
         for first in range(0, len(self._parties), _CHUNK):
             part = self._parties[first : first + _CHUNK]
             for party, groups in zip(part, await self._store.backlogs(part), strict=True):

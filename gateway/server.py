@@ -35,7 +35,7 @@ from proxid.wire.v1.gateway_pb2_grpc import add_FeedServicer_to_server, add_Gate
 
 _ATTEMPTS: Final = 3
 """Times that a request may wait for MS, and one more: after that nobody carries it."""
-_MAX_STREAMS: Final = 128
+MAX_STREAMS: Final = 128
 """Calls of one connection at once: a household opens a stream for each question under way."""
 
 SERVICES = ("proxid.wire.v1.Gateway", "proxid.wire.v1.Feed", "proxid.wire.v1.Evidence")
@@ -102,7 +102,7 @@ async def serve(
         raise ConfigError("trust.auditor_seal is needed")
     rights = Rights(screener, store, upstream, SealingKey(config.trust.auditor_seal))
     peers = PeerRegistry(config.trust.allow_list())
-    server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, _MAX_STREAMS)
+    server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
     add_GatewayServicer_to_server(
         GatewayService(peers, screener, upstream, (Links(screener, store), consents, requests, rights)), server
     )

@@ -286,11 +286,6 @@ class GatewayStore:
         with store_errors():
             return [int(count) for count in await pipe.execute()]
 
-    async def unlogged(self) -> int:
-        """Events that wait to be encrypted into the log."""
-        with store_errors():
-            return int(await self.client.xlen(f"{PREFIX}:events"))
-
     async def released_cursor(self) -> int:
         """MS's cursor of the last release handled."""
         return int(await self._functions.call("gw_released_cursor", _KEYS))

@@ -23,7 +23,6 @@ class Pace:
         self._portion = portion
         self._left = portion
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._turning = False
 
     async def turn(self) -> None:
         """Return when it is the caller's turn; at once if this turn of the loop has room."""
@@ -35,13 +34,11 @@ class Pace:
         await waiting
 
     def _take(self) -> None:
-        self._left -= 1
-        if not self._turning:
-            self._turning = True
+        if self._left == self._portion:  # the first of this turn
             asyncio.get_running_loop().call_soon(self._next)
+        self._left -= 1
 
     def _next(self) -> None:
-        self._turning = False
         self._left = self._portion
         while self._waiting and self._left > 0:
             waiting = self._waiting.popleft()

@@ -7,6 +7,7 @@ from redis.asyncio import Redis
 from main_service.store.library import KEYS, PREFIX
 from proxid.store import FunctionLibrary
 from proxid.store.connection import store_errors
+from proxid.store.evidence.writer import unlogged
 
 UNKNOWN: Final = "unknown"
 """Type of a request that was withheld before it was classified, or that could not be."""
@@ -35,8 +36,7 @@ class CountStore:
 
     async def unlogged(self) -> int:
         """Events that wait to be encrypted into the log."""
-        with store_errors():
-            return int(await self._client.xlen(f"{PREFIX}:events"))
+        return await unlogged(self._client, PREFIX)
 
     async def waiting_general(self, epoch: int) -> int:
         """Distinct people with a general query in the pool of an epoch."""

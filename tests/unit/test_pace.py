@@ -64,7 +64,7 @@ async def test_who_was_given_up_takes_nobodys_turn() -> None:
     assert [task.cancelled() for task in waiting] == [False, True, True, True, False]
 
 
-class Gateway(gateway.requests.RequestPath):
+class Refusing:
     """Refuses everything, and notes when."""
 
     async def _verify(self, *_: Any) -> Any:
@@ -72,12 +72,12 @@ class Gateway(gateway.requests.RequestPath):
         raise MessageInvalidError("refused")
 
 
-class MainService(main_service.requests.RequestPath):
-    """Refuses everything, and notes when."""
+class Gateway(Refusing, gateway.requests.RequestPath):
+    """The gateway's path."""
 
-    async def _verify(self, *_: Any) -> Any:
-        SEEN.append(TURNS[-1].count)
-        raise MessageInvalidError("refused")
+
+class MainService(Refusing, main_service.requests.RequestPath):
+    """The main service's path."""
 
 
 class Refusals:

@@ -71,7 +71,7 @@ class EvidenceWriter:
         self._linger = linger
         self._trimmed = True
         self._rewritten = clock()
-        self._count = min(LEAST, BATCH)
+        self._count = LEAST
         self._behind = False
 
     async def run(self) -> None:
@@ -211,6 +211,12 @@ async def _slices(items: Sequence[T]) -> AsyncIterator[Sequence[T]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
         await asyncio.sleep(0)
+
+
+async def unlogged(client: Redis, prefix: str) -> int:
+    """Events that wait to be encrypted into the log; raises StoreError."""
+    with store_errors():
+        return int(await client.xlen(f"{prefix}:events"))
 
 
 async def least_logged(client: Redis, prefix: str) -> int:
