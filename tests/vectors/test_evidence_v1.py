@@ -1,0 +1,55 @@
+"""Evidence that services of version 1 recorded is judged as it was: clean, with the same counts.
+
+Source: recorded by this project, see `evidence_v1/README.md`.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from auditor.manifest import write_manifest
+from cli.main import main
+
+RECORDED = Path(__file__).parent / "evidence_v1"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """The recorded folders, with keys that only their owner may read."""
+    folder = tmp_path / "recorded"
+    shutil.copytree(RECORDED, folder)
+    for key in folder.glob("*/*.key"):
+        key.chmod(0o600)
+    return folder
+
+
+def audit(recorded: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, object]]:
+    """Exit status and JSON report of an audit of the recorded export."""
+    config = str(recorded / "auditor/auditor.toml")
+    status = main(["audit", "--config", config, "--from", str(recorded / "export"), "--no-pipeline", "--json", *more])
+    report: dict[str, object] = json.loads(capsys.readouterr().out.splitlines()[-1])
+    return status, report
+
+
+def test_evidence_of_version_1_is_clean(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, report = audit(recorded, capsys, "--receipts", str(recorded / "receipts"))
+    assert (status, report["verdict"], report["violations"]) == (0, "clean", [])
+    counts = report["counts"]
+    assert isinstance(counts, dict)
+    expected = {
+        "requests": 11, "released": 8, "deliveries": 4, "groups": 2, "rights.erase": 1, "rights.object": 1,
+        "rights.resume": 1, "rights.access": 1, "events.unreadable": 77, "parts.erased": 3, "withheld.withdrawn": 1,
+    }  # fmt: skip
+    assert {name: counts[name] for name in expected} == expected
+
+
+def test_a_changed_leaf_of_version_1_is_found(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = recorded / "export/gateway/leaves"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    write_manifest(recorded / "export")  # as if a service had shown it so
+    status, _ = audit(recorded, capsys)
+    assert status != 0
