@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from proxid.errors import EncodingError
 
-LABEL_PREFIX = b"proxid/v1/"
+LABEL_PREFIX = b"proxid/v"
 _U32 = struct.Struct(">I")
 _U64 = struct.Struct(">Q")
 _SHORT = 2048
@@ -22,9 +22,13 @@ _LENGTHS = tuple(_U32.pack(size) for size in range(_SHORT))
 Item = bytes | str | int
 
 
-def label(purpose: str) -> bytes:
-    """The domain-separation label of one purpose: every signed or hashed structure begins with one."""
-    return LABEL_PREFIX + purpose.encode("ascii")
+def label(purpose: str, version: int = 1) -> bytes:
+    """The domain-separation label of one purpose: every signed or hashed structure begins with one.
+
+    Args:
+        version: of the layout that follows it, counted for each purpose.
+    """
+    return b"%s%d/%s" % (LABEL_PREFIX, version, purpose.encode("ascii"))
 
 
 def encode_text(text: str) -> bytes:
