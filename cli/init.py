@@ -95,7 +95,7 @@ def _settings(options: Mapping[str, Any]) -> Settings:
         gateway_metrics=options["gateway_metrics"],
         main_service_metrics=options["main_service_metrics"],
         anonymiser=anonymiser,
-        by_role={"gateway": season, "auditor": season},
+        shared=season,
     )
 
 
@@ -108,8 +108,9 @@ def _house(options: Mapping[str, Any]) -> dict[str, list[str]]:
 
 def _one(options: Mapping[str, Any]) -> dict[str, list[str]]:
     role, out = options["role"], _need(options, "out")
-    policy = render_policy(options["parties"])
-    party = init_party(out, role, options["name"] or role, _settings(options), policy, _now())
+    settings = _settings(options)
+    policy = render_policy(options["parties"], settings)
+    party = init_party(out, role, options["name"] or role, settings, policy, _now())
     return {"written": [str(party.folder)]}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from proxid.errors import EncodingError
 
-LABEL_PREFIX = b"proxid/v"
+LABEL_PREFIX = b"proxid/v1/"
 _U32 = struct.Struct(">I")
 _U64 = struct.Struct(">Q")
 _SHORT = 2048
@@ -28,7 +28,8 @@ def label(purpose: str, version: int = 1) -> bytes:
     Args:
         version: of the layout that follows it, counted for each purpose.
     """
-    return b"%s%d/%s" % (LABEL_PREFIX, version, purpose.encode("ascii"))
+    prefix = LABEL_PREFIX if version == 1 else b"proxid/v%d/" % version
+    return prefix + purpose.encode("ascii")
 
 
 def encode_text(text: str) -> bytes:

@@ -77,7 +77,11 @@ class AnonymiserConfig(Section):
 
     def place_rules(self) -> PlaceRules:
         """How fine places may be shown; raises ConfigError if the population's file is not usable."""
-        return self._place_rules(None if self.population is None else load_population(self.population))
+        return self.place_rules_by(None if self.population is None else load_population(self.population))
+
+    def place_rules_by(self, population: Mapping[str, int] | None) -> PlaceRules:
+        """The same by a grid that is at hand."""
+        return self._place_rules(population)
 
     def _place_rules(self, population: Mapping[str, int] | None) -> PlaceRules:
         return PlaceRules(

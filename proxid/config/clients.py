@@ -19,6 +19,7 @@ class DeviceConfig(PartyBase):
         gateway: address of the gateway; gateway_name: the name its certificate must carry.
         timeout: seconds of one call. attempts: calls with the same nonce before giving up.
         epoch_seconds, clock_skew: by them it judges the epoch that the gateway tells.
+        policy: of earlier versions, and of no effect: what counts is the document that the epoch's key names.
     """
 
     model_config = SettingsConfigDict(env_prefix="PROXID_DEVICE__")

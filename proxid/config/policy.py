@@ -6,18 +6,20 @@
     types = ["general", "location", "command"]
     as = "user_id"
 
-The same file lies with the gateway, the main service, the auditor and every device. The bundle `nothing` always
-exists and is everybody's default.
+The same file lies with the gateway, the main service and the auditor. It may also hold the settings that an audit
+recomputes from (`anonymiser`, `season_days`, …): a configuration takes them from here unless it says otherwise itself.
+The bundle `nothing` always exists and is everybody's default.
 """
 
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Final, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from proxid.config.fields import Name
+from proxid.config.anonymiser import AnonymiserConfig, Retention
+from proxid.config.fields import Duration, Name
 from proxid.config.loading import Section, load_section
 from proxid.config.trust import table_or_file
 from proxid.protocol.consent import NOTHING
@@ -49,10 +51,21 @@ Bundle = Mapping[Name, Grant]
 
 
 class Policy(Section):
-    """Parties in a fixed order, and for each bundle what each party may receive."""
+    """Parties in a fixed order, and for each bundle what each party may receive.
+
+    Settings that are None are left to each configuration.
+    """
 
     parties: tuple[Name, ...] = ()
     bundles: Mapping[Name, Bundle] = {}
+    epoch_seconds: int | None = Field(default=None, ge=60)
+    epoch_grace: Duration | None = Field(default=None, ge=0)
+    clock_skew: Duration | None = Field(default=None, gt=0)
+    season_days: float | None = Field(default=None, ge=0)
+    alias_period: Duration | None = Field(default=None, ge=60)
+    pipeline: str | None = None
+    anonymiser: AnonymiserConfig | None = None
+    retention: Retention | None = None
 
     @model_validator(mode="after")
     def _known_parties(self) -> Self:
@@ -74,6 +87,30 @@ class Policy(Section):
         """Parties, sorted, that a bundle allows one type of request; empty for an unknown bundle."""
         grants = self.bundle(bundle) or {}
         return tuple(sorted(party for party, grant in grants.items() if kind in grant.types))
+
+
+SETTINGS: Final = tuple(name for name in Policy.model_fields if name not in {"parties", "bundles"})
+"""What a policy says besides parties and bundles."""
+
+
+def with_settings(data: Any) -> Any:
+    """The keys of a configuration over the settings of its policy, as they stand in the files.
+
+    A policy that is wrong is left to be told by its own field.
+    """
+    if not isinstance(data, dict) or "policy" not in data:
+        return data
+    policy = table_or_file(data["policy"])
+    try:
+        Policy.model_validate(policy)
+    except ValidationError:
+        return {**data, "policy": policy}
+    said = {} if isinstance(policy, Policy) else {name: policy[name] for name in SETTINGS if name in policy}
+    return {**said, **{name: _over(said.get(name), value) for name, value in data.items()}, "policy": policy}
+
+
+def _over(below: Any, above: Any) -> Any:
+    return {**below, **above} if isinstance(below, dict) and isinstance(above, dict) else above
 
 
 PolicyField = Annotated[Policy, BeforeValidator(table_or_file)]

@@ -1,15 +1,15 @@
 """Configurations of the services: gateway, main service, auditor, witness (DESIGN 16)."""
 
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from proxid.config.anonymiser import AnonymiserConfig, Retention
 from proxid.config.fields import Address, ConfigPath, Duration, Name, StoreUrl
-from proxid.config.loading import Config
-from proxid.config.policy import Policy, PolicyField
+from proxid.config.loading import Config, Section
+from proxid.config.policy import Policy, PolicyField, with_settings
 from proxid.config.trust import Tls, Trust, TrustField
 
 
@@ -36,7 +36,34 @@ class PartyBase(Config):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
-class ServiceConfig(PartyBase):
+class GovernedConfig(PartyBase):
+    """What goes by a policy: its parties and bundles, and all that an audit recomputes from (`terms.document_of`).
+
+    Each key but the policy may also stand in the policy's file, where it counts for everybody who has that file.
+
+    Attributes:
+        season_days: age of an account before it counts towards k (8.5).
+        alias_period: seconds after which a party's aliases change (9).
+        pipeline: version of classifier and masking that must be used; any if empty.
+    """
+
+    policy: PolicyField = Field(default_factory=Policy)
+    epoch_seconds: int = Field(default=86_400, ge=60)
+    epoch_grace: Duration = Field(default=300.0, ge=0)
+    clock_skew: Duration = Field(default=120.0, gt=0)
+    season_days: float = Field(default=7.0, ge=0)
+    alias_period: Duration = Field(default=30 * 86400.0, ge=60)
+    pipeline: str = ""
+    anonymiser: AnonymiserConfig = Field(default_factory=AnonymiserConfig)
+    retention: Retention = Field(default_factory=Retention)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _settings_of_policy(cls, data: Any) -> Any:
+        return with_settings(data)
+
+
+class ServiceConfig(GovernedConfig):
     """What gateway and main service share.
 
     Attributes:
@@ -53,14 +80,9 @@ class ServiceConfig(PartyBase):
     store_max_memory: int | None = Field(default=None, ge=16 * 1024 * 1024)
     appendfsync: Literal["always", "everysec"] = "always"
     on_store_failure: Literal["refuse", "answer"] = "refuse"
-    epoch_seconds: int = Field(default=86_400, ge=60)
-    epoch_grace: Duration = Field(default=300.0, ge=0)
     workers: int = Field(default=1, ge=1, le=64)
     shutdown_grace: Duration = Field(default=10.0, ge=0)
     signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
-    policy: PolicyField = Field(default_factory=Policy)
-    retention: Retention = Field(default_factory=Retention)
-    clock_skew: Duration = Field(default=120.0, gt=0)
     nonce_ttl: Duration = Field(default=300.0, ge=300)
     """Bytes of the largest message taken from the wire."""
 
@@ -70,10 +92,9 @@ class GatewayConfig(ServiceConfig):
 
     Attributes:
         main_service: address of MS. main_service_name: the name its certificate must carry.
-        season_days: age of an account before it counts towards k (8.5).
         rate_per_minute, rate_burst: requests of one person.
         max_message: bytes of the largest message that a device or a party may send.
-        alias_key: file of the HMAC key of aliases; alias_period: seconds after which a party's aliases change (9).
+        alias_key: file of the HMAC key of aliases.
     """
 
     model_config = SettingsConfigDict(env_prefix="PROXID_GATEWAY__")
@@ -83,13 +104,11 @@ class GatewayConfig(ServiceConfig):
     metrics_listen: Address | None = "127.0.0.1:9464"
     main_service: Address = "127.0.0.1:7444"
     main_service_name: str = "main-service"
-    season_days: float = Field(default=7.0, ge=0)
     rate_per_minute: int = Field(default=60, ge=1)
     rate_burst: int = Field(default=60, ge=1)
     max_message: int = Field(default=2_097_152, ge=65_536, le=4_194_304)
     forward_timeout: Duration = Field(default=20.0, gt=0)
     alias_key: ConfigPath = Field(default=Path("alias.key"), validate_default=True)
-    alias_period: Duration = Field(default=30 * 86400.0, ge=60)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -105,7 +124,6 @@ class MainServiceConfig(ServiceConfig):
 
     listen: Address = "127.0.0.1:7444"
     metrics_listen: Address | None = "127.0.0.1:9465"
-    anonymiser: AnonymiserConfig = Field(default_factory=AnonymiserConfig)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -116,10 +134,31 @@ class MainServiceConfig(ServiceConfig):
         return self
 
 
-class AuditorConfig(PartyBase):
-    """The auditor: reads both services' evidence; holds MS to `anonymiser` and both to `policy` (DESIGN 10).
+class Floors(Section):
+    """What no policy may fall below, whoever accepted it (DESIGN 10.4).
 
     Attributes:
+        k, sybil_margin, min_text_users, season_days, min_population, payloads: the least. finest_resolution,
+        place_epsilon: the most; none if absent. payloads: seconds that encrypted payloads are kept.
+    """
+
+    k: int = Field(default=2, ge=2)
+    sybil_margin: int = Field(default=0, ge=0)
+    min_text_users: int = Field(default=1, ge=1)
+    season_days: float = Field(default=0.0, ge=0)
+    min_population: int = Field(default=0, ge=0)
+    payloads: Duration = Field(default=0.0, ge=0)
+    finest_resolution: int = Field(default=15, ge=0, le=15)
+    place_epsilon: float | None = Field(default=None, gt=0)
+
+
+class AuditorConfig(GovernedConfig):
+    """The auditor: reads both services' evidence; judges each epoch by the policy that it was opened under (DESIGN 10).
+
+    It has accepted the policy that this configuration says. A log that names none (version 1) is judged by that one.
+
+    Attributes:
+        floors: below which no accepted policy may fall.
         require_witness: a head that the trusted witness cosigned must be there, and not be older than `witness_lag`
             unless it covers the whole log.
     """
@@ -133,11 +172,7 @@ class AuditorConfig(PartyBase):
     main_service_name: str = "main-service"
     signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
     opening_key: ConfigPath = Field(default=Path("opening.key"), validate_default=True)
-    epoch_seconds: int = Field(default=86_400, ge=60)
-    season_days: float = Field(default=7.0, ge=0)
-    alias_period: Duration = Field(default=30 * 86400.0, ge=60)
-    anonymiser: AnonymiserConfig = Field(default_factory=AnonymiserConfig)
-    policy: PolicyField = Field(default_factory=Policy)
+    floors: Floors = Field(default_factory=Floors)
     require_witness: bool = False
     witness_lag: Duration = Field(default=3600.0, gt=0)
 

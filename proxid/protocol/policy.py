@@ -105,7 +105,12 @@ def _grants(table: Mapping[str, Mapping[str, Any]]) -> tuple[Grant, ...]:
     grants = []
     for party, said in sorted(table.items()):
         types, fidelity = tuple(said["types"]), said["as"]
-        if not party or fidelity not in FIDELITIES or not types or list(types) != [t for t in sorted(TYPES) if t in types]:
+        if (
+            not party
+            or fidelity not in FIDELITIES
+            or not types
+            or list(types) != [t for t in sorted(TYPES) if t in types]
+        ):
             raise EncodingError(_MALFORMED)
         grants.append(Grant(party, types, fidelity))
     return tuple(grants)

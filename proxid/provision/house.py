@@ -41,7 +41,7 @@ def init_house(directory: Path, options: HouseOptions, now: datetime.datetime) -
         InputError, OutputError: a folder is unusable. CredentialError: keys on disk contradict each other.
     """
     ca = init_party(directory / "ca", "ca", "ca", options.settings, "", now)
-    policy = templates.render_policy(options.parties)
+    policy = templates.render_policy(options.parties, options.settings)
     parties = []
     for role, name in _members(options):
         folder = directory / ROLES[role].folder.format(name=name)

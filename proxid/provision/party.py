@@ -79,7 +79,7 @@ def init_party(folder: Path, role: str, name: str, settings: Settings, policy: s
     _write_once(party.config, templates.render(role, name, settings))
     if ROLES[role].networked:
         _write_once(folder / "trust.toml", "")
-    if role not in {"ea", "party", "witness"}:
+    if role in templates.GOVERNED:
         _write_once(folder / "policy.toml", policy)
     _write_public(party)
     return party

@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from proxid.config.policy import SETTINGS
 from proxid.provision import toml
 
+GOVERNED = ("gateway", "main-service", "auditor", "device")
+"""Roles that have a policy."""
+_SEASON_DAYS = 7
 _COMMON = ("trust", "policy")
 
 
@@ -28,6 +32,17 @@ class Settings:
     shared: Mapping[str, Any] = field(default_factory=dict)
     by_role: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     anonymiser: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def governed(self) -> dict[str, Any]:
+        """Settings of the policy but the anonymiser's: those of `shared` that belong there, and the usual ones."""
+        usual = {"epoch_seconds": self.epoch_seconds, "season_days": _SEASON_DAYS}
+        return {**usual, **{name: value for name, value in self.shared.items() if name in SETTINGS}}
+
+    @property
+    def services(self) -> dict[str, Any]:
+        """Those of `shared` that belong into the services' own files."""
+        return {name: value for name, value in self.shared.items() if name not in SETTINGS}
 
 
 _ANONYMISER: Mapping[str, Any] = {
@@ -57,8 +72,10 @@ def render(role: str, name: str, settings: Settings) -> str:
     """The configuration of one role."""
     table: dict[str, Any] = {"role": role, "name": name, **_body(role, settings), **settings.by_role.get(role, {})}
     out = [f"# {_HEADERS[role]}", "# Every key can be overridden: see docs/operations.md.", *toml.lines(table)]
-    if role in {"main-service", "auditor"}:
-        out += toml.section(("anonymiser",), {**_ANONYMISER, **settings.anonymiser})
+    if role == "auditor":
+        rules = {**_ANONYMISER, **settings.anonymiser}
+        floors = {name: rules[name] for name in ("k", "sybil_margin", "min_text_users")}
+        out += toml.section(("floors",), {**floors, "season_days": settings.governed.get("season_days", _SEASON_DAYS)})
     return "\n".join(out) + "\n"
 
 
@@ -66,10 +83,8 @@ def _body(role: str, settings: Settings) -> dict[str, Any]:
     if role == "ea":
         return {"signing_key": "signing.key"}
     base: dict[str, Any] = {"service": settings.service, "data_dir": "data", "trust": "trust.toml"}
-    if role != "witness":
+    if role in GOVERNED:
         base["policy"] = "policy.toml"
-    if role == "party":
-        base.pop("policy")
     return {**base, **_ADDRESSES[role](settings)}
 
 
@@ -80,10 +95,8 @@ def _gateway(settings: Settings) -> dict[str, Any]:
         "main_service": settings.main_service,
         "appendfsync": "always",
         "on_store_failure": "refuse",
-        "epoch_seconds": settings.epoch_seconds,
-        "season_days": 7,
         "rate_per_minute": 60,
-        **settings.shared,
+        **settings.services,
     }
 
 
@@ -93,8 +106,7 @@ def _main_service(settings: Settings) -> dict[str, Any]:
         "metrics_listen": settings.main_service_metrics,
         "appendfsync": "always",
         "on_store_failure": "refuse",
-        "epoch_seconds": settings.epoch_seconds,
-        **settings.shared,
+        **settings.services,
     }
 
 
@@ -106,10 +118,6 @@ def _caller(settings: Settings) -> dict[str, Any]:
     return {"gateway": settings.gateway}
 
 
-def _auditor(settings: Settings) -> dict[str, Any]:
-    return {**_reader(settings), "epoch_seconds": settings.epoch_seconds}
-
-
 def _device(settings: Settings) -> dict[str, Any]:
     return {**_caller(settings), "epoch_seconds": settings.epoch_seconds}
 
@@ -117,15 +125,15 @@ def _device(settings: Settings) -> dict[str, Any]:
 _ADDRESSES = {
     "gateway": _gateway,
     "main-service": _main_service,
-    "auditor": _auditor,
+    "auditor": _reader,
     "witness": _reader,
     "party": _caller,
     "device": _device,
 }
 
 
-def render_policy(parties: tuple[str, ...]) -> str:
-    """A first policy: all bundles that make sense for any parties; the operator edits it (DESIGN 7).
+def render_policy(parties: tuple[str, ...], settings: Settings) -> str:
+    """A first policy: settings, and all bundles that make sense for any parties; the operator edits it (DESIGN 7).
 
     `nothing` always · `everything` all types by user id · `searches` general queries alone · `aliased` all types
     under aliases · `only-NAME` everything, to the first party alone.
@@ -137,8 +145,10 @@ def render_policy(parties: tuple[str, ...]) -> str:
         ("aliased", parties, every, "alias"),
     ]
     bundles += [(f"only-{party}"[:63], (party,), every, "user_id") for party in parties[:1]]
-    out = ["# Third parties and the bundles of consent that are offered; the same file for every party.",
-           f"parties = {toml.value(parties)}"]  # fmt: skip
+    out = ["# Third parties, the bundles of consent that are offered, and what an audit recomputes from: the same file",
+           "# for gateway, main service and auditor. How it is changed: docs/operations.md.",
+           f"parties = {toml.value(parties)}", *toml.lines(settings.governed)]  # fmt: skip
+    out += toml.section(("anonymiser",), {**_ANONYMISER, **settings.anonymiser})
     for bundle, to, types, fidelity in bundles if parties else []:
         for party in to:
             out += toml.section(("bundles", bundle, party), {"types": types, "as": fidelity})

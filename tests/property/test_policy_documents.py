@@ -12,7 +12,8 @@ from proxid.protocol.consent import FIDELITIES, NOTHING, TYPES, Grant
 from proxid.protocol.policy import PolicyDocument, differences
 
 NAMES = st.text("abcdefgh-_.0123", min_size=1, max_size=8)
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+SCALARS = st.none() | st.booleans() | NUMBERS | st.text(max_size=9)
 TREES = st.dictionaries(
     st.text(max_size=6),
     st.recursive(SCALARS, lambda of: st.lists(of, max_size=3) | st.dictionaries(st.text(max_size=5), of, max_size=3)),
@@ -60,33 +61,51 @@ def test_a_changed_character_is_refused_or_is_another_document(document: PolicyD
     assert (found.digest == document.digest) == (changed == document.text)
 
 
+def test_a_digest_names_its_text_alone() -> None:
+    one, other = (PolicyDocument((), {NOTHING: ()}, {"k": k}) for k in (3, 4))
+    with pytest.raises(EncodingError):
+        PolicyDocument.named(one.text, other.digest)
+    assert differences(one, other) == [("settings.k", 3, 4)]
+
+
+GOOD: Any = {"bundles": {"nothing": {}}, "parties": ["a"], "settings": {"k": 3}}
+
+
+def _granting(party: str, *types: str) -> Any:
+    return GOOD | {"bundles": {"all": {party: {"as": "alias", "types": list(types)}}, "nothing": {}}}
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
 @pytest.mark.parametrize(
-    "change",
+    "text",
     [
-        lambda d: json.dumps(d),  # spaces
-        lambda d: json.dumps(d | {"parties": ["b", "a"]}, separators=(",", ":"), sort_keys=True),
-        lambda d: json.dumps(d | {"parties": ["a", "a"]}, separators=(",", ":"), sort_keys=True),
-        lambda d: json.dumps(d | {"more": 1}, separators=(",", ":"), sort_keys=True),
-        lambda d: json.dumps(d | {"settings": [1]}, separators=(",", ":"), sort_keys=True),
-        lambda d: json.dumps(d | {"bundles": {}}, separators=(",", ":"), sort_keys=True),
-        lambda d: json.dumps(d | {"bundles": {"nothing": {"a": {"as": "alias", "types": ["general"]}}}}, separators=(",", ":")),
-        lambda d: json.dumps(
-            d | {"bundles": {"all": {"z": {"as": "alias", "types": ["general"]}}, "nothing": {}}}, separators=(",", ":")
-        ),
-        lambda d: json.dumps(
-            d | {"bundles": {"all": {"a": {"as": "alias", "types": ["location", "general"]}}, "nothing": {}}},
-            separators=(",", ":"),
-        ),
-        lambda d: json.dumps(d | {"settings": {"k": float("nan")}}, separators=(",", ":")),
-        lambda d: '{"bundles":{"nothing":{}},"parties":[],"parties":[],"settings":{}}',
-        lambda d: "[" * 100_000,
-        lambda d: "",
-        lambda d: "null",
-        lambda d: '{"bundles":{"nothing":{}},"parties":["\\u0061"],"settings":{}}',
+        json.dumps(GOOD),  # spaces
+        _canonical(GOOD | {"parties": ["b", "a"]}),
+        _canonical(GOOD | {"parties": ["a", "a"]}),
+        _canonical(GOOD | {"more": 1}),
+        _canonical(GOOD | {"settings": [1]}),
+        _canonical(GOOD | {"bundles": {}}),
+        _canonical(GOOD | {"bundles": {"nothing": {"a": {"as": "alias", "types": ["general"]}}}}),
+        _canonical(_granting("z", "general")),
+        _canonical(_granting("a", "location", "general")),
+        _canonical(_granting("a", "general", "general")),
+        _canonical(_granting("a")),
+        _canonical(_granting("a", "unheard-of")),
+        _canonical(GOOD | {"settings": {"k": float("nan")}}),
+        '{"bundles":{"nothing":{}},"parties":[],"parties":[],"settings":{}}',
+        '{"bundles":{"nothing":{}},"parties":["\\u0061"],"settings":{}}',
+        "[" * 100_000,
+        "",
+        "null",
     ],
 )
-def test_what_is_not_canonical_is_refused(change: Any) -> None:
-    good = {"bundles": {"nothing": {}}, "parties": ["a"], "settings": {"k": 3}}
-    assert PolicyDocument.decode(json.dumps(good, separators=(",", ":"), sort_keys=True)).parties == ("a",)
+def test_what_is_not_canonical_is_refused(text: str) -> None:
+    assert PolicyDocument.decode(_canonical(GOOD)).parties == ("a",)
+    assert (
+        PolicyDocument.decode(_canonical(_granting("a", "general", "location"))).bundles["all"][0].fidelity == "alias"
+    )
     with pytest.raises(EncodingError):
-        PolicyDocument.decode(change(good))
+        PolicyDocument.decode(text)

@@ -1,0 +1,134 @@
+"""A configuration's policy as a document, and a document's settings ready for use (DESIGN 7, 16).
+
+A grid of people by cell is part of a document by its digest alone: whoever goes by the document needs the grid itself.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from proxid.anonymise.slotted.noise import PlaceNoise
+from proxid.anonymise.slotted.places import PlaceRules
+from proxid.anonymise.slotted.types import SlotSettings
+from proxid.anonymise.stream.settings import Settings
+from proxid.config.anonymiser import AnonymiserConfig, Retention
+from proxid.config.bundles import bundles_of
+from proxid.config.population import load_population
+from proxid.config.services import Floors, GovernedConfig
+from proxid.encoding import encode, label
+from proxid.errors import ConfigError
+from proxid.protocol.consent import Bundles
+from proxid.protocol.policy import PolicyDocument
+
+Grid = Mapping[str, int]
+Grids = Callable[[str], Grid | None]
+"""The grid of a digest (hexadecimal); None if it is not at hand."""
+
+_GRID: Final = label("population")
+_SCALARS: Final = ("epoch_seconds", "epoch_grace", "clock_skew", "season_days", "alias_period", "pipeline")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """One document, ready for use; see `AnonymiserConfig` and `GovernedConfig` for what the settings mean."""
+
+    document: PolicyDocument
+    anonymiser: AnonymiserConfig
+    settings: Settings
+    slots: dict[str, SlotSettings]
+    places: PlaceRules
+    noise: PlaceNoise | None
+    retention: Retention
+    epoch_seconds: int
+    clock_skew: float
+    season_seconds: float
+    alias_period: int
+    pipeline: str
+
+    @property
+    def digest(self) -> bytes:
+        """The document's."""
+        return self.document.digest
+
+    @property
+    def bundles(self) -> Bundles:
+        """Grants by bundle id."""
+        return self.document.bundles
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """Third parties."""
+        return self.document.parties
+
+
+def document_of(config: GovernedConfig) -> PolicyDocument:
+    """The document that a configuration says; raises ConfigError if its grid of people is not usable."""
+    anonymiser = config.anonymiser.model_dump(mode="json")
+    if config.anonymiser.population is not None:
+        anonymiser["population"] = grid_digest(load_population(config.anonymiser.population))
+    settings: dict[str, Any] = {name: getattr(config, name) for name in _SCALARS}
+    settings |= {"anonymiser": anonymiser, "retention": config.retention.model_dump(mode="json")}
+    return PolicyDocument(tuple(sorted(config.policy.parties)), bundles_of(config.policy), settings)
+
+
+def grid_of(config: GovernedConfig) -> Grid | None:
+    """The grid of people that a configuration names; raises ConfigError."""
+    return None if config.anonymiser.population is None else load_population(config.anonymiser.population)
+
+
+def grid_digest(grid: Grid) -> str:
+    """How a document names a grid of people by cell: 64 hexadecimal digits."""
+    items = [item for cell, people in sorted(grid.items()) for item in (cell, people)]
+    return hashlib.sha256(encode(_GRID, *items)).hexdigest()
+
+
+def terms_of(document: PolicyDocument, grids: Grids = lambda digest: None) -> Terms:
+    """The settings of a document.
+
+    Raises:
+        ConfigError: they are not those of this version of proxid, or the grid of people is not at hand.
+    """
+    said = dict(document.settings)
+    try:
+        anonymiser = dict(said.pop("anonymiser"))
+        grid, least = anonymiser.pop("population"), anonymiser.pop("min_population")
+        rules = AnonymiserConfig.model_validate(anonymiser)
+        retention = Retention.model_validate(said.pop("retention"))
+        if set(said) != set(_SCALARS):
+            raise ConfigError("policy document holds other settings than this version of proxid knows")
+        places = replace(rules.place_rules(), population=_grid(grid, grids), min_population=int(least))
+        return Terms(
+            document, rules, rules.settings(), rules.slot_settings(), places, rules.place_noise(), retention,
+            int(said["epoch_seconds"]), float(said["clock_skew"]), float(said["season_days"]) * 86_400,
+            int(said["alias_period"]), str(said["pipeline"]),
+        )  # fmt: skip
+    except (ValidationError, KeyError, TypeError, ValueError):
+        raise ConfigError("policy document holds a setting that this version of proxid cannot use") from None
+
+
+def _grid(digest: str | None, grids: Grids) -> Grid | None:
+    if digest is None:
+        return None
+    found = grids(digest)
+    if found is None:
+        raise ConfigError("policy document names a grid of people (anonymiser.population) that is not here")
+    return found
+
+
+def below(terms: Terms, floors: Floors) -> list[str]:
+    """Names of settings by which a document falls below an auditor's floors."""
+    noise, most = terms.anonymiser.place_epsilon, floors.place_epsilon
+    fallen = {
+        "k": terms.settings.k < floors.k,
+        "sybil_margin": terms.settings.margin < floors.sybil_margin,
+        "min_text_users": terms.settings.min_text_users < floors.min_text_users,
+        "season_days": terms.season_seconds < floors.season_days * 86_400,
+        "min_population": terms.places.min_population < floors.min_population,
+        "payloads": terms.retention.payloads < floors.payloads,
+        "finest_resolution": terms.places.finest > floors.finest_resolution,
+        "place_epsilon": most is not None and (noise is None or noise > most),
+    }
+    return [name for name, is_below in fallen.items() if is_below]

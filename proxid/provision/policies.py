@@ -1,0 +1,159 @@
+"""The policy documents that a service holds, or that an auditor has accepted: a folder of texts by digest (DESIGN 7).
+
+policies/HEX.json        canonical text of a document (`proxid.protocol.policy`), kept for good
+policies/HEX.grid        the grid of people that documents name by this digest
+policies/activations     a line for each activation, in their order: EPOCH HEX
+policies/configured      digest of the document that the configuration said when it was looked at last
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from proxid.config.services import GovernedConfig
+from proxid.config.terms import Grid, Terms, document_of, grid_digest, grid_of, terms_of
+from proxid.errors import ConfigError, EncodingError, InputError, OutputError
+from proxid.protocol.policy import PolicyDocument
+
+FOLDER: Final = "policies"
+
+
+class PolicyFolder:
+    """The documents of one service or auditor; several processes may read while one writes.
+
+    Args:
+        data_dir: the owner's data folder.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self.folder = data_dir / FOLDER
+        self._terms: dict[bytes, Terms] = {}
+
+    def document(self, digest: bytes) -> PolicyDocument | None:
+        """The document of a digest; None if it is not held. Raises ConfigError for a file that is not what it was."""
+        path = self.folder / f"{digest.hex()}.json"
+        try:
+            return PolicyDocument.named(path.read_text(encoding="ascii"), digest)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, EncodingError):
+            raise ConfigError(
+                f"{path}: is not the policy document of this name; put back the file of a backup"
+            ) from None
+
+    def terms(self, digest: bytes) -> Terms | None:
+        """The settings of a document; None if it is not held. Raises ConfigError if they cannot be used here."""
+        found = self._terms.get(digest)
+        if found is None:
+            document = self.document(digest)
+            if document is None:
+                return None
+            found = self._terms[digest] = terms_of(document, self.grid)
+        return found
+
+    def grid(self, digest: str) -> Grid | None:
+        """A grid of people by its digest; None if it is not held."""
+        try:
+            found: Grid = json.loads((self.folder / f"{digest}.grid").read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, Mapping) and grid_digest(found) == digest else None
+
+    def digests(self) -> list[bytes]:
+        """Of all documents that are held, sorted."""
+        return sorted(bytes.fromhex(path.stem) for path in self.folder.glob("*.json"))
+
+    def find(self, prefix: str) -> PolicyDocument:
+        """The one document whose digest begins so; raises InputError."""
+        found = [digest for digest in self.digests() if prefix and digest.hex().startswith(prefix.lower())]
+        document = self.document(found[0]) if len(found) == 1 else None
+        if document is None:
+            raise InputError(
+                f"{'no' if not found else 'more than one'} policy document here has a digest that begins so"
+            )
+        return document
+
+    def add(self, document: PolicyDocument, grid: Grid | None = None) -> None:
+        """Keep a document, and the grid of people that it names; raises OutputError."""
+        if grid is not None:
+            self._write(f"{grid_digest(grid)}.grid", json.dumps(dict(grid)))
+        self._write(f"{document.digest.hex()}.json", document.text)
+
+    def activations(self) -> list[tuple[int, bytes]]:
+        """(first epoch, digest) of each activation, in their order; raises ConfigError for a damaged file."""
+        path = self.folder / "activations"
+        try:
+            rows = [line.split() for line in path.read_text(encoding="ascii").splitlines()]
+            return [(int(epoch), bytes.fromhex(digest)) for epoch, digest in rows]
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError):
+            raise ConfigError(f"{path}: cannot be read; each line is an epoch and a digest") from None
+
+    def activate(self, digest: bytes, epoch: int) -> None:
+        """From an epoch on a document that is held counts; of two for one epoch, the one activated later.
+
+        Raises:
+            OutputError: the folder cannot be written.
+        """
+        rows = [*self.activations(), (epoch, digest)]
+        self._write("activations", "".join(f"{first} {one.hex()}\n" for first, one in rows))
+
+    def counting(self, epoch: int) -> list[bytes]:
+        """Digests that may count in an epoch, the one that should first."""
+        rows = [(first, at, digest) for at, (first, digest) in enumerate(self.activations()) if first <= epoch]
+        return list(dict.fromkeys(digest for _, _, digest in sorted(rows, reverse=True)))
+
+    def adopt(self, config: GovernedConfig, epoch: int) -> int | None:
+        """Take over what a configuration says now, if that has changed: at first at once, later from the next epoch.
+
+        Args:
+            epoch: the current one.
+
+        Returns:
+            The epoch from which a changed policy counts; None if it has not changed.
+
+        Raises:
+            ConfigError: it changes the length of epochs. OutputError: the folder cannot be written.
+        """
+        document = document_of(config)
+        self.verify_epochs(document)
+        seen, path = document.digest.hex(), self.folder / "configured"
+        before = path.read_text(encoding="ascii") if path.exists() else ""
+        known, first = self.activations(), None
+        if before != seen and (not known or self.counting(max(known)[0])[0] != document.digest):
+            first = epoch + 1 if known else 0
+            self.add(document, grid_of(config))
+            self.activate(document.digest, first)
+        if before != seen:
+            self._write("configured", seen)
+        return first
+
+    def accept(self, config: GovernedConfig) -> PolicyDocument:
+        """Keep the document that a configuration says; raises ConfigError, OutputError."""
+        document = document_of(config)
+        if not (self.folder / f"{document.digest.hex()}.json").exists():
+            self.add(document, grid_of(config))
+        return document
+
+    def verify_epochs(self, document: PolicyDocument) -> None:
+        """That a document has epochs of the length that this folder's others have; raises ConfigError."""
+        for _, digest in self.activations()[:1]:
+            held = self.document(digest)
+            if held is not None and held.settings["epoch_seconds"] != document.settings["epoch_seconds"]:
+                raise ConfigError("epoch_seconds cannot be changed within a log: take it back to what it was")
+
+    def _write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            partial = path.with_name(f"{name}.{os.getpid()}.part")
+            with partial.open("w", encoding="ascii") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except OSError:
+            raise OutputError(f"{path}: cannot be written") from None
