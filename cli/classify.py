@@ -28,7 +28,7 @@ MANY = 2000
 @click.option("--json", "as_json", is_flag=True, help="Print one object a line.")
 @click.option("--explain", "why", is_flag=True, help="Say why: rules, words that mattered, runners-up.")
 @click.option("--method", type=click.Choice(["network", "thesis"]), default="network", show_default=True,
-              help="How queries are filed; `thesis` is 002's Algorithm 1.")  # fmt: skip
+              help="How queries are filed; `thesis` is Algorithm 1 of Pàmies-Estrems' thesis.")  # fmt: skip
 @click.option("--ontology", type=FILE, help="Another ontology: id,parent,name, or an Open Directory dump.")
 @click.option("--public-figures", type=click.Choice(["mask", "keep"]), default="mask", show_default=True,
               help="Whether names of public figures are left standing.")  # fmt: skip

@@ -1,4 +1,4 @@
-"""`proxid study`: a paper's experiments as one command (issue: the query-log lab).
+"""`proxid study`: a paper's experiments as one command.
 
 STUDIES says where each study's click command is; a study is imported only when it is asked for.
 """

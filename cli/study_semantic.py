@@ -26,7 +26,9 @@ from proxid.study.topical_log import LogShape, make_topical_log
 @click.argument("log", type=FILE, required=False)
 @click.option("--users", type=click.IntRange(2), default=400, show_default=True, help="Users taken (paper: 1000).")
 @click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="Runs averaged (paper: 3).")
-@click.option("--settings", default="A,B,C", show_default=True, help="Settings of 000 §4, parted by commas.")
+@click.option(
+    "--settings", default="A,B,C", show_default=True, help="Settings of Sánchez et al. 2018, §4, parted by commas."
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the log and of the noise.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("study"), show_default=True, help="Folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")

@@ -1,8 +1,7 @@
 """Dictionary encoding: a growing set of strings, each with a code (DESIGN 13).
 
 The bytes of all strings lie side by side in one array; an open-addressed table of `hash | code` finds them. A log's
-strings become `int32` codes in a compiled loop, which is what makes columns faster than records (issue figures:
-`column_ratio_k3`, `file_rows_per_s`).
+strings become `int32` codes in a compiled loop, which is what makes columns faster than records.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

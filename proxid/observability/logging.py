@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line on stderr, of listed events and fields only (issue of raw data in logs).
+"""Structured logs: one JSON object a line on stderr, of listed events and fields only.
 
 Everything that would otherwise print on its own is led through the same filter: the standard library's logging (gRPC
 and asyncio use it), uncaught exceptions in any thread, exceptions that nobody awaited. Of an exception the type and

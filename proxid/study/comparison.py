@@ -1,4 +1,4 @@
-"""`study all`: every mechanism of the five papers on one log (issue: the other four papers).
+"""`study all`: every mechanism of the five papers on one log.
 
 For each: the guarantee its manifest states, the success of the log lab's attacks, what it publishes, what is left of
 people's profiles, utility by task, and what it costs in CPU time. Releases are made of the first part of the log in

@@ -1,4 +1,4 @@
-"""The mechanisms of the five papers with the parameters at which `study all` compares them (issue: the other papers).
+"""The mechanisms of the five papers with the parameters at which `study all` compares them.
 
 Epsilon and delta are for one neighbour relation, one user's history replaced; delta is below 1/U. k is 10 for
 mechanisms that hide in a crowd by design; microaggregation has the paper's k = 3.
@@ -25,7 +25,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the comparison: its name, the paper, the method of `proxid release` and its options."""
+    """One line of the comparison.
+
+    Attributes:
+        label: its name. paper: first author (+: what proxid adds to it). method, options: of `proxid release`.
+    """
 
     label: str
     paper: str
@@ -54,28 +58,28 @@ def entries(users: int, epsilon: float, k: int = 10) -> list[Entry]:
     delta = 0.5 / users
     counted = {"epsilon": epsilon, "delta": delta, "users": users}
     return [
-        Entry("kbuffer thesis", "002", "kbuffer", Kind.LOG, {"mode": "thesis", "k": k}),
-        Entry("kbuffer mix", "002+", "kbuffer", Kind.LOG, {"mode": "mix", "k": k, "max_delay": "never"}),
-        Entry("microaggregation k=3", "001", "microaggregation", Kind.LOG, {"k": 3}),
-        Entry("semantic SQC2, ε/m", "000", "semantic", Kind.LOG, {"criterion": "sqc2", "epsilon": epsilon}),
+        Entry("kbuffer thesis", "Pàmies", "kbuffer", Kind.LOG, {"mode": "thesis", "k": k}),
+        Entry("kbuffer mix", "Pàmies+", "kbuffer", Kind.LOG, {"mode": "mix", "k": k, "max_delay": "never"}),
+        Entry("microaggregation k=3", "Erola", "microaggregation", Kind.LOG, {"k": 3}),
+        Entry("semantic SQC2, ε/m", "Sánchez", "semantic", Kind.LOG, {"criterion": "sqc2", "epsilon": epsilon}),
         Entry(
-            "semantic SQC2, ε=10 a query", "000", "semantic", Kind.LOG,
+            "semantic SQC2, ε=10 a query", "Sánchez", "semantic", Kind.LOG,
             {"criterion": "sqc2", "epsilon": 10.0, "budget": "query"},
         ),
-        Entry("semantic SQC1, ε/m", "000", "semantic", Kind.LOG, {"criterion": "sqc1", "epsilon": epsilon}),
-        Entry("NSQC, ε/m", "000", "nsqc", Kind.LOG, {"epsilon": epsilon}),
-        Entry("HBDP", "000", "hbdp", Kind.HISTOGRAMS, {"epsilon": epsilon}),
-        Entry("k-query", "003", "k-query", Kind.LOG, {"k": k}, names_people=False),
-        Entry("ZEALOUS probabilistic", "003", "zealous", Kind.ITEMS, {**counted, "m": 5}, kinds=KINDS),
+        Entry("semantic SQC1, ε/m", "Sánchez", "semantic", Kind.LOG, {"criterion": "sqc1", "epsilon": epsilon}),
+        Entry("NSQC, ε/m", "Sánchez", "nsqc", Kind.LOG, {"epsilon": epsilon}),
+        Entry("HBDP", "Sánchez", "hbdp", Kind.HISTOGRAMS, {"epsilon": epsilon}),
+        Entry("k-query", "Götz", "k-query", Kind.LOG, {"k": k}, names_people=False),
+        Entry("ZEALOUS probabilistic", "Götz", "zealous", Kind.ITEMS, {**counted, "m": 5}, kinds=KINDS),
         Entry(
-            "ZEALOUS indist.", "003", "zealous", Kind.ITEMS, {**counted, "m": 5, "analysis": "indistinguishability"},
+            "ZEALOUS indist.", "Götz", "zealous", Kind.ITEMS, {**counted, "m": 5, "analysis": "indistinguishability"},
             kinds=KINDS,
         ),
-        Entry("partition", "003+", "partition", Kind.ITEMS, {**counted, "m": 5}, kinds=KINDS),
+        Entry("partition", "Götz+", "partition", Kind.ITEMS, {**counted, "m": 5}, kinds=KINDS),
         Entry(
-            "sessions", "004", "sessions", Kind.ITEMS,
+            "sessions", "Zhang", "sessions", Kind.ITEMS,
             {"users": users, "l_s": 1, "l_q": 2, "with_clicks": True, "l": 1, **two_step(1, epsilon, delta, parts=2)},
         ),
-        Entry("clicks", "004", "clicks", Kind.ITEMS, {"users": users, "l": 2, **two_step(2, epsilon, delta)}),
-        Entry("k_A", "004", "ka", Kind.ITEMS, {"K": k}),
+        Entry("clicks", "Zhang", "clicks", Kind.ITEMS, {"users": users, "l": 2, **two_step(2, epsilon, delta)}),
+        Entry("k_A", "Zhang", "ka", Kind.ITEMS, {"K": k}),
     ]  # fmt: skip

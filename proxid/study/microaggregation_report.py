@@ -64,13 +64,15 @@ def figures(remains: Remains, folder: Path) -> list[Path]:
             for kind, style in ((SIMILAR, "-"), (RANDOM, "--"))
         ]
         panels.append(Panel(f"k = {k}", "level", "SRP", curves, [("theory: 1/k", 1 / k)], y_limits=(0, 1)))
-    files = draw_panels(panels, folder / "microaggregation_srp", title="Semantic remain percentage (001, Figure 3)")
+    files = draw_panels(
+        panels, folder / "microaggregation_srp", title="Semantic remain percentage (Erola et al. 2011, Figure 3)"
+    )
     x = np.array(sizes, float)
     curves = [Curve(_named(first), x, np.array([remains.seconds[first, k] for k in sizes])) for first in firsts]
     marks = [(f"paper: {minutes} min", 60.0 * minutes) for minutes in PUBLISHED["minutes_of_1000_users"]]
-    cost = Panel("Time on one core (001, Figure 4)", "k", "seconds", curves, marks, y_scale="log")
+    cost = Panel("Time on one core (Erola et al. 2011, Figure 4)", "k", "seconds", curves, marks, y_scale="log")
     share = Panel(
-        "Queries with a category at a level (001, Figure 2)", "level", "share",
+        "Queries with a category at a level (Erola et al. 2011, Figure 2)", "level", "share",
         [Curve("this log", levels, np.array(remains.classified))], [("paper: level 5", 0.57)], y_limits=(0, 1.02),
     )  # fmt: skip
     return files + draw_panels([cost, share], folder / "microaggregation_cost")

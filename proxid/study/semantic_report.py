@@ -85,7 +85,9 @@ def figures(losses: Losses, folder: Path) -> list[Path]:
     files: list[Path] = []
     for setting in sorted({s for _, s, _, _ in losses.values}):
         panels = [_panel(losses, kind, setting, way) for kind in PROFILES for way in WAYS]
-        files += draw_panels(panels, folder / f"semantic_{setting}", title=f"Utility loss, setting {setting} (000 §4)")
+        files += draw_panels(
+            panels, folder / f"semantic_{setting}", title=f"Utility loss, setting {setting} (Sánchez et al. 2018, §4)"
+        )
     return files
 
 

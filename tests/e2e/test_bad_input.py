@@ -1,4 +1,4 @@
-"""Lies in every field (issue 3 (4)): a typed error that names the rule and not the data, and the services go on."""
+"""Lies in every field): a typed error that names the rule and not the data, and the services go on."""
 
 import json
 import os

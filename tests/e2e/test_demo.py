@@ -1,4 +1,4 @@
-"""The main job with real processes, stores and keys (issue 2 (6))."""
+"""The main job with real processes, stores and keys)."""
 
 import json
 import re

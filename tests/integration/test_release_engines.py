@@ -1,4 +1,4 @@
-"""The same expressions on DuckDB and on a real local Spark give equal counts (issue: formal guarantees, point 7)."""
+"""The same expressions on DuckDB and on a real local Spark give equal counts."""
 
 import datetime as dt
 import shutil

@@ -1,4 +1,4 @@
-"""Bad input: nothing raises, nothing leaks, time is linear, other languages are rejected (issue: fail-closed)."""
+"""Bad input: nothing raises, nothing leaks, time is linear, other languages are rejected."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""What the modes claim against what attacks find, with derived bounds (issue: what to show; DESIGN 8.3, 8.4).
+"""What the modes claim against what attacks find, with derived bounds (DESIGN 8.3, 8.4).
 
 For mode mix a hit count is a sum over groups of variables whose mean and largest variance the theorem gives, whatever
 the attacker does (`cycle_variance`), each within its mean of 0 … n. By Bernstein's inequality for martingales

@@ -1,4 +1,4 @@
-"""Logs and metrics cannot carry what they must not: planted values are searched for (issue 3 (4))."""
+"""Logs and metrics cannot carry what they must not: planted values are searched for)."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The guarantee audited on worst-case neighbours, and broken variants caught (issue: formal guarantees).
+"""The guarantee audited on worst-case neighbours, and broken variants caught.
 
 epsilon <= 1, delta >= 0.01, alpha = 1e-4, 100,000 runs to choose the event and 100,000 fresh ones to count it, for S
 and S' each. A correct mechanism fails an audit with probability 2 alpha at most, if its epsilon were tight; the events

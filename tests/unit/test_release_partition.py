@@ -1,4 +1,4 @@
-"""`partition` publishes at least 1.5 times the distinct items of the better ZEALOUS analysis (issue, point 5).
+"""`partition` publishes at least 1.5 times the distinct items of the better ZEALOUS analysis.
 
 The counts are those of a bounded log with Zipf(1) queries: item r has C/r users. Same m, epsilon, delta; one neighbour
 relation (a user replaced) and one kind of delta (approximate, which the probabilistic one implies).

@@ -24,8 +24,8 @@ OPTIONS: Final = (
 )
 WARNINGS: Final = [
     "no differential privacy: queries are published as they are, with their times",
-    "whoever opens k - 1 accounts learns whether one more user asked a query (003 example 2)",
-    "whoever knows that only k people could have asked a query knows that all did (003 example 1)",
+    "whoever opens k - 1 accounts learns whether one more user asked a query (Götz et al. 2012, example 2)",
+    "whoever knows that only k people could have asked a query knows that all did (Götz et al. 2012, example 1)",
 ]
 _STEP: Final = 1 << 20
 

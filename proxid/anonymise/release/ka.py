@@ -16,8 +16,8 @@ from proxid.anonymise.release.sessions.counting import click_users
 OPTIONS: Final = (Option("K", int, 20, "publish clicks of more than so many users", minimum=1), *ENGINE_OPTIONS)
 WARNINGS: Final = [
     "no differential privacy: exact counts are published",
-    "whoever opens K accounts learns whether one more user made a click (003 example 2)",
-    "whoever knows that only K + 1 people could have clicked knows that all did (003 example 1)",
+    "whoever opens K accounts learns whether one more user made a click (Götz et al. 2012, example 2)",
+    "whoever knows that only K + 1 people could have clicked knows that all did (Götz et al. 2012, example 1)",
 ]
 
 

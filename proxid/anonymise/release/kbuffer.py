@@ -148,6 +148,6 @@ def _details(going: _Run) -> dict[str, Any]:
 
 
 METHOD: Final = Method(
-    "kbuffer", "the streaming anonymiser (002; modes mix, thesis, thesis3)", OPTIONS, run,
+    "kbuffer", "the streaming anonymiser (Pàmies-Estrems 2020; modes mix, thesis, thesis3)", OPTIONS, run,
     "--mode mix --k 10 --level 2 log.tsv -o released.tsv",
 )  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Final
 from proxid.anonymise.release.registry import Option
 
 OPTIONS: Final = (
-    Option("mode", str, "mix", "mix: DESIGN's mechanism; thesis, thesis3: 002's, for experiments",
+    Option("mode", str, "mix", "mix: cycles in groups; thesis, thesis3: Pàmies-Estrems 2020, for experiments",
            ("mix", "thesis", "thesis3")),
     Option("k", int, 10, "anonymity parameter", (), 1),
     Option("level", int, 2, "depth of the category tree at which records wait", (), 0),

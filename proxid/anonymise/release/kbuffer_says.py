@@ -10,7 +10,7 @@ def guarantee(options: dict[str, Any], *, known_seed: bool) -> dict[str, Any]:
     if options["mode"] != "mix":
         return {
             "kind": "none",
-            "claimed": f"1/{options['k']} (002)",
+            "claimed": f"1/{options['k']} (Pàmies-Estrems 2020)",
             "why": "guessing the user published most near a record, or knowing who has how much waiting, exceeds 1/k",
         }
     k, margin = options["k"], options["margin"]

@@ -1,4 +1,4 @@
-"""What a mechanism releases, one record at a time or in columns, and the one interface they share (issue: the lab).
+"""What a mechanism releases, one record at a time or in columns, and the one interface they share.
 
 Records: `Mechanism.feed(user, query, category)` returns what left because of this record.
 Columns: `Engine.feed(batch)` returns everything that left because of the batch, `Engine.finish()` ends the log.

@@ -1,4 +1,4 @@
-"""The thesis's published numbers beside ours, and the verdicts on mode mix (issue: what to show)."""
+"""The thesis's published numbers beside ours, and the verdicts on mode mix."""
 
 from collections.abc import Iterable
 from typing import Any

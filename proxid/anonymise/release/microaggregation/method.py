@@ -105,7 +105,7 @@ def guarantee(representatives: list[Representative]) -> dict[str, Any]:
 
 METHOD = Method(
     "microaggregation",
-    "clusters of k users with common interests publish one log (001)",
+    "clusters of k users with common interests publish one log (Erola et al. 2011)",
     (
         Option("k", int, 3, "users in a cluster", (), 2),
         Option("levels", int, 5, "depth L of the category tree", (), 1),

@@ -68,10 +68,10 @@ def _rows(user: str, names: list[str], counts: Ints) -> bytes:
 
 METHOD = Method(
     "hbdp",
-    "noisy histograms of concepts, the baseline of 000",
+    "noisy histograms of concepts, the baseline of Sánchez et al. 2018",
     (
         Option("epsilon", float, 1.0, "privacy budget of a user's histogram"),
-        Option("setting", str, "A", "domains of 000 §4", ("A", "B", "C")),
+        Option("setting", str, "A", "domains of Sánchez et al. 2018, §4", ("A", "B", "C")),
         Option("max_queries", int, 100, "declared maximum of noun phrases a user; more are cut", (), 1),
         *BUDGET_OPTIONS,
     ),

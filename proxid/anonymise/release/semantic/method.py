@@ -28,7 +28,7 @@ from proxid.ontology.wordnet import WordNet, load
 
 _SHARED = (
     Option("epsilon", float, 1.0, "privacy budget (see budget), a user's whole log by default"),
-    Option("setting", str, "A", "domains and profile topics of 000 §4", ("A", "B", "C")),
+    Option("setting", str, "A", "domains and profile topics of Sánchez et al. 2018, §4", ("A", "B", "C")),
     Option(
         "budget", str, "user",
         "user: epsilon/m for a user with m noun phrases; stream: epsilon/max_queries, refused after max_queries; "
@@ -181,12 +181,12 @@ def guarantee(mechanism: SemanticMechanism, options: Any) -> dict[str, Any]:
 
 METHOD = Method(
     "semantic",
-    "concepts replaced by similar ones, differentially private (000)",
+    "concepts replaced by similar ones, differentially private (Sánchez et al. 2018)",
     (Option("criterion", str, "sqc2", "quality criterion", ("sqc1", "sqc2", "nsqc")), *_SHARED),
     run_semantic,
     "--criterion sqc2 --epsilon 1 log.tsv -o replaced.tsv",
 )
 NSQC = Method(
-    "nsqc", "concepts replaced without semantics, the baseline of 000", _SHARED, run_nsqc,
+    "nsqc", "concepts replaced without semantics, the baseline of Sánchez et al. 2018", _SHARED, run_nsqc,
     "--epsilon 1 log.tsv -o replaced.tsv",
 )  # fmt: skip

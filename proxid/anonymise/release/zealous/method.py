@@ -27,7 +27,9 @@ from proxid.errors import ConfigError
 OPTIONS: Final = (
     *ITEM_OPTIONS,
     Option("delta", float, 1e-6, "delta of the chosen analysis", minimum=0.0),
-    Option("analysis", str, ANALYSES[0], "which theorem sets the thresholds: 003 Theorem 2 or Theorem 1", ANALYSES),
+    Option(
+        "analysis", str, ANALYSES[0], "which theorem sets the thresholds: Theorem 2 or 1 of Götz et al. 2012", ANALYSES
+    ),
     Option("tau", int, 0, "threshold before the noise; 0: the best for the analysis", minimum=0),
     Option("tau_prime", float, 0.0, "threshold after the noise; 0: the least that gives the guarantee", minimum=0.0),
     *NOISY_OPTIONS,
