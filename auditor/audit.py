@@ -14,6 +14,7 @@ from typing import Any, Final
 from auditor.ahead import Ahead
 from auditor.belongs import shown_head, stranger
 from auditor.completeness import Sets, check, period, summarise
+from auditor.damage import count, excuse_compared, excuse_read
 from auditor.deliveries import Deliveries
 from auditor.erasures import Erasures
 from auditor.gateway_log import GatewayLog
@@ -23,7 +24,7 @@ from auditor.log import Log
 from auditor.opening import Opener, Unopened
 from auditor.people import People
 from auditor.receipts import Presented, ReceiptCheck
-from auditor.report import COMPLETENESS, HEADS, RECEIPTS, Report
+from auditor.report import HEADS, RECEIPTS, Report
 from auditor.service_log import ServiceLog
 from auditor.signatures import Signatures
 from auditor.source import EvidenceSource, KeySource, Shown
@@ -114,7 +115,7 @@ class Audit:
         verifier = witness(trust.witness_name, trust.witness) if trust.witness else None
         rules = HeadRules(Verifier(name, signer), verifier, trust.witness_lag)
         heads = HeadCheck(log.name, rules, Frontier(), self.report, self._clock)
-        opener = Opener(log.name, name, trust.opening, self._keys, self.report, self._unopened)
+        opener = Opener(log.name, name, trust.opening, self._keys, self.report, self._unopened, log.damage)
         return ReadLog(log, rules, heads, opener)
 
     def run(self, gateway: EvidenceSource, service: EvidenceSource) -> Report:
@@ -126,7 +127,7 @@ class Audit:
         """
         self.report.scope.started = self._clock()
         now_ms = int(self.report.scope.started * 1000)
-        ahead = Ahead(self._options.workers)
+        ahead, before = Ahead(self._options.workers), len(self.report.violations)
         seen = self._verify_heads_belong(gateway, service)
         last = self._begin(self._reads[1], service)
         shown = [self._begin(self._reads[0], gateway), last]
@@ -140,11 +141,15 @@ class Audit:
         self._verify_seals_belong(covered)
         for read in self._reads:
             self.report.missing += read.heads.missing
+        damage = {read.log.name: read.log.damage for read in self._reads}
+        excuse_read(self.report, damage, before)
         self._found = list(self.report.violations)
         # What goes over the whole of both logs each time (the sets, the keys of the erased) is not added up.
         self._counted = self.report.checked + self.report.checked_before
         if whole:  # a log without a head to go by is a violation of its own, and no measure of the other one
             self._compare(now_ms, seen, covered)
+        excuse_compared(self.report, damage, len(self._found))
+        count(self.report, damage)
         self._counted[RECEIPTS] += self.report.checked[RECEIPTS]
         summarise(self._sets, self.report.counts)
         for (epoch, bundle), changes in sorted(self._gateway.consents.timeline.items()):
@@ -213,9 +218,6 @@ class Audit:
         for events, proven in ahead.batches(read.opener.events(source, first, size + 1, read.heads.leaf)):
             self._signatures.proven = proven
             for event in events:
-                if event.number != log.next_number:
-                    self.report.add(COMPLETENESS, log.name, event.number, "numbers of the log have a gap or repeat")
-                log.next_number = event.number + 1
                 log.take(event)
                 self._options.progress(log.name, event.number, size)
         read.heads.end(source, size, shown.heads.latest)
@@ -245,7 +247,7 @@ class Audit:
         reads = {
             read.log.name: (
                 read.log.next_number, read.heads.frontier.encode(), read.opener.seal_of, read.heads.uncovered,
-                read.heads.exported,
+                read.heads.exported, read.log.damage,
             )
             for read in self._reads
         }  # fmt: skip
@@ -267,7 +269,8 @@ class Audit:
 
     def _restore(self, state: dict[str, Any]) -> None:
         for read in self._reads:
-            number, frontier, seals, read.heads.uncovered, read.heads.exported = state["reads"][read.log.name]
+            number, frontier, seals, read.heads.uncovered, read.heads.exported, damage = state["reads"][read.log.name]
+            read.log.damage.take_over(damage)
             read.log.next_number = number
             read.heads.frontier = Frontier.decode(frontier)
             read.opener.seal_of = seals

@@ -38,8 +38,10 @@ class RemoteLog:
         """The signed heads; raises EvidenceUnreadableError."""
         try:
             reply = self._stub.Checkpoint(wire.CheckpointRequest(), timeout=_CONNECT_SECONDS, wait_for_ready=True)
-        except grpc.RpcError:
-            raise EvidenceUnreadableError(f"the log of {self._name} cannot be reached") from None
+        except grpc.RpcError as error:
+            code = _code(error)
+            how = f"shows no head ({code})" if code in set(Code) else "cannot be reached"
+            raise EvidenceUnreadableError(f"the log of {self._name} {how}") from None
         if self._fresh:
             reply = self._call(self._stub.Checkpoint, wire.CheckpointRequest(fresh=True))
         return Heads(reply.latest, tuple(reply.cosigned))
@@ -52,7 +54,7 @@ class RemoteLog:
         try:
             for batch in self._stub.Leaves(wire.LeavesRequest(first=first, limit=end - first)):
                 for leaf in batch.leaves:
-                    yield Leaf(leaf.salt, leaf.header, tuple(leaf.parts))
+                    yield Leaf(leaf.salt, leaf.header, tuple(leaf.parts), leaf.lost, leaf.damaged)
                     number += 1
         except grpc.RpcError as error:
             why = f"cannot be read from leaf {number} on ({_code(error)})"

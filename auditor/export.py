@@ -107,7 +107,8 @@ class _Exported:
                 data = leaf.encode()
                 file.write(_LENGTH.pack(len(data)) + data)
                 hashes.write(leaf.hash)
-                tags |= {tag for tag, _ in LeafHeader.decode(leaf.header).parts if tag != OPEN_TAG}
+                if not leaf.lost:
+                    tags |= {tag for tag, _ in LeafHeader.decode(leaf.header).parts if tag != OPEN_TAG}
                 self._progress(number, size)
         return tags
 

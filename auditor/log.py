@@ -1,9 +1,11 @@
 """A log as the auditor reads it: one handler an event type, one violation an event that does not hold."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from auditor.report import COMPLETENESS, Report
+from auditor.damage import Damage
+from auditor.report import COMPLETENESS, HEADS, Report
 from proxid.errors import ProxidError
 from proxid.evidence.events import Event, EventType
 
@@ -45,7 +47,8 @@ class Log:
     ) -> None:  # fmt: skip
         self.name = name
         self.next_number = 1
-        self._rules = rules
+        self.damage = Damage()
+        self._rules = {**rules, EventType.DAMAGED: (HEADS, self.damage.admit)}
         self._hidden = hidden
         self._report = report
         self.unlinked: set[bytes] = set()
@@ -53,6 +56,9 @@ class Log:
 
     def take(self, event: Event) -> None:
         """Check one event; a failure is a violation of its type's check."""
+        if event.number != self.next_number and not self._is_lost_until(event.number):
+            self._report.add(COMPLETENESS, self.name, event.number, "numbers of the log have a gap or repeat")
+        self.next_number = event.number + 1
         self._report.counts[f"{self.name}.{event.type.value}"] += 1
         rule, handler = self._rules.get(event.type, (COMPLETENESS, _foreign))
         self._report.checked[rule] += 1
@@ -67,6 +73,11 @@ class Log:
             self._report.add(rule, self.name, event.number, f"{event.type.value}: {error.rule}")
         except (KeyError, TypeError, ValueError):
             self._report.add(rule, self.name, event.number, f"{event.type.value}: header is malformed")
+
+    def _is_lost_until(self, number: int) -> bool:
+        """Whether every leaf between the last event and this one is damaged."""
+        lost, between = self.damage.lost, number - self.next_number
+        return between > 0 and bisect_left(lost, number) - bisect_left(lost, self.next_number) == between
 
     def _is_unread(self, event: Event) -> bool:
         """Whether only the header of an event can be gone by.

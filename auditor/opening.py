@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final
 
 from auditor.belongs import Seals
+from auditor.damage import Damage
 from auditor.report import OPENING, Report
 from auditor.source import EvidenceSource, KeySource
 from proxid.crypto.hpke import OpeningKey
@@ -47,17 +48,20 @@ class Opener:
 
     Args:
         log: its name. origin: its name in checkpoints. auditor: own key. keys: where evidence keys come from.
+        damage: gets the leaves that the service can no longer show.
     """
 
     def __init__(
-        self, log: str, origin: str, auditor: OpeningKey, keys: KeySource, report: Report, unopened: Unopened
-    ) -> None:
+        self, log: str, origin: str, auditor: OpeningKey, keys: KeySource, report: Report, unopened: Unopened,
+        damage: Damage | None = None,
+    ) -> None:  # fmt: skip
         self.log = log
         self._origin = origin
         self._auditor = auditor
         self._keys = keys
         self._report = report
         self._unopened = unopened
+        self._damage = damage or Damage()
         self._chains: dict[bytes, ChainReader | None] = {}
         self._seeds: dict[bytes, OpeningKey | None] = {}
         self.seal_of: dict[bytes, int] = {}
@@ -115,6 +119,11 @@ class Opener:
             return None
 
     def _event(self, number: int, leaf: Leaf, parts: list[Part | None]) -> Event | None:
+        if leaf.lost:
+            self._damage.lost.append(number)
+            return None
+        if leaf.damaged:
+            self._damage.payloads.append(number)
         try:
             header = LeafHeader.decode(leaf.header)
         except ProxidError:
@@ -123,7 +132,7 @@ class Opener:
         opened = [self._open(header, leaf, parts, at) for at in range(len(header.parts))]
         hidden = sum(1 for data in opened if data is None)
         try:
-            payload = join(header.type, opened)
+            payload = b"" if leaf.damaged else join(header.type, opened)
         except ProxidError:
             self._report.add(OPENING, self.log, header.number, "payload's parts are not those of its type")
             payload, hidden = b"", max(1, hidden)
@@ -135,6 +144,8 @@ class Opener:
         tag, digest = header.parts[at]
         self._report.checked[OPENING] += 1
         data = leaf.parts[at] if at < len(leaf.parts) else b""
+        if not data and leaf.damaged:
+            return None
         if not data:
             self._unopened.gone[self.log] = max(self._unopened.gone.get(self.log, 0), header.number)
             return None
@@ -142,7 +153,7 @@ class Opener:
         if part is None or part_hash(data) != digest or part.tag != tag:
             differs = "its person" if part is not None and part.tag != tag else "its hash"
             text = f"payload's part {at} is not the one that the leaf commits to: {differs} differs"
-            self._report.add(OPENING, self.log, header.number, text)
+            self._report.add(OPENING, self.log, header.number, text, firm=True)
             return None
         if tag == OPEN_TAG:
             return part.body

@@ -42,12 +42,14 @@ class Violation:
 
     Attributes:
         rule: number of the check in DESIGN 10.4. log: whose. event: number in that log, 0 if none. text: what is wrong.
+        firm: it holds whatever other leaves say.
     """
 
     rule: int
     log: str
     event: int
     text: str
+    firm: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +98,13 @@ class Report:
         whole = [Unchecked(0, "", self.unchecked, self.unchecked_code)] if self.unchecked else []
         return [*whole, *self.missing]
 
-    def add(self, rule: int, log: str, event: int, text: str) -> None:
+    def add(self, rule: int, log: str, event: int, text: str, firm: bool = False) -> None:
         """Record a violation, or count it if there are many of its check."""
         self._listed[rule, log] += 1
         if self._listed[rule, log] > LISTED:
             self.counts[f"unlisted.{log}.{rule}"] += 1
         else:
-            self.violations.append(Violation(rule, log, event, text))
+            self.violations.append(Violation(rule, log, event, text, firm))
 
     def once(self, rule: int, log: str, text: str) -> None:
         """Record a violation of a log as a whole, unless it is known already: of this audit, or of an earlier one."""

@@ -156,6 +156,7 @@ EVENTS: Final = {
     "EPOCH_OPENED": "period begun",
     "EPOCH_CLOSED": "period ended",
     "EXPIRED": "contents deleted because their time of keeping was over",
+    "DAMAGED": "entries that the service admits to be damaged",
 }
 """Types of entries."""
 
@@ -180,6 +181,9 @@ RIGHTS: Final = {
 UNCHECKED: Final = {
     "parts.erased": "Pieces of content that erasures made unreadable",
     "parts.expired": "Pieces of content that were deleted, or whose keys were, because their time of keeping was over",
+    "leaves.damaged": "Entries that a service can no longer show, because its files are damaged",
+    "leaves.admitted": "Entries that a service admits to be damaged",
+    "leaves.may_explain": "Findings that a damaged entry may explain",
     "events.unreadable": "Entries of which only what names nobody (number, type, and the like) could be checked",
     "events.unproven_erasures": "Erasures whose signed request has expired: only their entries name it",
     "consents.unknown": "Requests that waited under a consent whose entry at the main service has expired",

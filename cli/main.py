@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "device": "cli.device:command",
     "release": "cli.release:command",
     "serve": "cli.serve:command",
+    "mend": "cli.mend:command",
     "profile": "cli.profile:command",
     "synth": "cli.synth:command",
     "study": "cli.study:command",

@@ -29,6 +29,7 @@ from proxid.rpc.evidence import EvidenceService
 from proxid.rpc.peers import PeerRegistry
 from proxid.rpc.runner import run
 from proxid.store import connect
+from proxid.store.evidence.scrub import Scrubber
 from proxid.store.evidence.setup import EvidenceOptions, reader_of, retention_of, writer_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.gateway_pb2_grpc import add_FeedServicer_to_server, add_GatewayServicer_to_server
@@ -93,6 +94,9 @@ async def serve(
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     store = GatewayStore(connect(config.store_url))
     await store.open()
+    # Before anything is bound: a log that does not open is named, and the address stays free.
+    evidence = EvidenceOptions("gateway", PREFIX, screener.key)
+    writer = await writer_of(config, evidence, store.client) if worker == 0 else None
     channel = open_channel(config.main_service, tls, config.main_service_name)
     upstream = MainServiceClient(channel, config.forward_timeout)
     registrations = Registrations(store)
@@ -107,13 +111,15 @@ async def serve(
         GatewayService(peers, screener, upstream, (Links(screener, store), consents, requests, rights)), server
     )
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store)), server)
-    evidence = EvidenceOptions("gateway", PREFIX, screener.key)
-    writer = await writer_of(config, evidence, store.client) if worker == 0 else None
     reader = reader_of(config, evidence)
     add_EvidenceServicer_to_server(EvidenceService(peers, reader, store.client, PREFIX, store.evidence_keys), server)
     background: list[Coroutine[Any, Any, None]] = []
     if writer is not None:
-        background += [writer.run(), retention_of(config, evidence, store.client, writer.log).run()]
+        background += [
+            writer.run(),
+            Scrubber(writer.log).run(),
+            retention_of(config, evidence, store.client, writer.log).run(),
+        ]
         background.append(LinkExpiry(screener, store).run())
     if worker == 0:
         await requests.recover()

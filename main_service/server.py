@@ -38,6 +38,7 @@ from proxid.rpc.evidence import EvidenceService
 from proxid.rpc.peers import PeerRegistry
 from proxid.rpc.runner import run
 from proxid.store import connect
+from proxid.store.evidence.scrub import Scrubber
 from proxid.store.evidence.setup import EvidenceOptions, reader_of, retention_of, writer_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.main_service_pb2_grpc import add_MainServiceServicer_to_server
@@ -92,6 +93,9 @@ async def serve(
     # What runs beside the request path has steps of its own on their way: answers do not queue behind them.
     functions, beside = library(client), library(client)
     await functions.load()
+    # Before anything is bound: a log that does not open is named, and the address stays free.
+    evidence = EvidenceOptions("main-service", PREFIX, service.key)
+    writer = await writer_of(config, evidence, client) if worker == 0 else None
     requests, epoch_store = RequestStore(functions, service.nonce_ttl), EpochStore(functions)
     slots = config.anonymiser.slot_settings()
     pool, slot_store = PoolStore(beside, settings), SlotStore(beside, slots, service.epochs)
@@ -105,8 +109,6 @@ async def serve(
     server, port = new_server(tls, config.listen, config.workers > 1)
     servicer = MainService(peers, epochs, path, Consents(service, pool, credentials), Outbox(blocking), subjects)
     add_MainServiceServicer_to_server(servicer, server)
-    evidence = EvidenceOptions("main-service", PREFIX, service.key)
-    writer = await writer_of(config, evidence, client) if worker == 0 else None
     add_EvidenceServicer_to_server(EvidenceService(peers, reader_of(config, evidence), client, PREFIX), server)
     background: list[Coroutine[Any, Any, None]] = []
     if worker == 0:
@@ -124,7 +126,11 @@ async def serve(
         background = [jobs.log_requests(), jobs.release_groups(), jobs.keep_time()]
         background.append(Gauges(CountStore(functions, client), epoch_store).run())
     if writer is not None:
-        background += [writer.run(), retention_of(config, evidence, client, writer.log).run()]
+        background += [
+            writer.run(),
+            Scrubber(writer.log).run(),
+            retention_of(config, evidence, client, writer.log).run(),
+        ]
     if source is not None:
         background.append(AllowListWatch(source, MainServiceConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"

@@ -20,7 +20,7 @@ SALT_SIZE: Final = 16
 
 
 class EventType(StrEnum):
-    """What the Identity Screener (first part), the Main Service (second part) and both (EXPIRED) record."""
+    """What the Identity Screener (first part), the Main Service (second part) and both (EXPIRED, DAMAGED) record."""
 
     ENROLLED = "ENROLLED"
     LINKED = "LINKED"
@@ -44,6 +44,7 @@ class EventType(StrEnum):
     OBJECTED = "OBJECTED"
     ACCESSED = "ACCESSED"
     EXPIRED = "EXPIRED"
+    DAMAGED = "DAMAGED"
 
 
 Header = dict[str, str | int | bool | list[str] | list[int]]

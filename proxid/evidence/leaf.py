@@ -111,18 +111,27 @@ def _commitment(data: bytes) -> tuple[bytes, bytes]:
     return tag, digest
 
 
+_DAMAGED: Final = b"damaged"
+
+
 @dataclass(frozen=True)
 class Leaf:
-    """What a log stores of an event: salt, encoded header, encoded parts (empty where one is gone)."""
+    """What a log stores of an event: salt, encoded header, encoded parts (empty where one is gone).
+
+    Attributes:
+        lost: of a leaf that is damaged, its hash, and nothing else. damaged: of a leaf whose payload is damaged.
+    """
 
     salt: bytes
     header: bytes
     parts: tuple[bytes, ...] = ()
+    lost: bytes = b""
+    damaged: bool = False
 
     @cached_property
     def hash(self) -> bytes:
         """The leaf hash in the Merkle tree, 32 bytes; computed once."""
-        return hash_of(self.salt, self.header)
+        return self.lost or hash_of(self.salt, self.header)
 
     @cached_property
     def stored(self) -> tuple[bytes, bytes]:
@@ -130,12 +139,20 @@ class Leaf:
         return encode(self.salt, self.header), encode(*self.parts)
 
     def encode(self) -> bytes:
-        """Canonical form."""
-        return encode(self.salt, self.header, encode(*self.parts))
+        """Canonical form: three fields; of a damaged leaf one, its hash; of one whose payload is damaged a fourth."""
+        if self.lost:
+            return encode(self.lost)
+        mark = (_DAMAGED,) if self.damaged else ()
+        return encode(self.salt, self.header, encode(*self.parts), *mark)
 
     @classmethod
     def decode(cls, data: bytes) -> "Leaf":
         """The leaf of an encoding; raises EncodingError."""
+        items = decode(data)
+        if len(items) == 1 and len(items[0]) == _HASH_SIZE:
+            return cls(b"", b"", lost=items[0])
+        if len(items) == 4 and items[3] == _DAMAGED:
+            return cls(items[0], items[1], tuple(decode(items[2])), damaged=True)
         salt, header, parts = decode(data, 3)
         return cls(salt, header, tuple(decode(parts)))
 

@@ -103,6 +103,14 @@ class Frontier:
         return cls(decode_int(items[0]), items[1:])
 
 
+def root_of(leaves: Iterable[bytes]) -> bytes:
+    """Root of the tree of some leaf hashes, 32 bytes."""
+    frontier = Frontier()
+    for leaf in leaves:
+        frontier.append(leaf)
+    return frontier.root
+
+
 def range_hash(node: NodeSource, first: int, end: int) -> bytes:
     """MTH of leaves [first, end), where `first` is where a subtree of RFC 6962 begins."""
     return fold([node(level, index) for level, index in subtrees(first, end)])

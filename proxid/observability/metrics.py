@@ -51,6 +51,11 @@ WORK: Final = Gauge(
     multiprocess_mode="mostrecent",
 )  # fmt: skip
 
+DAMAGED: Final = Gauge(
+    "proxid_damaged_leaves", "Entries of the service's own log that its files do not hold any more.",
+    multiprocess_mode="mostrecent",
+)  # fmt: skip
+
 
 def set_unclassified(requests: int) -> None:
     """How many answered requests wait to be classified."""
@@ -60,6 +65,11 @@ def set_unclassified(requests: int) -> None:
 def set_unlogged(events: int) -> None:
     """How many events a service's store holds that are not in its log yet."""
     WORK.labels("evidence").set(events)
+
+
+def set_damaged(leaves: int) -> None:
+    """How many leaves of a service's log are damaged."""
+    DAMAGED.set(leaves)
 
 
 def set_waiting(kind: str, people: int) -> None:

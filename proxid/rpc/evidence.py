@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from proxid.errors import EvidenceUnreadableError, LogDamagedError, PeerRefusedError
-from proxid.evidence.leaf import Leaf, LeafHeader
+from proxid.errors import EvidenceUnreadableError, PeerRefusedError
+from proxid.evidence.leaf import Leaf
 from proxid.rpc.methods import streaming, unary
 from proxid.rpc.peers import Peer, PeerRegistry
 from proxid.store.connection import store_errors
@@ -53,21 +53,14 @@ class EvidenceService(EvidenceServicer):
             leaves = await asyncio.to_thread(self._read, at, count)
             if not leaves:
                 return
-            for batch in _batches([_to_wire(leaf) for leaf in leaves]):
+            for batch in _batches([_to_wire(leaf, number) for number, leaf in enumerate(leaves, at)]):
                 yield batch
             at += len(leaves)
             left = None if left is None else left - len(leaves)
 
     def _read(self, first: int, count: int) -> list[Leaf]:
-        """Leaves up to one that is damaged; raises LogDamagedError if that is the first."""
-        leaves: list[Leaf] = []
-        try:
-            for leaf in self._reader.leaves(first, count):
-                leaves.append(leaf)
-        except LogDamagedError:
-            if not leaves:
-                raise
-        return leaves
+        """Leaves; of damaged ones the hash alone. Raises LogDamagedError."""
+        return list(self._reader.leaves(first, count))
 
     @unary("auditor", "witness")
     async def Checkpoint(self, request: wire.CheckpointRequest, peer: Peer) -> wire.CheckpointReply:
@@ -110,9 +103,10 @@ class EvidenceService(EvidenceServicer):
         return wire.EvidenceKeysReply(seeds=await self._keys(request.tags))
 
 
-def _to_wire(leaf: Leaf) -> wire.Leaf:
-    number = LeafHeader.decode(leaf.header).number
-    return wire.Leaf(number=number, salt=leaf.salt, header=leaf.header, parts=leaf.parts)
+def _to_wire(leaf: Leaf, number: int) -> wire.Leaf:
+    return wire.Leaf(
+        number=number, salt=leaf.salt, header=leaf.header, parts=leaf.parts, lost=leaf.lost, damaged=leaf.damaged
+    )
 
 
 def _batches(leaves: Sequence[wire.Leaf]) -> list[wire.LeafBatch]:

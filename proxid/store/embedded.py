@@ -169,15 +169,29 @@ class EmbeddedStore:
         }
         return "".join(f"{key} {value}\n" for key, value in settings.items())
 
+    def _last_words(self) -> str:
+        """Why the server says that it ended; it names files and offsets, never what they hold."""
+        try:
+            lines = (self._folder / "server.log").read_bytes()[-4096:].decode("utf-8", "replace").splitlines()
+        except OSError:
+            lines = []
+        said = next((line.partition(" # ")[2] for line in reversed(lines) if " # " in line), "")
+        reason = "".join(char for char in said if char.isprintable())[:_WORDS]
+        return f"{reason or 'it said nothing'} ({self._folder / 'server.log'}); {_MEND}"
+
     def _wait_ready(self) -> None:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if self._process is None or self._process.poll() is not None:
-                raise StoreError("store ended while it was starting")
+                raise StoreError(f"store ended while it was starting: {self._last_words()}")
             if _answers(self.socket):
                 return
             time.sleep(_POLL_SECONDS)
         raise StoreError("store did not answer in time")
+
+
+_MEND: Final = "if its file has a torn end, `proxid mend store --config FILE` cuts that off"
+_WORDS: Final = 240
 
 
 def _quote(path: Path) -> str:

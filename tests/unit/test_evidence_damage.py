@@ -1,4 +1,4 @@
-"""A bit flipped anywhere in the evidence: no byte of an acknowledged leaf is removed, and the message says which one."""
+"""A bit flipped anywhere in the evidence: nothing acknowledged is removed, and the message says which leaf it is."""
 
 import re
 import shutil
@@ -24,7 +24,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def files(folder: Path) -> dict[str, bytes]:
     """Every byte of leaves and payloads."""
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.glob("segments/*/*")) if p.name != "index"}
+    return {
+        str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.glob("segments/*/*")) if p.name != "index"
+    }
 
 
 def segment(folder: Path, at: int) -> Path:

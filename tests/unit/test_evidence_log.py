@@ -82,7 +82,7 @@ def test_a_log_that_lost_signed_leaves_does_not_open(tmp_path: Path) -> None:
     fill(tmp_path / "log", 7, segment_bytes=1 << 20).close()
     path = tmp_path / "log/segments/000000000001/leaves"
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(LogDamagedError, match="fewer leaves"):
+    with pytest.raises(LogDamagedError, match="leaf 7 is damaged or missing, at byte"):
         LeafLog(tmp_path / "log", ORIGIN, KEY)
 
 
@@ -96,9 +96,9 @@ def test_a_log_without_its_signed_head_does_not_open(tmp_path: Path) -> None:
 def test_a_log_shorter_than_somebody_counted_signs_nothing(tmp_path: Path) -> None:
     fill(tmp_path / "log", 7).close()
     signed = (tmp_path / "log/checkpoint").read_bytes()
-    with pytest.raises(LogDamagedError, match="fewer leaves than the store"):
+    with pytest.raises(LogDamagedError, match="fewer leaves than"):
         LeafLog(tmp_path / "log", ORIGIN, KEY, least=8)
-    with pytest.raises(LogDamagedError, match="fewer leaves than the store"):
+    with pytest.raises(LogDamagedError, match="fewer leaves than"):
         LeafLog(tmp_path / "none", ORIGIN, KEY, least=1)
     assert (tmp_path / "log/checkpoint").read_bytes() == signed and not (tmp_path / "none/checkpoint").exists()
     assert LeafLog(tmp_path / "log", ORIGIN, KEY, least=7).size == 7
@@ -138,7 +138,7 @@ def test_a_damaged_tree_is_made_anew_from_the_leaves(tmp_path: Path, level: int,
 
 def test_another_key_does_not_go_on_with_a_log(tmp_path: Path) -> None:
     fill(tmp_path / "log", 3).close()
-    with pytest.raises(NoteInvalidError):
+    with pytest.raises(LogDamagedError, match="no head that this service signed"):
         LeafLog(tmp_path / "log", ORIGIN, WITNESS)
 
 

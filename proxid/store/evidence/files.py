@@ -2,7 +2,8 @@
 
     record = u32(length) ‖ u32(CRC-32 of data) ‖ data
 
-A record that is cut off, or whose check sum does not hold, ends the file: what follows was never acknowledged.
+A crash leaves a torn end; bits that rot leave a record whose check sum does not hold. Which of the two it is,
+`segments` tells by what was acknowledged: only what lies behind that is ever cut off.
 """
 
 import fcntl
@@ -10,49 +11,33 @@ import os
 import struct
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from proxid.errors import LogDamagedError
 
-_FRAME: Final = struct.Struct(">II")
+FRAME: Final = struct.Struct(">II")
 _CHUNK: Final = 1 << 20
 MAX_RECORD: Final = 1 << 26
 
 
 def frame(data: bytes) -> bytes:
     """A record."""
-    return _FRAME.pack(len(data), zlib.crc32(data)) + data
+    return FRAME.pack(len(data), zlib.crc32(data)) + data
 
 
 def read_record(descriptor: int, offset: int) -> bytes:
     """The record at an offset; raises LogDamagedError."""
-    head = os.pread(descriptor, _FRAME.size, offset)
-    if len(head) < _FRAME.size:
+    head = os.pread(descriptor, FRAME.size, offset) if offset < 1 << 63 else b""
+    if len(head) < FRAME.size:
         raise LogDamagedError("a record of the log is missing")
-    length, check = _FRAME.unpack(head)
-    data = os.pread(descriptor, length, offset + _FRAME.size) if length <= MAX_RECORD else b""
+    length, check = FRAME.unpack(head)
+    data = os.pread(descriptor, length, offset + FRAME.size) if length <= MAX_RECORD else b""
     if len(data) != length or zlib.crc32(data) != check:
         raise LogDamagedError("a record of the log is damaged")
     return data
-
-
-def scan(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Offset and data of every whole record, in order; ends before the first that is not."""
-    with path.open("rb") as file:
-        offset = 0
-        while True:
-            head = file.read(_FRAME.size)
-            if len(head) < _FRAME.size:
-                return
-            length, check = _FRAME.unpack(head)
-            data = file.read(length) if length <= MAX_RECORD else b""
-            if len(data) != length or zlib.crc32(data) != check:
-                return
-            yield offset, data
-            offset += _FRAME.size + length
 
 
 class AppendFile:

@@ -4,11 +4,15 @@
     checkpoint  the newest signed head: what it covers is on disk, and never changes
     cosigned/   for each witness the newest head that it cosigned
 
+    damaged     what its operator has admitted to be damaged
+
 A head is signed only over leaves that are durable, so no crash can make a log show two histories. If the files
-hold less than the signed head says, or something else, the log refuses to open.
+hold less than the signed head says, or something else, the log refuses to open, and changes nothing. It looks at the
+last segment, the tree and the head; `scrub` looks at older segments meanwhile.
 """
 
 import os
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -16,11 +20,12 @@ from pathlib import Path
 from typing import Final
 
 from proxid.crypto.ed25519 import SigningKey
-from proxid.errors import LogDamagedError
+from proxid.errors import LogDamagedError, ProxidError
 from proxid.evidence.checkpoint import Checkpoint, open_checkpoint
 from proxid.evidence.leaf import Leaf
-from proxid.evidence.merkle import range_hash
+from proxid.evidence.merkle import EMPTY_ROOT, root_of
 from proxid.evidence.note import Verifier
+from proxid.store.evidence.admitted import Admitted, Damage, runs
 from proxid.store.evidence.files import lock_folder, replace_file
 from proxid.store.evidence.segments import SEGMENT_BYTES, SegmentWriter, parts_of, read_leaves, segment_names
 from proxid.store.evidence.tree import TreeReader, TreeWriter
@@ -29,6 +34,10 @@ SEGMENTS: Final = "segments"
 TREE: Final = "tree"
 CHECKPOINT: Final = "checkpoint"
 COSIGNED: Final = "cosigned"
+_HEAD_BACK: Final = (
+    "nothing was changed. Put back an older one, from a copy of the evidence folder or from a file in cosigned/"
+)
+_BACK: Final = "nothing was changed. Put back the newest copy of the evidence folder that is whole"
 
 
 class LeafLog:
@@ -50,20 +59,34 @@ class LeafLog:
         self._lock = lock_folder(folder)
         self.origin = origin
         self._key = key
+        self._writing = threading.Lock()
         try:
+            self.admitted = Admitted.read(folder)
             self._open(segment_bytes, least)
         except BaseException:
             os.close(self._lock)
             raise
 
     def _open(self, segment_bytes: int, least: int) -> None:
-        self._segments = SegmentWriter(self.folder / SEGMENTS, segment_bytes)
+        signed = self._signed_head()
+        covered = 0 if signed is None else signed.size
+        self._segments = SegmentWriter(self.folder / SEGMENTS, segment_bytes, max(covered, least), self.admitted)
         self._tree = TreeWriter(self.folder / TREE, self._segments.size)
-        if self.size < least:
-            raise LogDamagedError("the log holds fewer leaves than the store says were logged")
+        if signed is None and self.size:  # an empty log was signed before its first leaf
+            raise LogDamagedError(f"{self.folder / CHECKPOINT}: the log has leaves and no signed head; {_HEAD_BACK}")
+        self._verify_tree(signed)
         self._complete_tree()
-        self._verify_head()
         self._sign()
+
+    def _signed_head(self) -> Checkpoint | None:
+        """The newest signed head: what it covers is never cut off."""
+        path = self.folder / CHECKPOINT
+        try:
+            return open_checkpoint(path.read_bytes(), Verifier(self.origin, self._key.public))[0]
+        except FileNotFoundError:
+            return None
+        except (ProxidError, ValueError):
+            raise LogDamagedError(f"{path}: is no head that this service signed; {_HEAD_BACK}") from None
 
     @property
     def size(self) -> int:
@@ -79,22 +102,49 @@ class LeafLog:
         for leaf in read_leaves(self.folder / SEGMENTS, self._tree.size + 1, self.size + 1):
             self._tree.append([leaf.hash])
 
-    def _verify_head(self) -> None:
-        """The signed head is a beginning of what is on disk; a stored tree that says otherwise is made anew once."""
-        path = self.folder / CHECKPOINT
-        if not path.exists():
-            if self.size:  # an empty log was signed before its first leaf
-                raise LogDamagedError("the log has leaves and no signed head")
-            return
-        signed, _ = open_checkpoint(path.read_bytes(), Verifier(self.origin, self._key.public))
-        if signed.size > self.size:
-            raise LogDamagedError("the log holds fewer leaves than its signed head")
-        if self._tree.is_sound() and signed.root == range_hash(TreeReader(self.folder / TREE), 0, signed.size):
-            return
-        self._tree.clear()
-        self._complete_tree()
-        if signed.root != range_hash(TreeReader(self.folder / TREE), 0, signed.size):
-            raise LogDamagedError("the log holds other leaves than its signed head")
+    def _verify_tree(self, signed: Checkpoint | None) -> None:
+        """The signed head is a beginning of what is on disk; a stored tree that says otherwise is made anew.
+
+        Raises:
+            LogDamagedError: the leaves are not what was signed; nothing was written.
+        """
+        size, root = (0, EMPTY_ROOT) if signed is None else (signed.size, signed.root)
+        if not self._tree.leads_to(size, root):
+            self._tree.replace(self._hashes(size, root))
+        self._verify_last_segment()
+
+    def _hashes(self, size: int, root: bytes) -> list[bytes]:
+        """The hashes of all leaves, which come to a signed root; of a damaged one what the stored tree says."""
+        leaves = list(enumerate(read_leaves(self.folder / SEGMENTS, 1, self.size + 1, self._stored_hash), 1))
+        hashes = [leaf.hash for _, leaf in leaves]
+        if root_of(hashes[:size]) == root:
+            return hashes
+        lost = ", ".join(runs([number for number, leaf in leaves if leaf.lost]))
+        what = f"leaf {lost} is damaged, and so is the tree" if lost else "holds other leaves than the signed head"
+        raise LogDamagedError(f"{self.folder / SEGMENTS}: {what}; {_BACK}")
+
+    def _stored_hash(self, number: int) -> bytes:
+        return TreeReader(self.folder / TREE)(0, number - 1)
+
+    def _verify_last_segment(self) -> None:
+        first = self._segments.first
+        node = TreeReader(self.folder / TREE)
+        for at, leaf in enumerate(read_leaves(self.folder / SEGMENTS, first, self._tree.size + 1, self._stored_hash)):
+            if leaf.hash != node(0, first + at - 1):
+                raise LogDamagedError(
+                    f"{self.folder / SEGMENTS}: leaf {first + at} is another than the signed head covers; {_BACK}"
+                )
+
+    @property
+    def last_segment(self) -> int:
+        """Number of the first leaf of the segment that is written to."""
+        return self._segments.first
+
+    def renew_derived(self) -> None:
+        """Make anew what has rotted of tree and head; raises LogDamagedError if the leaves are not what was signed."""
+        with self._writing:
+            self._verify_tree(self.head)
+            self._sign()
 
     def begin_batch(self) -> bool:
         """Before leaves are encrypted: whether they come into a new segment, whose payloads must open by themselves."""
@@ -102,12 +152,18 @@ class LeafLog:
 
     def append(self, leaves: Sequence[Leaf]) -> None:
         """Append leaves and sign the new head, both durably."""
-        self._segments.append(leaves)
-        self._tree.append([leaf.hash for leaf in leaves])
-        self._sign()
+        with self._writing:
+            self._segments.append(leaves)
+            self._tree.append([leaf.hash for leaf in leaves])
+            self._sign()
 
     def _sign(self) -> None:
         replace_file(self.folder / CHECKPOINT, self.head.sign(self._key).encode())
+
+    def said(self, damage: Damage) -> None:
+        """Keep that damage which was admitted stands in the log."""
+        self.admitted = self.admitted.with_logged(damage)
+        self.admitted.write(self.folder)
 
     def older_than(self, expired: float, rotate: float) -> int:
         """Number of the last leaf whose payload was written before a time (Unix seconds), in whole segments.

@@ -2,12 +2,19 @@
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from proxid.errors import LogDamagedError, NoteInvalidError, TreeProofError
+from proxid.errors import LogDamagedError, NoteInvalidError, ProxidError, TreeProofError
 from proxid.evidence.checkpoint import Checkpoint, open_checkpoint, verify_cosignature
 from proxid.evidence.leaf import Leaf
-from proxid.evidence.merkle import consistency_proof, inclusion_proof
+from proxid.evidence.merkle import (
+    consistency_proof,
+    inclusion_proof,
+    range_hash,
+    verify_consistency,
+    verify_inclusion,
+)
 from proxid.evidence.note import Note, Verifier
 from proxid.store.evidence.files import replace_file
 from proxid.store.evidence.log import CHECKPOINT, COSIGNED, SEGMENTS, TREE
@@ -29,37 +36,89 @@ class LogReader:
         self._node = TreeReader(folder / TREE)
 
     def checkpoint(self) -> bytes:
-        """The newest signed head; raises LogDamagedError if there is none yet."""
+        """The newest signed head; raises LogDamagedError if there is none, or its file is damaged."""
+        path = self._folder / CHECKPOINT
         try:
-            return (self._folder / CHECKPOINT).read_bytes()
-        except OSError:
+            data = path.read_bytes()
+            open_checkpoint(data, self._log)
+        except FileNotFoundError:
             raise LogDamagedError("the log has no signed head yet") from None
+        except (OSError, ValueError, ProxidError):
+            raise LogDamagedError(
+                f"{path}: is no head that this service signed; the next event writes it anew"
+            ) from None
+        return data
 
     def head(self) -> Checkpoint:
-        """The newest signed head, parsed."""
+        """The newest signed head, parsed; raises LogDamagedError."""
         return open_checkpoint(self.checkpoint(), self._log)[0]
 
     def cosigned(self) -> list[bytes]:
-        """For each witness the newest head that it cosigned."""
+        """For each witness the newest head that it cosigned; one whose file is damaged is left out."""
         folder = self._folder / COSIGNED
-        return [p.read_bytes() for p in sorted(folder.iterdir()) if p.suffix == ".note"] if folder.exists() else []
+        notes = [p.read_bytes() for p in sorted(folder.iterdir()) if p.suffix == ".note"] if folder.exists() else []
+        return [note for note in notes if self._is_cosigned(note)]
+
+    def _is_cosigned(self, data: bytes) -> bool:
+        try:
+            note = open_checkpoint(data, self._log)[1]
+        except (ValueError, ProxidError):
+            return False
+        return any(self._is_by(note, verifier) for verifier in self._witnesses)
 
     def leaves(self, first: int, limit: int = 0) -> Iterator[Leaf]:
-        """Leaves from a number on, up to the signed head or `limit` of them."""
+        """Leaves from a number on, up to the signed head or `limit` of them; of damaged ones the hash.
+
+        Raises:
+            LogDamagedError: the stored tree is damaged too, so that the hash is not known.
+        """
         end = self.head().size + 1
         if limit:
             end = min(end, first + limit)
-        return read_leaves(self._folder / SEGMENTS, max(1, first), end)
+        return read_leaves(self._folder / SEGMENTS, max(1, first), end, self._hash)
+
+    def _hash(self, number: int) -> bytes:
+        """The hash of a leaf as the signed head covers it."""
+        self.inclusion(number, self.head().size)
+        return self._node(0, number - 1)
 
     def consistency(self, old: int, size: int) -> list[bytes]:
-        """Proof that the head of `old` leaves is the beginning of the one of `size`; raises TreeProofError."""
+        """Proof that the head of `old` leaves is the beginning of the one of `size`.
+
+        Raises:
+            TreeProofError: there are no such heads. LogDamagedError: the stored tree is damaged.
+        """
         self._verify_size(size)
-        return consistency_proof(self._node, old, size)
+        proof = consistency_proof(self._node, old, size)
+        self._verify_tree(size)
+        with self._own():
+            verify_consistency(old, range_hash(self._node, 0, old), size, range_hash(self._node, 0, size), proof)
+        return proof
 
     def inclusion(self, number: int, size: int) -> list[bytes]:
-        """Proof that leaf `number` (from 1) is in the head of `size`; raises TreeProofError."""
+        """Proof that leaf `number` (from 1) is in the head of `size`; raises TreeProofError, LogDamagedError."""
         self._verify_size(size)
-        return inclusion_proof(self._node, number - 1, size)
+        proof = inclusion_proof(self._node, number - 1, size)
+        self._verify_tree(size)
+        with self._own():
+            root = range_hash(self._node, 0, size)
+            verify_inclusion(self._node(0, number - 1), number - 1, size, proof, root)
+        return proof
+
+    def _verify_tree(self, size: int) -> None:
+        """What is shown is proven to ourselves first: a bit that rotted in the tree is no forked history."""
+        head = self.head()
+        with self._own():
+            proof = consistency_proof(self._node, size, head.size)
+            verify_consistency(size, range_hash(self._node, 0, size), head.size, head.root, proof)
+
+    @contextmanager
+    def _own(self) -> Iterator[None]:
+        try:
+            yield
+        except TreeProofError:
+            text = f"{self._folder / TREE}: the stored tree does not lead to the signed head; it is made anew soon"
+            raise LogDamagedError(text) from None
 
     def _verify_size(self, size: int) -> None:
         if size > self.head().size:

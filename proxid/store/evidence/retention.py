@@ -14,7 +14,7 @@ import structlog
 from redis.asyncio import Redis
 
 from proxid.errors import StoreError
-from proxid.evidence.events import SALT_SIZE, encode_header
+from proxid.evidence.events import SALT_SIZE, EventType, encode_header
 from proxid.protocol.request import Random
 from proxid.store.connection import store_errors
 from proxid.store.evidence.log import LeafLog
@@ -24,7 +24,7 @@ _log = structlog.get_logger(__name__)
 DAY: Final = 86_400.0
 _APPEND: Final = """
 local number = redis.call('INCR', KEYS[1] .. ':events:n')
-redis.call('XADD', KEYS[1] .. ':events', number .. '-0', 't', 'EXPIRED', 's', ARGV[1], 'h', ARGV[2], 'p', '')
+redis.call('XADD', KEYS[1] .. ':events', number .. '-0', 't', ARGV[3], 's', ARGV[1], 'h', ARGV[2], 'p', '')
 return number
 """
 
@@ -70,7 +70,9 @@ class PayloadRetention:
         return until
 
 
-async def append_expired(client: Redis, prefix: str, salt: bytes, header: bytes) -> None:
-    """Record EXPIRED; raises StoreError."""
+async def append_expired(
+    client: Redis, prefix: str, salt: bytes, header: bytes, kind: EventType = EventType.EXPIRED
+) -> None:
+    """Record EXPIRED, or another event that is of nobody; raises StoreError."""
     with store_errors():
-        await client.eval(_APPEND, 1, prefix, salt, header)
+        await client.eval(_APPEND, 1, prefix, salt, header, kind.value)

@@ -5,22 +5,25 @@
     FIRST/index     for each leaf u64(offset in leaves) ‖ u64(offset in parts): derived, rebuilt after a crash
 
 Payloads are on disk before the leaf that commits to them. The number is the key: a leaf whose number is there
-already is never written again.
+already is never written again. A torn end is cut off only behind every leaf that was acknowledged.
 """
 
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from proxid.encoding import decode
-from proxid.errors import LogDamagedError
+from proxid.errors import LogDamagedError, ProxidError
 from proxid.evidence.leaf import Leaf, LeafHeader
-from proxid.store.evidence.files import AppendFile, append_records, read_record, scan, sync_folder
+from proxid.store.evidence.admitted import NOTHING, Admitted, runs
+from proxid.store.evidence.files import AppendFile, append_records, read_record, sync_folder
+from proxid.store.evidence.places import INDEX, LEAVES, PARTS, Places, committed, hashes_of, locate
 
-LEAVES, PARTS, INDEX = "leaves", "parts", "index"
 _ENTRY: Final = struct.Struct(">QQ")
+NOWHERE: Final = (1 << 64) - 1
+"""The offset that stands in an index for a record that is damaged."""
 SEGMENT_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -29,50 +32,94 @@ def segment_names(folder: Path) -> list[int]:
     return sorted(int(p.name) for p in folder.iterdir() if p.name.isdigit())
 
 
-def _folder(folder: Path, first: int) -> Path:
+def segment_folder(folder: Path, first: int) -> Path:
+    """Where a segment lies."""
     return folder / f"{first:012d}"
 
 
-class Segment:
-    """The segment that is written to."""
+def _kept(places: Places, folder: Path, acknowledged: int, admitted: Admitted) -> int:
+    """Number of the last leaf that stays; raises LogDamagedError if an acknowledged one is not whole."""
+    damaged = [n for n in range(places.first, acknowledged + 1) if not places.is_kept(n)]
+    unknown = [n for n in damaged if not admitted.covers(n)]
+    if unknown and places.ends_at(unknown[0]):
+        raise LogDamagedError(
+            f"{folder}: the log ends after leaf {unknown[0] - 1}: it holds fewer leaves than its signed head, or than "
+            f"the store says were logged ({acknowledged}); nothing was changed. Put back the newest copy of the evidence "
+            f"folder that holds them; if there is none: proxid mend successor --config FILE"
+        )
+    if unknown:
+        raise LogDamagedError(damage_text(places.damage(folder, unknown[0]), folder, unknown))
+    kept = max(acknowledged, places.first - 1)
+    while places.is_kept(kept + 1):
+        kept += 1
+    return kept
 
-    def __init__(self, folder: Path, first: int) -> None:
-        self.folder = _folder(folder, first)
+
+def damage_text(what: str, folder: Path, numbers: Sequence[int]) -> str:
+    """What is damaged, and what to do about it."""
+    leaves = ", ".join(runs(numbers))
+    return (
+        f"{what}, and it was acknowledged; nothing was changed. Put {folder.name} back from the newest copy of the "
+        f"evidence folder that has these leaves whole; if there is none, admit it: "
+        f"proxid mend damaged --config FILE --leaves {leaves.replace(', ', ' --leaves ')} --reason disk"
+    )
+
+
+def rebuild_index(index: AppendFile, folder: Path, places: Places, last: int) -> bool:
+    """Make a segment's index what it must be up to a leaf; whether it was not."""
+    expected = b"".join(
+        _ENTRY.pack(*(found[n].begin if n in found else NOWHERE for found in (places.leaves, places.parts)))
+        for n in range(places.first, last + 1)
+    )
+    path = folder / INDEX
+    stored = path.read_bytes() if path.exists() else b""
+    if places.expired:  # where the payloads lay is of no use to anybody any more
+        stored_at = [entry[0] for entry in _ENTRY.iter_unpack(stored[: len(stored) // _ENTRY.size * _ENTRY.size])]
+        if stored_at == [entry[0] for entry in _ENTRY.iter_unpack(expected)]:
+            return False
+    if stored == expected:
+        return False
+    # Only what is wrong is written: other processes may be reading.
+    same = len(expected) if stored[: len(expected)] == expected else 0
+    index.truncate(same)
+    index.append(expected[same:])
+    return True
+
+
+class Segment:
+    """The segment that is written to.
+
+    Args:
+        acknowledged: number of the last leaf that was acknowledged, whoever says so. admitted: damaged leaves that the
+            operator has admitted.
+
+    Raises:
+        LogDamagedError: an acknowledged leaf is not whole; nothing was written.
+    """
+
+    def __init__(self, folder: Path, first: int, acknowledged: int = 0, admitted: Admitted = NOTHING) -> None:
+        self.folder = segment_folder(folder, first)
         self.first = first
+        places = locate(self.folder, first)
+        kept = _kept(places, self.folder, acknowledged, admitted)
         if not self.folder.exists():
             self.folder.mkdir(mode=0o700)
             sync_folder(folder)
         self._leaves = AppendFile(self.folder / LEAVES)
         self._parts = AppendFile(self.folder / PARTS)
         self._index = AppendFile(self.folder / INDEX)
-        self.count = 0
         self.begun = (self.folder / PARTS).stat().st_ctime if self._parts.size == 0 else self.folder.stat().st_mtime
-        self._recover()
+        self._cut(places, kept)
+        self.count = kept - first + 1
         sync_folder(self.folder)
 
-    def _recover(self) -> None:
-        """Keep the leaves that are whole, with their payloads; cut off the rest; rebuild the index."""
-        entries: list[bytes] = []
-        ends = (0, 0)
-        for (leaf_at, leaf), (parts_at, parts) in zip(
-            scan(self.folder / LEAVES), scan(self.folder / PARTS), strict=False
-        ):
-            header = LeafHeader.decode(decode(leaf, 2)[1])
-            if header.number != self.first + len(entries):
-                raise LogDamagedError("a leaf of the log stands at another number")
-            entries.append(_ENTRY.pack(leaf_at, parts_at))
-            ends = (leaf_at + 8 + len(leaf), parts_at + 8 + len(parts))
-        self._leaves.truncate(ends[0])
-        self._parts.truncate(ends[1])
-        self._rebuild_index(b"".join(entries))
-        self.count = len(entries)
-
-    def _rebuild_index(self, expected: bytes) -> None:
-        """Only what is wrong is written: other processes may be reading."""
-        stored = (self.folder / INDEX).read_bytes()
-        same = len(expected) if stored[: len(expected)] == expected else 0
-        self._index.truncate(same)
-        self._index.append(expected[same:])
+    def _cut(self, places: Places, kept: int) -> None:
+        """Keep the leaves up to a number with their payloads; cut off what a crash left behind them."""
+        for file, found in ((self._leaves, places.leaves), (self._parts, places.parts)):
+            # Behind a last record that is damaged nothing can be told from it: what comes next is written after all.
+            if kept < self.first or kept in found:
+                file.truncate(found[kept].end if kept in found else 0)
+        rebuild_index(self._index, self.folder, places, kept)
 
     @property
     def bytes(self) -> int:
@@ -80,12 +127,18 @@ class Segment:
         return self._leaves.size + self._parts.size
 
     def append(self, leaves: Sequence[Leaf]) -> None:
-        """Append leaves durably: payloads, then leaves, then the index."""
-        parts_at = append_records(self._parts, [leaf.stored[1] for leaf in leaves])
-        self._parts.sync()
-        leaves_at = append_records(self._leaves, [leaf.stored[0] for leaf in leaves])
-        self._leaves.sync()
-        self._index.append(b"".join(_ENTRY.pack(*pair) for pair in zip(leaves_at, parts_at, strict=True)))
+        """Append leaves durably: payloads, then leaves, then the index; all of them, or none if it fails."""
+        sizes = [(file, file.size) for file in (self._parts, self._leaves, self._index)]
+        try:
+            parts_at = append_records(self._parts, [leaf.stored[1] for leaf in leaves])
+            self._parts.sync()
+            leaves_at = append_records(self._leaves, [leaf.stored[0] for leaf in leaves])
+            self._leaves.sync()
+            self._index.append(b"".join(_ENTRY.pack(*pair) for pair in zip(leaves_at, parts_at, strict=True)))
+        except OSError:
+            for file, size in sizes:
+                file.truncate(size)
+            raise
         self.count += len(leaves)
 
     def close(self) -> None:
@@ -99,14 +152,20 @@ class SegmentWriter:
 
     Args:
         folder: of the segments. limit: bytes after which a new segment begins.
+        acknowledged, admitted: see `Segment`.
+
+    Raises:
+        LogDamagedError: an acknowledged leaf of the last segment is not whole; nothing was written.
     """
 
-    def __init__(self, folder: Path, limit: int = SEGMENT_BYTES) -> None:
+    def __init__(
+        self, folder: Path, limit: int = SEGMENT_BYTES, acknowledged: int = 0, admitted: Admitted = NOTHING
+    ) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder
         self._limit = limit
         names = segment_names(folder)
-        self._last = Segment(folder, names[-1] if names else 1)
+        self._last = Segment(folder, names[-1] if names else 1, acknowledged, admitted)
         self._rotate_before = 0.0
 
     def rotate_begun_before(self, moment: float) -> None:
@@ -117,6 +176,11 @@ class SegmentWriter:
     def size(self) -> int:
         """Number of the last leaf."""
         return self._last.first + self._last.count - 1
+
+    @property
+    def first(self) -> int:
+        """Number of the last segment's first leaf."""
+        return self._last.first
 
     def append(self, leaves: Sequence[Leaf]) -> None:
         """Append leaves durably to the last segment."""
@@ -144,43 +208,81 @@ class SegmentWriter:
 
 def parts_of(folder: Path, first: int) -> Path:
     """The payloads' file of a segment."""
-    return _folder(folder, first) / PARTS
+    return segment_folder(folder, first) / PARTS
 
 
-def read_leaves(folder: Path, first: int, end: int) -> Iterator[Leaf]:
-    """Leaves `first` … `end`−1; parts are empty where they expired; raises LogDamagedError."""
+def read_leaves(folder: Path, first: int, end: int, lost: Callable[[int], bytes] | None = None) -> Iterator[Leaf]:
+    """Leaves `first` … `end`−1; parts are empty where they expired.
+
+    Args:
+        lost: gives the hash of a leaf that is damaged, which then comes without what it said; None: it is an error.
+
+    Raises:
+        LogDamagedError: names file, leaf and offset.
+    """
     names = segment_names(folder)
     for name, following in zip(names, [*names[1:], end], strict=True):
         begin, stop = max(first, name), min(end, following)
         if begin < stop:
-            yield from _read_segment(_folder(folder, name), begin - name, stop - name)
+            with SegmentReader(segment_folder(folder, name), name, lost) as segment:
+                yield from (segment.leaf(number) for number in range(begin, stop))
 
 
-def _read_segment(folder: Path, begin: int, stop: int) -> Iterator[Leaf]:
-    try:
-        index, leaves = (os.open(folder / name, os.O_RDONLY) for name in (INDEX, LEAVES))
-    except OSError:
-        raise LogDamagedError("a segment of the log is missing") from None
-    parts = _open_parts(folder)
-    try:
-        entries = os.pread(index, _ENTRY.size * (stop - begin), _ENTRY.size * begin)
-        if len(entries) != _ENTRY.size * (stop - begin):
-            raise LogDamagedError("the index of the log is cut off")
-        for leaf_at, parts_at in _ENTRY.iter_unpack(entries):
-            salt, header = decode(read_record(leaves, leaf_at), 2)
-            yield Leaf(salt, header, _parts(parts, parts_at))
-    finally:
-        for descriptor in (index, leaves, parts):
+class SegmentReader:
+    """Leaves of one segment; the index is only believed where it leads to the leaf that was asked for."""
+
+    def __init__(self, folder: Path, first: int, lost: Callable[[int], bytes] | None) -> None:
+        self._folder, self._first, self._lost = folder, first, lost
+        self._places: Places | None = None
+
+    def __enter__(self) -> Self:
+        self._files = {name: _open(self._folder / name) for name in (INDEX, LEAVES, PARTS)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._files.values():
             if descriptor is not None:
                 os.close(descriptor)
 
+    def leaf(self, number: int) -> Leaf:
+        """One leaf; raises LogDamagedError."""
+        return self._by_index(number) or self._by_places(number)
 
-def _open_parts(folder: Path) -> int | None:
+    def _by_index(self, number: int) -> Leaf | None:
+        index, leaves, parts = (self._files[name] for name in (INDEX, LEAVES, PARTS))
+        if index is None or leaves is None:
+            return None
+        entry = os.pread(index, _ENTRY.size, _ENTRY.size * (number - self._first))
+        if len(entry) != _ENTRY.size:
+            return None
+        leaf_at, parts_at = _ENTRY.unpack(entry)
+        try:
+            salt, header = decode(read_record(leaves, leaf_at), 2)
+            known = LeafHeader.decode(header)
+            data = None if parts is None else read_record(parts, parts_at)
+        except ProxidError:
+            return None
+        if known.number != number or (data is not None and hashes_of(data) != committed(known)):
+            return None
+        return Leaf(salt, header, () if data is None else tuple(decode(data)))
+
+    def _by_places(self, number: int) -> Leaf:
+        if self._places is None:
+            self._places = locate(self._folder, self._first)
+        places, leaves, parts = self._places, self._files[LEAVES], self._files[PARTS]
+        if not places.is_whole(number) and self._lost is None:
+            raise LogDamagedError(damage_text(places.damage(self._folder, number), self._folder, [number]))
+        if number not in places.leaves or leaves is None:
+            assert self._lost is not None
+            return Leaf(b"", b"", lost=self._lost(number))
+        salt, header = decode(read_record(leaves, places.leaves[number].begin), 2)
+        if parts is None or number not in places.parts:
+            return Leaf(salt, header, damaged=not places.expired)
+        return Leaf(salt, header, tuple(decode(read_record(parts, places.parts[number].begin))))
+
+
+def _open(path: Path) -> int | None:
     try:
-        return os.open(folder / PARTS, os.O_RDONLY)
+        return os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
-
-
-def _parts(descriptor: int | None, offset: int) -> tuple[bytes, ...]:
-    return () if descriptor is None else tuple(decode(read_record(descriptor, offset)))

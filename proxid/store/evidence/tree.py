@@ -6,12 +6,12 @@ Everything here is derived from the leaves; after a crash it is cut back and com
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from proxid.errors import LogDamagedError
-from proxid.evidence.merkle import HASH_SIZE, Frontier, node_hash, subtrees
-from proxid.store.evidence.files import AppendFile
+from proxid.evidence.merkle import HASH_SIZE, Frontier, node_hash, root_of, subtrees
+from proxid.store.evidence.files import AppendFile, replace_file
 
 
 class TreeWriter:
@@ -61,14 +61,16 @@ class TreeWriter:
         for level, roots in sorted(made.items()):
             self._level(level).append(b"".join(roots))
 
-    def is_sound(self) -> bool:
-        """Whether every stored subtree is what the stored leaf hashes come to."""
+    def leads_to(self, size: int, root: bytes) -> bool:
+        """Whether every stored subtree is what the stored leaf hashes come to, and they come to a signed root."""
+        if self.size < size:
+            return False
         leaves = (self._folder / "0").read_bytes()
-        frontier, made = Frontier(), [bytearray() for _ in self._levels]
-        for at in range(0, len(leaves), HASH_SIZE):
-            for level, root in frontier.append(leaves[at : at + HASH_SIZE]):
-                made[level] += root
-        return all((self._folder / str(level)).read_bytes() == roots for level, roots in enumerate(made))
+        hashes = [leaves[at : at + HASH_SIZE] for at in range(0, len(leaves), HASH_SIZE)]
+        if root_of(hashes[:size]) != root:
+            return False
+        made = levels_of(hashes)
+        return all((self._folder / str(at)).read_bytes() == b"".join(made[at]) for at in range(len(made)))
 
     @property
     def size(self) -> int:
@@ -80,16 +82,32 @@ class TreeWriter:
         """Root of the whole tree."""
         return self._frontier.root
 
-    def clear(self) -> None:
-        """Forget everything: the files contradict the leaves."""
-        self._cut(0)
-        self._frontier = Frontier()
-        self.kept = 0
+    def replace(self, hashes: Sequence[bytes]) -> None:
+        """Make the tree anew from its leaves: the files contradict the signed head."""
+        made = levels_of(hashes)
+        for file in self._levels:
+            file.close()
+        self._levels = []
+        for at, roots in enumerate(made):
+            replace_file(self._folder / str(at), b"".join(roots))
+        self._frontier = Frontier(len(hashes), [made[level][at] for level, at in subtrees(0, len(hashes))])
+        self._cut(len(hashes))
 
     def close(self) -> None:
         """Close the files."""
         for file in self._levels:
             file.close()
+
+
+def levels_of(hashes: Iterable[bytes]) -> list[list[bytes]]:
+    """Roots of the complete subtrees over leaf hashes, by level."""
+    frontier, levels = Frontier(), list[list[bytes]]()
+    for leaf in hashes:
+        for level, root in frontier.append(leaf):
+            if level == len(levels):
+                levels.append([])
+            levels[level].append(root)
+    return levels
 
 
 class TreeReader:

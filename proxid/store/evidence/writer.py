@@ -9,6 +9,7 @@ are covered by the same head: no auditor sees a step half done.
 
 import asyncio
 import hashlib
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Final, TypeVar
@@ -18,11 +19,12 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from proxid.errors import LogDamagedError, StoreError
-from proxid.evidence.events import EventType, decode_header
+from proxid.evidence.events import SALT_SIZE, EventType, decode_header, encode_header
 from proxid.evidence.leaf import Leaf
 from proxid.store.connection import store_errors
 from proxid.store.evidence.encryptor import Encryptor, PlainEvent, SplitEvent
 from proxid.store.evidence.log import LeafLog
+from proxid.store.evidence.retention import append_expired
 
 _log = structlog.get_logger(__name__)
 
@@ -82,6 +84,7 @@ class EvidenceWriter:
         """
         try:
             await self._reconcile()
+            await self._say_what_is_damaged()
             while True:
                 await self._step()
                 if not self._behind:
@@ -109,6 +112,20 @@ class EvidenceWriter:
                 return
             except StoreError:
                 await asyncio.sleep(self._linger)
+
+    async def _say_what_is_damaged(self) -> None:
+        """DAMAGED for all that the operator has admitted since; said twice if a crash comes between: no harm."""
+        for damage in self.log.admitted.ranges:
+            while not damage.logged:
+                header = encode_header(first=damage.first, last=damage.last, reason=damage.reason)
+                try:
+                    salt = os.urandom(SALT_SIZE)
+                    await append_expired(self._client, self._prefix, salt, header, EventType.DAMAGED)
+                except StoreError:
+                    await asyncio.sleep(self._linger)
+                    continue
+                self.log.said(damage)
+                break
 
     async def write_batch(self) -> int:
         """Log what waits in the stream, up to one batch; how many events."""

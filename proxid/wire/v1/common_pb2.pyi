@@ -58,9 +58,15 @@ class Leaf(_message.Message):
     SALT_FIELD_NUMBER: _builtins.int
     HEADER_FIELD_NUMBER: _builtins.int
     PARTS_FIELD_NUMBER: _builtins.int
+    LOST_FIELD_NUMBER: _builtins.int
+    DAMAGED_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     salt: _builtins.bytes
     header: _builtins.bytes
+    lost: _builtins.bytes
+    """of a leaf that is damaged its hash, and nothing else"""
+    damaged: _builtins.bool
+    """its payload is damaged"""
     @_builtins.property
     def parts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
     def __init__(
@@ -70,10 +76,12 @@ class Leaf(_message.Message):
         salt: _builtins.bytes = ...,
         header: _builtins.bytes = ...,
         parts: _abc.Iterable[_builtins.bytes] | None = ...,
+        lost: _builtins.bytes = ...,
+        damaged: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["header", b"header", "number", b"number", "parts", b"parts", "salt", b"salt"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["damaged", b"damaged", "header", b"header", "lost", b"lost", "number", b"number", "parts", b"parts", "salt", b"salt"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,109 @@
+"""Leaves that a service can no longer show (check 1 of DESIGN 10.4): what rests on them is unchecked, on either side.
+
+A damaged leaf comes as its hash alone, so that the rest of the log is held against the signed head as always. An
+operator admits damage by DAMAGED. Admitted or not, such leaves are counted and named, and the audit is `unchecked` for
+good: never clean, so that nobody hides behind them, and no violation, so that nobody is accused of what a disk did.
+Findings that may come from a leaf that is missing are told as such; those that cannot stay violations.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from auditor.report import GATEWAY, HEADS, MAIN_SERVICE, Report, Unchecked, Violation
+from proxid.errors import EncodingError
+from proxid.evidence.events import Event
+
+LISTED: Final = 100
+"""Findings that are told one by one; the rest is counted."""
+_OPEN_END: Final = 1 << 62
+
+
+@dataclass(slots=True)
+class Damage:
+    """Damaged leaves of one log.
+
+    Attributes:
+        lost: leaves without their header, rising. payloads: leaves without their payload, rising.
+        admitted: first and last leaf and reason of each DAMAGED.
+    """
+
+    lost: list[int] = field(default_factory=list)
+    payloads: list[int] = field(default_factory=list)
+    admitted: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def admit(self, event: Event) -> None:
+        """DAMAGED; raises EncodingError."""
+        first, last = int(str(event.fields["first"])), int(str(event.fields["last"]))
+        if not 0 < first <= last < event.number:
+            raise EncodingError("damage is admitted of leaves that were not there")
+        self.admitted.append((first, last, str(event.fields["reason"])))
+
+    def take_over(self, other: "Damage") -> None:
+        """Go on from what an earlier audit found."""
+        self.lost[:], self.payloads[:], self.admitted[:] = other.lost, other.payloads, other.admitted
+
+    @property
+    def first(self) -> int:
+        """Number of the first leaf that is damaged or was admitted to be; beyond every log if there is none."""
+        begins = (*self.lost[:1], *self.payloads[:1], *(first for first, _, _ in self.admitted))
+        return min(begins, default=_OPEN_END)
+
+    def reasons(self, log: str) -> list[Unchecked]:
+        """What could not be checked."""
+        found = [
+            Unchecked(HEADS, log, f"leaves {_range(first, last)} are damaged, as the service admits ({reason})")
+            for first, last, reason in self.admitted
+        ]
+        for numbers, what in ((self.lost, "damaged"), (self.payloads, "without their payload, which is damaged")):
+            silent = [n for n in numbers if not any(first <= n <= last for first, last, _ in self.admitted)]
+            if silent:
+                text = f"{len(silent)} leaves are {what}, the first of them leaf {silent[0]}"
+                found.append(Unchecked(HEADS, log, f"{text}; the service has not admitted that"))
+        return found
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def excuse_read(report: Report, damage: dict[str, Damage], before: int) -> None:
+    """Findings made while the logs were read: those that an earlier leaf may explain, had it been there.
+
+    The gateway's log is read first and from itself alone; the Main Service's rests on all of the gateway's.
+
+    Args:
+        before: violations that earlier audits found: they stay.
+    """
+    gateway, service = damage[GATEWAY].first, damage[MAIN_SERVICE].first
+    until = {GATEWAY: gateway, MAIN_SERVICE: service if gateway == _OPEN_END else 0}
+    _excuse(report, before, lambda v: 0 < v.event < until.get(v.log, _OPEN_END) or (v.event == 0 and not _any(damage)))
+
+
+def excuse_compared(report: Report, damage: dict[str, Damage], before: int) -> None:
+    """Findings made by comparing the whole of both logs with each other and with what others hold."""
+    _excuse(report, before, lambda _: not _any(damage))
+
+
+def _any(damage: dict[str, Damage]) -> bool:
+    return any(log.first != _OPEN_END for log in damage.values())
+
+
+def _excuse(report: Report, before: int, stays: Callable[[Violation], bool]) -> None:
+    found = report.violations[before:]
+    kept = [v for v in found if v.rule == HEADS or v.firm or stays(v)]
+    moved = [v for v in found if v not in kept]
+    report.violations[before:] = kept
+    report.missing += [
+        Unchecked(v.rule, v.log, f"leaf {v.event}: {v.text}; a leaf that is damaged may explain it")
+        for v in moved[:LISTED]
+    ]
+    report.counts["leaves.may_explain"] += len(moved)
+
+
+def count(report: Report, damage: dict[str, Damage]) -> None:
+    """What is damaged, in the report."""
+    for log, found in damage.items():
+        report.missing += found.reasons(log)
+        report.counts["leaves.damaged"] += len({*found.lost, *found.payloads})
+        report.counts["leaves.admitted"] += sum(last - first + 1 for first, last, _ in found.admitted)

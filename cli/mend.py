@@ -1,0 +1,68 @@
+"""`proxid mend`: what an operator does on purpose when files are damaged or lost, with the service stopped."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from cli.serve import SERVICES
+from proxid.config import ServiceConfig, load
+from proxid.errors import InputError, ProxidError
+from proxid.store.evidence.admitted import REASONS, Damage
+from proxid.store.evidence.mending import admit, store_files
+from proxid.store.evidence.setup import folder_of
+
+_CONFIG: Final = click.option(
+    "--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The service's TOML.",
+)  # fmt: skip
+
+
+@click.group("mend", epilog="Example: proxid mend store --config trial/gateway/gateway.toml")
+def command() -> None:
+    """Mend a stopped service's files. `proxid doctor` and the service's own errors say when, and with what."""
+
+
+def _service(path: Path) -> ServiceConfig:
+    """The configuration of either service; raises ConfigError of the one that the file is for."""
+    errors = []
+    for kind, _ in SERVICES.values():
+        try:
+            return load(kind, path)
+        except ProxidError as error:
+            errors.append(error)
+    raise next((e for e in errors if "role" not in e.rule), errors[0])
+
+
+@command.command("damaged", epilog="Example: proxid mend damaged --config g/gateway.toml --leaves 122 --reason disk")
+@_CONFIG
+@click.option("--leaves", multiple=True, required=True, help="A number, or FIRST-LAST; as often as needed.")
+@click.option("--reason", type=click.Choice(REASONS), required=True, help="What did it.")
+def damaged(path: Path, leaves: tuple[str, ...], reason: str) -> None:
+    """Admit that entries of the service's log are damaged, when no copy of them is left.
+
+    The service says so in its log with the next start, and goes on behind them. No audit is clean over them: they, and
+    what may rest on them, stay unchecked. Entries that are whole cannot be admitted.
+    """
+    ranges = [Damage(*_range(text), reason) for text in leaves]
+    admit(folder_of(_service(path)), ranges)
+    click.echo(f"admitted: entries {', '.join(leaves)}; they stay unchecked in every audit")
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    if not first.isascii() or not first.isdigit() or (last and not (last.isascii() and last.isdigit())):
+        raise InputError("--leaves is a number or FIRST-LAST")
+    return int(first), int(last or first)
+
+
+@command.command("store", epilog="Example: proxid mend store --config trial/gateway/gateway.toml")
+@_CONFIG
+def store(path: Path) -> None:
+    """Cut a torn or zero-padded end off the append-only file of the service's own store.
+
+    What is cut off was never acknowledged if `appendfsync` is `always`; the service compares itself with its log, its
+    peer and its witness when it starts, and refuses if more is missing than a store may lose.
+    """
+    for name, cut in store_files(_service(path)):
+        click.echo(f"{name}: {cut} bytes cut off" if cut else f"{name}: whole")

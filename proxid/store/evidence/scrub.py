@@ -1,0 +1,96 @@
+"""Looks in the background at what a start does not look at: older segments, and what rots while the service runs.
+
+A damaged leaf is named in the service's log and counted in a metric, so that its operator puts it back before an audit
+finds it. What is derived (index, tree, the head's file) is made anew.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from proxid.errors import LogDamagedError
+from proxid.observability.metrics import set_damaged
+from proxid.store.evidence.files import AppendFile
+from proxid.store.evidence.log import SEGMENTS, LeafLog
+from proxid.store.evidence.places import INDEX, LEAVES, PARTS, locate
+from proxid.store.evidence.segments import rebuild_index, segment_folder, segment_names
+
+_log = structlog.get_logger(__name__)
+
+PAUSE: Final = 3600.0
+"""Seconds between two looks at everything."""
+_BREATH: Final = 1.0
+"""Seconds between two segments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A damaged leaf: its number, and which of its files."""
+
+    leaf: int
+    file: str
+
+
+def damaged(folder: Path, first: int, last: int, written_to: bool = False) -> list[Found]:
+    """Damaged leaves of a segment up to a number that a signed head covers; its index is made anew if it is wrong.
+
+    Args:
+        written_to: it is the last segment, whose payloads cannot have expired and whose index grows.
+    """
+    places = locate(folder, first)
+    is_good = places.is_kept if written_to else places.is_whole
+    if not written_to:
+        index = AppendFile(folder / INDEX)
+        try:
+            rebuild_index(index, folder, places, last)
+        finally:
+            index.close()
+    return [
+        Found(number, PARTS if number in places.leaves else LEAVES)
+        for number in range(first, last + 1)
+        if not is_good(number)
+    ]
+
+
+class Scrubber:
+    """Worker 0's job beside the writer.
+
+    Args:
+        log: the writer's.
+    """
+
+    def __init__(self, log: LeafLog) -> None:
+        self._log = log
+        self._named: set[Found] = set()
+
+    async def run(self) -> None:
+        """Look at everything from time to time, until cancelled."""
+        while True:
+            await self.step(_BREATH)
+            await asyncio.sleep(PAUSE)
+
+    async def step(self, breath: float = 0.0) -> set[Found]:
+        """Look at everything once; what is damaged."""
+        found: set[Found] = set()
+        size, folder = self._log.size, self._log.folder / SEGMENTS
+        # Leaves that come meanwhile are left to the next look.
+        for first, following in pairwise([*segment_names(folder), size + 1]):
+            if following > first:
+                found.update(await asyncio.to_thread(self._segment, folder, first, following - 1))
+            await asyncio.sleep(breath)
+        try:
+            await asyncio.to_thread(self._log.renew_derived)
+        except LogDamagedError:
+            _log.error("evidence is damaged", kind="tree")
+        for item in sorted(found - self._named, key=lambda item: item.leaf):
+            _log.error("evidence is damaged", leaf=item.leaf, kind=item.file)
+        self._named = found
+        set_damaged(len({item.leaf for item in found}))
+        return found
+
+    def _segment(self, folder: Path, first: int, last: int) -> list[Found]:
+        return damaged(segment_folder(folder, first), first, last, written_to=first == self._log.last_segment)
