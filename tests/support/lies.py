@@ -6,6 +6,7 @@ Each lie is (name, number of the check that must catch it, what to do); the doin
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,10 @@ class Liar:
         self.house = house
         self.patch = patch
         self.options: dict[str, Any] = {}
+        # Who lies does not hold what it shows against its own head first.
+        patch.setattr(LogReader, "_own", lambda _: nullcontext())
+        patch.setattr(LogReader, "_verify_tree", lambda *_: None)
+        patch.setattr(LogReader, "_is_cosigned", lambda *_: True)
         self.hides = False
         """Whether the lie is told by keeping something back: then it cannot be proven, but is not clean either."""
 

@@ -75,14 +75,6 @@ async def payloads_not_given_out(liar: Liar) -> None:
 
 
 @lie(1)
-async def index_points_to_other_leaves(liar: Liar) -> None:
-    await liar.house.busy(1)
-    path = segment(liar, GATEWAY, "index")
-    data = path.read_bytes()
-    path.write_bytes(data[:32] + data[48:64] + data[32:48] + data[64:])
-
-
-@lie(1)
 async def signature_of_the_head_flipped(liar: Liar) -> None:
     await liar.house.busy(1)
     honest = LogReader.checkpoint

@@ -44,8 +44,8 @@ def _kept(places: Places, folder: Path, acknowledged: int, admitted: Admitted) -
     if unknown and places.ends_at(unknown[0]):
         raise LogDamagedError(
             f"{folder}: the log ends after leaf {unknown[0] - 1}: it holds fewer leaves than its signed head, or than "
-            f"the store says were logged ({acknowledged}); nothing was changed. Put back the newest copy of the evidence "
-            f"folder that holds them; if there is none: proxid mend successor --config FILE"
+            f"the store says were logged ({acknowledged}); nothing was changed. Put back the newest copy of the "
+            f"evidence folder that holds them; if there is none: proxid mend successor --config FILE"
         )
     if unknown:
         raise LogDamagedError(damage_text(places.damage(folder, unknown[0]), folder, unknown))
