@@ -1,0 +1,51 @@
+"""A consent vector has one encoding: what decodes encodes to the same bytes, whatever the order it was made in."""
+
+from itertools import permutations
+
+import pytest
+
+from proxid.crypto.ed25519 import SigningKey
+from proxid.encoding import decode, encode
+from proxid.errors import EncodingError
+from proxid.protocol.consent import ConsentVector, Grant
+
+GRANTS = (
+    Grant("acme", ("command", "general"), "user_id"),
+    Grant("globex", ("general",), "alias"),
+    Grant("globex", ("location",), "user_id"),
+)
+KEY = SigningKey.generate()
+
+
+def vector(grants: tuple[Grant, ...]) -> ConsentVector:
+    return ConsentVector("ann", "main-service", 5, 1, "b", grants).sign(KEY)
+
+
+def test_the_order_in_which_a_vector_was_made_does_not_matter() -> None:
+    encodings = {encode(*decode(vector(order).encode())[1:]) for order in permutations(GRANTS)}
+    assert len(encodings) == 1
+    again = ConsentVector.decode(vector(GRANTS).encode())
+    assert again.encode() == vector(GRANTS).encode()
+    again.verify(KEY.public, {"b": GRANTS})
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3)))[1:])
+def test_grants_in_another_order_are_refused(order: tuple[int, ...]) -> None:
+    items = decode(vector(GRANTS).encode())
+    moved = encode(*items[:6], *(items[6 + at] for at in order))
+    with pytest.raises(EncodingError, match="canonical"):
+        ConsentVector.decode(moved)
+
+
+def test_a_grant_twice_is_refused() -> None:
+    items = decode(vector(GRANTS).encode())
+    with pytest.raises(EncodingError, match="canonical"):
+        ConsentVector.decode(encode(*items[:7], *items[6:]))
+
+
+@pytest.mark.parametrize("types", [("general", "command"), ("general", "general"), ()])
+def test_types_are_sorted_and_one_of_each(types: tuple[str, ...]) -> None:
+    items = decode(vector(GRANTS).encode())
+    grant = encode("acme", encode(*types), "user_id")
+    with pytest.raises(EncodingError, match="canonical"):
+        ConsentVector.decode(encode(*items[:6], grant, *items[7:]))
