@@ -46,10 +46,11 @@ def top_kl(original: Original, released: Histogram, j: int) -> float:
     """KL divergence (nats) of the top-j items' frequencies among themselves, original from released.
 
     003 does not say what an unpublished item's frequency is; it counts as half a user here, so that the divergence
-    stays finite.
+    stays finite. NaN where none of the top-j is published: halves alone would be a flat distribution that nobody
+    published.
     """
     top = original.top[:j]
-    if not top:
+    if not any(released.get(item, 0.0) > 0 for item in top):
         return math.nan
     true, noisy = [original.counts[item] for item in top], [max(0.5, released.get(item, 0.0)) for item in top]
     p, q = sum(true), sum(noisy)

@@ -157,13 +157,18 @@ def _split(count: int) -> int:
     return 1 << ((count - 1).bit_length() - 1)
 
 
+def _are_hashes(*values: bytes) -> bool:
+    """Whether all are as long as a hash: shorter or longer ones would be hashed on like any other."""
+    return all(len(value) == HASH_SIZE for value in values)
+
+
 def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> None:
     """That `leaf` is entry `index` (from 0) of the tree of this size and root (RFC 9162 §2.1.3.2).
 
     Raises:
         TreeProofError: it is not shown.
     """
-    if not 0 <= index < size or any(len(h) != HASH_SIZE for h in proof):
+    if not 0 <= index < size or not _are_hashes(leaf, root, *proof):
         raise TreeProofError("inclusion proof is malformed")
     at, last, result = index, size - 1, leaf
     for sibling in proof:
@@ -188,11 +193,13 @@ def verify_consistency(old: int, old_root: bytes, size: int, root: bytes, proof:
     Raises:
         TreeProofError: it is not shown.
     """
-    if not 0 <= old <= size or any(len(h) != HASH_SIZE for h in proof):
+    if not 0 <= old <= size or not _are_hashes(old_root, root, *proof):
         raise TreeProofError("consistency proof is malformed")
+    # No entries have one root, whatever the other side says its own is.
+    if (old == 0 and old_root != EMPTY_ROOT) or (size == 0 and root != EMPTY_ROOT):
+        raise TreeProofError("an empty tree has another root")
     if old in {0, size}:
-        expected = EMPTY_ROOT if old == 0 else root
-        if proof or old_root != expected:
+        if proof or (old == size and old_root != root):
             raise TreeProofError("trees of one size differ")
         return
     path = list(proof)

@@ -114,6 +114,8 @@ class ConsentVector:
             raise EncodingError("consent vector is truncated")
         signature, user_id, service, epoch, version, bundle = items[:6]
         grants = tuple(_grant(item) for item in items[6:])
+        if list(grants) != sorted(set(grants)):
+            raise EncodingError("consent vector is not canonical: grants are sorted, each is there once")
         return cls(
             decode_text(user_id), decode_text(service), decode_int(epoch), decode_int(version), decode_text(bundle),
             grants, signature,
@@ -122,9 +124,12 @@ class ConsentVector:
 
 def _grant(data: bytes) -> Grant:
     party, types, fidelity = decode(data, 3)
-    grant = Grant(decode_text(party), tuple(decode_text(t) for t in decode(types)), decode_text(fidelity))
+    types_of = [decode_text(t) for t in decode(types)]
+    grant = Grant(decode_text(party), tuple(types_of), decode_text(fidelity))
     if grant.fidelity not in FIDELITIES or any(t not in TYPES for t in grant.types):
         raise EncodingError("consent vector holds an unknown type or fidelity")
+    if not types_of or types_of != sorted(set(types_of)):
+        raise EncodingError("consent vector is not canonical: types are sorted, each is there once")
     return grant
 
 

@@ -15,7 +15,7 @@ from proxid.evaluate.intervals import student_quantile
 from proxid.evaluate.releases_histogram import Original, top_kl
 
 COUNTS = {(f"item {i}",): float(100 - i) for i in range(20)}
-EXTREME = (5e-324, 1e-300, 1e-30, 1e-12, 1e-9, 1e-3, 1.0, 700.0, 1e6, 1e300, 1.7e308)
+EXTREME = (5e-324, 1e-300, 1e-12, 1e-9, 1e-3, 1.0, 700.0, 1e6, 1.7e308)
 MANY = (1, 5, 10**6, 2**53, 2**63, 10**400)
 
 
@@ -25,7 +25,7 @@ def test_divergence_from_nothing_published_is_not_0() -> None:
     assert math.isnan(top_kl(Original.of({("a",): 3.0}), {("b",): 2.0}, 1))
     flat = {(f"item {i}",): 7.0 for i in range(20)}
     assert math.isnan(top_kl(Original.of(flat), {("another",): 3.0}, 10))
-    assert math.isnan(top_kl(Original.of(COUNTS), {item: -1.0 for item in COUNTS}, 10))
+    assert math.isnan(top_kl(Original.of(COUNTS), dict.fromkeys(COUNTS, -1.0), 10))
     assert top_kl(Original.of(COUNTS), COUNTS, 10) == 0
 
 

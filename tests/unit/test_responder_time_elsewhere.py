@@ -40,7 +40,7 @@ def test_the_time_of_a_known_place_is_its_own(place: str, january: str, july: st
     [
         "what time is it in middle earth", "what time is it at my mother's place", "what time is it on mars",
         "what time is it here", "what time is it in the united states", "what time is it in russia",
-        "what time is it over there", "what's the time in xqzzy", "what day is it in atlantis",
+        "what time is it over there", "what's the time in xqzzy", "what day is it in el dorado or so",
         "what is the date in texas", "what time is it for grandma in ohio or so", "tell me what time is it in nowhere",
     ],
 )  # fmt: skip

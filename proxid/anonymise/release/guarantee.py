@@ -7,9 +7,13 @@ A guarantee is stated for a neighbour relation and for a kind of delta. 003 repl
 import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from proxid.errors import ConfigError
+
+LEAST_EPSILON: Final = 1e-9
+LEAST_DELTA: Final = 1e-100
+"""Below them the noise is larger than any sampler draws, and sums of guarantees are no longer exact."""
 
 
 class Relation(StrEnum):
@@ -30,6 +34,10 @@ def require_epsilon_delta(epsilon: float, delta: float, *, zero_delta: bool = Fa
     """Raises ConfigError for an epsilon or delta that promise nothing; the rule says why."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise ConfigError("epsilon is a finite number above 0: without one nothing is guaranteed")
+    if epsilon < LEAST_EPSILON:
+        raise ConfigError(f"epsilon is at least {LEAST_EPSILON:g}: noise for less cannot be drawn")
+    if 0 < delta < LEAST_DELTA:
+        raise ConfigError(f"delta is 0 or at least {LEAST_DELTA:g}")
     if not (0 <= delta < 1) or (delta == 0 and not zero_delta):
         raise ConfigError("delta is above 0 and below 1: at 1 every release is allowed, at 0 no threshold suffices")
 

@@ -21,7 +21,10 @@ STEPS: Final = 1 << GRID_BITS
 """Grid steps in one count."""
 
 _CHUNK: Final = 1 << 16
-_LARGEST_SCALE: Final = float(1 << 60)
+SMALLEST_SCALE: Final = 2.0**-20
+LARGEST_SCALE: Final = 2.0**40
+"""In counts, not steps: outside nothing is hidden, or the noise and the thresholds fit no 64 bits."""
+_MOST_STEPS: Final = LARGEST_SCALE * STEPS
 
 Steps = npt.NDArray[np.int64]
 
@@ -53,7 +56,7 @@ class OpenDpNoise:
 @lru_cache(maxsize=64)
 def measurement(kind: str, scale: float) -> Any:
     """OpenDP's measurement that adds noise to a vector of whole numbers; its `map` states the privacy loss."""
-    if not 0 < scale <= _LARGEST_SCALE:
+    if not 0 < scale <= _MOST_STEPS:
         raise ConfigError("the noise scale is a positive number that OpenDP can draw")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
     if kind == "laplace":

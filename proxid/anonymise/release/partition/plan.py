@@ -26,9 +26,13 @@ from proxid.anonymise.release.noise import STEPS, to_grid_up
 from proxid.anonymise.release.zealous.plan import indistinguishable_threshold, smallest_scale
 from proxid.errors import ConfigError
 
+MOST_ITEMS: Final = 10_000
+"""Items of a user that a plan is searched for."""
 NOISES: Final = ("auto", "gaussian", "laplace")
 GRID_SLACK: Final = 1e-6
 """Share of delta kept back for the grid: the discrete Gaussian's profile differs from the continuous one's by less."""
+_WIDEST: Final = 1e9
+"""Largest standard deviation looked for."""
 _MOST_NOISE: Final = 1.25
 """Largest scale tried, as a multiple of the least that hides the counts."""
 
@@ -59,8 +63,8 @@ def partition_plan(m: int, epsilon: float, delta: float, noise: str = "auto") ->
     Raises ConfigError when the parameters give no guarantee; the rule says why.
     """
     require_epsilon_delta(epsilon, delta)
-    if m < 1:
-        raise ConfigError("m is at least 1: nobody would contribute")
+    if not 1 <= m <= MOST_ITEMS:
+        raise ConfigError(f"m is between 1 and {MOST_ITEMS}: the bound is a maximum over m² cases")
     held = Guarantee(epsilon, delta, Relation.REPLACE)
     if noise not in NOISES:
         raise ConfigError(f"noise is one of {', '.join(NOISES)}")
@@ -71,7 +75,10 @@ def partition_plan(m: int, epsilon: float, delta: float, noise: str = "auto") ->
     if noise != "laplace":
         scale, t = gaussian_scale_and_threshold(m, epsilon, delta * (1 - GRID_SLACK))
         plans.append(PartitionPlan(m, "gaussian", scale, t, held))
-    return min(plans, key=lambda plan: plan.t)
+    best = min(plans, key=lambda plan: plan.t)
+    if not math.isfinite(best.t):
+        raise ConfigError("epsilon and delta are too small for gaussian noise: no threshold would hold them")
+    return best
 
 
 def laplace_threshold(m: int, epsilon: float, delta: float) -> float:
@@ -82,7 +89,9 @@ def laplace_threshold(m: int, epsilon: float, delta: float) -> float:
 @lru_cache(maxsize=256)
 def gaussian_scale_and_threshold(m: int, epsilon: float, delta: float) -> tuple[float, float]:
     """The standard deviation and threshold with the smallest threshold that this module's bound allows."""
-    least = _bisect(lambda s: gaussian_profile(math.sqrt(2 * m) / s, epsilon) <= delta, 1e-3, 1e9)
+    if gaussian_profile(math.sqrt(2 * m) / _WIDEST, epsilon) > delta:
+        return _WIDEST, math.inf
+    least = _bisect(lambda s: gaussian_profile(math.sqrt(2 * m) / s, epsilon) <= delta, 1e-3, _WIDEST)
     low, high = 1 + 1e-9, _MOST_NOISE
     for _ in range(14):  # the threshold falls and then rises with the scale
         left, right = low + (high - low) / 3, high - (high - low) / 3
@@ -120,7 +129,7 @@ def gaussian_delta(m: int, epsilon: float, scale: float, t: float) -> float:
 def gaussian_profile(mu: float, epsilon: float) -> float:
     """delta(epsilon) of a Gaussian mechanism, mu = sensitivity / standard deviation (Balle & Wang 2018, Theorem 8)."""
     if mu == 0:
-        return max(0.0, -math.expm1(epsilon))
+        return max(0.0, -math.expm1(min(epsilon, 700.0)))
     far = epsilon / mu + mu / 2
     return max(0.0, _upper_tail(epsilon / mu - mu / 2) - math.exp(min(epsilon, 700.0)) * _upper_tail(far))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from proxid.anonymise.release.guarantee import require_epsilon_delta
 from proxid.anonymise.release.semantic.exponential import check_epsilon
 from proxid.errors import ConfigError, InputError
 
@@ -21,9 +22,8 @@ STATE_VERSION = 1
 
 
 def check_total(epsilon: float) -> None:
-    """Raises ConfigError for a total ε that is no positive number."""
-    if not (epsilon > 0 and np.isfinite(epsilon)):
-        raise ConfigError("epsilon is a positive number")
+    """Raises ConfigError for a total ε that is promises nothing or cannot be kept."""
+    require_epsilon_delta(epsilon, 0.0, zero_delta=True)
 
 
 def per_user(user: npt.NDArray[np.int64], epsilon: float) -> npt.NDArray[np.float64]:

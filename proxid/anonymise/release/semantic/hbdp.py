@@ -6,11 +6,13 @@ data, which is private); a user with more is cut to M, chosen from the user's ow
 """
 
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import opendp.prelude as dp
 
+from proxid.anonymise.release.noise import LARGEST_SCALE
 from proxid.anonymise.release.semantic.budget import check_total
 from proxid.anonymise.release.semantic.domain import Ints
 from proxid.anonymise.release.semantic.exponential import RandomBytes
@@ -18,11 +20,13 @@ from proxid.errors import ConfigError
 
 Noise = Callable[[Ints], Ints]
 
+MOST_QUERIES: Final = 1 << 31
+
 
 def sensitivity(maximum: int) -> int:
     """L1 distance of two users' histograms: all M queries of one go, all M of the other come."""
-    if maximum < 1:
-        raise ConfigError("max_queries is at least 1")
+    if not 1 <= maximum <= MOST_QUERIES:
+        raise ConfigError(f"max_queries is between 1 and {MOST_QUERIES}")
     return 2 * maximum
 
 
@@ -31,6 +35,8 @@ def discrete_laplace(epsilon: float, maximum: int) -> Noise:
     check_total(epsilon)
     dp.enable_features("contrib")
     distance = sensitivity(maximum)
+    if not distance / epsilon <= LARGEST_SCALE:
+        raise ConfigError("epsilon is too small for max_queries: noise of that scale cannot be drawn")
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
     # binary_search_param picks the least scale whose privacy map (with its outward rounding) stays within epsilon.
     scale = dp.binary_search_param(lambda s: dp.m.make_laplace(*space, scale=s), distance, epsilon)

@@ -9,7 +9,9 @@ import math
 from dataclasses import dataclass
 
 from proxid.anonymise.release.guarantee import Guarantee, Relation
-from proxid.anonymise.release.noise import to_grid_up
+from proxid.anonymise.release.noise import LARGEST_SCALE, SMALLEST_SCALE, to_grid_up
+from proxid.anonymise.release.sequences import LONGEST
+from proxid.anonymise.release.zealous.plan import MOST
 from proxid.errors import ConfigError
 
 
@@ -34,19 +36,21 @@ class TwoStepPlan:
 
 def session_sensitivity(l_s: int, l_q: int) -> int:
     """Equation 8: subsequences of two or more queries in l_s sessions of l_q queries. Raises ConfigError."""
-    if l_s < 1 or l_q < 2:
-        raise ConfigError("l_s is at least 1 and l_q at least 2: no session would be counted")
+    if not 1 <= l_s <= MOST or l_q < 2:
+        raise ConfigError(f"l_s is between 1 and {MOST}, and l_q at least 2: no session would be counted")
+    if l_q > LONGEST:
+        raise ConfigError(f"l_q is at most {LONGEST}: a user's sequences grow with 2^l_q")
     return int(l_s * (2**l_q - 1 - l_q))
 
 
 def two_step_plan(sensitivity: int, b: float, k: float) -> TwoStepPlan:
     """Equation 9 for a sensitivity d. Raises ConfigError when the parameters give no guarantee; the rule says why."""
-    if sensitivity < 1:
+    if not 1 <= sensitivity <= MOST << LONGEST:
         raise ConfigError("the sensitivity is at least 1: nobody would contribute")
-    if not (math.isfinite(b) and b > 0):
-        raise ConfigError("b is a finite number above 0: without noise nothing is guaranteed")
-    if not (math.isfinite(k) and k >= 1):
-        raise ConfigError("K is at least 1: below it one user's own sequences would be published")
+    if not SMALLEST_SCALE <= b <= LARGEST_SCALE:
+        raise ConfigError(f"b is between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}: without noise nothing is guaranteed")
+    if not 1 <= k <= LARGEST_SCALE:
+        raise ConfigError(f"K is between 1 and {LARGEST_SCALE:g}: below 1 one user's own sequences would be published")
     ln_alpha = max(1 / b, math.log1p(1 / (2 * math.exp(min((k - 1) / b, 700.0)) - 1)))
     delta = sensitivity / 2 * math.exp(min(0.0, (sensitivity - k) / b))
     if k <= sensitivity or delta >= 1:

@@ -11,12 +11,15 @@ Two analyses of one algorithm, both for neighbours that replace one user's histo
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from proxid.anonymise.release.guarantee import DeltaKind, Guarantee, Relation, require_epsilon_delta
-from proxid.anonymise.release.noise import STEPS, to_grid_up
+from proxid.anonymise.release.noise import LARGEST_SCALE, STEPS, to_grid_up
 from proxid.errors import ConfigError
 
 ANALYSES = ("probabilistic", "indistinguishability")
+MOST: Final = 1 << 40
+"""Users, and items of one: more than there can be, few enough for exact arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,10 @@ class ZealousPlan:
 def smallest_scale(m: int, epsilon: float) -> float:
     """lambda = 2m/eps (equation 1 and 4): replacing a user changes at most 2m counts by one each."""
     _require_m(m)
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ConfigError("epsilon is a finite number above 0: without one nothing is guaranteed")
+    require_epsilon_delta(epsilon, 0.0, zero_delta=True)
     scale = 2 * m / epsilon
+    if not 0 < scale <= LARGEST_SCALE:
+        raise ConfigError("epsilon is too small (or too large) for this m: noise of that scale cannot be drawn")
     return scale if 2 * m / scale <= epsilon else math.nextafter(scale, math.inf)
 
 
@@ -131,6 +135,8 @@ def _ln_two_minus(scale: float) -> float:
 def _require_m(m: int) -> None:
     if m < 1:
         raise ConfigError("m is at least 1: nobody would contribute")
+    if m > MOST:
+        raise ConfigError(f"m is at most {MOST}")
 
 
 def _require_tau(tau: int) -> int:
@@ -140,5 +146,5 @@ def _require_tau(tau: int) -> int:
 
 
 def _require_users(users: int) -> None:
-    if users < 1:
-        raise ConfigError("users, the public number of users, is at least 1")
+    if not 1 <= users <= MOST:
+        raise ConfigError(f"users, the public number of users, is between 1 and {MOST}")
