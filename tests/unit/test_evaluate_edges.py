@@ -15,8 +15,8 @@ from proxid.evaluate.intervals import student_quantile
 from proxid.evaluate.releases_histogram import Original, top_kl
 
 COUNTS = {(f"item {i}",): float(100 - i) for i in range(20)}
-EXTREME = (5e-324, 1e-300, 1e-12, 1e-9, 1e-3, 1.0, 700.0, 1e6, 1.7e308)
-MANY = (1, 5, 10**6, 2**53, 2**63, 10**400)
+EXTREME = (5e-324, 1e-12, 1e-9, 1.0, 700.0, 1.7e308)
+MANY = (1, 5, 2**53, 10**400)
 
 
 def test_divergence_from_nothing_published_is_not_0() -> None:
@@ -48,7 +48,7 @@ def typed(make) -> object:
 
 
 @pytest.mark.parametrize("epsilon", EXTREME)
-@pytest.mark.parametrize("delta", [5e-324, 1e-300, 1e-12, 0.5, 1 - 1e-16])
+@pytest.mark.parametrize("delta", [5e-324, 1e-12, 1 - 1e-16])
 @pytest.mark.parametrize("m", MANY)
 def test_plans_of_extreme_parameters_are_refused_or_can_be_drawn(epsilon: float, delta: float, m: int) -> None:
     plans = [typed(lambda a=a: zealous_plan(a, m, epsilon, delta, 1000)) for a in ANALYSES]

@@ -50,7 +50,9 @@ def two_step_plan(sensitivity: int, b: float, k: float) -> TwoStepPlan:
     if not SMALLEST_SCALE <= b <= LARGEST_SCALE:
         raise ConfigError(f"b is between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}: without noise nothing is guaranteed")
     if not 1 <= k <= LARGEST_SCALE:
-        raise ConfigError(f"K is between 1 and {LARGEST_SCALE:g}: below 1 one user's own sequences would be published")
+        raise ConfigError(
+            f"K is at least 1 (and at most {LARGEST_SCALE:g}): below it one user's own sequences would be published"
+        )
     ln_alpha = max(1 / b, math.log1p(1 / (2 * math.exp(min((k - 1) / b, 700.0)) - 1)))
     delta = sensitivity / 2 * math.exp(min(0.0, (sensitivity - k) / b))
     if k <= sensitivity or delta >= 1:
