@@ -15,12 +15,17 @@ MAX_MESSAGE: Final = 4 * 1024 * 1024
 KEEPALIVE: Final = 30_000
 """Milliseconds between the pings of either side, for as long as a call is open: feeds idle for hours."""
 
-_OPTIONS: Final = [
-    ("grpc.max_send_message_length", MAX_MESSAGE),
+CONNECT: Final = 20_000
+"""Milliseconds that one attempt to connect may take: TCP, TLS and HTTP/2 need four round trips one after another."""
+
+_OPTIONS: Final = [("grpc.max_send_message_length", MAX_MESSAGE)]
+
+_CALLING: Final = [
     ("grpc.enable_retries", 0),
-    # A restarted peer is found again within a second.
+    # A restarted peer is found again within a second. The least delay between attempts is also how long gRPC lets one
+    # attempt take: it does not wait for it after one that was refused.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", CONNECT),
     ("grpc.max_reconnect_backoff_ms", 1_000),
 ]
 
@@ -62,7 +67,7 @@ def open_channel(address: str, tls: TlsFiles, role: str) -> grpc.aio.Channel:
     """A channel to a peer whose certificate must name `role` as a DNS name, wherever it listens."""
     key, certificate, authority = tls.read()
     credentials = grpc.ssl_channel_credentials(authority, key, certificate)
-    options = [*_OPTIONS, *_keepalive(), _accepting(MAX_MESSAGE), ("grpc.ssl_target_name_override", role)]
+    options = [*_OPTIONS, *_CALLING, *_keepalive(), _accepting(MAX_MESSAGE), ("grpc.ssl_target_name_override", role)]
     return grpc.aio.secure_channel(address, credentials, options=options)
 
 

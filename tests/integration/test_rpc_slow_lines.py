@@ -51,7 +51,7 @@ async def test_a_household_is_answered_over_a_slow_line(tmp_path: Path) -> None:
         config = load(DeviceConfig, house.folder / "devices/household-1/device.toml")
         device = Household.open(config.model_copy(update={"gateway": line.address}))
         try:
-            assert (await device.ask(PEOPLE[0], "what is two times two")).answer == "It is 4."
+            assert (await device.ask(PEOPLE[0], "what is two times two")).text == "It is 4."
         finally:
             await device.close()
         assert line.opened == 1
