@@ -1,6 +1,8 @@
 """A certificate taken off the allow-list is refused by the running service, in running calls too (DESIGN 16)."""
 
 import asyncio
+import json
+import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -107,3 +109,52 @@ async def test_damaged_list_keeps_the_old_one_and_is_logged(tmp_path: Path, caps
             assert ("allow-list kept" in err) == (0 < lines < 3)
             assert ("allow-list changed" in err) == (lines == 3)
             assert "zebulon" not in err
+
+
+async def test_no_slip_in_a_watched_file_ends_the_watch_or_changes_the_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provision(tmp_path)
+    path, trust = tmp_path / "gateway/gateway.toml", tmp_path / "gateway/trust.toml"
+    registry = PeerRegistry(load(GatewayConfig, path).trust.allow_list())
+    watch, changes = AllowListWatch(path, GatewayConfig, registry), list[int]()
+    whole = {file: file.read_bytes() for file in (path, trust)}
+    with logging_restored(), registry.watching(lambda: changes.append(1)):
+        configure_logging("gateway", "info")
+        for file, good in whole.items():
+            for slip in slips(good):
+                slip(file)
+                for _ in range(3):
+                    await watch.look()
+                lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+                assert [(line["event"], line["level"]) for line in lines] == [("allow-list kept", "error")]
+                assert changes == []
+                remove(file)
+                file.write_bytes(good)
+                for _ in range(3):
+                    await watch.look()
+                assert changes == [] and "kept" not in capsys.readouterr().err
+        admit(tmp_path, lambda role, _: role != "device")
+        for _ in range(3):
+            await watch.look()
+        assert changes == [1]
+
+
+def slips(good: bytes) -> list[Callable[[Path], object]]:
+    """Ways to damage a file, each on the whole one."""
+    wrong = [
+        b"x = " + b"[" * 20_000, b"x = " + b"{a=" * 20_000, b"x = " + b"9" * 5_000 + b"\n" + good, good + b"# \xff\n",
+        b"", good + b"\0", good + b"\n[[[", b"_env_file = 1\n" + good, b"x = 2026-13-45\n" + good, good[: len(good) // 2],
+        b'data_dir = "~nobody-here/x"\n' + good, b"[[peers]]\nfingerprint = 9\n",
+    ]  # fmt: skip
+    made: list[Callable[[Path], object]] = [lambda file, data=data: file.write_bytes(data) for data in wrong]  # type: ignore[misc]
+    for make in (Path.mkdir, os.mkfifo, lambda file: file.symlink_to("/dev/zero"), lambda file: file.symlink_to(file)):
+        made.append(lambda file, make=make: (file.unlink(), make(file)))  # type: ignore[misc]
+    return [*made, Path.unlink]
+
+
+def remove(file: Path) -> None:
+    if file.is_dir():
+        file.rmdir()
+    else:
+        file.unlink(missing_ok=True)
