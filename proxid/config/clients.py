@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from proxid.config.fields import Address, ConfigPath, Duration, Name
+from proxid.config.fields import CENTURY, Address, ConfigPath, Duration, Name
 from proxid.config.loading import Config
 from proxid.config.policy import Policy, PolicyField
 from proxid.config.services import PartyBase, require
@@ -29,7 +29,7 @@ class DeviceConfig(PartyBase):
     gateway_name: str = "gateway"
     timeout: Duration = Field(default=20.0, gt=0)
     attempts: int = Field(default=12, ge=1)
-    epoch_seconds: int = Field(default=86_400, ge=60)
+    epoch_seconds: int = Field(default=86_400, ge=60, le=CENTURY)
     clock_skew: Duration = Field(default=120.0, gt=0)
     locale: str = Field(default="en-US", min_length=2, max_length=35)
     policy: PolicyField = Field(default_factory=Policy)

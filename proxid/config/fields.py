@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from proxid.config.loading import resolve
 from proxid.config.wording import FINGERPRINT_PATTERN, NAME_PATTERN
@@ -17,6 +17,8 @@ from proxid.errors import KeyInvalidError
 _UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(|s|min|h|d)$")
 _ADDRESS = re.compile(r"^(?P<host>[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):(?P<port>\d{1,5})$")
+CENTURY = 36_525 * 86_400
+"""Seconds: longer than anything is waited for or kept."""
 _STORE_SCHEMES = ("redis://", "rediss://", "unix://", "valkey://", "valkeys://")
 
 
@@ -73,8 +75,8 @@ Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 Address = Annotated[str, AfterValidator(_address)]
 """HOST:PORT; port 0 takes a free one."""
 
-Duration = Annotated[float, BeforeValidator(_duration)]
-"""Seconds; written as a number or as text such as "15 min" or "6h"."""
+Duration = Annotated[float, BeforeValidator(_duration), Field(le=CENTURY)]
+"""Seconds, a hundred years at most; written as a number or as text such as "15 min" or "6h"."""
 
 StoreUrl = Annotated[str, AfterValidator(_store_url)]
 

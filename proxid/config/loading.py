@@ -6,6 +6,7 @@ be a secret in the wrong place and is never repeated. A file may say whose it is
 
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,22 +23,33 @@ from proxid.errors import ConfigError
 
 _folder: ContextVar[Path | None] = ContextVar("proxid_config_folder", default=None)
 _POSITION = re.compile(r"line (\d+)")
+_DEEP = 64
+_KEY = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_DEEP_KEY = re.compile(rf"(?<![\w-]){_KEY}(?:\.[ \t]*+{_KEY}){{{_DEEP}}}")
+"""A dotted key of tens of thousands of parts would keep the parser busy for minutes."""
 _FIELD = re.compile(r'field "(\w+)"')
 _MAX_REPORTED = 5
+MAX_BYTES = 64 * 1024 * 1024
+"""Of a configuration's file; ten thousand parties' keys take 18 MB."""
 _SEPARATOR = "__"
 
 
 class Section(BaseModel):
     """A part of a configuration: immutable, no unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, hide_input_in_errors=True, allow_inf_nan=False)
 
 
 class Config(BaseSettings):
     """A whole configuration; subclasses set `env_prefix`."""
 
     model_config = SettingsConfigDict(
-        extra="forbid", frozen=True, env_nested_delimiter=_SEPARATOR, hide_input_in_errors=True, populate_by_name=True
+        extra="forbid",
+        frozen=True,
+        env_nested_delimiter=_SEPARATOR,
+        hide_input_in_errors=True,
+        populate_by_name=True,
+        allow_inf_nan=False,
     )
     role: ClassVar[str] = ""
 
@@ -60,14 +72,33 @@ S = TypeVar("S", bound=BaseModel)
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; raises ConfigError naming the file and line."""
+    text = _text(path)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
-        raise ConfigError(f"{path.name}: the file cannot be read") from None
+        if any(line.count(".") >= _DEEP and _DEEP_KEY.search(line) for line in text.splitlines()):
+            raise RecursionError
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         position = _POSITION.search(str(error))
         line = f" at line {position[1]}" if position else ""
         raise ConfigError(f"{path.name}: not valid TOML{line}") from None
+    except (ValueError, RecursionError):
+        # An integer of thousands of digits, a date that no calendar has, brackets in brackets in brackets.
+        raise ConfigError(f"{path.name}: a value is too large or nested too deeply") from None
+
+
+def _text(path: Path) -> str:
+    """What a file holds. A pipe or a device would be waited for, or read, without end; a running service watches it."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigError(f"{path.name}: not a regular file")
+        if status.st_size > MAX_BYTES:
+            raise ConfigError(f"{path.name}: larger than {MAX_BYTES} bytes")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path.name}: not UTF-8") from None
+    except (OSError, ValueError):  # a name with a NUL is a ValueError
+        raise ConfigError(f"{path.name}: the file cannot be read") from None
 
 
 def load(model: type[C], path: Path) -> C:
@@ -81,6 +112,7 @@ def load(model: type[C], path: Path) -> C:
     """
     data = read_toml(path)
     _verify_role(model, path, data.pop("role", None))
+    _reject_private_keys(path, data)
     _reject_unknown_variables(model)
     with relative_to(path.parent):
         try:
@@ -182,8 +214,20 @@ def relative_to(folder: Path) -> Iterator[None]:
 
 
 def resolve(path: Path) -> Path:
-    """An absolute path, relative ones taken from the configuration's folder."""
-    return (_folder.get() or Path.cwd()) / path.expanduser()
+    """An absolute path, relative ones taken from the configuration's folder; raises ValueError if it can be none."""
+    if "\0" in str(path):
+        raise ValueError("a path holds no NUL")
+    try:
+        return (_folder.get() or Path.cwd()) / path.expanduser()
+    except RuntimeError:
+        raise ValueError("a path that begins with ~ is of a user who has no home here") from None
+
+
+def _reject_private_keys(path: Path, data: Mapping[str, Any]) -> None:
+    """The settings library takes names with an underscore in front as orders to itself: other files to read, say."""
+    for key in data:
+        if key.startswith("_"):
+            raise ConfigError(f"{path.name}: no key begins with an underscore")
 
 
 def _reject_unknown_variables(model: type[Config]) -> None:

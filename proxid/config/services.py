@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from proxid.config.anonymiser import AnonymiserConfig, Retention
-from proxid.config.fields import Address, ConfigPath, Duration, Name, StoreUrl
+from proxid.config.fields import CENTURY, Address, ConfigPath, Duration, Name, StoreUrl
 from proxid.config.loading import Config, Section
 from proxid.config.policy import Policy, PolicyField, with_settings
 from proxid.config.trust import Tls, Trust, TrustField
@@ -48,10 +48,10 @@ class GovernedConfig(PartyBase):
     """
 
     policy: PolicyField = Field(default_factory=Policy)
-    epoch_seconds: int = Field(default=86_400, ge=60)
+    epoch_seconds: int = Field(default=86_400, ge=60, le=CENTURY)
     epoch_grace: Duration = Field(default=300.0, ge=0)
     clock_skew: Duration = Field(default=120.0, gt=0)
-    season_days: float = Field(default=7.0, ge=0)
+    season_days: float = Field(default=7.0, ge=0, le=36_525)
     alias_period: Duration = Field(default=30 * 86400.0, ge=60)
     pipeline: str = ""
     anonymiser: AnonymiserConfig = Field(default_factory=AnonymiserConfig)
@@ -92,7 +92,7 @@ class GatewayConfig(ServiceConfig):
 
     Attributes:
         main_service: address of MS. main_service_name: the name its certificate must carry.
-        rate_per_minute, rate_burst: requests of one person.
+        rate_per_minute: requests of one person.
         max_message: bytes of the largest message that a device or a party may send.
         alias_key: file of the HMAC key of aliases.
     """
@@ -105,7 +105,6 @@ class GatewayConfig(ServiceConfig):
     main_service: Address = "127.0.0.1:7444"
     main_service_name: str = "main-service"
     rate_per_minute: int = Field(default=60, ge=1)
-    rate_burst: int = Field(default=60, ge=1)
     max_message: int = Field(default=2_097_152, ge=65_536, le=4_194_304)
     forward_timeout: Duration = Field(default=20.0, gt=0)
     alias_key: ConfigPath = Field(default=Path("alias.key"), validate_default=True)

@@ -17,6 +17,8 @@ _PATTERNS: Final = {
     NAME_PATTERN: "must be a name: lower-case letters, digits, dot, dash and underscore, at most 63",
     FINGERPRINT_PATTERN: "must be a fingerprint: 64 hexadecimal digits in lower case",
 }
+_REMOVED: Final = {"rate_burst": "is no key any more and never had an effect: take it out"}
+"""Keys of older files, and what to do about them."""
 _WORDS: Final[Mapping[str, str | Callable[[Mapping[str, Any]], str]]] = {
     "missing": "is missing",
     "bool_parsing": "must be true or false",
@@ -61,7 +63,7 @@ def describe(model: type[BaseModel], error: ErrorDetails, skip: int = 0) -> str:
     location = error["loc"]
     key = ".".join(str(part) for part in location[skip:])
     if error["type"] == "extra_forbidden":
-        return f"{key}: no such key{_meant(model, location)}"
+        return f"{key}: {_REMOVED.get(key) or f'no such key{_meant(model, location)}'}"
     words = _WORDS.get(error["type"], "is not valid")
     said = words if isinstance(words, str) else words(error.get("ctx", {}))
     if not key:  # of the whole: the text names the key

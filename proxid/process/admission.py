@@ -11,7 +11,7 @@ import structlog
 
 from proxid.config.loading import load, read_toml
 from proxid.config.services import ServiceConfig
-from proxid.errors import ConfigError
+from proxid.errors import Code, ProxidError
 from proxid.rpc.peers import PeerRegistry
 
 POLL: Final = 0.5
@@ -25,7 +25,7 @@ _log = structlog.get_logger(__name__)
 class AllowListWatch:
     """Takes changes of a configuration's allow-list over.
 
-    A file that does not validate changes nothing: a slip while editing must not cut everybody off. The list in force
+    A file that does not validate, or cannot be read, changes nothing: a slip while editing must not cut everybody off. The list in force
     stays, and each such file is logged as an error.
 
     Args:
@@ -61,8 +61,10 @@ class AllowListWatch:
         try:
             allowed = load(self._model, self._path).trust.allow_list()
             self._files = _files(self._path)
-        except ConfigError as error:
-            _log.error("allow-list kept", code=error.code.value)
+        except Exception as error:
+            # Whatever a file holds, it must not end the service: an error that nobody foresaw is the worst slip of all.
+            code = error.code if isinstance(error, ProxidError) else Code.INTERNAL
+            _log.error("allow-list kept", code=code.value, error_type=type(error).__name__)
             return
         if self._peers.replace(allowed):
             _log.info("allow-list changed", peers=len(allowed))
