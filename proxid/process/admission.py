@@ -25,8 +25,8 @@ _log = structlog.get_logger(__name__)
 class AllowListWatch:
     """Takes changes of a configuration's allow-list over.
 
-    A file that does not validate, or cannot be read, changes nothing: a slip while editing must not cut everybody off. The list in force
-    stays, and each such file is logged as an error.
+    A file that does not validate, or cannot be read, changes nothing: a slip while editing must not cut everybody
+    off. The list in force stays, and each such file is logged as an error.
 
     Args:
         path: the service's TOML. model: its class. peers: gets the list.

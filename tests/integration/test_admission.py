@@ -144,8 +144,8 @@ def slips(good: bytes) -> list[Callable[[Path], object]]:
     """Ways to damage a file, each on the whole one."""
     wrong = [
         b"x = " + b"[" * 20_000, b"x = " + b"{a=" * 20_000, b"x = " + b"9" * 5_000 + b"\n" + good, good + b"# \xff\n",
-        b"", good + b"\0", good + b"\n[[[", b"_env_file = 1\n" + good, b"x = 2026-13-45\n" + good, good[: len(good) // 2],
-        b'data_dir = "~nobody-here/x"\n' + good, b"[[peers]]\nfingerprint = 9\n",
+        b"", good + b"\0", good + b"\n[[[", b"_env_file = 1\n" + good, b"x = 2026-13-45\n" + good,
+        good[: len(good) // 2], b'data_dir = "~nobody-here/x"\n' + good, b"[[peers]]\nfingerprint = 9\n",
     ]  # fmt: skip
     made: list[Callable[[Path], object]] = [lambda file, data=data: file.write_bytes(data) for data in wrong]  # type: ignore[misc]
     for make in (Path.mkdir, os.mkfifo, lambda file: file.symlink_to("/dev/zero"), lambda file: file.symlink_to(file)):
