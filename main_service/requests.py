@@ -2,7 +2,7 @@
 
     (1) peer is IS (by its certificate)          (4) Judge = SAN under pk_IS
     (2) credential valid                         (5) fresh and unseen; a repeat gets the stored sealed response
-    (3) m_0 = PROX(pk_e)                         (6) opens m_1, recomputes the commit
+    (3) m_0 = PROX(pk_e)                         (6) opens m_1, recomputes the commit; sealed time = header's
 
 The answer never waits for anonymisation: what may be logged is left in the store and taken up later.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from main_service.epochs import EpochKeys
-from main_service.responder import Context, Responder
+from main_service.responder import Answering, Context
 from main_service.service import Service
 from main_service.store.requests import RequestStore
 from proxid.crypto.identity import Credential
@@ -108,7 +108,7 @@ class RequestPath:
 
     def __init__(
         self, service: Service, store: RequestStore, epochs: EpochKeys, credentials: Credentials,
-        responder: Responder, wake: asyncio.Event, share: Callable[[str], Awaitable[str]],
+        responder: Answering, wake: asyncio.Event, share: Callable[[str], Awaitable[str]],
     ) -> None:  # fmt: skip
         self._service = service
         self._store = store
@@ -163,12 +163,13 @@ class RequestPath:
                 if stored is not None:
                     return SignedMessage.decode(stored), True
             utterance = request.open_body(signed, (await self._epochs.current(signed.header.epoch)).opening)
+            request.verify_time(signed, utterance, self._service.clock_skew)
+            answer = await self._answer(accepted, utterance)
         except (CredentialNeededError, StoreError):
             raise
         except ProxidError as error:
             await self._store.refuse(signed.session_id, error.code.value)
             raise
-        answer = await self._answer(accepted, utterance)
         if unlogged and self._service.answer_unlogged:
             return answer, False
         try:
@@ -199,7 +200,7 @@ class RequestPath:
         if _is_access(accepted.signed):
             text = await self._share(accepted.person.prox_id)
         else:
-            text = self._responder.answer(utterance.text, Context(utterance.time_ms, utterance.locale))
+            text = await self._responder.answer(utterance.text, Context(utterance.time_ms, utterance.locale))
         prox_id, service = accepted.person.prox_id, self._service
         now_ms = int(service.clock() * 1000)
         return response.make(text, utterance.response_key, accepted.signed, prox_id, service.key, now_ms)

@@ -12,7 +12,7 @@ from main_service.epochs import EpochKeys
 from main_service.gauges import Gauges
 from main_service.integrator import Integrator
 from main_service.requests import Credentials, RequestPath
-from main_service.responder import BuiltInSkills
+from main_service.responder import Answering, BuiltInSkills
 from main_service.service import Service
 from main_service.servicer import MainService
 from main_service.store.counts import CountStore
@@ -103,7 +103,8 @@ async def serve(
     epochs = EpochKeys(service, epoch_store)
     credentials = Credentials(service, requests)
     subjects = Subjects(client, requests, pool, epoch_store)
-    path = RequestPath(service, requests, epochs, credentials, BuiltInSkills(), wake, subjects.share)
+    responder = Answering(BuiltInSkills(), config.answer_timeout)
+    path = RequestPath(service, requests, epochs, credentials, responder, wake, subjects.share)
     peers = PeerRegistry(config.trust.allow_list())
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     server, port = new_server(tls, config.listen, config.workers > 1)

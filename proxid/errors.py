@@ -40,6 +40,7 @@ class Code(StrEnum):
     UPSTREAM_UNREACHABLE = "upstream_unreachable"
     STORE_UNAVAILABLE = "store_unavailable"
     UPSTREAM_REFUSED = "upstream_refused"
+    NOT_ANSWERED = "not_answered"
     REFUSED = "refused"
     CHILD_FAILED = "child_failed"
     GROUP_MISMATCH = "group_mismatch"
@@ -245,6 +246,12 @@ class UpstreamRefusedError(ProxidError):
     """The Main Service refused a forwarded message, and has recorded that."""
 
     code = Code.UPSTREAM_REFUSED
+
+
+class ResponderError(ProxidError):
+    """A responder failed, took too long, or gave nothing that is an answer (DESIGN 5.5)."""
+
+    code = Code.NOT_ANSWERED
 
 
 class GroupMismatchError(ProxidError):

@@ -13,7 +13,9 @@ class Context:
 
 
 class Responder(Protocol):
-    """Answers utterances; raises nothing: what it cannot answer it says so.
+    """Answers utterances; what it cannot answer it says so. One that raises has its question refused.
+
+    `answer` may be a plain function: it is then called in a thread, where it may block.
 
     Attributes:
         repeatable: answering twice does no harm. If not, the store is asked for an earlier answer first.
@@ -21,6 +23,6 @@ class Responder(Protocol):
 
     repeatable: bool
 
-    def answer(self, utterance: str, context: Context) -> str:
+    async def answer(self, utterance: str, context: Context) -> str:
         """The answer in words."""
         ...

@@ -16,7 +16,7 @@ class BuiltInSkills:
     repeatable = True
     skills: tuple[Skill, ...] = (units.answer, arithmetic.answer, calendar.answer, facts.answer, devices.answer)
 
-    def answer(self, utterance: str, context: Context) -> str:
+    async def answer(self, utterance: str, context: Context) -> str:
         """The first skill's answer, or that there is none."""
         text = " ".join(utterance.lower().split())
         for skill in self.skills:

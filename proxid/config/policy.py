@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from proxid.config.anonymiser import AnonymiserConfig, Retention
-from proxid.config.fields import Duration, Name
+from proxid.config.fields import CENTURY, Duration, Name
 from proxid.config.loading import Section, load_section
 from proxid.config.trust import table_or_file
 from proxid.protocol.consent import NOTHING
@@ -58,10 +58,10 @@ class Policy(Section):
 
     parties: tuple[Name, ...] = ()
     bundles: Mapping[Name, Bundle] = {}
-    epoch_seconds: int | None = Field(default=None, ge=60)
+    epoch_seconds: int | None = Field(default=None, ge=60, le=CENTURY)
     epoch_grace: Duration | None = Field(default=None, ge=0)
     clock_skew: Duration | None = Field(default=None, gt=0)
-    season_days: float | None = Field(default=None, ge=0)
+    season_days: float | None = Field(default=None, ge=0, le=36_525)
     alias_period: Duration | None = Field(default=None, ge=60)
     pipeline: str | None = None
     anonymiser: AnonymiserConfig | None = None

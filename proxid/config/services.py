@@ -116,13 +116,18 @@ class GatewayConfig(ServiceConfig):
 
 
 class MainServiceConfig(ServiceConfig):
-    """The Main Service."""
+    """The Main Service.
+
+    Attributes:
+        answer_timeout: seconds that a responder may take; less than the gateway's `forward_timeout`.
+    """
 
     model_config = SettingsConfigDict(env_prefix="PROXID_MAIN_SERVICE__")
     role: ClassVar[str] = "main-service"
 
     listen: Address = "127.0.0.1:7444"
     metrics_listen: Address | None = "127.0.0.1:9465"
+    answer_timeout: Duration = Field(default=10.0, gt=0)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

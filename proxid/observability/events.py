@@ -27,6 +27,7 @@ EVENTS: Final = frozenset(
         "expiry waits for the store",
         "releases interrupted",
         "releases resumed",
+        "responder failed",
         "serving",
         "session stays open until the store is back",
         "stopped",

@@ -20,7 +20,7 @@ from proxid.crypto.response import RESPONSE_KEY_SIZE
 from proxid.crypto.sansig import Direction, Expectation, Header, Limit, Message, SignedMessage, sign
 from proxid.crypto.sansig.message import NONCE_SIZE
 from proxid.encoding import decode, decode_int, decode_text, encode, encode_text, label
-from proxid.errors import CommitMismatchError, EncodingError, MessageInvalidError
+from proxid.errors import CommitMismatchError, EncodingError, FreshnessError, MessageInvalidError
 
 SALT_SIZE: Final = 32
 COMMIT_SIZE: Final = 32
@@ -162,3 +162,12 @@ def open_body(signed: SignedMessage, key: OpeningKey) -> Utterance:
     if utterance.commit != blocks[COMMIT]:
         raise CommitMismatchError("commit does not match the sealed utterance")
     return utterance
+
+
+def verify_time(signed: SignedMessage, utterance: Utterance, skew: float) -> None:
+    """The sealed time is the header's, give or take `skew` seconds; raises FreshnessError.
+
+    Only the header's is held against a clock before the body opens, and answers and records go by the sealed one.
+    """
+    if abs(utterance.time_ms - signed.header.time_ms) > skew * 1000:
+        raise FreshnessError("the sealed time is not the header's")

@@ -43,6 +43,7 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
     Code.CREDENTIAL_NEEDED: (_S.FAILED_PRECONDITION, "credential is needed"),
     Code.UPSTREAM_UNREACHABLE: (_S.UNAVAILABLE, "service cannot be reached"),
     Code.UPSTREAM_REFUSED: (_S.FAILED_PRECONDITION, "service refused the message"),
+    Code.NOT_ANSWERED: (_S.ABORTED, "there is no answer"),
     Code.STORE_UNAVAILABLE: (_S.UNAVAILABLE, "store is not available"),
 }
 """Codes that cross the wire."""
