@@ -4,18 +4,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 BASE := $(VENV)/.base-stamp
 STAMP := $(VENV)/.dev-stamp
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action ignore
+# What `make test-quick` runs: no store, no second process, no trained model, no compiled loop.
+QUICK := tests/arch tests/vectors $(wildcard $(patsubst %,tests/property/test_%*.py,crypto evidence protocol policy stream_pool)) \
+	$(wildcard $(patsubst %,tests/unit/test_%*.py,audit config crypto device evidence feed gateway observability party provision rpc))
 
-.PHONY: install dev java demo test test-slow lint bench proto lock models
+.PHONY: install dev java demo test test-quick test-slow lint bench proto lock models
 
 $(BASE): requirements/base.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --require-hashes -r requirements/base.txt
-	$(PIP) --no-deps --no-build-isolation -e .
+	@echo "installing into $(VENV) …"
+	@$(PIP) --require-hashes -r requirements/base.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(STAMP): $(BASE) requirements/dev.txt
-	$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
 
 # What it takes to run, without the tools of development.
@@ -29,10 +33,14 @@ java:
 		|| echo "no Java: tests on Spark will be skipped"
 
 demo: install
-	$(BIN)/proxid demo
+	@$(BIN)/proxid demo
 
 test: dev java
 	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+# A minute.
+test-quick: dev
+	$(BIN)/python -m pytest -q -n 2 -m "not slow" $(QUICK)
 
 test-slow: dev
 	$(BIN)/python -m pytest -m slow

@@ -2,7 +2,7 @@
 
 Every figure is measured on a split that trains and tunes nothing (data/README.md), in the source tree. Accuracy
 counts the likeliest type of every utterance, the rejected ones too. Speed is utterances a second of one core's
-processor time, one utterance a call. `details` gives the intervals and counts that docs/models.md prints.
+processor time, one utterance a call. `details` gives the intervals and counts that docs/results/models.md prints.
 """
 
 import re

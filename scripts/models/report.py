@@ -1,4 +1,4 @@
-"""Writes the measured part of docs/models.md, between its two marks: figures with intervals, leaks, sizes, curves.
+"""Writes the measured part of docs/results/models.md, between its two marks: figures with intervals, leaks, sizes, curves.
 
 python -m scripts.models.report
 """
@@ -14,7 +14,7 @@ from proxid.classify.scoring import wilson
 from scripts.models.output import ROOT, SHIPPED
 
 START, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-PAGE = ROOT / "docs" / "models.md"
+PAGE = ROOT / "docs" / "results" / "models.md"
 
 
 def figures(pipeline: Pipeline) -> list[str]:

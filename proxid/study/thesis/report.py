@@ -132,6 +132,6 @@ def _why_411(results: Results) -> str:
         "normalises; N1, by the distance of the two deepest leaves, comes nearest. It also describes the sum of "
         "distances between each query and the one put in its place, not the cheapest matching: that gives "
         f"{paired or 0:.1f} %. What is left depends on how deep a log is filed (AOL's lay at depths 5 to 7 of 13, "
-        "thesis §4.4.5.5). The shape is the thesis's: it falls with ℓ, does not depend on k, and is 0 at full depth for "
-        "records that left where they began to wait.\n"
+        "thesis §4.4.5.5). The shape is the thesis's: it falls with ℓ, does not depend on k, and is 0 at full depth "
+        "for records that left where they began to wait.\n"
     )
