@@ -7,8 +7,6 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-import h3
-
 from proxid.anonymise.slotted.places import population_totals
 from proxid.errors import ConfigError
 
@@ -18,6 +16,8 @@ _LINE = re.compile(r"^([0-9a-f]{15})[\t,; ]+(\d+(?:\.\d+)?)$")
 @lru_cache(maxsize=2)
 def load_population(path: Path) -> dict[str, int]:
     """People by cell, of the file's cells and all their ancestors; raises ConfigError naming the line."""
+    import h3  # only who computes places needs it
+
     grid: dict[str, int] = {}
     try:
         text = path.read_text(encoding="utf-8")

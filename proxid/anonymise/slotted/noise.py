@@ -18,8 +18,6 @@ import math
 import struct
 from dataclasses import dataclass
 
-import h3
-
 from proxid.anonymise.slotted.places import planar_laplace
 from proxid.encoding import encode, label
 from proxid.errors import ConfigError
@@ -65,6 +63,8 @@ class PlaceNoise:
 
     def report(self, seed: bytes, person: str, latitude: float, longitude: float) -> Report:
         """What is reported of a place, in degrees; `seed` is the epoch's."""
+        import h3  # only who computes places needs it
+
         cell = h3.latlng_to_cell(latitude, longitude, PLACE_RESOLUTION)
         drawn = hashlib.shake_256(encode(NOISE_LABEL, seed, person, cell)).digest(NAME_SIZE + _WORDS.size)
         numbers = iter([(word >> 11) / 2**53 for word in _WORDS.unpack(drawn[NAME_SIZE:])])

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-import h3
-
 from proxid.errors import ConfigError, InputError
 
 EARTH_RADIUS: Final = 6_371_008.8
@@ -52,6 +50,8 @@ class PlaceRules:
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a value outside its range; the rule names the key."""
+        import h3  # only who computes places needs it
+
         if not 0 <= self.finest <= 15:
             raise ConfigError("finest_resolution must be from 0 to 15")
         if self.night is not None and not 0 <= self.night <= self.finest:
@@ -61,6 +61,8 @@ class PlaceRules:
 
     def resolution(self, cell: str, time: float) -> int:
         """The finest resolution that may be used for a cell (at `finest`) at a Unix time."""
+        import h3  # only who computes places needs it
+
         allowed = self.finest
         if self.night is not None and _is_night(time, self.night_hours):
             allowed = min(allowed, self.night)
@@ -72,6 +74,8 @@ class PlaceRules:
 
     def path(self, latitude: float, longitude: float, time: float) -> tuple[str, ...]:
         """Cells from resolution 0 to the finest allowed; empty if none is populated enough."""
+        import h3  # only who computes places needs it
+
         cell = h3.latlng_to_cell(latitude, longitude, self.finest)
         finest = self.resolution(cell, time)
         path = [h3.cell_to_parent(cell, resolution) for resolution in range(finest + 1)]
@@ -85,6 +89,8 @@ class PlaceRules:
 
 def population_totals(grid: Mapping[str, int]) -> dict[str, int]:
     """People by cell, of the grid's own cells and of all their ancestors."""
+    import h3  # only who computes places needs it
+
     totals: dict[str, int] = {}
     for cell, people in grid.items():
         for resolution in range(h3.get_resolution(cell) + 1):
