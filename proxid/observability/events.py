@@ -34,7 +34,6 @@ EVENTS: Final = frozenset(
         "store died",
         "store does not start",
         "store is back",
-        "store lost events that are logged",
         "uncaught",
         "worker died",
         "worker started",

@@ -1,8 +1,9 @@
 """Connections to the store, with one error for everything that goes wrong there."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -10,8 +11,10 @@ from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from proxid.errors import StoreError
+from proxid.errors import ConfigError, StoreError
 
+MIN_VERSION: Final = (7, 2)
+"""Of the server: WAITAOF."""
 TIMEOUT: Final = 10.0
 """Seconds that the store may take for an answer."""
 
@@ -25,6 +28,23 @@ def connect(url: str, max_connections: int = 32) -> Redis:
     )  # fmt: skip
     assert isinstance(client, Redis)
     return client
+
+
+async def verify_server(client: Redis) -> None:
+    """That a store is one that proxid can rely on.
+
+    Raises:
+        ConfigError: it is too old, or keeps nothing on disk. StoreError: it is away.
+    """
+    with store_errors():
+        about: Any = await client.info("server")
+        kept: Any = await client.info("persistence")
+    version = str(about.get("redis_version", "0"))
+    # Valkey states the version of Redis that it behaves as.
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < MIN_VERSION:
+        raise ConfigError(f"store_url: the server is of version {version}; Valkey or Redis 7.2 or later is needed")
+    if not kept.get("aof_enabled"):
+        raise ConfigError("store_url: the server keeps no append-only file; it needs `appendonly yes`")
 
 
 @contextmanager

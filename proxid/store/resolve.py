@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from proxid.errors import ConfigError
+from proxid.store.connection import MIN_VERSION
 
 ON_PATH: Final = ("valkey-server", "redis-server")
-MIN_MAJOR: Final = 7
 _VERSION: Final = re.compile(r"\bv=(\d+)\.(\d+)")
 
 
@@ -34,20 +34,20 @@ def carried_server() -> Path | None:
     return None
 
 
-def major_version(program: Path) -> int:
-    """The major version that a server program states; 0 if it does not run."""
+def version_of(program: Path) -> tuple[int, int]:
+    """The version that a server program states; zeros if it does not run."""
     try:
         done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return 0
+        return 0, 0
     found = _VERSION.search(done.stdout)
-    return int(found[1]) if found else 0
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def available_servers(which: Callable[[str], str | None] = shutil.which) -> list[Server]:
     """Every usable server program, in the order of preference."""
     found = [Server(Path(program), "path") for name in ON_PATH if (program := which(name))]
-    servers = [server for server in found if major_version(server.program) >= MIN_MAJOR]
+    servers = [server for server in found if version_of(server.program) >= MIN_VERSION]
     carried = carried_server()
     if carried is not None:
         servers.append(Server(carried, "carried"))
@@ -58,5 +58,5 @@ def resolve_server() -> Server:
     """The server program to start when no URL is configured; raises ConfigError if there is none."""
     servers = available_servers()
     if not servers:
-        raise ConfigError("store_url: not set, and no server program of version 7 or later was found")
+        raise ConfigError("store_url: not set, and no server program of version 7.2 or later was found")
     return servers[0]

@@ -14,7 +14,7 @@ from tests.support.desk import Desk, two_houses
 @pytest.fixture
 def store_url(tmp_path: Path) -> Iterator[str]:
     """URL of an empty store."""
-    with EmbeddedStore(tmp_path / "store", appendfsync="everysec") as store:
+    with EmbeddedStore(tmp_path / "store", appendfsync="always") as store:
         yield store.url
 
 

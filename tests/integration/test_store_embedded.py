@@ -12,10 +12,10 @@ import pytest
 import redis
 
 from proxid.errors import ConfigError, StoreError
-from proxid.store.connection import connect
+from proxid.store.connection import MIN_VERSION, connect, verify_server
 from proxid.store.embedded import EmbeddedStore
 from proxid.store.folder import MAX_SOCKET_PATH, make_private, socket_path
-from proxid.store.resolve import MIN_MAJOR, Server, available_servers, carried_server, major_version
+from proxid.store.resolve import Server, available_servers, carried_server, version_of
 
 DEADLINE = 30.0
 
@@ -33,19 +33,36 @@ def server(request: pytest.FixtureRequest) -> Server:
 def test_carried_server_is_there() -> None:
     program = carried_server()
     assert program is not None
-    assert major_version(program) >= MIN_MAJOR
+    assert version_of(program) >= MIN_VERSION
 
 
 def test_missing_program_has_no_version(tmp_path: Path) -> None:
-    assert major_version(tmp_path / "none") == 0
+    assert version_of(tmp_path / "none") == (0, 0)
 
 
 def test_old_server_on_path_is_passed_over(tmp_path: Path) -> None:
     old = tmp_path / "redis-server"
-    old.write_text("#!/bin/sh\necho 'Redis server v=6.2.1 sha=0'\n")
+    old.write_text("#!/bin/sh\necho 'Redis server v=7.0.15 sha=0'\n")
     old.chmod(0o755)
     servers = available_servers(lambda name: str(old) if name == "redis-server" else None)
     assert [found.origin for found in servers] == ["carried"]
+
+
+async def test_a_server_that_keeps_nothing_or_is_too_old_is_refused(tmp_path: Path) -> None:
+    with EmbeddedStore(tmp_path, "everysec") as store:
+        shared = connect(store.url)
+        await verify_server(shared)
+        await shared.config_set("appendonly", "no")
+        with pytest.raises(ConfigError, match="appendonly"):
+            await verify_server(shared)
+        await shared.aclose()
+
+    class Old:
+        async def info(self, section: str) -> dict[str, object]:
+            return {"redis_version": "7.0.15", "aof_enabled": 1}
+
+    with pytest.raises(ConfigError, match=r"7\.0\.15.*7\.2 or later"):
+        await verify_server(Old())  # type: ignore[arg-type]
 
 
 def test_data_survive_a_stop_and_the_settings_hold(tmp_path: Path, server: Server) -> None:

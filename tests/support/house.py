@@ -102,7 +102,7 @@ class House:
             config = load(
                 MainServiceConfig if role == "main-service" else GatewayConfig, self.folder / role / f"{role}.toml"
             )
-            store = EmbeddedStore(config.data_dir / "store", "everysec")
+            store = EmbeddedStore(config.data_dir / "store", "always")
             self._urls[role] = stack.enter_context(store).url
         for role in ("main-service", "gateway"):
             await self.serve(role)

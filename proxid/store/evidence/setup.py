@@ -13,6 +13,7 @@ from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
 from proxid.evidence.checkpoint import WITNESS, origin, witness
 from proxid.evidence.note import Verifier
+from proxid.store.connection import verify_server
 from proxid.store.evidence.encryptor import Encryptor
 from proxid.store.evidence.log import LeafLog
 from proxid.store.evidence.reading import LogReader
@@ -57,7 +58,14 @@ async def writer_of(config: ServiceConfig, options: EvidenceOptions, client: Red
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = LeafLog(folder, name, options.key, least=await least_logged(client, options.prefix))
     encryptor = Encryptor(options.log, name, SealingKey(config.trust.auditor_seal))
-    return EvidenceWriter(client, options.prefix, log, encryptor, plain_seconds=config.retention.evidence_plain)
+    writer = EvidenceWriter(client, options.prefix, log, encryptor, plain_seconds=config.retention.evidence_plain)
+    try:
+        await verify_server(client)
+        await writer.verify()
+    except BaseException:
+        log.close()
+        raise
+    return writer
 
 
 def retention_of(config: ServiceConfig, options: EvidenceOptions, client: Redis, log: LeafLog) -> PayloadRetention:

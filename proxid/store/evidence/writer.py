@@ -21,7 +21,7 @@ from redis.exceptions import ResponseError
 from proxid.errors import LogDamagedError, StoreError
 from proxid.evidence.events import SALT_SIZE, EventType, decode_header, encode_header
 from proxid.evidence.leaf import Leaf
-from proxid.store.connection import store_errors
+from proxid.store.connection import TIMEOUT, store_errors
 from proxid.store.evidence.encryptor import Encryptor, PlainEvent, SplitEvent
 from proxid.store.evidence.log import LeafLog
 from proxid.store.evidence.retention import append_expired
@@ -83,7 +83,6 @@ class EvidenceWriter:
             LogDamagedError: the stream does not go on where the log ends; the service must stop.
         """
         try:
-            await self._reconcile()
             await self._say_what_is_damaged()
             while True:
                 await self._step()
@@ -100,18 +99,20 @@ class EvidenceWriter:
             self._behind = False
             _log.info("evidence waits for the store", code=error.code.value)
 
-    async def _reconcile(self) -> None:
-        """A store that lost its last second (`everysec`) must not give a number out twice."""
-        while True:
-            try:
-                with store_errors():
-                    counter = int(await self._client.get(f"{self._stream}:n") or 0)
-                    if counter < self.log.size:
-                        _log.error("store lost events that are logged", lost=self.log.size - counter)
-                        await self._client.set(f"{self._stream}:n", self.log.size)
-                return
-            except StoreError:
-                await asyncio.sleep(self._linger)
+    async def verify(self) -> None:
+        """That the store knows all that its log holds; nothing is logged before it is on the store's disk.
+
+        Raises:
+            LogDamagedError: the store lost its memory, or is an older one. StoreError.
+        """
+        with store_errors():
+            counter = int(await self._client.get(f"{self._stream}:n") or 0)
+        if counter < self.log.size:
+            raise LogDamagedError(
+                f"{self.log.folder}: the log holds {self.log.size} entries and the store knows of {counter}: it was "
+                f"emptied, or an older copy was put back; nothing was changed. Put back the newest copy of the store, taken "
+                f"with this log (docs/operations.md, Backup and disaster)"
+            )
 
     async def _say_what_is_damaged(self) -> None:
         """DAMAGED for all that the operator has admitted since; said twice if a crash comes between: no harm."""
@@ -135,6 +136,7 @@ class EvidenceWriter:
             events = [_plain(entry, fields) for entry, fields in rows]
             if [event.number for event in events] != list(range(first, first + len(events))):
                 raise LogDamagedError("the stream of events does not go on where the log ends")
+            await wait_on_disk(self._client, f"{self._prefix}:events:seen", events[-1].number)
             await self._log_events(events)
             self._trimmed = False
             size = sum(len(event.payload) for event in events)
@@ -273,6 +275,24 @@ async def wait_logged(client: Redis, prefix: str, seconds: float = 30.0, poll: f
                 await asyncio.sleep(poll)
     except TimeoutError:
         raise StoreError("events are not logged in time") from None
+
+
+async def wait_on_disk(client: Redis, key: str, value: int) -> None:
+    """Wait until all that the store holds now is on its disk, whatever its `appendfsync`.
+
+    Args:
+        key, value: written on the way, since only a connection's own writes can be waited for.
+
+    Raises:
+        StoreError: it does not get there in time.
+    """
+    with store_errors():
+        async with client.pipeline(transaction=False) as step:
+            step.set(key, value)
+            step.execute_command("WAITAOF", 1, 0, int(TIMEOUT * 900))
+            _, (local, _) = await step.execute()
+    if not local:
+        raise StoreError("the store does not write to its disk in time")
 
 
 async def start_rewrite(client: Redis) -> None:
