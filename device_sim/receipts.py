@@ -5,6 +5,7 @@ hexadecimal), `message` (the signed message, base64). They hold no plain text.
 """
 
 import base64
+import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import InputError, OutputError
+from proxid.whole import append_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class ReceiptBook:
         self._path = path
 
     def add(self, receipt: Receipt) -> None:
-        """Append one; a single write, so that lines of several writers do not mix. Raises OutputError."""
+        """Append one; under a lock, so that lines of several writers do not mix. Raises OutputError."""
         self.add_bytes(receipt.kind, receipt.session, receipt.message.encode())
 
     def add_bytes(self, kind: str, session: bytes, message: bytes) -> None:
@@ -41,7 +43,8 @@ class ReceiptBook:
         try:
             descriptor = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
             try:
-                os.write(descriptor, line.encode("ascii"))
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                append_whole(descriptor, line.encode("ascii"))
             finally:
                 os.close(descriptor)
         except OSError:

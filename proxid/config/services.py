@@ -93,7 +93,7 @@ class GatewayConfig(ServiceConfig):
     Attributes:
         main_service: address of MS. main_service_name: the name its certificate must carry.
         rate_per_minute: requests of one person.
-        max_message: bytes of the largest message that a device or a party may send.
+        max_message: bytes of the largest message that anybody may send; the largest request takes 18 kB.
         alias_key: file of the HMAC key of aliases.
     """
 
@@ -105,7 +105,7 @@ class GatewayConfig(ServiceConfig):
     main_service: Address = "127.0.0.1:7444"
     main_service_name: str = "main-service"
     rate_per_minute: int = Field(default=60, ge=1)
-    max_message: int = Field(default=2_097_152, ge=65_536, le=4_194_304)
+    max_message: int = Field(default=65_536, ge=65_536, le=4_194_304)
     forward_timeout: Duration = Field(default=20.0, gt=0)
     alias_key: ConfigPath = Field(default=Path("alias.key"), validate_default=True)
 

@@ -29,8 +29,6 @@ def configure_logging(service: str, level: str = "info", stream: TextIO | None =
     Args:
         service: role that stands in every line. level: `debug`, `info`, `warning` or `error`. stream: stderr if None.
     """
-    # gRPC's C core writes to stderr by itself, addresses and all.
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from proxid.errors import InputError, OutputError
+from proxid.whole import append_whole
 
 
 class Lines:
@@ -37,7 +38,7 @@ class Lines:
         """Keep one more entry durably; raises OutputError."""
         assert self._file is not None
         try:
-            os.write(self._file, json.dumps(entry).encode("utf-8") + b"\n")
+            append_whole(self._file, json.dumps(entry).encode("utf-8") + b"\n")
             os.fsync(self._file)
         except OSError:
             raise OutputError(f"{self._path.name}: the file cannot be written") from None

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from proxid.errors import LogDamagedError
+from proxid.whole import write_whole
 
 FRAME: Final = struct.Struct(">II")
 _CHUNK: Final = 1 << 20
@@ -120,7 +121,7 @@ def replace_file(path: Path, data: bytes) -> None:
     try:
         descriptor = os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
         try:
-            os.write(descriptor, data)
+            write_whole(descriptor, data)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -1,0 +1,113 @@
+"""A message of too many fields or bytes is refused before it is parsed, by every method, and takes no memory."""
+
+import asyncio
+import resource
+from contextlib import suppress
+from pathlib import Path
+
+import grpc
+import pytest
+from google.protobuf import descriptor_pool
+
+from proxid.errors import Code, OversizedError
+from proxid.rpc.channel import open_channel
+from proxid.rpc.fields import MOST, request_type, verify_count
+from proxid.rpc.status import code_of
+from proxid.wire.v1 import common_pb2, gateway_pb2, main_service_pb2
+from tests.support.house import House, running
+from tests.support.rpc_house import files
+
+EMPTY = b"\x12\x00"
+"""An empty field 2: of SignedMessage a block, of others something unknown."""
+# Who may call: the frame looks at the caller before it looks at the message.
+WHO = {"Gateway": "devices/household-1", "Feed": "parties/acme", "Evidence": "auditor", "MainService": "gateway"}
+
+
+def nested(*levels: int) -> bytes:
+    """A message within messages, whose inmost has so many blocks."""
+    data = EMPTY * levels[-1]
+    for number in reversed(levels[:-1]):
+        data = bytes([number << 3 | 2]) + _varint(len(data)) + data
+    return data
+
+
+def _varint(value: int) -> bytes:
+    out = b""
+    while value > 0x7F:
+        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+    return out + bytes([value])
+
+
+async def answer(house: House, server: str, method: str, data: bytes) -> grpc.aio.AioRpcError | None:
+    """What a method says to bytes."""
+    service = method.split("/")[1].rpartition(".")[2]
+    who = "witness" if method.endswith("/Cosign") else WHO[service]
+    async with open_channel(house.config(server).listen, files(house.folder / who), server) as channel:
+        try:
+            stream = channel.stream_stream(method)(timeout=20)
+            await stream.write(data)
+            await stream.done_writing()
+            await stream.read()
+        except grpc.aio.AioRpcError as error:
+            return error
+    return None
+
+
+def methods(*services: str) -> list[str]:
+    found = []
+    for name in services:
+        service = descriptor_pool.Default().FindServiceByName(f"proxid.wire.v1.{name}")
+        found += [f"/{service.full_name}/{method.name}" for method in service.methods]
+    return found
+
+
+async def test_every_method_counts_fields_and_bytes_before_it_parses(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        for server, services in (
+            ("gateway", ("Gateway", "Feed", "Evidence")),
+            ("main-service", ("MainService", "Evidence")),
+        ):
+            for method in methods(*services):
+                kind = request_type(method)
+                assert kind is not None
+                for data in (EMPTY * (MOST + 1), nested(1, MOST + 1), nested(1, 2, MOST + 1)):
+                    with suppress(OversizedError):
+                        verify_count(data, kind)
+                        continue  # to this type it is one field that it does not know
+                    error = await answer(house, server, method, data)
+                    assert error is not None and code_of(error) is Code.OVERSIZED, method
+                if server == "gateway":
+                    error = await answer(house, server, method, b"\x0a" + _varint(70_000) + bytes(70_000))
+                    assert error is not None and error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED, method
+
+
+async def test_many_messages_of_a_million_blocks_take_no_memory_and_hold_nobody_up(tmp_path: Path) -> None:
+    data = nested(1, 1, 1_000_000)
+    async with running(tmp_path) as house:
+        await house.ask("node question", ("person-0",))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        hostile = [answer(house, "main-service", "/proxid.wire.v1.MainService/Forward", data) for _ in range(24)]
+        refused = await asyncio.gather(*hostile)
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        assert {code_of(error) for error in refused if error is not None} == {Code.OVERSIZED} and len(refused) == 24
+        assert grown < 250, "the messages themselves, 2 MB each and twice over, and not a hundred MB of their blocks"
+        await house.ask("node question", ("person-0",))
+
+
+def test_honest_messages_are_far_below_the_limit_and_counting_agrees_with_the_parser() -> None:
+    signed = common_pb2.SignedMessage(
+        header=bytes(200), blocks=[b"u", bytes(16_000), bytes(32), b"answer"], signature=b"s"
+    )
+    batch = main_service_pb2.ForwardBatch(
+        requests=[main_service_pb2.ForwardRequest(number=n, message=signed, credential=bytes(300)) for n in range(64)]
+    )
+    kind = main_service_pb2.ForwardBatch.DESCRIPTOR
+    verify_count(batch.SerializeToString(), kind, most=64 * 10)
+    with pytest.raises(OversizedError):
+        verify_count(batch.SerializeToString(), kind, most=64 * 9 - 1)
+    for count in (0, 1, 99, 100):
+        data = gateway_pb2.AskRequest(message=common_pb2.SignedMessage(blocks=[b""] * count)).SerializeToString()
+        verify_count(data, gateway_pb2.AskRequest.DESCRIPTOR, most=count + 1)
+    # Bytes that are no message at all end, and are the parser's to refuse.
+    for torn in (b"\xff" * 30, b"\x0a\xff\xff\xff\xff\x0f", b"\x0b", b"\x0a", b"\x07", b"\x09\x01"):
+        verify_count(torn, gateway_pb2.AskRequest.DESCRIPTOR, most=40)

@@ -1,0 +1,63 @@
+"""A line is written whole or not at all, however little the kernel takes at a time, and when nothing more fits."""
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from device_sim.receipts import ReceiptBook
+from proxid.errors import OutputError
+from proxid.party.lines import Lines, read_lines
+from proxid.store.evidence.files import replace_file
+
+ENTRIES = [{"number": number, "text": "x" * 40} for number in range(3)]
+
+
+class Kernel:
+    """Takes seven bytes at a time, and `room` in all."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, room: int = 1 << 20) -> None:
+        self._write, self.room = os.write, room
+        monkeypatch.setattr(os, "write", self)
+
+    def __call__(self, descriptor: int, data: bytes) -> int:
+        if not self.room:
+            raise OSError(errno.ENOSPC, "full")
+        taken = self._write(descriptor, bytes(data[: min(7, self.room)]))
+        self.room -= taken
+        return taken
+
+
+def test_every_line_is_whole_in_small_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Kernel(monkeypatch)
+    with Lines(tmp_path / "feed.jsonl") as lines:
+        for entry in ENTRIES:
+            lines.append(entry)
+    assert [entry for _, entry in read_lines(tmp_path / "feed.jsonl")] == ENTRIES
+    replace_file(tmp_path / "head", b"h" * 100)
+    assert (tmp_path / "head").read_bytes() == b"h" * 100
+
+
+def test_what_does_not_fit_leaves_nothing_and_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "feed.jsonl"
+    with Lines(path) as lines:
+        lines.append(ENTRIES[0])
+        kernel = Kernel(monkeypatch, room=20)
+        with pytest.raises(OutputError, match=r"feed\.jsonl"):
+            lines.append(ENTRIES[1])
+        kernel.room = 1 << 20
+        lines.append(ENTRIES[2])
+    assert [json.loads(line) for line in path.read_text().splitlines()] == [ENTRIES[0], ENTRIES[2]]
+
+
+def test_receipts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, kernel = ReceiptBook(tmp_path / "receipts.jsonl"), Kernel(monkeypatch, room=20)
+    with pytest.raises(OutputError):
+        file.add_bytes("right", b"s", b"m" * 100)
+    kernel.room = 1 << 20
+    file.add_bytes("right", b"s", b"m" * 100)
+    assert len([json.loads(line) for line in (tmp_path / "receipts.jsonl").read_text().splitlines()]) == 1
