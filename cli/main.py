@@ -18,7 +18,7 @@ import click
 from proxid import __version__
 from proxid.errors import Code, ProxidError
 
-# Before a subcommand imports gRPC: its C core reads this once, and writes lines of its own to stderr, addresses and all.
+# Before a subcommand imports gRPC: its C core reads this once, and writes lines of its own, addresses and all.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 _PIPE_CLOSED: Final = 128 + signal.SIGPIPE

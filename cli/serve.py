@@ -93,7 +93,7 @@ def _verify_files(config: ServiceConfig) -> None:
     load_signing_key(config.signing_key)
     if isinstance(config, GatewayConfig):
         load_secret(config.alias_key)
-    TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca).read()
+    TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca).verify_issued()
 
 
 async def _serve(run: _Run, worker: int) -> None:

@@ -13,7 +13,8 @@ from typing import Final
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from proxid.errors import Code, ConfigError
+from proxid.addresses import unusable
+from proxid.errors import Code
 
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 OK: Final = "ok"
@@ -118,8 +119,8 @@ def metrics_endpoint(address: str | None) -> Iterator[int | None]:
     host, _, port = address.rpartition(":")
     try:
         server, thread = start_http_server(int(port), host.strip("[]"), _registry())
-    except OSError:
-        raise ConfigError("metrics_listen: the address cannot be bound") from None
+    except OSError as error:
+        raise unusable("metrics_listen", address, error) from None
     try:
         yield int(server.server_port)
     finally:

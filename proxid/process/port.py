@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from proxid.errors import ConfigError
+from proxid.addresses import split, unusable
 
 
 @contextmanager
@@ -14,25 +14,25 @@ def shared_port(address: str) -> Iterator[str]:
     Raises:
         ConfigError: the address cannot be bound, or others serve it.
     """
-    host, _, port = address.rpartition(":")
-    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
-    _verify_free(family, (host.strip("[]"), int(port)))
+    family, where = split(address)
+    _verify_free(address)
     with socket.socket(family, socket.SOCK_STREAM) as reserved:
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             # Bound and not listening: no connection ever ends up here.
-            reserved.bind((host.strip("[]"), int(port)))
-        except OSError:
-            raise ConfigError("listen: the address cannot be bound") from None
-        yield f"{host}:{reserved.getsockname()[1]}"
+            reserved.bind(where)
+        except OSError as error:
+            raise unusable("listen", address, error) from None
+        yield f"{address.rpartition(':')[0]}:{reserved.getsockname()[1]}"
 
 
-def _verify_free(family: socket.AddressFamily, address: tuple[str, int]) -> None:
+def _verify_free(address: str) -> None:
     """Another service that shares its port with its own workers would take half of the calls."""
+    family, where = split(address)
     with socket.socket(family, socket.SOCK_STREAM) as alone:
         alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            alone.bind(address)
-        except OSError:
-            raise ConfigError("listen: the address cannot be bound") from None
+            alone.bind(where)
+        except OSError as error:
+            raise unusable("listen", address, error) from None

@@ -1,11 +1,16 @@
 """Channels and ports with mutual TLS: both sides show a certificate of the same CA."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import grpc
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from proxid.addresses import bind_error, unusable
 from proxid.errors import ConfigError
 from proxid.rpc.parsing import Parsing
 
@@ -14,6 +19,8 @@ MAX_MESSAGE: Final = 4 * 1024 * 1024
 
 KEEPALIVE: Final = 30_000
 """Milliseconds between the pings of either side, for as long as a call is open: feeds idle for hours."""
+
+T = TypeVar("T")
 
 CONNECT: Final = 20_000
 """Milliseconds that one attempt to connect may take: TCP, TLS and HTTP/2 need four round trips one after another."""
@@ -52,8 +59,38 @@ class TlsFiles:
     authority: Path
 
     def read(self) -> tuple[bytes, bytes, bytes]:
-        """Contents: key, certificate, authority; raises ConfigError naming the file that cannot be read."""
-        return _read("tls.key", self.key), _read("tls.certificate", self.certificate), _read("tls.ca", self.authority)
+        """Contents: key, certificate, authority; raises ConfigError naming the file that is unusable, and why."""
+        contents = (
+            _read("tls.key", self.key),
+            _read("tls.certificate", self.certificate),
+            _read("tls.ca", self.authority),
+        )
+        # gRPC would take a wrong one, and fail to bind or to connect for a reason that it keeps to itself.
+        own = _parsed("tls.certificate", self.certificate, contents[1], x509.load_pem_x509_certificate)
+        _parsed("tls.ca", self.authority, contents[2], x509.load_pem_x509_certificate)
+        secret = _parsed("tls.key", self.key, contents[0], lambda data: load_pem_private_key(data, None))
+        if secret.public_key() != own.public_key():
+            raise ConfigError(f"tls.key: {self.key.name} is not the key of {self.certificate.name}")
+        return contents
+
+    def verify_issued(self) -> None:
+        """That the certificate is of the CA, or else no peer of that CA accepts it; raises ConfigError."""
+        _, certificate, authority = self.read()
+        try:
+            x509.load_pem_x509_certificate(certificate).verify_directly_issued_by(
+                x509.load_pem_x509_certificate(authority)
+            )
+        except (ValueError, TypeError, InvalidSignature):
+            rule = f"tls.certificate: {self.certificate.name} is not of the CA of {self.authority.name}"
+            raise ConfigError(rule) from None
+
+
+def _parsed(key: str, path: Path, data: bytes, parse: Callable[[bytes], T]) -> T:
+    try:
+        return parse(data)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        kind = "private key" if key == "tls.key" else "certificate"
+        raise ConfigError(f"{key}: {path.name} holds no {kind} in PEM") from None
 
 
 def _read(key: str, path: Path) -> bytes:
@@ -103,5 +140,5 @@ def new_server(
     try:
         port = server.add_secure_port(address, server_credentials(tls))
     except RuntimeError:
-        raise ConfigError("listen: the address cannot be bound") from None
+        raise unusable("listen", address, bind_error(address)) from None
     return server, port

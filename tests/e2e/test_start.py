@@ -1,5 +1,6 @@
 """What a service says when it cannot start: the cause, and not the first port that happens to be taken (DESIGN 16)."""
 
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,7 +53,7 @@ def test_taken_metrics_port_is_named(tmp_path: Path, taken: str) -> None:
     for name in ("gateway", "main-service"):
         for workers in (1, 2):
             said = fault(serve(folder, name, workers))
-            assert "metrics_listen" in said
+            assert f"metrics_listen: {taken} is in use" in said
             assert "never awaited" not in said
 
 
@@ -92,3 +93,30 @@ def test_folder_named_like_a_package_is_not_taken_for_it(
         assert "serves at" in child.wait_ready()
     finally:
         assert child.stop() == 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_each_fault_of_a_certificate_or_address_has_its_own_words(tmp_path: Path, taken: str, workers: int) -> None:
+    folder = trial(tmp_path, free_address())
+    own = folder / "gateway"
+    other = trial(tmp_path / "other", free_address())
+    garbage = b"-----BEGIN CERTIFICATE-----\nbm90IGEgY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n"
+    for file, data, words in (
+        ("tls.crt", b"garbage", "tls.certificate: tls.crt holds no certificate"),
+        ("tls.crt", garbage, "tls.certificate: tls.crt holds no certificate"),
+        ("ca.crt", b"", "tls.ca: ca.crt holds no certificate"),
+        ("tls.key", b"garbage", "tls.key: tls.key holds no private key"),
+        ("tls.key", (folder / "auditor/tls.key").read_bytes(), "tls.key: tls.key is not the key of tls.crt"),
+        ("ca.crt", (other / "gateway/ca.crt").read_bytes(), "tls.certificate: tls.crt is not of the CA of ca.crt"),
+    ):
+        good = (own / file).read_bytes()
+        (own / file).write_bytes(data)
+        said = fault(serve(folder, "gateway", workers))
+        assert words in said and ".cc:" not in said  # nor a line of gRPC's own
+        (own / file).write_bytes(good)
+    config = own / "gateway.toml"
+    for address, words in ((taken, "is in use"), ("192.0.2.1:7443", "is not an address of this machine")):
+        text = re.sub(r"(?m)^listen = .*$", f"listen = '{address}'", config.read_text())
+        config.write_text(text)
+        said = fault(serve(folder, "gateway", workers))
+        assert f"listen: {address} {words}" in said and ".cc:" not in said
