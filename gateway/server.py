@@ -131,9 +131,7 @@ async def serve(
         background.append(AllowListWatch(source, GatewayConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
-        await run(
-            server, SERVICES, address, background, ready, config.shutdown_grace, config.metrics_listen, peers.close
-        )
+        await run(server, SERVICES, address, background, ready, config.shutdown_grace, peers, config.metrics_listen)
     finally:
         await upstream.close()
         await channel.close()

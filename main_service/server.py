@@ -136,9 +136,7 @@ async def serve(
         background.append(AllowListWatch(source, MainServiceConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
-        await run(
-            server, SERVICES, address, background, ready, config.shutdown_grace, config.metrics_listen, peers.close
-        )
+        await run(server, SERVICES, address, background, ready, config.shutdown_grace, peers, config.metrics_listen)
     finally:
         await client.aclose()
         await blocking.aclose()

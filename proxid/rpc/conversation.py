@@ -78,7 +78,7 @@ async def _frame(
     try:
         try:
             peer = require(servicer, context, roles)
-            with servicer.peers.watching(talk.look):
+            with talk.watching(peer):
                 await body(talk, peer)
         except asyncio.CancelledError:
             if talk.error is None:

@@ -5,9 +5,10 @@ anything else becomes INTERNAL without a word of its text, which might quote dat
 """
 
 import asyncio
+import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from contextlib import aclosing, contextmanager
 from functools import wraps
 from typing import Any, Final, Protocol, TypeVar
 
@@ -22,6 +23,7 @@ from proxid.rpc.status import CODE_KEY, public_code, public_text, status_of
 
 _log = structlog.get_logger(__name__)
 
+_DAY: Final = 86_400.0
 MAX_BATCH: Final = 64
 """Requests of one batch at most."""
 
@@ -100,7 +102,7 @@ def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[...
 
 
 class Revoked:
-    """Ends a long call, however idle, once its caller's certificate is taken off the list.
+    """Ends a long call, however idle, once its caller's certificate is taken off the list, or ends.
 
     Args:
         endless: the call never ends by itself, so it also ends when the service stops.
@@ -127,6 +129,25 @@ class Revoked:
             if self._task is not None and not self.sending:
                 self._task.cancel()
 
+    @contextmanager
+    def watching(self, peer: Peer) -> Iterator[None]:
+        """Look at every change of the list, when the service stops, and when the peer's certificate ends."""
+        loop, timer = asyncio.get_running_loop(), list[asyncio.TimerHandle]()
+
+        def wait() -> None:
+            left = peer.ends - self._servicer.peers.clock()
+            # Looked at once a day at least: a wall clock may be set.
+            timer[:] = [loop.call_later(max(0.0, min(left, _DAY)), self.look if left <= _DAY else wait)]
+
+        if peer.ends < math.inf:
+            wait()
+        with self._servicer.peers.watching(self.look):
+            try:
+                yield
+            finally:
+                for handle in timer:
+                    handle.cancel()
+
     def check(self) -> None:
         """Raise what the call ends with, if it was to end while a message was on its way."""
         self.sending = False
@@ -151,7 +172,7 @@ def streaming(
             try:
                 peer = require(self, context, roles)
                 replies: Any = method(self, parsed(request), peer)
-                with self.peers.watching(revoked.look):
+                with revoked.watching(peer):
                     async with aclosing(replies):
                         async for reply in replies:
                             revoked.sending = True

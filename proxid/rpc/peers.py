@@ -1,9 +1,11 @@
 """Who is calling: role and name from the verified certificate, refused unless it is allowed (DESIGN 16)."""
 
 import hashlib
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cryptography import x509
@@ -16,10 +18,15 @@ URI_SCHEME = "proxid:"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A caller: its role (`gateway`, `main-service`, `device`, `party`, `auditor`, …) and name."""
+    """A caller: its role (`gateway`, `main-service`, `device`, `party`, `auditor`, …) and name.
+
+    Attributes:
+        ends: Unix time at which its certificate does.
+    """
 
     role: str
     name: str
+    ends: float = field(default=math.inf, compare=False)
 
 
 def fingerprint(pem: bytes) -> str:
@@ -37,7 +44,7 @@ def peer_of_certificate(pem: bytes) -> Peer:
     for uri in names.get_values_for_type(x509.UniformResourceIdentifier):
         role, slash, name = uri.removeprefix(URI_SCHEME).partition("/")
         if uri.startswith(URI_SCHEME) and slash and role and name:
-            return Peer(role, name)
+            return Peer(role, name, certificate.not_valid_after_utc.timestamp())
     raise PeerRefusedError("certificate names no role")
 
 
@@ -47,9 +54,11 @@ class PeerRegistry:
     Args:
         allowed: fingerprint → `ROLE/NAME`. A certificate that the CA signed but that is not here is refused, so
             taking one out revokes it.
+        clock: Unix seconds; TLS looks at a certificate's end when a connection begins, this whenever it is asked.
     """
 
-    def __init__(self, allowed: Mapping[str, str]) -> None:
+    def __init__(self, allowed: Mapping[str, str], clock: Callable[[], float] = time.time) -> None:
+        self.clock = clock
         self._allowed = dict(allowed)
         self._seen: dict[bytes, Peer] = {}
         self._watching: set[Callable[[], None]] = set()
@@ -93,4 +102,6 @@ class PeerRegistry:
                 raise PeerRefusedError("certificate is not on the allow-list")
             if len(seen) < 100_000:
                 seen[pem] = peer
+        if self.clock() >= peer.ends:
+            raise PeerRefusedError("certificate has ended")
         return peer

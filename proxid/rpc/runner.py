@@ -10,11 +10,12 @@ from typing import Any, Final
 import grpc
 import structlog
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_health.v1._async import HealthServicer
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from proxid.errors import ProxidError
 from proxid.observability.metrics import metrics_endpoint
+from proxid.rpc.health import Health, Reflection
+from proxid.rpc.peers import PeerRegistry
 
 _log = structlog.get_logger(__name__)
 _CANCEL_SECONDS: Final = 0.5
@@ -66,8 +67,7 @@ async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
 
 async def run(
     server: grpc.aio.Server, services: Sequence[str], address: str, background: Sequence[Coroutine[Any, Any, None]],
-    ready: Callable[[str], None] | None, grace: float, metrics: str | None = None,
-    leaving: Callable[[], None] | None = None,
+    ready: Callable[[str], None] | None, grace: float, peers: PeerRegistry, metrics: str | None = None,
 ) -> None:  # fmt: skip
     """Serve until SIGTERM or SIGINT; running calls get `grace` seconds to finish.
 
@@ -75,14 +75,14 @@ async def run(
         services: full names, for health and reflection. address: where it serves, told to `ready` once it does.
         background: what runs beside the server and is cancelled with it.
         metrics: HOST:PORT of the metrics, bound once everything else is there: a port is the least telling fault.
-        leaving: called when it begins to stop, for those who serve calls that would not end by themselves.
+        peers: who may ask for health; closed when it begins to stop, for calls that would not end by themselves.
 
     Raises:
         ConfigError: `metrics` cannot be bound. ProxidError: a background task failed; the server has been stopped.
     """
     try:
         with metrics_endpoint(metrics):
-            await _run(server, services, address, background, ready, grace, leaving or (lambda: None))
+            await _run(server, services, address, background, ready, grace, peers)
     finally:
         for job in background:
             job.close()  # nothing happens to those that ran
@@ -90,11 +90,12 @@ async def run(
 
 async def _run(
     server: grpc.aio.Server, services: Sequence[str], address: str, background: Sequence[Coroutine[Any, Any, None]],
-    ready: Callable[[str], None] | None, grace: float, leaving: Callable[[], None],
+    ready: Callable[[str], None] | None, grace: float, peers: PeerRegistry,
 ) -> None:  # fmt: skip
-    health = HealthServicer()
+    health = Health(peers)
     health_pb2_grpc.add_HealthServicer_to_server(health, server)
-    reflection.enable_server_reflection((*services, reflection.SERVICE_NAME), server)
+    reflected = Reflection(peers, (*services, reflection.SERVICE_NAME))
+    reflection_pb2_grpc.add_ServerReflectionServicer_to_server(reflected, server)  # type: ignore[no-untyped-call]
     stop = asyncio.Event()
     _stop_on_signals(stop)
     _spare_collector()
@@ -115,7 +116,7 @@ async def _run(
         # Stopped before idle callers are sent away: none of them comes back to this process.
         stopped = asyncio.create_task(server.stop(grace))
         await asyncio.sleep(0)
-        leaving()
+        peers.close()
         await stopped
         await _end(tasks)
     if failed:

@@ -1,0 +1,74 @@
+"""Health and reflection for peers on the list, whatever their role: gRPC's own servicers ask nobody who they are."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any, Final
+
+from grpc_health.v1._async import HealthServicer
+from grpc_reflection.v1alpha._async import ReflectionServicer
+
+from proxid.errors import ProxidError, RateLimitError
+from proxid.rpc.methods import Revoked, fail, require
+from proxid.rpc.peers import PeerRegistry
+
+ROLES: Final = ("gateway", "main-service", "device", "party", "auditor", "witness")
+WATCHES: Final = 64
+"""Calls of Watch at once: each stays open for as long as its caller likes."""
+
+
+class Health(HealthServicer):
+    """`grpc.health.v1.Health`."""
+
+    def __init__(self, peers: PeerRegistry) -> None:
+        super().__init__()
+        self.peers = peers
+        self._watches = 0
+
+    async def Check(self, request: Any, context: Any) -> Any:
+        """The status of a service, or of all."""
+        try:
+            require(self, context, ROLES)
+        except ProxidError as error:
+            await fail(context, error, "Check")
+        return await super().Check(request, context)
+
+    async def Watch(self, request: Any, context: Any) -> None:
+        """The status whenever it changes."""
+        watched = Revoked(self, context, ROLES)
+        self._watches += 1
+        try:
+            peer = require(self, context, ROLES)
+            if self._watches > WATCHES:
+                raise RateLimitError("too many watch already")
+            with watched.watching(peer):
+                await super().Watch(request, context)
+        except asyncio.CancelledError:
+            if watched.error is None:
+                raise
+            await fail(context, watched.error, "Watch")
+        except ProxidError as error:
+            await fail(context, error, "Watch")
+        finally:
+            self._watches -= 1
+
+
+class Reflection(ReflectionServicer):
+    """`grpc.reflection.v1alpha.ServerReflection`."""
+
+    def __init__(self, peers: PeerRegistry, services: tuple[str, ...]) -> None:
+        super().__init__(services)
+        self.peers = peers
+
+    async def ServerReflectionInfo(  # type: ignore[override]  # its stubs take a generator for a coroutine
+        self, request_iterator: Any, context: Any
+    ) -> AsyncIterator[Any]:
+        """What methods there are, and of which messages."""
+        try:
+            require(self, context, ROLES)
+        except ProxidError as error:
+            await fail(context, error, "ServerReflectionInfo")
+        replies: Any = super().ServerReflectionInfo(request_iterator, context)
+        async with aclosing(replies):
+            async for reply in replies:
+                yield reply
