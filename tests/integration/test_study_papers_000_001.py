@@ -12,8 +12,8 @@ from proxid.anonymise.release.semantic.phrases import map_log
 from proxid.anonymise.release.semantic.quality import Criterion
 from proxid.anonymise.release.semantic.topics import FOUR, NINETEEN, OTHER, categorise
 from proxid.errors import InputError
+from proxid.loglines.layout import Layout
 from proxid.logs.files import create_log
-from proxid.logs.layout import Layout
 from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import load
 from proxid.study.microaggregation import RANDOM, SIMILAR

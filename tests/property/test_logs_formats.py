@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxid.errors import InputError
+from proxid.loglines.layout import FIELDS
 from proxid.logs import Dictionaries, Layout, LogBatch, create_log, layout_of, open_log, read_log
-from proxid.logs.layout import FIELDS
 from proxid.logs.tsv_scan import MAX_LINE
 
 NAMES = ("log.tsv", "log.txt.gz", "log.jsonl", "log.jsonl.gz", "log.parquet")
