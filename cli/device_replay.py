@@ -17,6 +17,7 @@ from device_sim.corpus import Event, read_events, shipped_events
 from device_sim.household import Household
 from device_sim.replay import Pace, Replay, Summary
 from proxid.config import DeviceConfig
+from proxid.errors import EpochError, InputError, RefusedError, UpstreamError
 
 _MAX_RANGES: Final = 100
 
@@ -61,23 +62,30 @@ async def _replay(
     async with open_households(configs) as speakers:
         known = [event for event in events if event.user in speakers]
         unsent = [event for event in events if event.user not in speakers]
-        users = [] if bundle is None else list(dict.fromkeys(event.user for event in known))
-        if bundle is not None:
-            await consent_all(speakers, users, bundle, pace.concurrency)
         with _progress() as progress:
             task = progress.add_task("replay", total=len(known))
             run = Replay(speakers, pace, lambda _: progress.advance(task))
-            run.summary.consents = len(users)
+            if bundle is not None:
+                users = list(dict.fromkeys(event.user for event in known))
+                await consent_all(speakers, users, bundle, pace.concurrency, run.summary)
             return await run.run(known), unsent
 
 
-async def consent_all(speakers: Mapping[str, Household], users: Sequence[str], bundle: str, concurrency: int) -> None:
-    """Let everybody choose a bundle; raises what the first failing one raises."""
+async def consent_all(
+    speakers: Mapping[str, Household], users: Sequence[str], bundle: str, concurrency: int, summary: Summary
+) -> None:
+    """Let everybody choose a bundle; whoever is refused is counted, like whoever's question is."""
     limit = asyncio.Semaphore(concurrency)
 
     async def one(user: str) -> None:
         async with limit:
-            await speakers[user].consent(user, bundle)
+            try:
+                await speakers[user].consent(user, bundle)
+                summary.consents += 1
+            except RefusedError as error:
+                summary.refused[error.remote.value] += 1
+            except (InputError, UpstreamError, EpochError) as error:
+                summary.failed[error.code.value] += 1
 
     await asyncio.gather(*(one(user) for user in users))
 

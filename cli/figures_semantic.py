@@ -18,8 +18,8 @@ from proxid.anonymise.release.registry import Job, load_method
 from proxid.anonymise.release.semantic.mechanism import SemanticMechanism, build_mechanism
 from proxid.anonymise.release.semantic.quality import Criterion, quality_row, sensitivity
 from proxid.anonymise.release.semantic.topics import SETTINGS
+from proxid.loglines.layout import Layout
 from proxid.logs.files import create_log, read_log
-from proxid.logs.layout import Layout
 from proxid.ontology.wordnet import load
 from proxid.study.topical_log import ALL_TOPICS, LogShape, make_topical_log
 

@@ -19,8 +19,8 @@ from cli.bench import Figure
 from proxid.anonymise.release.registry import Job, load_method
 from proxid.anonymise.stream.columns import mix_engine
 from proxid.anonymise.stream.settings import Settings
+from proxid.loglines.layout import AOL_FIELDS, Layout
 from proxid.logs import Dictionaries, create_log
-from proxid.logs.layout import AOL_FIELDS, Layout
 from proxid.logs.synth import Shape, synthesise
 
 VARIANTS = {"": {"ladder": False}, "_ladder": {"ladder": True, "mask": False}, "_ladder_mask": {"ladder": True}}

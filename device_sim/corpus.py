@@ -1,29 +1,33 @@
 """Files of utterances: JSONL, TSV with a header, and the people that the package ships (DESIGN 15).
 
-JSONL   one object a line: `user`, `text` (or `query`), optional `time` (ISO 8601 or Unix seconds), `location`
-        ("lat,lon"); an object with `consent` instead of a text changes the user's bundle.
-TSV     columns `userid` (or `user`, `AnonID`) and `text` (or `query`, `Query`), optional `time` (or `QueryTime`),
-        `location`; further columns are ignored, so that massive_en.tsv is read as it is.
+Both are logs as `proxid release` reads them (`proxid.loglines`): the same names of columns in any case, with a byte
+order mark or without, AOL's rows with three cells or five, times in ISO 8601. Beside a log's columns there may be
+`location` ("lat,lon") and, in JSONL, `consent`: an object with it changes the user's bundle and needs no text. Further
+columns are ignored, so that massive_en.tsv is read as it is.
 
 Either may be compressed (.gz). Texts are brought to NFC here, where they come into being.
 """
 
-import datetime
 import gzip
-import io
-import json
+import math
 import unicodedata
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from device_sim.said import check_location
 from proxid.errors import InputError
+from proxid.loglines import Line, read_lines
+from proxid.loglines.rows import Cells
 
-_USER: Final = ("userid", "user", "AnonID")
-_TEXT: Final = ("text", "query", "utterance", "Query")
-_TIME: Final = ("time", "QueryTime")
+_EXTRA: Final = {
+    "userid": "user", "user_id": "user", "text": "query", "utterance": "query",
+    "location": "location", "consent": "consent", "scenario": "scenario",
+}  # fmt: skip
+"""Names of columns of a file of utterances that a log does not have, and their fields."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,71 +49,60 @@ class Event:
 
 
 def read_events(path: Path) -> Iterator[Event]:
-    """The events of a file, by its name JSONL or TSV; raises InputError naming the line."""
+    """The events of a file, by its name JSONL or TSV; raises InputError naming the file and the line."""
     try:
         data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-    except (OSError, UnicodeDecodeError, EOFError):
-        raise InputError(f"{path.name}: the file cannot be read") from None
-    name = path.name.removesuffix(".gz")
-    if name.endswith((".jsonl", ".json", ".ndjson")):
-        return _read_jsonl(path.name, text)
-    return _read_tsv(path.name, text)
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+    except OSError as error:
+        raise InputError(f"{path.name}: the file cannot be read: {error.strerror or 'damaged'}") from None
+    except (EOFError, zlib.error):
+        raise InputError(f"{path.name}: the file cannot be read: damaged or cut short") from None
+    name = path.name.lower().removesuffix(".gz")
+    kind = "jsonl" if name.endswith((".jsonl", ".json", ".ndjson")) else "tsv"
+    try:
+        lines = read_lines(data, kind, _EXTRA)
+    except InputError as error:
+        raise InputError(f"{path.name}: {error.rule}") from None
+    return _events(path.name, lines)
+
+
+def _events(name: str, lines: Iterable[Line]) -> Iterator[Event]:
+    for line in lines:
+        if line.blank:
+            continue
+        reason = line.reason or _wrong(line.cells)
+        if reason:
+            raise InputError(f"{name}: line {line.number} is no event: {reason}")
+        yield _event(line.cells, line.number)
 
 
 def shipped_events() -> list[Event]:
     """What 200 people of MASSIVE said, 16 utterances each, in the order of the people."""
     packed = files("device_sim").joinpath("data/people.tsv.gz").read_bytes()
-    return list(_read_tsv("people.tsv", gzip.decompress(packed).decode("utf-8")))
+    return list(_events("people.tsv", read_lines(gzip.decompress(packed), "tsv", _EXTRA)))
 
 
-def _read_jsonl(name: str, text: str) -> Iterator[Event]:
-    for number, line in enumerate(io.StringIO(text), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise ValueError
-            yield _event(row, number)
-        except (ValueError, KeyError, TypeError):
-            raise InputError(f"{name}: line {number} is no event") from None
+def _wrong(cells: Cells) -> str:
+    """What a household could not ask of a record that can be read, or ""."""
+    if cells.get("consent"):
+        return ""
+    if not cells["query"].strip():
+        return "no text"
+    try:
+        check_location(cells.get("location", ""))
+    except InputError as error:
+        return error.rule
+    return ""
 
 
-def _read_tsv(name: str, text: str) -> Iterator[Event]:
-    lines = text.split("\n")
-    header = lines[0].rstrip("\r").split("\t")
-    for number, line in enumerate(lines[1:], 2):
-        if not line:
-            continue
-        fields = line.rstrip("\r").split("\t")
-        try:
-            yield _event(dict(zip(header, fields, strict=True)), number)
-        except (ValueError, KeyError):
-            raise InputError(f"{name}: line {number} does not fit the header") from None
-
-
-def _event(row: Mapping[str, Any], line: int) -> Event:
-    user, consent = unicodedata.normalize("NFC", str(_first(row, _USER))), row.get("consent")
-    text = "" if consent is not None else unicodedata.normalize("NFC", str(_first(row, _TEXT)))
-    when = next((row[name] for name in _TIME if row.get(name)), None)
+def _event(cells: Cells, line: int) -> Event:
+    consent = cells.get("consent") or None
     return Event(
-        user=user,
-        text=text,
-        time=None if when is None else _seconds(when),
-        location=str(row.get("location") or ""),
-        consent=None if consent is None else str(consent),
-        scenario=str(row.get("scenario") or ""),
+        user=unicodedata.normalize("NFC", cells["user"]),
+        text="" if consent is not None else unicodedata.normalize("NFC", cells["query"]),
+        time=None if math.isnan(cells["time"]) else cells["time"],
+        location=cells.get("location", ""),
+        consent=consent,
+        scenario=cells.get("scenario", ""),
         line=line,
     )
-
-
-def _first(row: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return row[next((name for name in names if name in row), names[0])]
-
-
-def _seconds(value: Any) -> float:
-    if isinstance(value, int | float):
-        return float(value)
-    when = datetime.datetime.fromisoformat(str(value))
-    return (when if when.tzinfo else when.replace(tzinfo=datetime.UTC)).timestamp()

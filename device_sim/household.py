@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from device_sim.consents import Consents
 from device_sim.gateway import GatewayClient
 from device_sim.receipts import Receipt, ReceiptBook
+from device_sim.said import check_location, check_text
 from device_sim.session import Clock, Pinned, Random, Session
 from device_sim.state import HouseholdState, UserState
 from proxid.config import DeviceConfig
@@ -134,9 +135,12 @@ class Household:
             text: NFC. location: "lat,lon" or empty.
 
         Raises:
+            InputError: nothing is said, or the location is no place.
             RefusedError, UpstreamError: no answer. OversizedError, EncodingError: the text cannot be sent.
             ResponseMismatchError, SignatureInvalidError, SealInvalidError: the answer is not for this request.
         """
+        check_text(text)
+        check_location(location)
         try:
             return await self._ask(await self.session(user_id), text, location)
         except RefusedError as error:

@@ -15,7 +15,7 @@ from proxid.anonymise.release.source import open_source
 from proxid.errors import InputError
 from proxid.evaluate.releases_caching import cached_keywords, documents_of, hit_probability
 from proxid.evaluate.releases_histogram import Original, histogram_utility
-from proxid.logs.layout import Layout, layout_of
+from proxid.loglines.layout import Layout, layout_of
 
 MEMORY_SHARE = 0.05
 """Share of all posting lists that the cache of the index holds."""

@@ -4,7 +4,7 @@ Fields have one name everywhere: user, query, time, rank, url, category, group. 
 QueryTime, ItemRank, ClickURL (AOL's five) and, optionally, Category and Group.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -42,20 +42,20 @@ class Layout:
 
 NAMES = dict(zip(FIELDS, ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL", "Category", "Group"), strict=True))
 """What AOL calls each field."""
-_ALIASES: Final = {"userid": "user", "user_id": "user", "text": "query", "utterance": "query"}
-FIELD_OF: Final = {name.lower(): field for field, name in NAMES.items()} | {f: f for f in FIELDS} | _ALIASES
+FIELD_OF: Final = {name.lower(): field for field, name in NAMES.items()} | {f: f for f in FIELDS}
 """The field that a column is, by its name in lower case: what every format calls its columns by."""
 MAX_LINE: Final = 1 << 20
 """Bytes; a longer line is no query."""
 
 
-def fields_of(names: Sequence[str], extra: Collection[str] = ()) -> list[str]:
-    """The field of each named column, "" for one that no log has; `extra` names are fields of their own.
+def fields_of(names: Sequence[str], extra: Mapping[str, str] | None = None) -> list[str]:
+    """The field of each named column, "" for one that no log has; `extra` has further names and their fields.
 
     Raises InputError, which names the field, where two columns are the same one.
     """
     lower = [name.strip().lower() for name in names]
-    found = [name if name in extra else FIELD_OF.get(name, "") for name in lower]
+    known = FIELD_OF | dict(extra or {})
+    found = [known.get(name, "") for name in lower]
     for field_name in dict.fromkeys(filter(None, found)):
         if found.count(field_name) > 1:
             raise InputError(f"two columns are named for {field_name}: leave one, or name the other otherwise")

@@ -11,9 +11,9 @@ Everything that reads or writes a log goes through `open_log` and `create_log`; 
         out.write(batch)                        # the file appears under its name when the block ends well
 """
 
+from proxid.loglines.layout import BadRows, Layout, layout_of
 from proxid.logs.batch import NONE, Dictionaries, LogBatch, empty_batch
 from proxid.logs.files import LogReader, LogWriter, create_log, open_log, read_log
-from proxid.logs.layout import BadRows, Layout, layout_of
 from proxid.logs.strings import StringTable
 from proxid.logs.tree import ROOT, CategoryTree
 

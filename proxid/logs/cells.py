@@ -1,10 +1,12 @@
 """Compiled readers and writers of single TSV cells: whole numbers, times, UTF-8 (DESIGN 13).
 
-A reader gives `INVALID` for what it cannot read; times are `YYYY-MM-DD HH:MM:SS` (also with `T`, a fraction, `Z`).
+A reader gives `INVALID` for what it cannot read; times are `YYYY-MM-DD HH:MM:SS` (also with `T`, a fraction, `Z` or
+`±HH:MM`), as `proxid.loglines.times` reads them.
 """
 
 import numpy as np
 
+from proxid.loglines.times import END, FIRST
 from proxid.logs.jit import Bytes, Scalar, step
 
 INVALID = -(1 << 62)
@@ -53,15 +55,30 @@ def _date(days: Scalar) -> Scalar:
 
 @step
 def _fraction(data: Bytes, start: int, stop: int) -> Scalar:
-    """What may follow the seconds: nothing, `Z`, or a fraction with or without `Z`; else INVALID."""
-    if stop > start and data[stop - 1] == 90:
-        stop -= 1
+    """The seconds that a fraction adds: `.` and digits, of which nine count; 0 for nothing, else INVALID."""
     if stop == start:
         return 0.0
     if data[start] != 46 or stop - start < 2:
         return np.float64(INVALID)
-    digits = read_digits(data, start + 1, min(stop, start + 10))
-    return np.float64(INVALID) if digits == INVALID else digits / 10.0 ** (min(stop, start + 10) - start - 1)
+    for i in range(start + 1, stop):
+        if data[i] < 48 or data[i] > 57:
+            return np.float64(INVALID)
+    counted = min(stop, start + 10)
+    return read_digits(data, start + 1, counted) / 10.0 ** (counted - start - 1)
+
+
+@step
+def _offset(data: Bytes, start: int, stop: int) -> Scalar:
+    """(Seconds ahead of UTC that `±HH:MM` at the end says or INVALID, where it begins); 0 for `Z` and for nothing."""
+    if stop > start and data[stop - 1] == 90:
+        return 0, stop - 1
+    if stop - start < 6 or data[stop - 3] != 58 or (data[stop - 6] != 43 and data[stop - 6] != 45):
+        return 0, stop
+    hours, minutes = read_digits(data, stop - 5, stop - 3), read_digits(data, stop - 2, stop)
+    if min(hours, minutes) < 0 or hours > 23 or minutes > 59:
+        return INVALID, stop
+    seconds = hours * 3600 + minutes * 60
+    return (-seconds if data[stop - 6] == 45 else seconds), stop - 6
 
 
 @step
@@ -83,15 +100,18 @@ def read_time(data: Bytes, start: int, stop: int) -> Scalar:
     year, month = read_digits(data, start, start + 4), read_digits(data, start + 5, start + 7)
     day = read_digits(data, start + 8, start + 10)
     hour, minute = read_digits(data, start + 11, start + 13), read_digits(data, start + 14, start + 16)
-    second, part = read_digits(data, start + 17, start + 19), _fraction(data, start + 19, stop)
-    if min(year, month, day, hour, minute, second) < 0 or part < 0:
+    second = read_digits(data, start + 17, start + 19)
+    ahead, end = _offset(data, start + 19, stop)
+    part = _fraction(data, start + 19, end)
+    if min(year, month, day, hour, minute, second) < 0 or part < 0 or ahead == INVALID:
         return wrong
-    if month < 1 or month > 12 or hour > 23 or minute > 59 or second > 60:
+    if year < 1 or month < 1 or month > 12 or hour > 23 or minute > 59 or second > 60:
         return wrong
     days = _days(year, month, day)
     if _date(days) != (year, month, day):  # the 31st of a month that has 30 days
         return wrong
-    return np.float64(days * _DAY + hour * 3600 + minute * 60 + second) + part
+    moment = np.float64(days * _DAY + hour * 3600 + minute * 60 + second) + part - ahead
+    return moment if FIRST <= moment < END else wrong
 
 
 @step

@@ -5,11 +5,13 @@ A log is read as a stream of batches and written the same way; a written file ta
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+from proxid.errors import InputError
+from proxid.loglines.layout import FIELDS, BadRows, Layout, layout_of
 from proxid.logs.batch import Dictionaries, LogBatch
-from proxid.logs.layout import FIELDS, BadRows, Layout, layout_of
 
 Classifier = Callable[[str], str]
 """Text of a query -> path of its category with `/`, or "" when it has none."""
@@ -18,17 +20,23 @@ Classifier = Callable[[str], str]
 class LogReader(ABC):
     """A log being read: iterate it for batches; `bad`, `rows` and `position` grow as it goes.
 
-    `layout` is known once the log is open. A field taken out of `wanted` may come empty (a URL that nobody looks at
-    need not be kept). `position` and `size` are bytes of the file, for a progress bar.
+    `layout` is known once the log is open, `name` is the file's. A field taken out of `wanted` may come empty (a URL
+    that nobody looks at need not be kept). `position` and `size` are bytes of the file, for a progress bar.
     """
 
-    def __init__(self, dictionaries: Dictionaries, layout: Layout) -> None:
-        self.dictionaries, self.layout = dictionaries, layout
+    def __init__(self, name: str, dictionaries: Dictionaries, layout: Layout) -> None:
+        self.name, self.dictionaries, self.layout = name, dictionaries, layout
         self.bad, self.rows, self.position, self.size = BadRows(), 0, 0, 0
         self.wanted: frozenset[str] = frozenset(FIELDS)
 
-    @abstractmethod
     def __iter__(self) -> Iterator[LogBatch]:
+        """Batches in file order. Raises InputError, with the reasons, for a log of which no row could be read."""
+        yield from self._batches()
+        if not self.rows and len(self.bad):
+            raise InputError(f"{self.name}: no row of the log could be read: {self.bad.said()}")
+
+    @abstractmethod
+    def _batches(self) -> Iterator[LogBatch]:
         """Batches in file order."""
 
     def close(self) -> None:  # noqa: B027 (optional)
@@ -87,12 +95,22 @@ def open_log(
     from proxid.logs.tsv import TsvReader
 
     path = Path(path)
-    asked = layout or layout_of(path)
-    known = dictionaries if dictionaries is not None else Dictionaries()
-    if asked.format == "parquet":
-        return ParquetReader(path, layout, known, classifier)
-    reader = TsvReader if asked.format == "tsv" else JsonlReader
-    return reader(path, layout, asked.compressed, known, classifier, batch_bytes)
+    with naming(path):
+        asked = layout or layout_of(path)
+        known = dictionaries if dictionaries is not None else Dictionaries()
+        if asked.format == "parquet":
+            return ParquetReader(path, layout, known, classifier)
+        reader = TsvReader if asked.format == "tsv" else JsonlReader
+        return reader(path, layout, asked.compressed, known, classifier, batch_bytes)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Put the file's name before what an InputError says."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path.name}: {error.rule}") from None
 
 
 def create_log(path: Path | str, layout: Layout | None, dictionaries: Dictionaries) -> LogWriter:

@@ -7,79 +7,20 @@ left out.
 import json
 import math
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from proxid.loglines.head import jsonl_layout
+from proxid.loglines.layout import Layout
+from proxid.loglines.rows import TOO_LONG, in_order, read_object
+from proxid.loglines.times import format_time
 from proxid.logs.batch import NONE, Dictionaries, LogBatch
 from proxid.logs.files import Classifier, LogWriter
 from proxid.logs.filing import Filing
-from proxid.logs.layout import FIELDS, Layout, need_fields
 from proxid.logs.lines import Block, LineReader
-from proxid.logs.tsv_scan import MAX_LINE
 from proxid.logs.whole import WholeFile
-
-_FORMS: Final = {
-    "user": (str, int),
-    "query": (str,),
-    "time": (str,),
-    "rank": (int,),
-    "url": (str,),
-    "category": (str,),
-    "group": (int,),
-}
-
-
-def parse_time(text: str) -> float:
-    """Seconds since 1970 of an ISO 8601 time; without an offset it is UTC. Raises ValueError."""
-    moment = datetime.fromisoformat(text.strip())
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def format_time(seconds: float) -> str | None:
-    """ISO 8601 with `Z`, whole seconds or microseconds; None for NaN."""
-    if math.isnan(seconds):
-        return None
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
-
-
-def read_object(line: bytes) -> tuple[Any, ...] | str:
-    """The fields of a line in the order of FIELDS, or the reason why it is no record."""
-    if len(line) > MAX_LINE:
-        return "line too long"
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return "not JSON"
-    if not isinstance(found, dict):
-        return "not a JSON object"
-    if "query" not in found:
-        return "no query"
-    cells = {name: found.get(name) for name in FIELDS}
-    for name, forms in _FORMS.items():
-        if cells[name] is not None and (not isinstance(cells[name], forms) or isinstance(cells[name], bool)):
-            return f"{name} of the wrong type"
-    return checked_cells(cells)
-
-
-def checked_cells(cells: dict[str, Any]) -> tuple[Any, ...] | str:
-    """The cells of a record in the order of FIELDS, missing ones as codes, or the reason why it is none."""
-    if cells["user"] in (None, ""):
-        return "no user"
-    numbers = [NONE if cells[name] is None else int(cells[name]) for name in ("rank", "group")]
-    if not all(NONE <= number < 1 << 31 for number in numbers):
-        return "a number out of range"
-    texts = [str(cells[name] if cells[name] is not None else "") for name in ("user", "query", "url", "category")]
-    try:
-        "".join(texts).encode()
-        time = math.nan if cells["time"] in (None, "") else parse_time(cells["time"])
-    except UnicodeEncodeError:
-        return "not UTF-8"
-    except (ValueError, OverflowError):
-        return "time unreadable"
-    return texts[0], texts[1], time, numbers[0], texts[2], texts[3], numbers[1]
 
 
 class RowEncoder:
@@ -120,36 +61,20 @@ class JsonlReader(LineReader):
         self._encoder = RowEncoder(dictionaries, classifier)
 
     def _layout(self, head: bytes, compressed: bool) -> Layout:
-        return _find_layout(head, compressed)
+        return jsonl_layout(head, compressed)
 
     def _read(self, block: Block) -> LogBatch | None:
         rows, overlong = [], block.overlong
         for line in block.text().split(b"\n")[:-1]:
             self._line += 1
-            row = "line too long" if overlong else read_object(line)
+            row = TOO_LONG if overlong else read_object(line)
             overlong = False
             if isinstance(row, str):
                 self.bad.add(self._line, row)
             else:
-                rows.append(row)
+                rows.append(in_order(row))
         self.rows += len(rows)
         return self._encoder.batch(rows, self.rows - len(rows)) if rows else None
-
-
-def _find_layout(block: bytes, compressed: bool) -> Layout:
-    """The fields that the first objects have, in the order of FIELDS. Raises InputError where no object has a query."""
-    seen: set[str] = set()
-    for line in block.split(b"\n")[:1000]:
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            seen |= set(found)
-    if seen:
-        need_fields(seen, "the log has JSON objects")
-    fields = seen | {"user", "query"}
-    return Layout("jsonl", tuple(name for name in FIELDS if name in fields), header=False, compressed=compressed)
 
 
 def named_columns(batch: LogBatch, dictionaries: Dictionaries, names: tuple[str, ...]) -> dict[str, list[Any]]:

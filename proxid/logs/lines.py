@@ -9,19 +9,17 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, cast
 
 import numpy as np
 
 from proxid.errors import InputError
+from proxid.loglines.head import BOM
+from proxid.loglines.layout import MAX_LINE, Layout
 from proxid.logs.batch import Dictionaries, LogBatch
 from proxid.logs.files import LogReader
 from proxid.logs.jit import Bytes, Scalar, compiled
-from proxid.logs.layout import Layout
 from proxid.logs.raw import SLACK
-from proxid.logs.tsv_scan import MAX_LINE
-
-_BOM: Final = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class ByteSource:
 
     def __init__(self, path: Path, compressed: bool, chunk: int) -> None:
         self._buffer: Bytes = np.zeros(chunk + MAX_LINE + 2 + SLACK, np.uint8)
-        self._rest, self._skipping, self._chunk = 0, False, chunk
+        self._rest, self._skipping, self._chunk, self._name = 0, False, chunk, path.name
         try:
             self.size = path.stat().st_size
             self._raw: BinaryIO = path.open("rb", buffering=0)
@@ -73,7 +71,7 @@ class ByteSource:
         try:
             return self._file.readinto(self._buffer[at : at + self._chunk].data)  # type: ignore[attr-defined,no-any-return]
         except (OSError, EOFError, zlib.error):
-            raise InputError("the log cannot be read to its end (damaged or cut short)") from None
+            raise InputError(f"{self._name}: the log cannot be read to its end (damaged or cut short)") from None
 
     def blocks(self) -> Iterator[Block]:
         """Blocks in file order."""
@@ -112,7 +110,7 @@ class LineReader(LogReader):
         self._source = ByteSource(path, compressed, chunk)
         self._blocks = self._source.blocks()
         self._first = next(self._blocks, None)
-        if self._first is not None and self._first.text(3) == _BOM:
+        if self._first is not None and self._first.text(3) == BOM:
             self._first = self._first.after(3)
         head = b"" if self._first is None else self._first.text()
         try:
@@ -120,7 +118,7 @@ class LineReader(LogReader):
         except InputError:
             self._source.close()
             raise
-        super().__init__(dictionaries, layout or found)
+        super().__init__(path.name, dictionaries, layout or found)
         self.size, self._line = self._source.size, 0
         if found.header and self._first is not None:
             self._first, self._line = self._first.after(head.index(b"\n") + 1), 1
@@ -137,7 +135,7 @@ class LineReader(LogReader):
         """Close the file."""
         self._source.close()
 
-    def __iter__(self) -> Iterator[LogBatch]:
+    def _batches(self) -> Iterator[LogBatch]:
         block = self._first
         while block is not None:
             batch = self._read(block)

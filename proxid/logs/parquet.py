@@ -1,25 +1,40 @@
 """A log as Parquet: columns named like the fields, or like AOL's (DESIGN 13, 15).
 
-user may be a string or a whole number, time a timestamp, an ISO string or seconds; the release keeps the types.
+user may be a string or a whole number, time a timestamp, a date, an ISO string or seconds; the release keeps the types.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from proxid.errors import InputError
+from proxid.loglines.layout import FIELDS, Layout, fields_of, need_fields
+from proxid.loglines.rows import NOT_UTF8, checked_cells, in_order
+from proxid.loglines.times import format_time
 from proxid.logs.batch import Dictionaries, LogBatch
 from proxid.logs.files import Classifier, LogReader, LogWriter
-from proxid.logs.jsonl import RowEncoder, checked_cells, format_time, named_columns
-from proxid.logs.layout import FIELDS, NAMES, Layout, need_fields
+from proxid.logs.jsonl import RowEncoder, named_columns
 from proxid.logs.whole import WholeFile
 
 _ROWS = 50_000
+_PER_SECOND: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+_TEXTS: Final = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)
+_WHOLE: Final = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
+_KINDS: Final[dict[str, tuple[Callable[[pa.DataType], bool], ...]]] = {
+    "user": (*_TEXTS, pa.types.is_integer),
+    "query": _TEXTS,
+    "time": (*_TEXTS, *_WHOLE, pa.types.is_timestamp, pa.types.is_date),
+    "rank": _WHOLE,
+    "url": _TEXTS,
+    "category": _TEXTS,
+    "group": _WHOLE,
+}
+"""What a field's column may be."""
 _TYPES = {
     "user": pa.string(),
     "query": pa.string(),
@@ -29,7 +44,6 @@ _TYPES = {
     "category": pa.string(),
     "group": pa.int32(),
 }
-_FIELD_OF = {name.lower(): field for field, name in NAMES.items()} | {f: f for f in FIELDS}
 
 
 class ParquetReader(LogReader):
@@ -43,15 +57,14 @@ class ParquetReader(LogReader):
         except (OSError, pa.ArrowException):
             raise InputError("the log cannot be opened as Parquet") from None
         schema = self._file.schema_arrow
-        self._columns = {_FIELD_OF[name.lower()]: name for name in schema.names if name.lower() in _FIELD_OF}
         try:
-            need_fields(self._columns, "a Parquet file")
+            self._columns = columns_of(schema)
         except InputError:
             self._file.close()
             raise
         types = tuple(str(schema.field(name).type) for name in self._columns.values())
         found = Layout("parquet", tuple(self._columns), header=False, types=types)
-        super().__init__(dictionaries, layout or found)
+        super().__init__(path.name, dictionaries, layout or found)
         self.size = path.stat().st_size
         self._total, self._seen = self._file.metadata.num_rows, 0
         self._encoder = RowEncoder(dictionaries, classifier)
@@ -60,7 +73,7 @@ class ParquetReader(LogReader):
         """Close the file."""
         self._file.close()
 
-    def __iter__(self) -> Iterator[LogBatch]:
+    def _batches(self) -> Iterator[LogBatch]:
         try:
             for chunk in self._file.iter_batches(_ROWS, columns=list(self._columns.values())):
                 batch = self._batch(chunk)
@@ -68,10 +81,10 @@ class ParquetReader(LogReader):
                 if batch is not None:
                     yield batch
         except (OSError, pa.ArrowException):
-            raise InputError("the log cannot be read to its end (damaged or cut short)") from None
+            raise InputError(f"{self.name}: the log cannot be read to its end (damaged or cut short)") from None
 
     def _batch(self, chunk: pa.RecordBatch) -> LogBatch | None:
-        columns = {field: _plain(chunk.column(name)).to_pylist() for field, name in self._columns.items()}
+        columns = {field: _listed(_plain(chunk.column(name))) for field, name in self._columns.items()}
         rows = []
         for at in range(chunk.num_rows):
             self._seen += 1
@@ -87,39 +100,58 @@ class ParquetReader(LogReader):
         return batch
 
 
+def columns_of(schema: pa.Schema) -> dict[str, str]:
+    """The name of each field's column. Raises InputError, which names the column, for one that no log has."""
+    named = {field: name for field, name in zip(fields_of(schema.names), schema.names, strict=True) if field}
+    need_fields(named, "a Parquet file")
+    for field, name in named.items():
+        kind = schema.field(name).type
+        inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not any(test(inner) for test in _KINDS[field]):
+            raise InputError(f"column {name} of the Parquet file: {field} is not of type {inner}")
+    return named
+
+
 def _plain(column: pa.Array) -> pa.Array:
-    """A column without dictionary encoding, times as seconds. Raises InputError for types a log does not have."""
+    """A column without dictionary encoding, times as seconds."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_timestamp(column.type):
-        micros = column.cast(pa.timestamp("us", tz=column.type.tz), safe=False).cast(pa.int64())
-        return pc.divide(micros.cast(pa.float64(), safe=False), 1e6)
-    kind = column.type
-    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
-    if not (texts or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError("a column of the Parquet file has a type that a log does not have")
+        return pc.divide(column.cast(pa.int64()).cast(pa.float64(), safe=False), _PER_SECOND[column.type.unit])
+    if pa.types.is_date(column.type):
+        days = column.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())
+        return pc.multiply(days, 86_400.0)
     return column
+
+
+def _listed(column: pa.Array) -> list[Any]:
+    """The values of a column; a text that is not UTF-8 becomes bytes, which no field has."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except UnicodeDecodeError:
+        binary = pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary()
+        values = [_text(value) for value in column.view(binary).to_pylist()]
+    return values
+
+
+def _text(value: bytes | None) -> str | bytes | None:
+    try:
+        return None if value is None else value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value
 
 
 def _row(cells: dict[str, Any]) -> tuple[Any, ...] | str:
     """Like `checked_cells`, for values that may be numbers; a numeric time is in seconds."""
-    for name in ("query", "url", "category"):
-        if cells[name] is not None and not isinstance(cells[name], str):
-            return f"{name} of the wrong type"
+    if any(isinstance(value, bytes) for value in cells.values()):
+        return NOT_UTF8
     for name in ("user", "rank", "group"):
         if isinstance(cells[name], float):
             if name == "user" or not cells[name].is_integer():
                 return f"{name} of the wrong type"
             cells[name] = int(cells[name])
-    for name in ("rank", "group"):
-        if isinstance(cells[name], str):
-            return f"{name} of the wrong type"
-    time = cells["time"]
-    if isinstance(time, (int, float)):
-        cells["time"] = None
-        row = checked_cells(cells)
-        return row if isinstance(row, str) else (*row[:2], float(time), *row[3:])
-    return checked_cells(cells)
+    row = checked_cells(cells)
+    return row if isinstance(row, str) else in_order(row)
 
 
 class ParquetWriter(LogWriter):

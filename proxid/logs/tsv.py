@@ -3,26 +3,21 @@
 With a header line or without, gzip or plain, CR LF or LF. Quotes are text.
 """
 
-import re
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
 from proxid.errors import InputError
+from proxid.loglines.head import tsv_columns
+from proxid.loglines.layout import FIELDS, NAMES, Layout
+from proxid.loglines.rows import REASONS
 from proxid.logs.batch import NONE, Dictionaries, LogBatch
 from proxid.logs.files import Classifier
 from proxid.logs.filing import Filing
 from proxid.logs.jit import Bytes, Codes, Longs, Scalar, compiled
-from proxid.logs.layout import FIELDS, NAMES, Layout, need_fields
 from proxid.logs.lines import Block, LineReader
 from proxid.logs.strings import StringTable
-from proxid.logs.tsv_scan import CATEGORY, LINE_TOO_LONG, QUERY, REASONS, URL, USER, scan_lines
-
-_FIELD_OF = {name.lower(): field for field, name in NAMES.items()} | {f: f for f in FIELDS}
-_TIME: Final = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
-_USERS: Final = (b"user", b"userid", b"user_id", b"user id")
-_NAME: Final = re.compile(rb"[A-Za-z][A-Za-z_ -]*")
+from proxid.logs.tsv_scan import CATEGORY, LINE_TOO_LONG, QUERY, URL, USER, scan_lines
 
 
 class TsvReader(LineReader):
@@ -83,36 +78,13 @@ def count_lines(data: Bytes, start: Scalar, stop: Scalar) -> Scalar:
     return lines
 
 
-def find_layout(block: bytes, compressed: bool = False) -> Layout:
+def find_layout(head: bytes, compressed: bool = False) -> Layout:
     """The layout of a TSV log from its first lines: a header names the fields, else their number tells.
 
     Raises InputError for a header without the columns of a log, or with others.
     """
-    rows = [line.rstrip(b"\r").split(b"\t") for line in block.split(b"\n", 1000)[:1000] if line]
-    if not rows:
-        return Layout("tsv", compressed=compressed, header=False)
-    names = [cell.decode("ascii", "replace").strip().lower() for cell in rows[0]]
-    fields = [_FIELD_OF[name] for name in names if name in _FIELD_OF]
-    if {"user", "query"} <= set(fields) or _is_header(rows):
-        need_fields(fields, "the log has a header")
-        if len(fields) < len(names) or len(set(fields)) < len(fields):
-            raise InputError("the header names a column twice, or one that a log does not have")
-        return Layout("tsv", tuple(fields), header=True, compressed=compressed)
-    counts = [len(row) for row in rows]
-    many = sum(count > 5 for count in counts) * 2 >= len(counts)
-    number = min(max(counts), 7) if many else max([2, *(count for count in counts if count <= 5)])
-    return Layout("tsv", FIELDS[:number], header=False, compressed=compressed)
-
-
-def _is_header(rows: list[list[bytes]]) -> bool:
-    """Whether the first row is names of columns, although not a log's: names alone, and one of AOL's or no time.
-
-    What stands above times must be a time. A name that a query may well be (`time`, `rank`) says nothing.
-    """
-    first = rows[0]
-    if not all(_NAME.fullmatch(cell.strip()) for cell in first) or len(set(first)) < len(first):
-        return False
-    lower = [cell.strip().lower() for cell in first]
-    if lower[0] in _USERS or not {b"anonid", b"querytime", b"itemrank", b"clickurl"}.isdisjoint(lower):
-        return True
-    return any(_TIME.match(cell) for row in rows[1:] for cell in row[2 : len(first)])
+    columns, header = tsv_columns(head)
+    if "" in columns:
+        at = columns.index("") + 1
+        raise InputError(f"line 1: the header's column {at} is none that a log has ({', '.join(NAMES.values())})")
+    return Layout("tsv", tuple(columns), header=header, compressed=compressed)

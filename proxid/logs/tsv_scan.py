@@ -7,28 +7,16 @@ from typing import Final
 
 import numpy as np
 
+from proxid.loglines.layout import MAX_LINE
 from proxid.logs.cells import INVALID, read_digits, read_time, valid_utf8
 from proxid.logs.jit import Bytes, Codes, Columns, Longs, Scalar, compiled, step
 from proxid.logs.raw import first_byte, load64
 
 USER, QUERY, TIME, RANK, URL, CATEGORY, GROUP = range(7)
-"""Positions of the fields in `proxid.logs.layout.FIELDS`."""
+"""Positions of the fields in `proxid.loglines.layout.FIELDS`."""
 
-REASONS: Final = (
-    "",
-    "too few fields",
-    "too many fields",
-    "no user",
-    "not UTF-8",
-    "time unreadable",
-    "rank not a number",
-    "group not a number",
-    "line too long",
-)
 LINE_TOO_LONG: Final = 8
-MAX_LINE: Final = 1 << 20
-"""Bytes; a longer line is no query."""
-
+"""Its place in `proxid.loglines.rows.REASONS`, like the other numbers that a line's scan gives."""
 
 _TABS = np.uint64(0x0909090909090909)
 _NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)

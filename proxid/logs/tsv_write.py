@@ -8,11 +8,11 @@ from typing import Final
 
 import numpy as np
 
+from proxid.loglines.layout import FIELDS, NAMES, Layout
 from proxid.logs.batch import Dictionaries, LogBatch
 from proxid.logs.cells import write_digits, write_time
 from proxid.logs.files import LogWriter
 from proxid.logs.jit import Bytes, Columns, Longs, Scalar, compiled, step
-from proxid.logs.layout import FIELDS, NAMES, Layout
 from proxid.logs.raw import load64, store64
 from proxid.logs.whole import WholeFile
 

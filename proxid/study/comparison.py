@@ -21,9 +21,9 @@ from proxid.anonymise.release.registry import Job, Outcome, load_method
 from proxid.anonymise.release.sessions.method import clicks_beside
 from proxid.errors import InputError
 from proxid.evaluate.releases_suggestion import Evaluated, compared
+from proxid.loglines.layout import Layout
 from proxid.logs import LogBatch, create_log, read_log
 from proxid.logs.batch import Dictionaries
-from proxid.logs.layout import Layout
 from proxid.study.entries import Entry, Kind
 from proxid.study.measures import attack_success, profile_losses, shares, true_pairs
 from proxid.study.tasks import Tasks

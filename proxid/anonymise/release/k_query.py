@@ -15,8 +15,8 @@ import numpy.typing as npt
 from proxid.anonymise.release.items import GAP_SECONDS
 from proxid.anonymise.release.noisy import require_no_seed
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
+from proxid.loglines.layout import AOL_FIELDS
 from proxid.logs import Dictionaries, LogBatch, create_log, layout_of, open_log
-from proxid.logs.layout import AOL_FIELDS
 
 OPTIONS: Final = (
     Option("k", int, 10, "distinct users that a published query has at least", minimum=2),

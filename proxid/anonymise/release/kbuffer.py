@@ -18,7 +18,6 @@ from proxid.anonymise.release.truth import Truth, open_truth
 from proxid.anonymise.stream.columns import ColumnEngine, MixEngine, mix_engine, thesis3_engine, thesis_engine
 from proxid.anonymise.stream.released import Released
 from proxid.anonymise.stream.settings import Settings
-from proxid.errors import InputError
 from proxid.logs import Dictionaries, Layout, LogReader, LogWriter, create_log, layout_of, open_log
 from proxid.logs.ordered import Ordered, in_time_order
 
@@ -104,8 +103,6 @@ def run(job: Job) -> Outcome:
             if not going.ordered.holds_codes:
                 going.tidy(log.dictionaries)
             job.progress(log.position, log.size)
-        if log.rows == 0 and len(log.bad):
-            raise InputError("no row of the log could be read")
         going.write(going.engine.finish())
     return Outcome(
         guarantee=guarantee(dict(job.options), known_seed=job.seed is not None),

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proxid.errors import InputError
-from proxid.logs.layout import layout_of
+from proxid.loglines.layout import layout_of
 from proxid.logs.whole import whole_file
 
 Item = tuple[str, ...]

@@ -19,9 +19,9 @@ from proxid.anonymise.release.microaggregation.mechanism import (
 )
 from proxid.anonymise.release.microaggregation.partition import random_partition
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
+from proxid.loglines.layout import layout_of
 from proxid.logs.batch import NONE, Dictionaries, LogBatch
 from proxid.logs.files import create_log, read_log
-from proxid.logs.layout import layout_of
 from proxid.logs.whole import whole_file
 
 

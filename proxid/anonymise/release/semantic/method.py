@@ -19,9 +19,9 @@ from proxid.anonymise.release.semantic.phrases import Phrases, map_log
 from proxid.anonymise.release.semantic.quality import Criterion
 from proxid.anonymise.release.semantic.reconstruct import from_templates, put_back
 from proxid.anonymise.release.semantic.topics import FOUR, OTHER, SETTINGS
+from proxid.loglines.layout import layout_of
 from proxid.logs.batch import NONE, Dictionaries, LogBatch
 from proxid.logs.files import create_log, read_log
-from proxid.logs.layout import layout_of
 from proxid.logs.whole import whole_file
 from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import WordNet, load
