@@ -132,8 +132,7 @@ def _release(
     for i in range(count):
         raised = raised or slots[members[i], RAISED] == 1
     width = params[0][WIDTH]
-    # Until a time was seen there is none to show.
-    bucket = np.nan if clock[0] == -np.inf else np.floor(clock[0] / width) * width
+    bucket = np.floor(clock[0] / width) * width
     for i in range(count):
         slot = members[order[i]]
         out[0][to] = slots[members[cycle[order[i]]], USER]
@@ -200,8 +199,7 @@ def mix_columns(
         now = columns[3][i] if columns[3][i] > clock[0] else clock[0]  # a missing time is not later
         scalars[AT] = columns[6][i]
         if first != NOWHERE and (
-            scalars[ARRIVALS] - longs[first, ENTERED] >= whole[MAX_RECORDS]
-            or (times[first] > -np.inf and now - times[first] >= seconds[0])
+            scalars[ARRIVALS] - longs[first, ENTERED] >= whole[MAX_RECORDS] or now - times[first] >= seconds[0]
         ):
             clock[0] = now
             _move_up(state, first, parents, params)

@@ -45,7 +45,7 @@ class MixEngine(ColumnEngine):
         self._longs, self._times = np.zeros((0, 3), np.int64), np.zeros(0, np.float64)
         self._queues: Codes = np.empty((0, 7), np.int32)
         self._nodes: Codes = np.empty((0, 2), np.int32)
-        self._clock, self._withheld = np.full(1, -np.inf), np.zeros(len(_REASONS), np.int64)
+        self._clock, self._withheld = np.zeros(1, np.float64), np.zeros(len(_REASONS), np.int64)
         self._room = tuple(np.empty(settings.n, np.int32) for _ in range(3))
         self._epoch: int | None = None
         self._largest = max(4096, settings.n)
@@ -106,16 +106,13 @@ class MixEngine(ColumnEngine):
             yield from super()._parts(batch)
             return
         times = np.where(np.isnan(batch.time), -np.inf, batch.time)
-        known = bool(np.isfinite(max(float(times.max()), self._clock[0])))
         clock = np.maximum.accumulate(np.maximum(times, self._clock[0]))
-        # Before any time is known, a record is of the epoch of the first one that is.
-        clock[np.isneginf(clock)] = clock[np.isfinite(clock)].min(initial=clock[-1]) if np.isfinite(clock[-1]) else 0.0
         epochs = (clock // self.epoch_s).astype(np.int64)
         edges = [0, *(np.flatnonzero(np.diff(epochs)) + 1).tolist(), len(batch)]
         for first, last in pairwise(edges):
             if self._epoch is not None and epochs[first] != self._epoch:
                 self.finish()
-            self._epoch = int(epochs[first]) if known else self._epoch
+            self._epoch = int(epochs[first])
             yield from super()._parts(batch.take(slice(first, last)))
 
     def _live(self) -> Longs:
