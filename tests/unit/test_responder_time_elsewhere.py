@@ -1,5 +1,6 @@
 """Time and date of a named place are that place's, or it is said that they are not known: never UTC for elsewhere."""
 
+import asyncio
 import datetime
 
 import pytest
@@ -11,7 +12,7 @@ JULY = datetime.datetime(2026, 7, 15, 18, 30, tzinfo=datetime.UTC)
 
 
 def said(text: str, when: datetime.datetime = JANUARY) -> str:
-    return BuiltInSkills().answer(text, Context(int(when.timestamp() * 1000), "en-US"))
+    return asyncio.run(BuiltInSkills().answer(text, Context(int(when.timestamp() * 1000), "en-US")))
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,8 @@ class EvidenceWriter:
         if counter < self.log.size:
             raise LogDamagedError(
                 f"{self.log.folder}: the log holds {self.log.size} entries and the store knows of {counter}: it was "
-                f"emptied, or an older copy was put back; nothing was changed. Put back the newest copy of the store, taken "
-                f"with this log (docs/operations.md, Backup and disaster)"
+                f"emptied, or an older copy was put back; nothing was changed. Put back the newest copy of the store, "
+                "taken with this log (docs/operations.md, Backup and disaster)"
             )
 
     async def _say_what_is_damaged(self) -> None:
