@@ -1,0 +1,123 @@
+"""Erasure and objection reach who holds the data, and MS; both are seen by the audit."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_sim.rights import RightsClient
+from proxid.config import DeviceConfig, load
+from proxid.evidence.events import EventType
+from proxid.protocol.notice import NoticeAck
+from proxid.protocol.rights import Right
+from proxid.provision.keyfile import load_signing_key
+from tests.support.house import PARTIES, PEOPLE, House, running
+from tests.support.lies import Liar
+
+ANN, OTHERS = PEOPLE[0], PEOPLE[1:]
+
+
+def rights(house: House) -> RightsClient:
+    return RightsClient(load(DeviceConfig, house.folder / "devices/household-1/device.toml"), house.device)
+
+
+def names(got: dict[str, list[Any]]) -> set[str]:
+    return {record.user for groups in got.values() for group in groups for record in group.records}
+
+
+async def test_parties_are_told_and_their_word_comes_back(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.device.consent(ANN, "everything")
+        await house.device.ask(ANN, "node0 question")
+        await house.settle()
+        await house.busy(1)
+        client = rights(house)
+        before = await client.status(ANN)
+        assert before["erasure"] == "none" and before["notices"] == []
+        assert {(r["party"], r["name"]) for r in before["recipients"]} >= {("acme", ANN)}
+        assert all(r["records"] >= 1 for r in before["recipients"])
+        feeds = [tmp_path / f"parties/{party}/data/feed.jsonl" for party in PARTIES]
+        assert any(ANN in feed.read_text() for feed in feeds)
+        await client.exercise(Right.ERASE, ANN)
+        told = await client.status(ANN)
+        assert told["erasure"] == "done" and told["recipients"] == []  # the receipt does not wait for parties
+        assert {n["party"] for n in told["notices"]} == {r["party"] for r in before["recipients"]}
+        assert not any(n["acknowledged"] for n in told["notices"])
+        await house.receive()
+        # What is under an alias goes out later, so that nobody sees whose it is; here it was the name.
+        now = await client.status(ANN)
+        for notice in now["notices"]:
+            if notice["acknowledged"]:
+                ack = NoticeAck.decode(base64.b64decode(notice["acknowledgement"]))
+                ack.verify(load_signing_key(tmp_path / f"parties/{notice['party']}/signing.key").public)
+        assert any(n["acknowledged"] and n["party"] == "acme" for n in now["notices"])
+        lines = [json.loads(line) for line in feeds[0].read_text().splitlines()]
+        assert [line["user"] for line in lines if "notice" in line] == [ANN]
+        assert all(row["user"] != ANN for line in lines for row in line.get("records", []))
+        await client.close()
+        for state in (True, False):
+            report = await house.audit(state=state)
+            assert report.violations == [] and report.counts["gateway.NOTICED"] >= 1
+
+
+async def test_an_objection_alone_stops_release_and_delivery_until_resumed(tmp_path: Path) -> None:
+    async with running(tmp_path) as house:
+        await house.consent()
+        await house.device.ask(ANN, "node0 question")
+        await house.settle()
+        await house.ask("node0 question", OTHERS)  # groups in the feeds, one with her
+        await house.device.ask(ANN, "node7 waits at the main service")
+        await house.settle()
+        client = rights(house)
+        await client.exercise(Right.OBJECT, ANN)
+        await house.device.ask(ANN, "node1 question")  # answered, not logged
+        await house.ask("node1 question", OTHERS)
+        await house.ask("node7 question", OTHERS)
+        await house.settle()
+        got = await house.receive()
+        assert got["acme"] and ANN not in names(got)
+        report = await house.audit()
+        assert report.violations == [] and report.counts["dropped.objected"] >= 1
+        assert report.counts["withheld.withdrawn"] == 1
+        await client.exercise(Right.RESUME, ANN)
+        await client.close()
+        await house.device.ask(ANN, "node2 question")
+        await house.settle()
+        await house.ask("node2 question", OTHERS)
+        await house.settle()
+        assert ANN in names(await house.receive())
+        assert (await house.audit()).violations == []
+
+
+async def test_an_erasure_that_the_main_service_never_carried_out_is_a_violation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as house:
+        await house.busy(1)
+        Liar(house, monkeypatch).drops("main-service", EventType.ERASED)
+        client = rights(house)
+        await client.exercise(Right.ERASE, ANN)
+        await client.close()
+        assert {v.rule for v in (await house.audit()).violations} == {8}
+
+
+async def test_a_group_that_vanishes_from_a_feed_is_a_violation(tmp_path: Path) -> None:
+    from proxid.store import connect
+
+    async with running(tmp_path) as house:
+        await house.consent()
+        await house.ask("node0 question", OTHERS)
+        await house.settle()
+        store: Any = connect(house.url("gateway"))
+        cursor = (await store.zrange("{gw}:f:acme", 0, 0))[0].decode()
+        for key in ("f", "o"):
+            await store.zrem(f"{{gw}}:{key}:acme", cursor)
+        await store.delete(f"{{gw}}:g:acme:{cursor}")
+        await store.aclose()
+        client = rights(house)
+        await client.exercise(Right.ERASE, ANN)
+        await client.close()
+        for state in (True, True, False):  # what was found stays found
+            assert {v.rule for v in (await house.audit(state=state)).violations} == {8}
