@@ -21,6 +21,7 @@ from auditor.gateway_log import GatewayLog
 from auditor.heads import HeadCheck, HeadRules
 from auditor.later import Later
 from auditor.log import Log
+from auditor.obligations import Obligations
 from auditor.opening import Opener, Unopened
 from auditor.people import People
 from auditor.receipts import Presented, ReceiptCheck
@@ -95,15 +96,16 @@ class Audit:
         self._sets = Sets(None if state is None else state.working)
         self._people = People(trust)
         self._erasures = Erasures(trust)
+        self._obligations = Obligations(trust, self._people, self._sets)
         self._signatures = Signatures()
         self._deliveries = Deliveries(trust, self._people, self._signatures)
         self._unopened = Unopened()
         tuples = Tuples(trust, self._people, self._signatures)
         self._gateway = GatewayLog(
-            self._people, tuples, self._deliveries, self._sets, self._erasures, self.report
+            self._people, tuples, self._deliveries, self._sets, self._erasures, self._obligations, self.report
         )  # fmt: skip
         self._service = ServiceLog(
-            trust, self._people, tuples, self._sets, self._erasures, Spill(self._sets), self.report
+            trust, self._people, tuples, self._sets, self._erasures, self._obligations, Spill(self._sets), self.report
         )  # fmt: skip
         self._service.unlinked = self._gateway.unlinked
         self._reads = [self._reader(self._gateway, trust.screener), self._reader(self._service, trust.service_key)]
@@ -175,6 +177,7 @@ class Audit:
         settled_ms = min([now_ms, *exported]) - int(self._options.settle * 1000)
         check(self._sets, settled_ms, seen, self.report)
         self._service.finish()
+        self._obligations.check(seen, self.report)
         covered.check_cover(self._unopened, self.report)
         self._erasures.check_keys(self._keys, self.report)
         times = (settled_ms, int((self._clock() + _SKEW_SECONDS) * 1000))
@@ -259,6 +262,7 @@ class Audit:
                 erasures.owners, erasures.erased, erasures.expired, erasures.requests, erasures.epochs,
                 erasures.links_until,
             ),
+            "obligations": self._obligations.state(),
             "unlinked": self._gateway.unlinked, "incomplete": self._deliveries.incomplete,
             "unopened": (unopened.by_tag, unopened.gone, unopened.seals.before or unopened.seals.ours > 0),
             "violations": self._found,
@@ -277,6 +281,7 @@ class Audit:
         self._people.restore(state["people"])
         self._deliveries.restore(state["deliveries"])
         self._gateway.restore(state["gateway"])
+        self._obligations.restore(state["obligations"])
         self._service.restore(state["service"])
         erasures, unopened = self._erasures, self._unopened
         (

@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS sessions (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS deliveries (
     epoch INTEGER, grp INTEGER, party TEXT, released INTEGER, delivered INTEGER, dropped INTEGER, reason TEXT,
-    good BLOB, PRIMARY KEY (epoch, grp, party)
+    good BLOB, place INTEGER, PRIMARY KEY (epoch, grp, party)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS replay (epoch INTEGER, id BLOB, value BLOB, PRIMARY KEY (epoch, id)) WITHOUT ROWID;
 """
@@ -154,7 +154,26 @@ class Sets:
         if released is not None:
             raise RecordMismatchError("a group was released to a party twice")
         self._deliver(named, "released", event)
+        # Releases are counted as MS counts them for IS: one a party, in the order of the log.
+        self._deliver(named, "place", self.releases() + 1)
         return good or b""
+
+    def releases(self, until: int | None = None, party: str | None = None) -> int:
+        """How many releases there were, or up to a number of them, or to a party; each group counts once a party."""
+        where = "WHERE place IS NOT NULL AND (:until IS NULL OR place<=:until) AND (:party IS NULL OR party=:party)"
+        row = self._db.execute(f"SELECT COUNT(*) FROM deliveries {where}", {"until": until, "party": party})  # noqa: S608
+        return int(row.fetchone()[0])
+
+    def settled(self, party: str) -> int:
+        """How many groups were delivered to a party, or dropped for it."""
+        where = "WHERE party=? AND (delivered IS NOT NULL OR dropped IS NOT NULL)"
+        return int(self._db.execute(f"SELECT COUNT(*) FROM deliveries {where}", (party,)).fetchone()[0])  # noqa: S608
+
+    def is_dropped(self, named: Delivery, reason: str) -> bool:
+        """Whether the gateway dropped this delivery for a reason."""
+        query = "SELECT reason FROM deliveries WHERE epoch=? AND grp=? AND party=? AND dropped IS NOT NULL"
+        row = self._db.execute(query, named).fetchone()
+        return row is not None and row[0] == reason
 
     def vouch_delivery(self, named: Delivery, good: bytes) -> None:
         """The records of a delivered group hold: what each is remembered by, in their order."""

@@ -48,8 +48,8 @@ class Erasures:
         self.epochs[event.tags[0]] = int(str(event.fields["epoch"]))
         return event.tags[0]
 
-    def took_effect(self, event: Event) -> set[bytes]:
-        """ERASED: the tags it covers; raises ProxidError if its user did not ask for it."""
+    def took_effect(self, event: Event) -> tuple[set[bytes], RightsRequest]:
+        """ERASED: the tags it covers, and the request; raises ProxidError if its user did not ask for it."""
         disclosure = self.disclosed(event, Right.ERASE)
         named = {bytes.fromhex(str(tag)) for tag in _listed(event.fields["tags"])}
         user_id = Enrolment.decode(disclosure.enrolment).user_id
@@ -60,7 +60,7 @@ class Erasures:
                 raise CredentialError("ERASED covers evidence of somebody who did not ask for it")
         for tag in named:
             self.erased.setdefault(tag, event.number)
-        return named
+        return named, RightsRequest.decode(disclosure.request)
 
     def took_effect_unread(self, event: Event) -> set[bytes]:
         """ERASED whose payload has expired: the tags and the request that its header names; nothing if it is just gone.

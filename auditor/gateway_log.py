@@ -7,6 +7,7 @@ from auditor.consents import Consents
 from auditor.deliveries import Deliveries
 from auditor.erasures import Erasures
 from auditor.log import Log, check_of
+from auditor.obligations import Obligations
 from auditor.people import People, Person
 from auditor.report import COMPLETENESS, CONSENT, ERASURE, GATEWAY, OPENING, SIGNATURES, Report
 from auditor.signatures import NAME_SIZE, name_of
@@ -32,13 +33,15 @@ class GatewayLog(Log):
     """Checks each event and fills the sets of check 7."""
 
     def __init__(
-        self, people: People, tuples: Tuples, deliveries: Deliveries, sets: Sets, erasures: Erasures, report: Report
-    ) -> None:
+        self, people: People, tuples: Tuples, deliveries: Deliveries, sets: Sets, erasures: Erasures,
+        obligations: Obligations, report: Report,
+    ) -> None:  # fmt: skip
         self._people = people
         self._tuples = tuples
         self._deliveries = deliveries
         self._sets = sets
         self._erasures = erasures
+        self._obligations = obligations
         self.consents = Consents()
         self.acknowledged: set[tuple[bytes, int]] = set()
         self._asked: dict[str, Person | None] = {}
@@ -57,6 +60,7 @@ class GatewayLog(Log):
             EventType.ERASED: (ERASURE, self._erased),
             EventType.OBJECTED: (SIGNATURES, self._objected),
             EventType.ACCESSED: (SIGNATURES, self._accessed),
+            EventType.NOTICED: (ERASURE, self._obligations.noticed),
             EventType.EXPIRED: (OPENING, self._expired),
         }
         hidden = {
@@ -113,6 +117,7 @@ class GatewayLog(Log):
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
             withdrawn = self.consents.changed(person, vector)
+            self._obligations.verify_grants(person.user_id, len(vector.grants))
         self._exercised("consent")
         if withdrawn:
             self._exercised("withdrawal")
@@ -168,6 +173,7 @@ class GatewayLog(Log):
 
     def _delivered_unread(self, event: Event) -> None:
         self._named_delivery(event)
+        self._obligations.delivered(event, ())
 
     def _named_delivery(self, event: Event) -> tuple[int, int, str]:
         fields = event.fields
@@ -187,7 +193,11 @@ class GatewayLog(Log):
         self._sets.vouch_delivery(named, b"".join(names))
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
-            self._verify_consent([pair for pair in pairs if pair is not None], ack.party)
+            shown = [pair for pair in pairs if pair is not None]
+            self._obligations.delivered(
+                event, [decode_text(pair.original.message.user_block) for pair in shown]
+            )  # fmt: skip
+            self._verify_consent(shown, ack.party)
 
     def _verify_consent(self, pairs: Sequence[SanitizedPair], party: str) -> None:
         if not pairs:
@@ -210,11 +220,15 @@ class GatewayLog(Log):
         str(event.fields["rule"])
 
     def _erased(self, event: Event) -> None:
-        self._forget(self._erasures.took_effect(event))
+        tags, request = self._erasures.took_effect(event)
+        self._forget(tags)
+        self._obligations.erased(event, tags, self._erasures.epochs, request)
 
     def _erased_unread(self, event: Event) -> None:
         self._report.counts["events.unproven_erasures"] += 1
-        self._forget(self._erasures.took_effect_unread(event))
+        tags = self._erasures.took_effect_unread(event)
+        self._forget(tags)
+        self._obligations.erased(event, tags, self._erasures.epochs, None)
 
     def _forget(self, tags: set[bytes]) -> None:
         for tag in tags:
@@ -225,11 +239,14 @@ class GatewayLog(Log):
 
     def _objected(self, event: Event) -> None:
         disclosure = self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
-        self._exercised(RightsRequest.decode(disclosure.request).right.value)
+        request = RightsRequest.decode(disclosure.request)
+        self._exercised(request.right.value)
+        self._obligations.objected(event, request)
 
     def _objected_unread(self, event: Event) -> None:
         self._erasures.carried_out_unread(event)
         self._exercised(Right(str(event.fields["right"])).value)
+        self._obligations.objected(event, None)
 
     def _accessed_unread(self, event: Event) -> None:
         self._erasures.carried_out_unread(event)

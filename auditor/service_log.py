@@ -6,9 +6,10 @@ from auditor.completeness import HIDDEN_OWNERS, Sets
 from auditor.erasures import Erasures
 from auditor.groups import Groups
 from auditor.log import Log, check_of
+from auditor.obligations import Obligations
 from auditor.people import People
 from auditor.pipeline import Pipeline
-from auditor.report import COMMITS, COMPLETENESS, CONSENT, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
+from auditor.report import COMMITS, COMPLETENESS, CONSENT, ERASURE, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
 from auditor.spill import Spill
 from auditor.trust import Trust
 from auditor.tuples import Tuples
@@ -25,8 +26,8 @@ class ServiceLog(Log):
     """Checks each event, replays the groups and fills the sets of check 7."""
 
     def __init__(
-        self, trust: Trust, people: People, tuples: Tuples, sets: Sets, erasures: Erasures, spill: Spill,
-        report: Report,
+        self, trust: Trust, people: People, tuples: Tuples, sets: Sets, erasures: Erasures,
+        obligations: Obligations, spill: Spill, report: Report,
     ) -> None:  # fmt: skip
         self._trust = trust
         self._people = people
@@ -40,6 +41,7 @@ class ServiceLog(Log):
         self._opened: set[int] = set()
         self._bundles: dict[str, str] = {}
         self._erasures = erasures
+        self._obligations = obligations
         self._pipeline = None if trust.classifier is None else Pipeline(trust.classifier)
         rules = {
             EventType.EPOCH_OPENED: (GROUPS, self._epoch_opened),
@@ -52,6 +54,7 @@ class ServiceLog(Log):
             EventType.RELEASED: (GROUPS, self._released),
             EventType.SUPPRESSED: (COMPLETENESS, self._suppressed),
             EventType.WITHDRAWN: (COMPLETENESS, self._withdrawn),
+            EventType.ERASED: (ERASURE, self._erased),
             EventType.EXPIRED: (OPENING, self._expired),
         }
         hidden = {
@@ -227,6 +230,9 @@ class ServiceLog(Log):
 
     def _end(self, session: str, fate: str, event: Event) -> None:
         self._sets.ended(session, fate, event.number)
+
+    def _erased(self, event: Event) -> None:
+        self._obligations.forgotten.add(bytes.fromhex(str(event.fields["tag"])))
 
     def _expired(self, event: Event) -> None:
         self._erasures.expiry(MAIN_SERVICE, event)

@@ -42,6 +42,7 @@ _STEPS = {"sign": "signed", "request": "requested"}
 @click.option("--people", type=click.IntRange(1), help="At most so many of them.")
 @click.option("--ea", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The authority's folder.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Since when the account exists (default: now).")
+@click.option("--alike", is_flag=True, help="At the authority: enrol a name too that looks like one in its register.")
 @click.option("--request", type=_FILE, help="Write the request here instead.")
 @click.option("--sign", type=_FILE, help="At the authority: sign this request into --answer.")
 @click.option("--answer", type=_FILE, help="The authority's answer.")
@@ -49,7 +50,9 @@ _STEPS = {"sign": "signed", "request": "requested"}
 def enrol(as_json: bool, **options: Any) -> int:
     """Enrol users of households with the offline enrolment authority.
 
-    Who is enrolled already is left as it is. Exit status 1 if somebody was erased: an erased name cannot be enrolled
+    Who is enrolled already is left as it is. A new name must not look like another (RFC 8265, Unicode TR 39): the
+    authority compares it with its register, and the gateway, which no option persuades, with everybody it knows.
+    Exit status 1 if somebody was erased: an erased name cannot be enrolled
     again.
     """
     known = Known()
@@ -77,7 +80,8 @@ def _enrol(options: dict[str, Any], known: Known) -> int:
     since = int((options["since"] or now).replace(tzinfo=datetime.UTC).timestamp())
     if options["sign"] is not None:
         requests = enrolment.read_request(options["sign"])
-        enrolment.write_answer(_need(options, "answer"), enrolment.issue(_authority(options), requests, since))
+        issued = enrolment.issue(_authority(options), requests, since, options["alike"])
+        enrolment.write_answer(_need(options, "answer"), issued)
         return len(requests)
     configs = load_households(options["paths"])
     if options["answer"] is not None:
@@ -88,7 +92,9 @@ def _enrol(options: dict[str, Any], known: Known) -> int:
         return len(users)
     authority = _authority(options)
     return sum(
-        _accept(config, enrolment.issue(authority, enrolment.make_request(_state(config), part), since))
+        _accept(
+            config, enrolment.issue(authority, enrolment.make_request(_state(config), part), since, options["alike"])
+        )
         for config, part in share_out(users, configs)
     )
 

@@ -1,6 +1,7 @@
-"""`proxid device rights`: a user's access, erasure and objection (DESIGN 11)."""
+"""`proxid device rights`: a user's access, erasure and objection, and how they stand (DESIGN 11)."""
 
 import asyncio
+import datetime
 import json
 from pathlib import Path
 from typing import Any
@@ -49,11 +50,47 @@ def access(path: Path, user: str, output: Path | None, as_json: bool) -> None:
 def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
     """Erase the user at both services, for ever: feeds not yet delivered, links, keys of the evidence.
 
-    Returns once nothing is left in either store or its files. The user cannot enrol under this name again.
+    Says first which third parties hold records: they are told, and `rights status` shows what they answer. Accepted at
+    once; returns when nothing is left in either store or its files. The user cannot enrol under this name again.
     """
+    holders = _holders(asyncio.run(_status(path, user)))
+    if not as_json:
+        click.echo(holders, err=True)
     if not yes:
         _confirm(user)
     _done(asyncio.run(_exercise(path, user, Right.ERASE)), as_json)
+
+
+@rights.command("status", epilog="Example: proxid device rights status --config device.toml -u ann")
+@CONFIG
+@_USER
+@JSON
+def status(path: Path, user: str, as_json: bool) -> None:
+    """Who holds records of the user, how an erasure stands, and what each third party answered to its notice."""
+    found = asyncio.run(_status(path, user))
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+        return
+    click.echo(f"erasure: {found['erasure']}")
+    click.echo(_holders(found))
+    for notice in found["notices"]:
+        at = notice["acknowledged"]
+        said = "has not acknowledged it yet" if at is None else f"acknowledged it {_when(at)}"
+        click.echo(f"{notice['party']}: told {_when(notice['made'])} ({notice['kind']}); {said}")
+
+
+def _when(seconds: int) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _holders(found: dict[str, Any]) -> str:
+    recipients = found["recipients"]
+    if not recipients:
+        return "no third party is known to hold a record"
+    total = sum(r["records"] for r in recipients)
+    parties = sorted({r["party"] for r in recipients})
+    who = "1 third party holds" if len(parties) == 1 else f"{len(parties)} third parties hold"
+    return f"{who} {total} acknowledged records: {', '.join(parties)}; each will be told"
 
 
 @rights.command("object", epilog="Example: proxid device rights object --config device.toml -u ann")
@@ -62,7 +99,10 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
 @click.option("--resume", is_flag=True, help="Take an objection back.")
 @JSON
 def object_(path: Path, user: str, resume: bool, as_json: bool) -> None:
-    """Object to any passing on: consent of the running epoch is withdrawn, and none is taken from then on."""
+    """Object to any passing on: nothing goes out from then on, whatever was granted, and third parties are told.
+
+    Consent of the running epoch is withdrawn too, and none is taken until --resume.
+    """
     _done(asyncio.run(_exercise(path, user, Right.RESUME if resume else Right.OBJECT)), as_json)
 
 
@@ -83,6 +123,17 @@ async def _access(path: Path, user: str) -> dict[str, Any]:
     client = RightsClient(config, household)
     try:
         return await client.access(user)
+    finally:
+        await client.close()
+        await household.close()
+
+
+async def _status(path: Path, user: str) -> dict[str, Any]:
+    config = load(DeviceConfig, path)
+    household = Household.open(config)
+    client = RightsClient(config, household)
+    try:
+        return await client.status(user)
     finally:
         await client.close()
         await household.close()

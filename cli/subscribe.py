@@ -15,6 +15,7 @@ from proxid.observability.logging import configure_logging
 from proxid.party.ledger import read_groups
 from proxid.party.rows import TSV_HEADER, row_of, tsv_of
 from proxid.party.subscriber import Counts, open_subscriber
+from proxid.protocol.notice import Notice
 from proxid.protocol.record import group_name
 
 
@@ -40,7 +41,9 @@ from proxid.protocol.record import group_name
 def command(path: Path, follow: bool, everything: bool, layout: str, as_json: bool) -> int:
     """Receive a party's feed: verify, keep and acknowledge each group, and print its records.
 
-    Each group is printed once, however often it is delivered; what was received stays in data_dir/feed.jsonl.
+    Each group is printed once, however often it is delivered; what was received stays in data_dir/feed.jsonl. A notice
+    that a person asked for erasure takes that name's rows out of the file; what else you made
+    of them is yours to delete.
     Exit status 1 if a group did not verify.
     """
     config = load(PartyConfig, path)
@@ -50,18 +53,30 @@ def command(path: Path, follow: bool, everything: bool, layout: str, as_json: bo
     if everything and feed.exists():
         for group in read_groups(feed):
             show(group["records"], group["epoch"], group["group"])
-    counts = asyncio.run(_receive(config, follow, show))
+    counts = asyncio.run(_receive(config, follow, show, as_json or layout == "jsonl"))
     return 1 if counts.refused else 0
 
 
 Show = Callable[[list[dict[str, Any]], int, int], None]
 
 
-async def _receive(config: PartyConfig, follow: bool, show: Show) -> Counts:
+async def _receive(config: PartyConfig, follow: bool, show: Show, as_json: bool) -> Counts:
     async with open_subscriber(config) as subscriber:
+        subscriber.told = _json_notice if as_json else _tell
         async for group in subscriber.groups(follow):
             show([row_of(record) for record in group.records], group.id.epoch, group.id.group)
         return subscriber.counts
+
+
+_ASKED = {"erase": "asked for erasure: delete what you hold under this name", "object": "objected to any use"}
+
+
+def _tell(notice: Notice) -> None:
+    click.echo(f"notice: {notice.name} {_ASKED[notice.kind]}", err=True)
+
+
+def _json_notice(notice: Notice) -> None:
+    click.echo(json.dumps({"notice": notice.kind, "user": notice.name, "time_ms": notice.time_ms}))
 
 
 def _printer(layout: str) -> Show:

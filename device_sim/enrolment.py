@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from device_sim.register import Register
 from device_sim.state import HouseholdState
 from proxid.config import EnrolmentAuthorityConfig
 from proxid.crypto.identity import Enrolment
@@ -37,10 +38,23 @@ def make_request(state: HouseholdState, user_ids: Iterable[str]) -> list[Request
     return requests
 
 
-def issue(authority: EnrolmentAuthorityConfig, requests: Sequence[Request], since: int) -> list[Enrolment]:
-    """The authority's word for each request; `since` in Unix seconds. Raises KeyInvalidError."""
-    key = load_signing_key(authority.signing_key)
-    return [Enrolment.issue(user_id, public, since, key) for user_id, public in requests]
+def issue(
+    authority: EnrolmentAuthorityConfig, requests: Sequence[Request], since: int, alike: bool = False
+) -> list[Enrolment]:
+    """The authority's word for each request, entered in its register.
+
+    Args:
+        since: Unix seconds. alike: enrol names too that are, or look like, names in the register.
+
+    Raises:
+        NameAlikeError, CredentialError: a name is not new, or no username. KeyInvalidError, InputError, OutputError.
+    """
+    key, register = load_signing_key(authority.signing_key), Register.open(authority.signing_key.parent)
+    if not alike:
+        register.verify(requests)
+    issued = [Enrolment.issue(user_id, public, since, key) for user_id, public in requests]
+    register.add(issued)
+    return issued
 
 
 def accept(state: HouseholdState, enrolments: Iterable[Enrolment], authority: bytes) -> int:

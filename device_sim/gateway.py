@@ -15,7 +15,7 @@ from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 
 _RIGHT_SECONDS = 180.0
-"""An erasure reads and rewrites both stores."""
+"""An objection waits for parties to acknowledge what is on its way to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,11 @@ class GatewayClient:
         return from_wire(reply.acknowledgement)
 
     async def right(self, enrolment: Enrolment, signed: bytes) -> tuple[bytes, str]:
-        """Exercise a right: receipt, and for access IS's share. Raises RefusedError, UpstreamError."""
+        """Exercise a right: receipt, empty while an erasure is under way, and for access and status IS's share.
+
+        Raises:
+            RefusedError, UpstreamError.
+        """
         request = wire.RightRequest(enrolment=enrolment.encode(), request=signed)
         reply = await call(lambda: self._stub.Right(request, timeout=_RIGHT_SECONDS), self.attempts())
         return bytes(reply.receipt), reply.share

@@ -4,6 +4,7 @@ Access puts two shares together: IS's, which knows who and never what, and MS's,
 and never who. MS's comes sealed through IS, like any answer.
 """
 
+import asyncio
 import json
 import os
 import time
@@ -23,6 +24,9 @@ from proxid.protocol.request import Utterance
 from proxid.protocol.rights import Right, RightsReceipt, RightsRequest
 
 SCHEMA: Final = "proxid/personal-data/v1"
+_FIRST_PAUSE: Final = 0.1
+_LAST_PAUSE: Final = 2.0
+"""Seconds between two questions for the receipt of an erasure."""
 
 
 class RightsClient:
@@ -60,23 +64,51 @@ class RightsClient:
     async def exercise(self, right: Right, user_id: str) -> tuple[RightsReceipt, str]:
         """Have a right carried out: IS's receipt, verified and kept, and for access IS's share.
 
+        An erasure is accepted at once and asked for again until there is a receipt.
+
         Raises:
             RefusedError, UpstreamError: not carried out, or not to its end: ask again.
             ResponseMismatchError, SignatureInvalidError: the receipt is not for this request.
         """
         user = self._user(user_id)
-        to = (self._config.service, self._screener)
-        asked = RightsRequest.make(right, user_id, user.key, to, int(self._clock() * 1000), self._random)
-        receipt_bytes, share = await self._gateway.right(user.enrolment, asked.encode())
+        pause = _FIRST_PAUSE
+        while True:
+            asked, receipt_bytes, share = await self._ask(right, user)
+            if receipt_bytes:
+                break
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LAST_PAUSE)
         receipt = RightsReceipt.decode(receipt_bytes)
         receipt.verify(self._screener)
         # An erasure asked for again is answered with the receipt of the first request.
         if receipt.right is not right or (receipt.request != asked.digest and right is not Right.ERASE):
             raise ResponseMismatchError("receipt is for another request")
-        self._book.add_bytes("rights", receipt.request, receipt_bytes)
+        if right is not Right.STATUS:
+            self._book.add_bytes("rights", receipt.request, receipt_bytes)
         if right is Right.ERASE:
             user.mark_erased()
         return receipt, share
+
+    async def _ask(self, right: Right, user: UserState) -> tuple[RightsRequest, bytes, str]:
+        to = (self._config.service, self._screener)
+        asked = RightsRequest.make(right, user.user_id, user.key, to, int(self._clock() * 1000), self._random)
+        return asked, *await self._gateway.right(user.enrolment, asked.encode())
+
+    async def accept(self, user_id: str) -> bool:
+        """Have an erasure accepted; whether it was done before. `exercise` waits for its receipt. Raises as that."""
+        _, receipt, _ = await self._ask(Right.ERASE, self._user(user_id))
+        return bool(receipt)
+
+    async def status(self, user_id: str) -> dict[str, Any]:
+        """Which parties may hold records, what they were told, and what they said to it. Raises as `exercise`.
+
+        Returns:
+            `erasure`: none, accepted or done; `recipients`: party, name, records; `notices`: party, kind, when it was
+            made and acknowledged (Unix seconds or None), and the party's signed acknowledgement in base64.
+        """
+        _, share = await self.exercise(Right.STATUS, user_id)
+        found: dict[str, Any] = json.loads(share)
+        return found
 
     async def access(self, user_id: str) -> dict[str, Any]:
         """Everything that both services hold of a user, as one document of the schema.

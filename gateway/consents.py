@@ -4,11 +4,10 @@ A withdrawal is acknowledged only after (a) no group with this person is on the 
 (written ones are acknowledged or their stream is closed) and (b) MS has removed what waits for such an audience.
 """
 
-import asyncio
-from typing import Final
-
 from gateway.blocks import exactly, prox_of
+from gateway.erasures import settle
 from gateway.requests import Registrations
+from gateway.rights_store import RightsStore
 from gateway.screener import Screener
 from gateway.store import GatewayStore, Registration
 from gateway.upstream import MainServiceClient
@@ -22,10 +21,6 @@ from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector
 from proxid.protocol.record import fidelity_of
 
-GRACE: Final = 3.0
-"""Seconds a party gets to acknowledge what was written to it before its streams are closed."""
-_POLL: Final = 0.05
-
 
 class Consents:
     """Takes consent vectors and messages from devices."""
@@ -35,6 +30,7 @@ class Consents:
     ) -> None:
         self._screener = screener
         self._store = store
+        self._rights = RightsStore(store)
         self._upstream = upstream
         self._registrations = registrations
 
@@ -53,7 +49,7 @@ class Consents:
         await self._store.consent(
             person.user_tag, person.epoch, vector.version, payload, grants, self._screener.link_ttl(person.epoch)
         )
-        await self._settle(person)
+        await settle(self._store, self._rights, person.user_tag, "", person.epoch)
         acknowledgement = await self._upstream.consent(sanitized, person.credential)
         return await self._acknowledge(vector, message, acknowledgement, person)
 
@@ -77,14 +73,6 @@ class Consents:
             message, encode_text(person.prox_id), self._screener.key,
             prox_of(header),
         )  # fmt: skip
-
-    async def _settle(self, person: Registration) -> None:
-        deadline = asyncio.get_running_loop().time() + GRACE
-        while flying := await self._store.settle_consent(person.user_tag, person.epoch):
-            if asyncio.get_running_loop().time() >= deadline:
-                await self._store.close_streams(flying)
-                deadline += GRACE
-            await asyncio.sleep(_POLL)
 
     async def _acknowledge(
         self, vector: ConsentVector, message: SignedMessage, acknowledgement: SignedMessage, person: Registration

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.notices import Notices
 from gateway.screener import Screener
 from gateway.store import FeedEntry, GatewayStore
 from proxid.crypto.sansig import SignedMessage
@@ -26,6 +27,14 @@ class WrittenGroup:
     records: tuple[SignedMessage, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenNotice:
+    """A notice as it is written to a party: its name, and what is sealed to the party."""
+
+    name: str
+    sealed: bytes
+
+
 def sanitized_records(entry: FeedEntry) -> tuple[SignedMessage, ...]:
     """The records of a feed entry as the party gets them."""
     return tuple(SanitizedPair.decode(pair).sanitized for pair in decode(entry.records))
@@ -34,12 +43,14 @@ def sanitized_records(entry: FeedEntry) -> tuple[SignedMessage, ...]:
 class Feeds:
     """Streams feeds and takes acknowledgements."""
 
-    def __init__(self, screener: Screener, store: GatewayStore) -> None:
+    def __init__(self, screener: Screener, store: GatewayStore, notices: Notices) -> None:
         self._screener = screener
         self._store = store
+        self._notices = notices
 
-    async def stream(self, party: str, after: int, follow: bool) -> AsyncIterator[WrittenGroup]:
-        """The party's groups after a cursor; with `follow`, those to come, until its streams are closed.
+    async def stream(self, party: str, after: int, follow: bool) -> AsyncIterator[WrittenGroup | WrittenNotice]:
+        """The party's groups after a cursor, and notices that it has not acknowledged; with `follow`, those to come,
+        until its streams are closed.
 
         Raises:
             CredentialError: the party has no acknowledgement key here. RecordMismatchError: no feed is so long.
@@ -49,8 +60,13 @@ class Feeds:
         _verify_cursor(after)
         closings = await self._store.closings(party)
         written: list[int] = []
+        told: set[str] = set()
         try:
             while await self._store.closings(party) == closings:
+                for name, sealed in await self._notices.waiting(party):
+                    if name not in told:
+                        told.add(name)
+                        yield WrittenNotice(name, sealed)
                 entries = await self._store.take(party, after, _BATCH)
                 for entry in entries:
                     written.append(entry.cursor)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 
+from gateway.names import name_forms
 from gateway.screener import Screener, key_tag
 from gateway.store import GatewayStore, Registration
 from proxid.crypto.hpke import OpeningKey
@@ -27,6 +28,7 @@ class Links:
         Raises:
             CredentialError, SignatureInvalidError, KeyInvalidError, EncodingError: a document does not hold.
             EpochError: the epoch is not current. RegistrationError: the key was registered, or the user has one.
+            NameAlikeError: a new user's name looks like somebody else's.
         """
         screener = self._screener
         enrolment, link = Enrolment.decode(enrolment_bytes), Link.decode(link_bytes)
@@ -59,4 +61,5 @@ class Links:
         await self._store.link(
             key_tag(link.epoch_key), person, link.user_key, self._screener.link_ttl(link.epoch),
             (EnrolledPayload(documents.enrolment, link.prox_id).encode(), documents.encode()), evidence,
+            name_forms(self._screener.secret, link.user_id),
         )  # fmt: skip

@@ -33,9 +33,10 @@ class RestoredGroup:
     """A verified group with its users restored, ready for the feed."""
 
     pairs: tuple[SanitizedPair, ...]
-    members: tuple[str, ...]
+    members: tuple[tuple[str, str], ...]
     grant: str
-    aliases: tuple[tuple[str, bytes], ...]
+    aliases: tuple[bytes, ...]
+    alias_ttl: int
 
 
 class _Link:
@@ -104,11 +105,12 @@ class Releases:
             restored = self.restore(group, people)
         except ProxidError as error:
             _log.error("release refused", code=error.code.value, group=group.group)
-            return await self._store.append(group.party, place, "", b"", group.cursor, (), (), "invalid")
+            return await self._store.append(group.party, place, "", b"", group.cursor, (), reason="invalid")
         records = encode(*(pair.encode() for pair in restored.pairs))
         return await self._store.append(
-            group.party, place, restored.grant, records, group.cursor, restored.members, restored.aliases
-        )
+            group.party, place, restored.grant, records, group.cursor, restored.members, restored.aliases,
+            restored.alias_ttl,
+        )  # fmt: skip
 
     def restore(self, group: ReleasedGroup, people: Sequence[Person]) -> RestoredGroup:
         """Verify every record and put the user, or the party's alias, into it.
@@ -132,7 +134,13 @@ class Releases:
         pairs = tuple(SanitizedPair(r, self._sanitize(r, n)) for r, n in zip(records, names, strict=True))
         aliases = self._aliases(people, names, group, period) if fidelity == "alias" else ()
         grant = f"{kind}|{record.fidelity_of(kind, fidelity)}"
-        return RestoredGroup(pairs, tuple(p.user_tag for p in people), grant, aliases)
+        members = tuple((p.user_tag, n) for p, n in zip(people, names, strict=True))
+        return RestoredGroup(pairs, members, grant, aliases, self._alias_ttl(group.epoch))
+
+    def _alias_ttl(self, epoch: int) -> int:
+        """Seconds for which ALIASED need not be said again: any alias of the epoch is out of use by then."""
+        screener = self._screener
+        return max(1, int(screener.epochs.end(epoch) - screener.clock())) + 2 * screener.limits.alias_period
 
     def _verify(self, signed: SignedMessage, group: ReleasedGroup, position: int, common: tuple[str, str]) -> None:
         screener, (kind, fidelity) = self._screener, common
@@ -156,9 +164,9 @@ class Releases:
 
     def _aliases(
         self, people: Sequence[Person], names: Sequence[str], group: ReleasedGroup, period: int
-    ) -> tuple[tuple[str, bytes], ...]:
+    ) -> tuple[bytes, ...]:
         rows = zip(people, names, group.records, strict=True)
-        return tuple((n, AliasedPayload(p.user_id, group.party, period, n, _prox(r)).encode()) for p, n, r in rows)
+        return tuple(AliasedPayload(p.user_id, group.party, period, n, _prox(r)).encode() for p, n, r in rows)
 
     def _sanitize(self, signed: SignedMessage, name: str) -> SignedMessage:
         block = encode_text(name)

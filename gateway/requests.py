@@ -110,7 +110,7 @@ class RequestPath:
         restored, payload = self._restore(signed.session_id, answer, person)
         ttl = self._screener.limits.nonce_ttl
         encoded = restored.encode()
-        first = await self._store.answered(signed.session_id, encoded, payload, ttl)
+        first = await self._store.answered(signed.session_id, encoded, payload, ttl, person.user_tag)
         return restored if first == encoded else SignedMessage.decode(first)
 
     async def _ask_unlogged(self, session: bytes, sanitized: SignedMessage, person: Registration) -> SignedMessage:

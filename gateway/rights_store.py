@@ -1,13 +1,15 @@
-"""The Identity Screener's state of persons' rights: each method is one atomic step of `lua/gateway.lua` (DESIGN 11)."""
+"""The Identity Screener's state of persons' rights: each method is one atomic step of `lua/rights.lua` (DESIGN 11)."""
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from gateway.store import PREFIX, GatewayStore
 from proxid.evidence.events import SALT_SIZE
 from proxid.store.evidence.writer import evidence_key_name
+
+_NOTICES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,68 @@ class Subject:
     tag: str
     epoch: int
     prox_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """A party that may hold records of a person under a name; `records` is how many it has acknowledged."""
+
+    party: str
+    name: str
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureJob:
+    """An erasure under way.
+
+    Attributes:
+        request, enrolment: encoded; empty once ERASED is recorded (`logged`). receipt: what the person will get then.
+    """
+
+    request: bytes
+    enrolment: bytes
+    logged: bool
+    receipt: bytes
+    subjects: tuple[Subject, ...]
+    recipients: tuple[Recipient, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PutNotice:
+    """A notice as it is stored: sealed to the party, which gets it from a time (Unix seconds) on."""
+
+    digest: bytes
+    party: str
+    kind: str
+    sealed: bytes
+    due: int
+
+    @property
+    def row(self) -> tuple[str, str, str, bytes, int]:
+        """As the store's steps take it."""
+        return self.digest.hex(), self.party, self.kind, self.sealed, self.due
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeState:
+    """What became of a notice: party, kind, when it was made, the party's signed acknowledgement or empty, and when."""
+
+    party: str
+    kind: str
+    made: int
+    acknowledgement: bytes
+    acknowledged: int
+
+
+@dataclass(frozen=True, slots=True)
+class RightsState:
+    """`user_key` is pk_U or empty; `tombstone` empty, `1` while an erasure is under way, then the receipt."""
+
+    user_key: bytes
+    tombstone: bytes
+    recipients: tuple[Recipient, ...]
+    notices: tuple[NoticeState, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,49 +105,83 @@ class RightsStore:
         self._call = store.call
         self._random = random
 
-    async def begin_erasure(self, user_tag: str, mark: bytes) -> tuple[bytes, list[Subject]]:
-        """Set the tombstone; the mark that counts, and what there is to erase; an empty mark for an unknown user."""
-        found = await self._call("gw_erase_begin", user_tag, mark)
-        if not found:
-            return b"", []
-        mark, *pairs = found
+    def _salt(self) -> bytes:
+        return self._random(SALT_SIZE)
+
+    async def begin_erasure(self, user_tag: str, request: bytes, enrolment: bytes) -> bytes | None:
+        """Set the tombstone and leave the job; the receipt if it is done, empty if not, None for an unknown user."""
+        found = await self._call("gw_erase_begin", user_tag, request, enrolment)
+        return None if found is None else bytes(found)
+
+    async def erasures(self) -> list[str]:
+        """User tags of erasures under way."""
+        return sorted(tag.decode() for tag in await self._call("gw_erase_jobs"))
+
+    async def erasure(self, user_tag: str) -> ErasureJob:
+        """An erasure under way, and what there is to erase."""
+        (request, enrolment, logged, receipt), pairs, names = await self._call("gw_erase_job", user_tag)
         subjects = []
         for tag, value in zip(pairs[::2], pairs[1::2], strict=True):
             epoch, _, prox_id = value.decode().partition("|")
             subjects.append(Subject(tag.decode(), int(epoch), prox_id))
-        return bytes(mark), subjects
+        return ErasureJob(
+            request or b"", enrolment or b"", logged == b"1", receipt or b"", tuple(subjects), _recipients(names)
+        )
 
-    async def settle_erasure(self, user_tag: str, parties: Sequence[str]) -> list[str]:
-        """Drop waiting groups with the user; the parties that still have one on the wire."""
-        flying = await self._call("gw_settle_erasure", user_tag, self._random(SALT_SIZE), *parties)
-        return [party.decode() for party in flying]
+    async def settle(self, user_tag: str, reason: str, epoch: int | None = None) -> list[str]:
+        """Drop the user's waiting groups that may not go out; the parties that still have one on the wire.
+
+        Args:
+            reason: why all of them go; empty for those that lost a grant. epoch: of these alone.
+        """
+        which = "" if epoch is None else epoch
+        return [party.decode() for party in await self._call("gw_settle", user_tag, which, reason, self._salt())]
 
     async def finish_erasure(
-        self, user_tag: str, mark: bytes, header: bytes, payload: bytes, subjects: Sequence[Subject]
-    ) -> bool:
-        """Record ERASED and delete links and evidence keys; False if that was done before."""
+        self, user_tag: str, receipt: bytes, event: tuple[bytes, bytes], parties: Sequence[str],
+        subjects: Sequence[Subject], notices: Sequence[PutNotice],
+    ) -> bool:  # fmt: skip
+        """Record ERASED and delete everything of the user's; False if that was done before.
+
+        Args:
+            event: header with empty lists `dropped`, `removed` and `feeds`, and `released` 0, which the step fills;
+                payload.
+        """
         rows = [
             item
             for s in subjects
             for item in (s.tag, s.epoch, s.prox_id, evidence_key_name(PREFIX, s.prox_id))
         ]  # fmt: skip
         done = await self._call(
-            "gw_erase_finish", user_tag, mark, self._random(SALT_SIZE), header, payload, *rows
+            "gw_erase_finish", user_tag, receipt, self._salt(), *event, len(parties), *parties, len(subjects), *rows,
+            *(item for notice in notices for item in notice.row),
         )  # fmt: skip
         return bool(done)
 
-    async def objected(self, user_tag: str, objects: bool, header: bytes, payload: bytes) -> bool:
-        """Record an objection, or that it is taken back; False for an unknown or erased user."""
-        state = await self._call("gw_object", user_tag, int(objects), self._random(SALT_SIZE), header, payload)
+    async def end_erasure(self, user_tag: str) -> None:
+        """Nothing is left in any file: the receipt is the answer from here on."""
+        await self._call("gw_erase_done", user_tag)
+
+    async def object(self, user_tag: str) -> bool | None:
+        """Stop everything of a user from going out; whether that is not recorded yet, None for an unknown user."""
+        state = await self._call("gw_object", user_tag)
+        return None if state is None else bool(state != b"2")
+
+    async def objected(
+        self, user_tag: str, objects: bool, header: bytes, payload: bytes, notices: Sequence[PutNotice] = ()
+    ) -> bool:
+        """Record that an objection is in effect, or that it is taken back; False for an unknown or erased user."""
+        rows = [item for notice in notices for item in notice.row]
+        state = await self._call("gw_objected", user_tag, int(objects), self._salt(), header, payload, *rows)
         return bool(state == b"NEW")
 
     async def accessed(self, header: bytes, payload: bytes) -> None:
         """Record an access."""
-        await self._call("gw_accessed", self._random(SALT_SIZE), header, payload)
+        await self._call("gw_accessed", self._salt(), header, payload)
 
-    async def held(self, user_tag: str, parties: Sequence[str]) -> Held:
+    async def held(self, user_tag: str) -> Held:
         """What IS holds of a user."""
-        found: Any = await self._call("gw_share", user_tag, *parties)
+        found: Any = await self._call("gw_share", user_tag)
         user_key, epochs, groups, objects = found
         return Held(
             bytes(user_key),
@@ -91,3 +189,29 @@ class RightsStore:
             tuple((p.decode(), int(e), int(n), k.decode(), a == b"1", int(t or 0)) for p, e, n, k, a, t in groups),
             bool(objects),
         )  # fmt: skip
+
+    async def status(self, user_tag: str) -> RightsState:
+        """Who may hold what of a user, and what parties said to the notices that they got."""
+        user_key, tombstone, names, notices = await self._call("gw_rights_status", user_tag)
+        return RightsState(
+            bytes(user_key), bytes(tombstone), _recipients(names),
+            tuple(NoticeState(p.decode(), k.decode(), int(t), bytes(a), int(at or 0)) for p, k, t, a, at in notices),
+        )  # fmt: skip
+
+    async def notices(self, party: str, now: float) -> list[tuple[str, bytes]]:
+        """Notices that a party is to get now: name and sealed bytes of each."""
+        found = await self._call("gw_notices", party, int(now), _NOTICES)
+        return [(name.decode(), bytes(sealed)) for name, sealed in zip(found[::2], found[1::2], strict=True)]
+
+    async def noticed(self, party: str, name: str, acknowledgement: bytes, header: bytes) -> str:
+        """Record NOTICED with a party's acknowledgement; `NEW`, `SAME` or `UNKNOWN`."""
+        state = await self._call("gw_noticed", party, name, acknowledgement, self._salt(), header, acknowledgement)
+        return str(state.decode())
+
+
+def _recipients(pairs: Sequence[bytes]) -> tuple[Recipient, ...]:
+    found = []
+    for field, count in zip(pairs[::2], pairs[1::2], strict=True):
+        party, _, name = field.decode().partition("|")
+        found.append(Recipient(party, name, int(count)))
+    return tuple(sorted(found, key=lambda r: (r.party, r.name)))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from proxid.crypto.ed25519 import SigningKey
+from proxid.crypto.hpke import SealingKey
 from proxid.encoding import encode, label
 from proxid.errors import EpochError, FreshnessError
 from proxid.protocol.consent import Bundles
@@ -25,6 +26,7 @@ class Limits:
         rate_per_minute: requests of one user. season_seconds: age after which an account counts towards k.
         alias_period: seconds after which a party's aliases change. feed_retention: seconds.
         link_retention: seconds a link is kept after its epoch, for deliveries and audits.
+        notice_spread: seconds over which notices to parties under aliases are spread.
     """
 
     clock_skew: float = 120.0
@@ -34,6 +36,7 @@ class Limits:
     alias_period: int = 30 * 86_400
     feed_retention: int = 7 * 86_400
     link_retention: int = 365 * 86_400
+    notice_spread: int = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Screener:
         service: id of the Main Service. key: sk_IS. service_key: pk_MS. authority: pk_EA.
         answer_unlogged: answer without logging while the store is away, instead of refusing.
         secret: HMAC key of aliases, user tags and tombstones, 32 bytes. party_keys: acknowledgement keys.
+        party_seals: what notices to a party are sealed to.
     """
 
     service: str
@@ -57,6 +61,7 @@ class Screener:
     limits: Limits = field(default_factory=Limits)
     clock: Callable[[], float] = field(default=time.time)
     answer_unlogged: bool = False
+    party_seals: dict[str, SealingKey] = field(default_factory=dict)
 
     def user_tag(self, user_id: str) -> str:
         """Keyed hash of a USER_ID: what keys and tombstones in the store are named by (DESIGN 5.2 (3))."""

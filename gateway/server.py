@@ -6,13 +6,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.consents import Consents
+from gateway.erasures import Erasures
 from gateway.expiry import LinkExpiry
 from gateway.feeds import Feeds
 from gateway.gauges import Gauges
+from gateway.indexing import index_people
 from gateway.links import Links
+from gateway.notices import Notices
 from gateway.releases import Releases
 from gateway.requests import Registrations, RequestPath
 from gateway.rights import Rights
+from gateway.rights_store import RightsStore
 from gateway.screener import Limits, Screener
 from gateway.servicers import FeedService, GatewayService
 from gateway.store import PREFIX, GatewayStore
@@ -59,6 +63,7 @@ def screener_of(config: GatewayConfig, clock: Callable[[], float] = time.time) -
         alias_period=int(config.alias_period),
         feed_retention=int(config.retention.feeds),
         link_retention=int(config.retention.links),
+        notice_spread=int(config.notice_spread),
     )
     return Screener(
         service=config.service,
@@ -72,6 +77,7 @@ def screener_of(config: GatewayConfig, clock: Callable[[], float] = time.time) -
         limits=limits,
         clock=clock,
         answer_unlogged=config.on_store_failure == "answer",
+        party_seals={name: SealingKey(keys.seal) for name, keys in trust.parties.items()},
     )
 
 
@@ -104,13 +110,16 @@ async def serve(
     consents = Consents(screener, store, upstream, registrations)
     if config.trust.auditor_seal is None:
         raise ConfigError("trust.auditor_seal is needed")
-    rights = Rights(screener, store, upstream, SealingKey(config.trust.auditor_seal))
+    auditor = SealingKey(config.trust.auditor_seal)
+    notices = Notices(screener, RightsStore(store))
+    erasures = Erasures(screener, store, upstream, auditor, notices)
+    rights = Rights(screener, store, upstream, auditor, notices, erasures)
     peers = PeerRegistry(config.trust.allow_list())
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
     add_GatewayServicer_to_server(
         GatewayService(peers, screener, upstream, (Links(screener, store), consents, requests, rights)), server
     )
-    add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store)), server)
+    add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices), notices), server)
     reader = reader_of(config, evidence)
     add_EvidenceServicer_to_server(EvidenceService(peers, reader, store.client, PREFIX, store.evidence_keys), server)
     background: list[Coroutine[Any, Any, None]] = []
@@ -122,8 +131,10 @@ async def serve(
         ]
         background.append(LinkExpiry(screener, store).run())
     if worker == 0:
+        await index_people(store.client, screener)
         await requests.recover()
         await store.reset_streams(list(screener.party_keys))
+        background.append(erasures.run())
         background.append(requests.settle_left(_ATTEMPTS * config.forward_timeout))
         background.append(Releases(screener, store, upstream).follow())
         background.append(Gauges(store, list(screener.party_keys)).run())

@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator
 
 from gateway.consents import Consents
-from gateway.feeds import Feeds
+from gateway.feeds import Feeds, WrittenNotice
 from gateway.links import Links
+from gateway.notices import Notices
 from gateway.requests import RequestPath
 from gateway.rights import Rights
 from gateway.screener import Screener
@@ -68,20 +69,25 @@ class GatewayService(GatewayServicer):
     async def Right(self, request: wire.RightRequest, peer: Peer) -> wire.RightReply:
         """Carry out a right of the data subject."""
         granted = await self._rights.grant(request.enrolment, request.request)
-        return wire.RightReply(receipt=granted.receipt.encode(), share=granted.share)
+        receipt = b"" if granted.receipt is None else granted.receipt.encode()
+        return wire.RightReply(receipt=receipt, share=granted.share, pending=granted.receipt is None)
 
 
 class FeedService(FeedServicer):
     """What third parties call; the party is the one that the certificate names."""
 
-    def __init__(self, peers: PeerRegistry, feeds: Feeds) -> None:
+    def __init__(self, peers: PeerRegistry, feeds: Feeds, notices: Notices) -> None:
         self.peers = peers
         self._feeds = feeds
+        self._notices = notices
 
     @streaming("party", endless=True)
     async def Subscribe(self, request: wire.SubscribeRequest, peer: Peer) -> AsyncIterator[wire.FeedGroup]:
         """Stream the caller's feed."""
         async for group in self._feeds.stream(peer.name, request.after, request.follow):
+            if isinstance(group, WrittenNotice):
+                yield wire.FeedGroup(party=peer.name, notice=group.sealed)
+                continue
             entry = group.entry
             yield wire.FeedGroup(
                 cursor=entry.cursor, party=peer.name, epoch=entry.epoch, group=entry.group,
@@ -91,5 +97,8 @@ class FeedService(FeedServicer):
     @unary("party")
     async def Acknowledge(self, request: wire.AcknowledgeRequest, peer: Peer) -> wire.AcknowledgeReply:
         """Take an acknowledgement."""
-        await self._feeds.acknowledge(peer.name, request.cursor, request.acknowledgement)
+        if request.notice:
+            await self._notices.acknowledge(peer.name, request.acknowledgement)
+        else:
+            await self._feeds.acknowledge(peer.name, request.cursor, request.acknowledgement)
         return wire.AcknowledgeReply()

@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import (
     ConsentError,
+    NameAlikeError,
     NonceReplayError,
     ObjectedError,
     RateLimitError,
@@ -25,7 +26,7 @@ from proxid.store.evidence.writer import evidence_key_name
 
 PREFIX: Final = "{gw}"
 _KEYS: Final = (PREFIX,)
-_SOURCES: Final = (("proxid.store", "events.lua"), ("gateway", "gateway.lua"))
+_SOURCES: Final = (("proxid.store", "events.lua"), ("gateway", "gateway.lua"), ("gateway", "rights.lua"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +90,13 @@ class GatewayStore:
 
     async def link(
         self, key_tag: str, person: Registration, user_key: bytes, ttl: int, payloads: tuple[bytes, bytes],
-        evidence: OpeningKey,
+        evidence: OpeningKey, forms: Sequence[str] = (),
     ) -> bool:  # fmt: skip
-        """Register an epoch key; False if the very same link was there. Raises RegistrationError.
+        """Register an epoch key; False if the very same link was there. Raises RegistrationError, NameAlikeError.
 
         Args:
             payloads: of ENROLLED and LINKED. evidence: the person-epoch's, kept until erasure or `ttl` seconds.
+            forms: of a new person's name; each must be nobody else's (`gateway.names`).
         """
         enrolled, linked = payloads
         owner = owner_commitment(person.user_id, owner_salt(evidence.seed))
@@ -104,8 +106,10 @@ class GatewayStore:
             int(person.seasoned), person.link, person.credential, ttl,
             self._salt(), b"{}", enrolled, self._salt(), header, linked,
             subject_tag(evidence.public.data).hex(), evidence.seed,
-            evidence_key_name(PREFIX, person.prox_id), evidence.public.data,
+            evidence_key_name(PREFIX, person.prox_id), evidence.public.data, *forms,
         )  # fmt: skip
+        if state == b"ALIKE":
+            raise NameAlikeError("the name looks like that of somebody who is registered")
         reasons = {
             b"ERASED": "user is erased",
             b"TAKEN": "epoch key was registered before",
@@ -157,10 +161,12 @@ class GatewayStore:
             raise RateLimitError("user sends more requests than allowed")
         return bytes(result[1]) if state == b"ANSWERED" else None
 
-    async def answered(self, session: bytes, answer: bytes, payload: bytes, ttl: int) -> bytes:
+    async def answered(self, session: bytes, answer: bytes, payload: bytes, ttl: int, user_tag: str) -> bytes:
         """Store the answer and record ANSWERED, once; the answer that is stored."""
         header = session_header(session)
-        earlier = await self._functions.call("gw_answered", _KEYS, session, answer, ttl, self._salt(), header, payload)
+        earlier = await self._functions.call(
+            "gw_answered", _KEYS, session, answer, ttl, self._salt(), header, payload, user_tag
+        )
         return answer if earlier is None else bytes(earlier)
 
     async def unreached(self, session: bytes) -> None:
@@ -210,11 +216,6 @@ class GatewayStore:
         if state == b"STALE":
             raise ConsentError("consent is not the next version")
 
-    async def settle_consent(self, user_tag: str, epoch: int) -> list[str]:
-        """Drop waiting groups that lost this person's grant; the parties that still have one on the wire."""
-        flying = await self._functions.call("gw_settle_consent", _KEYS, user_tag, epoch, self._salt())
-        return [party.decode() for party in flying]
-
     async def close_streams(self, parties: Sequence[str]) -> None:
         """Ask whoever streams to these parties to stop."""
         await self._functions.call("gw_close_streams", _KEYS, *parties)
@@ -234,22 +235,23 @@ class GatewayStore:
 
     async def append(
         self, party: str, place: tuple[int, int], grant: str, records: bytes, release: int,
-        members: Sequence[str], aliases: Sequence[tuple[str, bytes]] = (), reason: str = "",
+        members: Sequence[tuple[str, str]], aliases: Sequence[bytes] = (), alias_ttl: int = 0, reason: str = "",
     ) -> str:  # fmt: skip
         """Append a group to a feed, or drop it whole.
 
         Args:
             place: epoch, group. grant: `TYPE|FIDELITY`. release: MS's cursor, each handled once.
-            members: user tags, empty for an unknown person. aliases: names and payloads of ALIASED.
+            members: user tag, empty for an unknown person, and the name that each is published under.
+            aliases: of each member the payload of ALIASED, if names are aliases. alias_ttl: seconds they are in use.
             reason: why it must be dropped, if it must.
 
         Returns:
             `NEW`, `DROPPED`, or `SAME` if this release was handled before.
         """
-        arguments: list[bytes | str | int] = [party, *place, grant, records, release, self._salt(), len(aliases)]
-        arguments += [reason, *members]
-        for name, payload in aliases:
-            arguments += [name, self._salt(), encode_header(party=party), payload]
+        arguments: list[bytes | str | int] = [party, *place, grant, records, release, self._salt(), reason, alias_ttl]
+        arguments += [len(members), *(item for member in members for item in member)]
+        for payload in aliases:
+            arguments += [self._salt(), encode_header(party=party), payload]
         state = await self._functions.call("gw_append", _KEYS, *arguments)
         return str(state.decode())
 
@@ -272,7 +274,7 @@ class GatewayStore:
 
     async def delivered(self, party: str, entry: FeedEntry, payload: bytes, retention: int) -> str:
         """Record DELIVERED with the party's acknowledgement; `NEW`, `SAME`, `UNKNOWN` or `UNWRITTEN`."""
-        header = encode_header(epoch=entry.epoch, group=entry.group, party=party)
+        header = encode_header(epoch=entry.epoch, group=entry.group, party=party, v=2)
         state = await self._functions.call(
             "gw_delivered", _KEYS, party, entry.cursor, retention, self._salt(), header, payload
         )

@@ -22,7 +22,7 @@ _UNREACHED: Final = frozenset({
 })  # fmt: skip
 _KNOWN_KEYS: Final = 100_000
 _ERASE_SECONDS: Final = 120.0
-"""MS reads its whole store and rewrites its files."""
+"""MS waits for a group with the person to be released, and rewrites its store's files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,18 @@ class MainServiceClient:
     async def _consent(self, asked: wire.ForwardRequest) -> wire.ForwardReply:
         return await self._call(self._stub.Consent, asked)
 
-    async def erase(self, prox_id: str) -> None:
-        """Have MS forget a PROX_ID; raises UpstreamError, UpstreamRefusedError."""
+    async def erase(self, prox_id: str, tag: bytes) -> None:
+        """Have MS forget a PROX_ID, whose evidence has this subject tag; raises UpstreamError, UpstreamRefusedError."""
         try:
-            await self._stub.Erase(wire.EraseRequest(prox_id=prox_id), timeout=_ERASE_SECONDS)
+            await self._stub.Erase(wire.EraseRequest(prox_id=prox_id, tag=tag), timeout=_ERASE_SECONDS)
+        except grpc.aio.AioRpcError as error:
+            raise _translated(error) from None
+
+    async def restrict(self, prox_id: str, restricted: bool) -> None:
+        """Have MS log and release nothing of a PROX_ID, or again what is consented to; raises as `erase`."""
+        asked = wire.RestrictRequest(prox_id=prox_id, restricted=restricted)
+        try:
+            await self._stub.Restrict(asked, timeout=_ERASE_SECONDS)
         except grpc.aio.AioRpcError as error:
             raise _translated(error) from None
 

@@ -10,6 +10,7 @@ from main_service.anonymiser import Anonymiser
 from main_service.consents import Consents
 from main_service.epochs import EpochKeys
 from main_service.gauges import Gauges
+from main_service.indexing import index_people
 from main_service.integrator import Integrator
 from main_service.requests import Credentials, RequestPath
 from main_service.responder import Answering, BuiltInSkills
@@ -23,6 +24,7 @@ from main_service.store.places import PlaceLedger
 from main_service.store.pool import PoolStore
 from main_service.store.requests import RequestStore
 from main_service.store.slots import SlotStore
+from main_service.store.subjects import SubjectStore
 from main_service.subjects import Subjects
 from main_service.worker import Worker
 from proxid.classify import Classifier, load_default
@@ -102,7 +104,7 @@ async def serve(
     wake = asyncio.Event()
     epochs = EpochKeys(service, epoch_store)
     credentials = Credentials(service, requests)
-    subjects = Subjects(client, requests, pool, epoch_store)
+    subjects = Subjects(service, client, SubjectStore(functions), pool, epoch_store)
     responder = Answering(BuiltInSkills(), config.answer_timeout)
     path = RequestPath(service, requests, epochs, credentials, responder, wake, subjects.share)
     peers = PeerRegistry(config.trust.allow_list())
@@ -110,6 +112,8 @@ async def serve(
     server, port = new_server(tls, config.listen, config.workers > 1)
     servicer = MainService(peers, epochs, path, Consents(service, pool, credentials), Outbox(blocking), subjects)
     add_MainServiceServicer_to_server(servicer, server)
+    if worker == 0:
+        await index_people(client)
     add_EvidenceServicer_to_server(EvidenceService(peers, reader_of(config, evidence), client, PREFIX), server)
     background: list[Coroutine[Any, Any, None]] = []
     if worker == 0:

@@ -73,8 +73,14 @@ class MainService(MainServiceServicer):
     @unary("gateway")
     async def Erase(self, request: wire.EraseRequest, peer: Peer) -> wire.EraseReply:
         """Forget a live PROX_ID."""
-        await self._subjects.erase(request.prox_id)
+        await self._subjects.erase(request.prox_id, request.tag)
         return wire.EraseReply()
+
+    @unary("gateway")
+    async def Restrict(self, request: wire.RestrictRequest, peer: Peer) -> wire.RestrictReply:
+        """Log nothing of a live PROX_ID, or again."""
+        await self._subjects.restrict(request.prox_id, request.restricted)
+        return wire.RestrictReply()
 
     @streaming("gateway", endless=True)
     async def Releases(self, request: wire.ReleasesRequest, peer: Peer) -> AsyncIterator[wire.Release]:

@@ -56,6 +56,7 @@ class Code(StrEnum):
     HISTORY_FORKED = "history_forked"
     LOG_DAMAGED = "log_damaged"
     PAYLOAD_UNREADABLE = "payload_unreadable"
+    NAME_ALIKE = "name_alike"
 
 
 class ProxidError(Exception):
@@ -198,6 +199,12 @@ class FreshnessError(ProxidError):
     """A message's time is outside the allowed skew (DESIGN 5.2 check 2)."""
 
     code = Code.NOT_FRESH
+
+
+class NameAlikeError(ProxidError):
+    """A new USER_ID is, or looks like, that of somebody who is registered."""
+
+    code = Code.NAME_ALIKE
 
 
 class RegistrationError(ProxidError):

@@ -11,9 +11,28 @@
 --   f:PARTY     sorted set of feed cursors      g:PARTY:CURSOR hash of a group in the feed: e epoch, n number,
 --               k TYPE|FIDELITY, r records, m user tags, s 1 when written to a stream, a 1 when acknowledged
 --   o:PARTY     the cursors not acknowledged    close:PARTY    counts calls to close the party's streams
+--   al:PARTY:NAME  an alias that ALIASED has named  nm:FORM     user tag of whose name has this form
+--
+-- What is a person's is found by the person's own index, which each step that writes something adds to:
+--
+--   s:UTAG      (above) implies k, u, p, c, ek and es of each person-epoch
+--   i:UTAG      sorted set of other keys (n, a, r, al, nm) by the second at which they are gone by themselves
+--   ig:UTAG     set PARTY|CURSOR of the groups in feeds that hold the person
+--   it:UTAG     hash PARTY|NAME → groups that the party has acknowledged under that name of the person's; 0: written only
+--   jobs        user tags of erasures under way     j:UTAG   hash: r request, e enrolment, d groups dropped, v when logged
+--   no:PARTY    sorted set of notices to a party by the second from which it gets them     nt:ID   hash of a notice:
+--               p party, k kind, b sealed to the party, t second, a acknowledgement, at its second
+--   y:UTAG      list of the notices that were made for a person; it stays when the person is erased
 
 local function key(prefix, ...)
   return prefix .. ':' .. table.concat({...}, ':')
+end
+
+-- Enter keys that end by themselves after ttl seconds, or never if it is nil, into their owner's index.
+local function own(prefix, user, ttl, ...)
+  local now, index = tonumber(redis.call('TIME')[1]), key(prefix, 'i', user)
+  redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
+  for _, name in ipairs({...}) do redis.call('ZADD', index, ttl and now + ttl + 1 or '+inf', name) end
 end
 
 local function is_live(prefix, tag)
@@ -26,7 +45,7 @@ end
 
 -- ARGV: key tag, user tag, epoch, PROX_ID, USER_ID, pk_U, seasoned, link, credential, ttl s,
 --       salt, ENROLLED header, ENROLLED payload, salt, LINKED header, LINKED payload,
---       subject tag, evidence seed, name of the evidence key, evidence key
+--       subject tag, evidence seed, name of the evidence key, evidence key, form of the name…
 local function gw_link(keys, a)
   local prefix = keys[1]
   local tag, user, epoch, prox = a[1], a[2], a[3], a[4]
@@ -35,6 +54,15 @@ local function gw_link(keys, a)
   if stored then return stored == a[8] and 'SAME' or 'TAKEN' end
   if redis.call('EXISTS', key(prefix, 'u', user, epoch)) == 1 then return 'LIVE' end
   local enrolled = redis.call('GET', key(prefix, 'e', user))
+  if not enrolled then
+    for i = 21, #a do
+      if redis.call('EXISTS', key(prefix, 'nm', a[i])) == 1 then return 'ALIKE' end
+    end
+    for i = 21, #a do
+      redis.call('SET', key(prefix, 'nm', a[i]), user)
+      own(prefix, user, nil, 'nm:' .. a[i])
+    end
+  end
   if enrolled ~= a[6] then
     redis.call('SET', key(prefix, 'e', user), a[6])
     append_event(prefix, 'ENROLLED', a[11], a[12], a[13])
@@ -67,17 +95,24 @@ local function gw_forward(keys, a)
   if redis.call('INCR', window) > tonumber(a[6]) then return {'RATE'} end
   redis.call('EXPIRE', window, 120)
   redis.call('SET', key(prefix, 'n', a[2]), a[3], 'EX', a[5])
+  own(prefix, user, tonumber(a[5]), 'n:' .. a[2], window:sub(#prefix + 2))
   redis.call('ZADD', key(prefix, 'open'), a[4], a[3])
   append_event(prefix, 'FORWARDED', a[7], a[8], a[9])
   return {'NEW'}
 end
 
--- ARGV: session, answer, ttl s, salt, header, payload. The first answer stays; nothing is returned to whoever brought it.
+-- ARGV: session, answer, ttl s, salt, header, payload, user tag. The first answer stays; nothing is returned to whoever
+-- brought it. For somebody who was erased meanwhile nothing is kept, and the log says no more than that MS may have it.
 local function gw_answered(keys, a)
   local prefix = keys[1]
   local answer = redis.call('GET', key(prefix, 'a', a[1]))
   if answer then return answer end
+  if redis.call('EXISTS', key(prefix, 'e', a[7])) == 0 then
+    if redis.call('ZREM', key(prefix, 'open'), a[1]) == 1 then append_event(prefix, 'UNREACHED', a[4], a[5], '') end
+    return false
+  end
   redis.call('SET', key(prefix, 'a', a[1]), a[2], 'EX', a[3])
+  own(prefix, a[7], tonumber(a[3]), 'a:' .. a[1])
   redis.call('ZREM', key(prefix, 'open'), a[1])
   append_event(prefix, 'ANSWERED', a[4], a[5], a[6])
   return false
@@ -124,32 +159,57 @@ local function gw_people(keys, a)
   return found
 end
 
-local function grants(prefix, user, epoch, grant)
-  return redis.call('EXISTS', key(prefix, 'x', user)) == 0
-    and redis.call('HEXISTS', key(prefix, 'c', user, epoch), grant) == 1
+-- Why nothing of a person may go out under a grant PARTY|TYPE|FIDELITY of an epoch; nil if it may.
+local function refusal(prefix, user, epoch, grant)
+  if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'erased' end
+  if redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'objected' end
+  if redis.call('HEXISTS', key(prefix, 'c', user, epoch), grant) == 0 then return 'no_consent' end
+  return nil
+end
+
+local function members_of(fields)
+  local members = {}
+  for user in string.gmatch(fields or '', '[^,]+') do members[#members + 1] = user end
+  return members
+end
+
+-- Take a group out of a feed and out of its members' indexes.
+local function forget_group(prefix, party, cursor)
+  local entry = key(prefix, 'g', party, cursor)
+  for _, user in ipairs(members_of(redis.call('HGET', entry, 'm'))) do
+    redis.call('SREM', key(prefix, 'ig', user), party .. '|' .. cursor)
+  end
+  for _, kind in ipairs({'f', 'o', 'end'}) do redis.call('ZREM', key(prefix, kind, party), cursor) end
+  redis.call('DEL', entry)
+end
+
+-- DROPPED; what goes because somebody is being erased is remembered with the erasure, whose event will name it.
+local function dropped(prefix, party, epoch, group, reason, salt, members)
+  local header = cjson.encode({epoch = tonumber(epoch), group = tonumber(group), party = party, reason = reason})
+  append_event(prefix, 'DROPPED', salt, header, '')
+  for _, user in ipairs(reason == 'erased' and members or {}) do
+    local job = key(prefix, 'j', user)
+    if user ~= '' and redis.call('EXISTS', job) == 1 then
+      redis.call('HSET', job, 'd', (redis.call('HGET', job, 'd') or '') .. epoch .. '/' .. group .. '/' .. party .. '\n')
+    end
+  end
 end
 
 local function drop_group(prefix, party, cursor, reason, salt)
-  local entry = key(prefix, 'g', party, cursor)
-  local fields = redis.call('HMGET', entry, 'e', 'n')
-  redis.call('ZREM', key(prefix, 'f', party), cursor)
-  redis.call('ZREM', key(prefix, 'o', party), cursor)
-  redis.call('DEL', entry)
-  local header = cjson.encode({epoch = tonumber(fields[1]), group = tonumber(fields[2]), party = party, reason = reason})
-  append_event(prefix, 'DROPPED', salt, header, '')
+  local fields = redis.call('HMGET', key(prefix, 'g', party, cursor), 'e', 'n', 'm')
+  forget_group(prefix, party, cursor)
+  dropped(prefix, party, fields[1], fields[2], reason, salt, members_of(fields[3]))
 end
 
--- Groups of one epoch with a person, not acknowledged by a party that has no grant for them (any more).
-local function groups_without_grant(prefix, party, user, epoch)
-  local held = {}
-  for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'o', party), 0, -1)) do
-    local fields = redis.call('HMGET', key(prefix, 'g', party, cursor), 'm', 'e', 'k', 's')
-    if fields[1] and fields[2] == epoch and string.find(fields[1], user, 1, true)
-        and not grants(prefix, user, epoch, party .. '|' .. fields[3]) then
-      held[#held + 1] = {cursor, fields[4]}
-    end
+-- A person's groups in feeds: party, cursor, and the group's fields of these names; in the order of their names.
+local function groups_of(prefix, user, ...)
+  local found, names = {}, redis.call('SMEMBERS', key(prefix, 'ig', user))
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local party, cursor = string.match(name, '^(.*)|(%d+)$')
+    found[#found + 1] = {party, cursor, redis.call('HMGET', key(prefix, 'g', party, cursor), ...)}
   end
-  return held
+  return found
 end
 
 -- ARGV: user tag, epoch, version, ttl s, salt, header, payload, grant PARTY|TYPE|FIDELITY…
@@ -161,34 +221,34 @@ local function gw_consent(keys, a)
   local current = tonumber(redis.call('HGET', entry, 'v') or '0')
   if version == current and redis.call('HGET', entry, 'w') == a[7] then return 'SAME' end
   if version ~= current + 1 then return 'STALE' end
-  local lost = {}
-  for _, field in ipairs(redis.call('HKEYS', entry)) do
-    local party = string.match(field, '^([^|]+)|')
-    if party then lost[party] = true end
-  end
-  local list = {}
-  for party in pairs(lost) do list[#list + 1] = party end
-  table.sort(list)
   redis.call('DEL', entry)
-  redis.call('HSET', entry, 'v', version, 'w', a[7], 'lost', table.concat(list, ','))
+  redis.call('HSET', entry, 'v', version, 'w', a[7])
   for i = 8, #a do redis.call('HSET', entry, a[i], '1') end
   redis.call('EXPIRE', entry, a[4])
   append_event(prefix, 'CONSENT', a[5], a[6], a[7])
   return 'NEW'
 end
 
--- ARGV: user tag, epoch, salt. Drops what lost its grant and is not on the wire; the parties where it still is.
-local function gw_settle_consent(keys, a)
-  local prefix, user, epoch, flying = keys[1], a[1], a[2], {}
-  local lost = redis.call('HGET', key(prefix, 'c', user, epoch), 'lost') or ''
-  for party in string.gmatch(lost, '[^,]+') do
-    local wait = false
-    for _, held in ipairs(groups_without_grant(prefix, party, user, epoch)) do
-      if held[2] == '1' then wait = true else drop_group(prefix, party, held[1], 'withdrawn', a[3]) end
-    end
-    if wait then flying[#flying + 1] = party end
-  end
+local function flying_of(wait)
+  local flying = {}
+  for party in pairs(wait) do flying[#flying + 1] = party end
+  table.sort(flying)
   return flying
+end
+
+-- ARGV: user tag, epoch or '' for all, reason or '', salt. Drops the person's groups that may not go out (any more) and
+-- are not on the wire; the parties where one still is. With a reason all go, whatever was granted.
+local function gw_settle(keys, a)
+  local prefix, user, wait = keys[1], a[1], {}
+  for _, group in ipairs(groups_of(prefix, user, 'e', 'k', 's', 'a')) do
+    local party, cursor, f = group[1], group[2], group[3]
+    local why = a[3]
+    if why == '' and refusal(prefix, user, f[1], party .. '|' .. f[2]) then why = 'withdrawn' end
+    if f[4] == '0' and why ~= '' and (a[2] == '' or f[1] == a[2]) then
+      if f[3] == '1' then wait[party] = true else drop_group(prefix, party, cursor, why, a[4]) end
+    end
+  end
+  return flying_of(wait)
 end
 
 -- ARGV: party…: ask whoever streams to them to stop.
@@ -217,55 +277,69 @@ local function gw_consent_acknowledged(keys, a)
   return append_event(keys[1], 'CONSENT', a[1], a[2], a[3])
 end
 
--- ARGV: party, epoch, group, TYPE|FIDELITY, records, release cursor, salt, number of new aliases, reason to drop it
---       or '', then user tag… of the members, then for each alias: name, salt, header, payload
+-- ARGV: party, epoch, group, TYPE|FIDELITY, records, release cursor, salt, reason to drop it or '', ttl s of aliases,
+--       number of members, then of each its user tag and the name that it is published under, then if these are aliases
+--       of each: salt, header, payload
 -- A group whose every member consents joins the feed; any other is dropped whole (DESIGN 7).
 local function gw_append(keys, a)
   local prefix, party, epoch, group, grant = keys[1], a[1], a[2], a[3], a[4]
   if tonumber(a[6]) <= tonumber(redis.call('GET', key(prefix, 'released')) or '0') then return 'SAME' end
-  local aliases = tonumber(a[8])
-  local last = #a - 4 * aliases
   redis.call('SET', key(prefix, 'released'), a[6])
-  local members, reason = {}, a[9]
-  for i = 10, last do
-    members[#members + 1] = a[i]
-    if reason == '' and (a[i] == '' or not grants(prefix, a[i], epoch, party .. '|' .. grant)) then
-      reason = 'no_consent'
+  local members, names, reason, count = {}, {}, a[8], tonumber(a[10])
+  for i = 1, count do
+    members[i], names[i] = a[9 + 2 * i], a[10 + 2 * i]
+    if reason == '' then
+      reason = members[i] == '' and 'no_consent' or refusal(prefix, members[i], epoch, party .. '|' .. grant) or ''
     end
   end
   if reason ~= '' then
-    local header = cjson.encode({epoch = tonumber(epoch), group = tonumber(group), party = party, reason = reason})
-    append_event(prefix, 'DROPPED', a[7], header, '')
+    dropped(prefix, party, epoch, group, reason, a[7], members)
     return 'DROPPED'
   end
-  for i = last + 1, #a, 4 do
-    if redis.call('HSETNX', key(prefix, 'alias', party), a[i], '1') == 1 then
-      append_event(prefix, 'ALIASED', a[i + 1], a[i + 2], a[i + 3])
+  local at = 11 + 2 * count
+  for i = 1, at <= #a and count or 0 do
+    local name = 'al:' .. party .. ':' .. names[i]
+    if redis.call('SET', key(prefix, name), '1', 'EX', a[9], 'NX') then
+      own(prefix, members[i], tonumber(a[9]), name)
+      append_event(prefix, 'ALIASED', a[at], a[at + 1], a[at + 2])
     end
+    at = at + 3
   end
   local cursor = redis.call('INCR', key(prefix, 'cursor', party))
   redis.call('ZADD', key(prefix, 'f', party), cursor, cursor)
   redis.call('ZADD', key(prefix, 'o', party), cursor, cursor)
   redis.call('HSET', key(prefix, 'g', party, cursor), 'e', epoch, 'n', group, 'k', grant, 'r', a[5],
-    'm', table.concat(members, ','), 's', '0', 'a', '0')
+    'm', table.concat(members, ','), 'w', cjson.encode(names), 's', '0', 'a', '0')
+  for _, user in ipairs(members) do redis.call('SADD', key(prefix, 'ig', user), party .. '|' .. cursor) end
   return 'NEW'
 end
 
--- ARGV: party, after, limit, salt. Marks the groups as written; drops those that lost a consent meanwhile.
+-- The party may hold (0), or has acknowledged (1 more), a record under each member's name.
+local function held_by(prefix, party, fields, more)
+  local names = cjson.decode(fields[2] or '[]')
+  for i, user in ipairs(members_of(fields[1])) do
+    if names[i] then redis.call('HINCRBY', key(prefix, 'it', user), party .. '|' .. names[i], more) end
+  end
+end
+
+-- ARGV: party, after, limit, salt. Marks the groups as written; drops those that may not go out any more.
 local function gw_take(keys, a)
   local prefix, party, taken = keys[1], a[1], {}
   for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'f', party), '(' .. a[2], '+inf', 'BYSCORE', 'LIMIT', 0, a[3])) do
     local entry = key(prefix, 'g', party, cursor)
-    local fields = redis.call('HMGET', entry, 'e', 'n', 'r', 'k', 'm', 'a')
+    local fields = redis.call('HMGET', entry, 'e', 'n', 'r', 'k', 'm', 'a', 's', 'w')
     local allowed = fields[1] ~= false
     if not allowed then redis.call('ZREM', key(prefix, 'f', party), cursor) end
     if allowed and fields[6] ~= '1' then
-      for user in string.gmatch(fields[5], '[^,]+') do
-        allowed = allowed and grants(prefix, user, fields[1], party .. '|' .. fields[4])
+      local why = nil
+      for _, user in ipairs(members_of(fields[5])) do
+        why = why or refusal(prefix, user, fields[1], party .. '|' .. fields[4])
       end
-      if not allowed then drop_group(prefix, party, cursor, 'withdrawn', a[4]) end
+      allowed = not why
+      if why then drop_group(prefix, party, cursor, why == 'no_consent' and 'withdrawn' or why, a[4]) end
     end
     if allowed then
+      if fields[7] ~= '1' then held_by(prefix, party, {fields[5], fields[8]}, 0) end
       redis.call('HSET', entry, 's', '1')
       for _, item in ipairs({cursor, fields[1], fields[2], fields[3]}) do taken[#taken + 1] = item end
     end
@@ -297,92 +371,11 @@ local function gw_delivered(keys, a)
   -- Its stream may have ended meanwhile: the digest that the party signed shows that it has the records, and a
   -- group that lost a consent would be gone.
   redis.call('HSET', entry, 'a', '1', 'at', redis.call('TIME')[1])
+  held_by(prefix, a[1], redis.call('HMGET', entry, 'm', 'w'), 1)
   redis.call('ZREM', key(prefix, 'o', a[1]), a[2])
   redis.call('ZADD', key(prefix, 'end', a[1]), redis.call('TIME')[1] + a[3], a[2])
   append_event(prefix, 'DELIVERED', a[4], a[5], a[6])
   return 'NEW'
-end
-
--- ARGV: user tag, mark of the request, ttl s. From here on nothing of the user is taken or delivered (check 3 of 5.2).
--- Returns the mark that counts, then subject tag, EPOCH|PROX_ID… of what there is to erase; nothing if unknown.
-local function gw_erase_begin(keys, a)
-  local prefix, user = keys[1], a[1]
-  if redis.call('EXISTS', key(prefix, 'e', user)) == 0 and redis.call('EXISTS', key(prefix, 'x', user)) == 0 then
-    return {}
-  end
-  redis.call('SET', key(prefix, 'x', user), a[2], 'NX')
-  return {redis.call('GET', key(prefix, 'x', user)), unpack(redis.call('HGETALL', key(prefix, 's', user)))}
-end
-
--- ARGV: user tag, salt, party…: drops what holds the user and is not on the wire; the parties where it still is.
-local function gw_settle_erasure(keys, a)
-  local prefix, user, flying = keys[1], a[1], {}
-  for i = 3, #a do
-    local wait = false
-    for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'o', a[i]), 0, -1)) do
-      local fields = redis.call('HMGET', key(prefix, 'g', a[i], cursor), 'm', 's')
-      if fields[1] and string.find(fields[1], user, 1, true) then
-        if fields[2] == '1' then wait = true
-        else drop_group(prefix, a[i], cursor, 'erased', a[2]) end
-      end
-    end
-    if wait then flying[#flying + 1] = a[i] end
-  end
-  return flying
-end
-
--- ARGV: user tag, final mark, salt, header, payload, then for each person-epoch: subject tag, EPOCH, PROX_ID, name of
---       the evidence key. Deletes links and evidence keys with the event, once.
-local function gw_erase_finish(keys, a)
-  local prefix, user = keys[1], a[1]
-  if redis.call('EXISTS', key(prefix, 's', user)) == 0 then return 0 end
-  append_event(prefix, 'ERASED', a[3], a[4], a[5])
-  for i = 6, #a, 4 do
-    local tag = redis.call('GET', key(prefix, 'p', a[i + 2]))
-    if tag then redis.call('DEL', key(prefix, 'k', tag)) end
-    redis.call('DEL', key(prefix, 'ek', a[i]), a[i + 3], key(prefix, 'p', a[i + 2]), key(prefix, 'u', user, a[i + 1]),
-      key(prefix, 'c', user, a[i + 1]))
-  end
-  redis.call('DEL', key(prefix, 's', user), key(prefix, 'e', user), key(prefix, 'ob', user))
-  redis.call('SET', key(prefix, 'x', user), a[2])
-  return 1
-end
-
--- ARGV: user tag, 1 to object, 0 to take it back, salt, header, payload
-local function gw_object(keys, a)
-  local prefix, user = keys[1], a[1]
-  if redis.call('EXISTS', key(prefix, 'e', user)) == 0 or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then
-    return 'UNKNOWN'
-  end
-  if a[2] == '1' then redis.call('SET', key(prefix, 'ob', user), '1') else redis.call('DEL', key(prefix, 'ob', user)) end
-  append_event(prefix, 'OBJECTED', a[3], a[4], a[5])
-  return 'NEW'
-end
-
--- ARGV: salt, header, payload
-local function gw_accessed(keys, a)
-  return append_event(keys[1], 'ACCESSED', a[1], a[2], a[3])
-end
-
--- ARGV: user tag, party…: what IS holds: pk_U, then person-epochs with their consent, then groups.
-local function gw_share(keys, a)
-  local prefix, user, epochs, groups = keys[1], a[1], {}, {}
-  local subjects = redis.call('HVALS', key(prefix, 's', user))
-  for _, value in ipairs(subjects) do
-    local epoch = string.match(value, '^([^|]+)|')
-    epochs[#epochs + 1] = {epoch, redis.call('HKEYS', key(prefix, 'c', user, epoch)),
-      redis.call('HGET', key(prefix, 'c', user, epoch), 'v') or '0'}
-  end
-  for i = 2, #a do
-    for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'f', a[i]), 0, -1)) do
-      local f = redis.call('HMGET', key(prefix, 'g', a[i], cursor), 'm', 'e', 'n', 'k', 'a', 'at')
-      if f[1] and string.find(f[1], user, 1, true) then
-        groups[#groups + 1] = {a[i], f[2], f[3], f[4], f[5], f[6] or ''}
-      end
-    end
-  end
-  return {redis.call('GET', key(prefix, 'e', user)) or '', epochs, groups,
-    redis.call('EXISTS', key(prefix, 'ob', user))}
 end
 
 -- ARGV: salt, now s, party…: removes acknowledged groups whose time is over; how many.
@@ -390,9 +383,7 @@ local function gw_expire_feeds(keys, a)
   local prefix, gone = keys[1], 0
   for i = 3, #a do
     for _, cursor in ipairs(redis.call('ZRANGEBYSCORE', key(prefix, 'end', a[i]), '-inf', a[2], 'LIMIT', 0, 1000)) do
-      redis.call('DEL', key(prefix, 'g', a[i], cursor))
-      redis.call('ZREM', key(prefix, 'f', a[i]), cursor)
-      redis.call('ZREM', key(prefix, 'end', a[i]), cursor)
+      forget_group(prefix, a[i], cursor)
       gone = gone + 1
     end
   end
@@ -422,7 +413,7 @@ redis.register_function('gw_refused', gw_refused)
 redis.register_function('gw_consent', gw_consent)
 redis.register_function('gw_consent_acknowledged', gw_consent_acknowledged)
 redis.register_function('gw_append', gw_append)
-redis.register_function('gw_settle_consent', gw_settle_consent)
+redis.register_function('gw_settle', gw_settle)
 redis.register_function('gw_close_streams', gw_close_streams)
 redis.register_function('gw_reset_streams', gw_reset_streams)
 redis.register_function('gw_take', gw_take)
@@ -430,17 +421,11 @@ redis.register_function('gw_untake', gw_untake)
 redis.register_function('gw_delivered', gw_delivered)
 redis.register_function('gw_expire_feeds', gw_expire_feeds)
 redis.register_function('gw_links_expire', gw_links_expire)
-redis.register_function('gw_erase_begin', gw_erase_begin)
-redis.register_function('gw_settle_erasure', gw_settle_erasure)
-redis.register_function('gw_erase_finish', gw_erase_finish)
-redis.register_function('gw_object', gw_object)
-redis.register_function('gw_accessed', gw_accessed)
 -- While a library is loaded there is no `pairs`: one line each.
 local function reads(name, fn)
   redis.register_function{function_name = name, callback = fn, flags = {'no-writes'}}
 end
 reads('gw_open', gw_open)
-reads('gw_share', gw_share)
 reads('gw_registration', gw_registration)
 reads('gw_people', gw_people)
 reads('gw_closings', gw_closings)

@@ -4,7 +4,7 @@ It lies with the Main Service, which alone knows places, under the PROX_ID of th
 person; and it holds names of places that mean nothing without the epoch's seed.
 """
 
-from main_service.store.library import KEYS, PREFIX
+from main_service.store.library import KEYS
 from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.store import FunctionLibrary
 
@@ -28,8 +28,3 @@ class PlaceLedger:
         """
         limit = self._noise.places
         return bool(await self._functions.call("ms_report_place", KEYS, epoch, prox_id, name, limit, ttl))
-
-
-def ledger_key(epoch: int, prox_id: str) -> str:
-    """Where the names of a person's places stand."""
-    return f"{PREFIX}:places:{epoch}:{prox_id}"

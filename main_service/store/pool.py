@@ -114,9 +114,15 @@ class PoolStore:
         return int(await self._functions.call("ms_pool_withdraw", KEYS, *arguments, person, *keep))
 
     async def erase(self, epoch: int, person: str) -> int:
-        """Remove everything of a person that waits to be grouped, and their consent; how many records."""
+        """Remove what waits of a person in an epoch, and what was counted of it; how many records."""
         arguments = self._arguments(epoch)
         return int(await self._functions.call("ms_erase", KEYS, *arguments, person, self._random(SALT_SIZE)))
+
+    async def restrict(self, epoch: int, person: str, ttl: int) -> int:
+        """Log nothing of a person for `ttl` seconds, and remove what waits; how many records."""
+        arguments = self._arguments(epoch)
+        salt = self._random(SALT_SIZE)
+        return int(await self._functions.call("ms_restrict", KEYS, *arguments, person, salt, ttl))
 
     async def close(self, epoch: int, limit: int = STEP_LIMIT) -> StoreStep:
         """End the epoch: nothing more enters, and at most `limit` waiting records are suppressed."""

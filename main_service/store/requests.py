@@ -63,8 +63,9 @@ class RequestStore:
         """Keep a verified credential for `ttl` seconds, and its evidence key for the writer."""
         name = evidence_key_name(PREFIX, found.prox_id)
         await self._functions.call(
-            "ms_put_credential", KEYS, _tag(found.epoch_key), found.encode(), ttl, name, found.evidence_key
-        )
+            "ms_put_credential", KEYS, _tag(found.epoch_key), found.encode(), ttl, name, found.evidence_key,
+            found.prox_id,
+        )  # fmt: skip
 
     async def answer(self, signed: SignedMessage) -> bytes | None:
         """The stored answer to this very request, or None; raises NonceReplayError if its nonce was another's."""

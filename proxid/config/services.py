@@ -53,6 +53,7 @@ class GovernedConfig(PartyBase):
     clock_skew: Duration = Field(default=120.0, gt=0)
     season_days: float = Field(default=7.0, ge=0, le=36_525)
     alias_period: Duration = Field(default=30 * 86400.0, ge=60)
+    notice_spread: Duration = Field(default=86400.0, ge=0)
     pipeline: str = ""
     anonymiser: AnonymiserConfig = Field(default_factory=AnonymiserConfig)
     retention: Retention = Field(default_factory=Retention)
@@ -94,6 +95,7 @@ class GatewayConfig(ServiceConfig):
         main_service: address of MS. main_service_name: the name its certificate must carry.
         rate_per_minute: requests of one person.
         max_message: bytes of the largest message that anybody may send; the largest request takes 18 kB.
+        notice_spread: seconds over which notices to parties under a person's aliases are spread.
         alias_key: file of the HMAC key of aliases.
     """
 

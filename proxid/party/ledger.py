@@ -2,7 +2,8 @@
 
 `feed.jsonl`, one group a line, appended and synchronised before the group is acknowledged. A line torn by a crash is
 cut off at the next start; the gateway delivers that group again. A group whose acknowledgement comes too late,
-because somebody in it withdrew, is taken back by a line `retracted`.
+because somebody in it withdrew, is taken back by a line `retracted`. A notice that a person asked for erasure or
+objected is a line `notice`; after one of erasure no row of that name is left in the file.
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from proxid.errors import InputError
 from proxid.party.group import OpenedRecord
 from proxid.party.lines import Lines, read_lines
 from proxid.party.rows import row_of
+from proxid.protocol.notice import Notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Ledger:
         self._path = path
         self._lines = Lines(path)
         self._seen: set[GroupId] = set()
+        self._noticed: set[str] = set()
         self.cursor = 0
         self.kept: dict[GroupId, Kept] = {}
 
@@ -51,6 +54,9 @@ class Ledger:
         """Read what is there; raises InputError for a damaged file, OutputError if it cannot be written."""
         self._lines.__enter__()
         for entry in _entries(self._path):
+            if "notice" in entry:
+                self._noticed.add(entry["notice"])
+                continue
             group = GroupId(entry["epoch"], entry["group"])
             self._seen.add(group)
             self.cursor = max(self.cursor, entry["cursor"])
@@ -83,11 +89,30 @@ class Ledger:
         self._lines.append({"epoch": group.epoch, "group": group.group, "cursor": cursor, "retracted": True})
         self.kept.pop(group, None)
 
+    def note(self, notice: Notice) -> bool:
+        """Keep a notice durably, once, and do what it asks of the file; whether it is new. Raises OutputError."""
+        name = notice.digest.hex()
+        if name in self._noticed:
+            return False
+        if notice.kind == "erase":
+            self._lines.rewrite(_without(entry, notice.name) for _, entry in read_lines(self._path))
+        self._lines.append({"notice": name, "kind": notice.kind, "user": notice.name, "time_ms": notice.time_ms})
+        self._noticed.add(name)
+        return True
+
+
+def _without(entry: dict[str, Any], user: str) -> dict[str, Any]:
+    """A line of the file without the rows of a name."""
+    rows = entry.get("records")
+    return entry if rows is None else {**entry, "records": [row for row in rows if row.get("user") != user]}
+
 
 def read_groups(path: Path) -> list[dict[str, Any]]:
     """The groups of a feed file that were kept; raises InputError naming the line that is damaged."""
     kept: dict[tuple[int, int], dict[str, Any]] = {}
     for entry in _entries(path):
+        if "notice" in entry:
+            continue
         if entry.get("retracted"):
             kept.pop((entry["epoch"], entry["group"]), None)
         else:
@@ -97,6 +122,9 @@ def read_groups(path: Path) -> list[dict[str, Any]]:
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:
     for number, entry in read_lines(path):
+        if "notice" in entry:
+            yield entry
+            continue
         try:
             entry["epoch"], entry["group"], entry["cursor"], bytes.fromhex(entry.get("digest", ""))
         except (AttributeError, ValueError, KeyError, TypeError):

@@ -1,8 +1,8 @@
-"""A file of JSON lines that only grows, readable by its owner alone: a line is there whole, or not at all."""
+"""A file of JSON lines, its owner's alone, that grows or is replaced: a line is there whole, or not at all."""
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -42,6 +42,22 @@ class Lines:
             os.fsync(self._file)
         except OSError:
             raise OutputError(f"{self._path.name}: the file cannot be written") from None
+
+    def rewrite(self, entries: Iterable[dict[str, Any]]) -> None:
+        """Put these entries in the place of all; raises OutputError, and then the file is as it was."""
+        self.__exit__()
+        fresh = self._path.with_suffix(".next")
+        try:
+            fresh.unlink(missing_ok=True)
+            with open(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                file.writelines(json.dumps(entry).encode("utf-8") + b"\n" for entry in entries)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(self._path)
+        except OSError:
+            raise OutputError(f"{self._path.name}: the file cannot be written") from None
+        finally:
+            self.__enter__()
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, Any]]:

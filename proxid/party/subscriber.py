@@ -1,8 +1,9 @@
 """Follows a party's feed (DESIGN 9): verify, keep, acknowledge; a broken stream is taken up where it was."""
 
 import asyncio
+import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from proxid.errors import Code, ConfigError, ProxidError, RefusedError, Upstream
 from proxid.party.acknowledgements import FILE, Acknowledgements
 from proxid.party.group import OpenedRecord, Reader, open_group
 from proxid.party.ledger import GroupId, Kept, Ledger
+from proxid.protocol.notice import Notice, NoticeAck, seal_info
 from proxid.protocol.receipt import DeliveryAck, group_digest
 from proxid.provision.keyfile import load_opening_key, load_signing_key
 from proxid.rpc.channel import TlsFiles, open_channel
@@ -37,12 +39,13 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Counts:
-    """What a subscriber has seen: groups, records, repeats, groups taken back, and refused groups by code."""
+    """What was seen: groups, records, repeats, groups taken back, notices by kind, and what was refused by code."""
 
     groups: int = 0
     records: int = 0
     repeated: int = 0
     withdrawn: int = 0
+    notices: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
 
 
@@ -73,6 +76,8 @@ class Subscriber:
         self._taken = taken
         self._after = ledger.cursor
         self.counts = Counts()
+        self.told: Callable[[Notice], None] = lambda notice: None
+        """Called with each new notice, once it is kept and acknowledged."""
 
     async def groups(self, follow: bool) -> AsyncIterator[Group]:
         """New groups, each kept and acknowledged before it is given out.
@@ -118,7 +123,10 @@ class Subscriber:
             await self._acknowledge(kept)
 
     async def _take(self, message: wire.FeedGroup) -> Group | None:
-        """Verify, keep, acknowledge; None for a group that was had before, or that does not verify."""
+        """Verify, keep, acknowledge; None for a notice, or a group that was had before or does not verify."""
+        if message.notice:
+            await self._notice(message.notice)
+            return None
         group_id = GroupId(message.epoch, message.group)
         try:
             records = [from_wire(record) for record in message.records]
@@ -140,6 +148,23 @@ class Subscriber:
         self.counts.groups += 1
         self.counts.records += len(opened)
         return Group(group_id, message.cursor, opened)
+
+    async def _notice(self, sealed: bytes) -> None:
+        reader = self._reader
+        try:
+            notice = Notice.decode(reader.key.open(sealed, seal_info(reader.service, reader.party)))
+            notice.verify(reader.screener, reader.service, reader.party)
+        except ProxidError as error:
+            _log.error("notice refused", code=error.code.value)
+            self.counts.refused[error.code.value] += 1
+            return
+        fresh = self._ledger.note(notice)
+        ack = NoticeAck(reader.party, reader.service, notice.digest, int(time.time() * 1000)).sign(self._key)
+        request = wire.AcknowledgeRequest(acknowledgement=ack.encode(), notice=True)
+        await call(lambda: self._stub.Acknowledge(request, timeout=_TIMEOUT), Attempts(_ATTEMPTS))
+        if fresh:
+            self.counts.notices[notice.kind] += 1
+            self.told(notice)
 
     async def _acknowledge(self, kept: Kept) -> bool:
         """False, and the group is taken back, if the gateway has dropped it meanwhile: somebody in it withdrew."""

@@ -1,4 +1,4 @@
-"""A person's signed requests about the own data (DESIGN 11): access, erasure, objection, and taking it back.
+"""A person's signed requests about the own data (DESIGN 11): access, erasure, objection, and how they stand.
 
     request  Sign(sk_U, E("rights", kind, USER_ID, MS, pk_IS, time, nonce))           device → IS
     receipt  Sign(sk_IS, E("rights-receipt", SHA256(request), outcome, time))         IS → device
@@ -32,6 +32,7 @@ class Right(StrEnum):
     ERASE = "erase"
     OBJECT = "object"
     RESUME = "resume"
+    STATUS = "status"
 
 
 @dataclass(frozen=True, slots=True)

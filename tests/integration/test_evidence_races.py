@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from gateway.rights_store import RightsStore
 from gateway.store import GatewayStore
 from main_service.store.library import library
 from main_service.store.pool import PoolStore
@@ -55,7 +56,8 @@ class Delivery:
     async def append(self) -> None:
         await self.pause()
         await self.store.append(
-            self.party, (EPOCH, 1), "general|user_id", b"records", self.number + 1, self.people
+            self.party, (EPOCH, 1), "general|user_id", b"records", self.number + 1,
+            [(member, f"name-{member}") for member in self.people],
         )  # fmt: skip
 
     async def party_takes(self) -> None:
@@ -73,7 +75,7 @@ class Delivery:
     async def withdraws(self) -> None:
         await self.pause()
         await self.consent(0, 2)
-        while await self.store.settle_consent(self.people[0], EPOCH):  # noqa: ASYNC110
+        while await RightsStore(self.store).settle(self.people[0], "", EPOCH):  # noqa: ASYNC110
             await asyncio.sleep(0)
         self.acknowledged_at = self.tick()
 

@@ -8,6 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from gateway.requests import RequestPath
+from gateway.rights_store import RightsStore
 from gateway.store import PREFIX, GatewayStore, Registration
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RecordMismatchError, RegistrationError
@@ -58,8 +59,8 @@ async def test_forward_marks_the_nonce_with_the_event(store: GatewayStore, clien
     with pytest.raises(RegistrationError):
         await store.forward("kx", "n2", b"s3", b"pair", 61.0, LIMITS)
     assert (await types(client)).count("FORWARDED") == 1
-    assert await store.answered(b"s1", b"answer", b"pair", 300) == b"answer"
-    assert await store.answered(b"s1", b"another", b"pair", 300) == b"answer"
+    assert await store.answered(b"s1", b"answer", b"pair", 300, ALICE.user_tag) == b"answer"
+    assert await store.answered(b"s1", b"another", b"pair", 300, ALICE.user_tag) == b"answer"
     assert await store.forward("ka", "n1", b"s1", b"pair", 62.0, LIMITS) == b"answer"
     assert (await types(client)).count("ANSWERED") == 1
 
@@ -76,7 +77,7 @@ async def test_rate_limit_counts_a_user_and_a_minute(store: GatewayStore) -> Non
 async def test_a_crash_leaves_open_sessions_that_recovery_settles(store: GatewayStore, client: Redis) -> None:
     await store.forward("ka", "n1", b"s1", b"", 60.0, LIMITS)
     await store.forward("ka", "n2", b"s2", b"", 60.0, LIMITS)
-    await store.answered(b"s2", b"answer", b"", 300)
+    await store.answered(b"s2", b"answer", b"", 300, ALICE.user_tag)
     assert await store.open_sessions() == [b"s1"]
     await store.unreached(b"s1")
     await store.unreached(b"s1")
@@ -128,7 +129,8 @@ async def test_consent_versions_count_up(store: GatewayStore) -> None:
 
 
 async def append(store: GatewayStore, release: int, members: tuple[str, ...] = ("aa" * 16, "bb" * 16)) -> str:
-    return await store.append("acme", (7, release), "general|user_id", b"records", release, members)
+    named = [(member, f"user-{member[:2]}") for member in members]
+    return await store.append("acme", (7, release), "general|user_id", b"records", release, named)
 
 
 async def test_a_group_is_appended_whole_or_dropped_whole(store: GatewayStore, client: Redis) -> None:
@@ -150,9 +152,9 @@ async def test_a_withdrawal_drops_what_is_not_on_the_wire(store: GatewayStore, c
     [first] = await store.take("acme", 0, 1)
     await append(store, 2)
     await consent(store, BOB, 2)
-    assert await store.settle_consent(BOB.user_tag, 7) == ["acme"]  # the first group is on the wire
+    assert await RightsStore(store).settle(BOB.user_tag, "", 7) == ["acme"]  # the first group is on the wire
     assert await store.delivered("acme", first, b"ack", 100) == "NEW"
-    assert await store.settle_consent(BOB.user_tag, 7) == []
+    assert await RightsStore(store).settle(BOB.user_tag, "", 7) == []
     assert [e.group for e in await store.take("acme", first.cursor, 10)] == []
     assert [h["group"] for _, kind, h in await events(client) if kind == "DROPPED"] == [2]
 
@@ -164,7 +166,7 @@ async def test_a_closed_stream_counts_as_not_written(store: GatewayStore) -> Non
     [entry] = await store.take("acme", 0, 1)
     await consent(store, ALICE, 2)
     await store.untake("acme", [entry.cursor])
-    assert await store.settle_consent(ALICE.user_tag, 7) == []
+    assert await RightsStore(store).settle(ALICE.user_tag, "", 7) == []
     assert await store.delivered("acme", entry, b"ack", 100) == "UNKNOWN"
     with pytest.raises(RecordMismatchError):
         await store.group("acme", entry.cursor)

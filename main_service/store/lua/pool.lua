@@ -5,8 +5,8 @@
 --   P:state     hash: clock, closed, groups (last number), moves (order of coming to nodes)
 --   P:aud       sorted set of audiences by first record   P:arrivals  hash audience -> records buffered
 --   P:ids       set of all ids                            P:seasoned  hash person -> 0 or 1
---   P:in:A      set person|text that entered              P:count:A   hash unit -> distinct seasoned issuers
---   P:by:A      set unit|person                           P:due:A     sorted set of ids by coming to their node
+--   P:in:A:U    set of a person's texts that entered      P:count:A   hash unit -> distinct seasoned issuers
+--   P:by:A:U    set of the units counted for a person     P:due:A     sorted set of ids by coming to their node
 --   P:r:ID      hash of a waiting record                  P:mine:A:U  sorted set of a person's ids by arrival
 --   P:s:N, P:o:N  sorted set of the seasoned people, of the others, at a node, by their oldest arrival
 --   P:q:N:U     sorted set of a person's ids at a node    P:formed    sorted set of groups not released
@@ -136,7 +136,7 @@ local function count_issues(p, audience, person, units)
   for i = 1, #units / 16 do
     local unit = units:sub(16 * i - 15, 16 * i)
     if tonumber(redis.call('HGET', k(p, 'count', audience), unit) or '0') < p.threshold
-      and redis.call('SADD', k(p, 'by', audience), unit .. person) == 1 then
+      and redis.call('SADD', k(p, 'by', audience, person), unit) == 1 then
       redis.call('HINCRBY', k(p, 'count', audience), unit, 1)
     end
   end
@@ -200,7 +200,7 @@ local function pool_submit(p, id, person, seasoned, audience, path, units, time,
   redis.call('SADD', k(p, 'ids'), id)
   local node = node_at(path, p.level)
   local where = node_key(audience, node)
-  if #units > 0 and redis.call('SISMEMBER', k(p, 'in', audience), person .. '|' .. units:sub(1, 16)) == 1 then
+  if #units > 0 and redis.call('SISMEMBER', k(p, 'in', audience, person), units:sub(1, 16)) == 1 then
     suppressed_event(p, id, 'repeated')
     return 'repeated', {}
   end
@@ -218,7 +218,7 @@ local function pool_submit(p, id, person, seasoned, audience, path, units, time,
   add_to_line(p, where, person, seasoned, id, arrival)
   append_event(p.prefix, 'BUFFERED', p.salt(), header, event)
   if #units > 0 then
-    redis.call('SADD', k(p, 'in', audience), person .. '|' .. units:sub(1, 16))
+    redis.call('SADD', k(p, 'in', audience, person), units:sub(1, 16))
     if seasoned == '1' then count_issues(p, audience, person, units) end
   end
   local formed = {}
@@ -318,8 +318,16 @@ local function ms_pool_close(keys, a)
   return {gone, 0}
 end
 
+-- What a person has in a pool besides what waits.
+local function pool_forget_person(p, audiences, person)
+  for _, audience in ipairs(audiences) do redis.call('UNLINK', k(p, 'in', audience, person), k(p, 'by', audience, person)) end
+  redis.call('HDEL', k(p, 'seasoned'), person)
+end
+
+local PEOPLE_AT_ONCE = 4096
+
 -- ARGV: settings, seconds. Once a closed epoch has nothing waiting and nothing to release, removes all that is left of
--- it, but for `seconds` the fact that it is closed. Returns 1, or 0 if there is still something to do.
+-- it, some people at a time, but for `seconds` the fact that it is closed. Returns 1, or 0 if there is still something to do.
 local function ms_pool_forget(keys, a)
   local p = open_pool(keys[1], a)
   if not p.closed or redis.call('EXISTS', k(p, 'formed')) == 1 then return 0 end
@@ -327,10 +335,12 @@ local function ms_pool_forget(keys, a)
   for _, audience in ipairs(audiences) do
     if redis.call('EXISTS', k(p, 'due', audience)) == 1 then return 0 end
   end
-  for _, audience in ipairs(audiences) do
-    redis.call('UNLINK', k(p, 'in', audience), k(p, 'count', audience), k(p, 'by', audience))
+  for _, person in ipairs(redis.call('HRANDFIELD', k(p, 'seasoned'), PEOPLE_AT_ONCE)) do
+    pool_forget_person(p, audiences, person)
   end
-  redis.call('UNLINK', k(p, 'aud'), k(p, 'arrivals'), k(p, 'ids'), k(p, 'seasoned'))
+  if redis.call('EXISTS', k(p, 'seasoned')) == 1 then return 0 end
+  for _, audience in ipairs(audiences) do redis.call('UNLINK', k(p, 'count', audience)) end
+  redis.call('UNLINK', k(p, 'aud'), k(p, 'arrivals'), k(p, 'ids'))
   redis.call('EXPIRE', k(p, 'state'), a[SETTINGS + 1])
   return 1
 end

@@ -3,10 +3,22 @@
 --   n:NONCE   request hash seen under a nonce     a:SESSION   stored answer        q:KEY      credential
 --   pending   sorted set of sessions by arrival   w:SESSION   hash of what waits   arrivals   counter
 --   c:PROX    hash of a consent: b bundle, v version, h hash of the message, a acknowledgement
---   epoch:N   hash of an epoch's secrets
+--   epoch:N   hash of an epoch's secrets          ob:PROX   the person objected: nothing is logged, whatever was consented
+--   i:PROX    what is found by the person's own index alone: sorted set of q, n, a and w keys by the second at which they
+--             are gone by themselves; everything else of a person is named by the PROX_ID
 
 local function mkey(prefix, ...)
   return prefix .. ':' .. table.concat({...}, ':')
+end
+
+local KEPT = 172800
+
+-- Enter keys that end after ttl seconds into their owner's index, which lasts longer than any of them.
+local function own(prefix, prox, ttl, ...)
+  local now, index = tonumber(redis.call('TIME')[1]), mkey(prefix, 'i', prox)
+  redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
+  for _, name in ipairs({...}) do redis.call('ZADD', index, now + ttl + 1, name) end
+  if redis.call('TTL', index) < ttl + KEPT then redis.call('EXPIRE', index, ttl + KEPT) end
 end
 
 -- ARGV: key tag
@@ -14,8 +26,9 @@ local function ms_credential(keys, a)
   return redis.call('GET', mkey(keys[1], 'q', a[1]))
 end
 
--- ARGV: key tag, credential, ttl s, name of the evidence key, evidence key
+-- ARGV: key tag, credential, ttl s, name of the evidence key, evidence key, PROX_ID
 local function ms_put_credential(keys, a)
+  own(keys[1], a[6], tonumber(a[3]), 'q:' .. a[1])
   redis.call('SET', a[4], a[5], 'EX', a[3])
   return redis.call('SET', mkey(keys[1], 'q', a[1]), a[2], 'EX', a[3])
 end
@@ -43,14 +56,16 @@ local function ms_receive(keys, a)
   redis.call('SET', mkey(prefix, 'a', session), a[5], 'EX', a[3])
   append_event(prefix, 'RECEIVED', a[7], a[8], a[9])
   local consent = redis.call('HMGET', mkey(prefix, 'c', a[4]), 'b', 'v')
-  local reason = a[11]
-  if reason == '' and (not consent[1] or consent[1] == 'nothing') then reason = 'no_consent' end
+  local reason, restricted = a[11], redis.call('EXISTS', mkey(prefix, 'ob', a[4])) == 1
+  own(prefix, a[4], tonumber(a[3]), 'n:' .. a[1], 'a:' .. session)
+  if reason == '' and (not consent[1] or consent[1] == 'nothing' or restricted) then reason = 'no_consent' end
   if reason ~= '' then
     local id = cjson.decode(a[8]).session
     append_event(prefix, 'SUPPRESSED', a[10], cjson.encode({reason = reason, session = id}), '')
     count_withheld(prefix, 'unknown', reason)
   else
     redis.call('HSET', mkey(prefix, 'w', session), 'p', a[6], 'b', consent[1], 'v', consent[2])
+    own(prefix, a[4], KEPT, 'w:' .. session)
     redis.call('ZADD', mkey(prefix, 'pending'), redis.call('INCR', mkey(prefix, 'arrivals')), session)
   end
   return {'NEW', ''}
@@ -79,6 +94,7 @@ end
 
 -- Whether the consent that a request was received under is still the one in effect.
 local function consent_unchanged(prefix, prox, version)
+  if redis.call('EXISTS', mkey(prefix, 'ob', prox)) == 1 then return false end
   return (redis.call('HGET', mkey(prefix, 'c', prox), 'v') or '0') == version
 end
 

@@ -39,16 +39,5 @@ local function ms_consent(keys, a)
   return {'NEW', a[s + 5]}
 end
 
--- ARGV: settings, PROX_ID, salt. Everything of a person that waits to be grouped goes, and the consent.
-local function ms_erase(keys, a)
-  local s = SETTINGS
-  local p, prox = open_pool(keys[1], a), a[s + 1]
-  redis.call('DEL', mkey(p.prefix, 'c', prox))
-  local gone = pool_withdraw(p, prox, {})
-  slots_withdraw(p.prefix, p.epoch, a[s + 2], prox, {})
-  return gone
-end
-
-redis.register_function('ms_erase', ms_erase)
 redis.register_function('ms_log', ms_log)
 redis.register_function('ms_consent', ms_consent)

@@ -4,7 +4,8 @@
 --
 --   P:state  hash: arrivals, revision, horizon, closed, groups      P:due    sorted set of ids by end of their slot
 --   P:r:ID   hash: b record, v arrival, d depth, p payload, u person, a audience
---   P:taken  set person|audience|slot                               P:by:U   set of a person's ids
+--   P:taken:U  set audience|slot of a person's                      P:by:U   set of a person's ids
+--   P:who    set of people with a P:taken:U
 --   P:formed sorted set of groups not released                      P:g:N, P:m:N   a formed group, its members
 
 local function open_slots(prefix, epoch, kind, seed)
@@ -31,7 +32,8 @@ local function slot_submit(p, a)
   if state[2] == '1' then return {'epoch_over'} end
   if redis.call('EXISTS', k(p, 'r', a[1])) == 1 then return {'duplicate'} end
   if state[1] and tonumber(a[7]) <= tonumber(state[1]) then return {'LATE', state[1]} end
-  if redis.call('SADD', k(p, 'taken'), a[2] .. '|' .. a[3] .. '|' .. a[6]) == 0 then return {'slot_quota'} end
+  redis.call('SADD', k(p, 'who'), a[2])
+  if redis.call('SADD', k(p, 'taken', a[2]), a[3] .. '|' .. a[6]) == 0 then return {'slot_quota'} end
   local arrival = redis.call('HINCRBY', k(p, 'state'), 'arrivals', 1)
   redis.call('HSET', k(p, 'r', a[1]), 'b', a[4], 'v', arrival, 'd', a[5], 'p', a[8], 'u', a[2], 'a', a[3])
   redis.call('ZADD', k(p, 'due'), a[7], a[1])
@@ -116,7 +118,8 @@ end
 local function ms_slot_forget(keys, a)
   local p = open_slots(keys[1], a[1], a[2], '')
   if redis.call('EXISTS', k(p, 'formed'), k(p, 'due')) > 0 then return 0 end
-  redis.call('UNLINK', k(p, 'taken'))
+  for _, person in ipairs(redis.call('SPOP', k(p, 'who'), PEOPLE_AT_ONCE)) do redis.call('UNLINK', k(p, 'taken', person)) end
+  if redis.call('EXISTS', k(p, 'who')) == 1 then return 0 end
   redis.call('EXPIRE', k(p, 'state'), a[3])
   return 1
 end

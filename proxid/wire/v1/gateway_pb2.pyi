@@ -269,19 +269,23 @@ class RightReply(_message.Message):
 
     RECEIPT_FIELD_NUMBER: _builtins.int
     SHARE_FIELD_NUMBER: _builtins.int
+    PENDING_FIELD_NUMBER: _builtins.int
     receipt: _builtins.bytes
     """signed by the Identity Screener"""
     share: _builtins.str
-    """for access: what the Identity Screener holds, as JSON"""
+    """for access and status: what the Identity Screener holds, as JSON"""
+    pending: _builtins.bool
+    """an erasure was accepted and is under way: ask again for the receipt"""
     def __init__(
         self,
         *,
         receipt: _builtins.bytes = ...,
         share: _builtins.str = ...,
+        pending: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["receipt", b"receipt", "share", b"share"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pending", b"pending", "receipt", b"receipt", "share", b"share"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -320,10 +324,13 @@ class FeedGroup(_message.Message):
     EPOCH_FIELD_NUMBER: _builtins.int
     GROUP_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
+    NOTICE_FIELD_NUMBER: _builtins.int
     cursor: _builtins.int
     party: _builtins.str
     epoch: _builtins.int
     group: _builtins.int
+    notice: _builtins.bytes
+    """instead of a group: a notice, signed by the Identity Screener and sealed to the party"""
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SignedMessage]: ...
     def __init__(
@@ -334,10 +341,11 @@ class FeedGroup(_message.Message):
         epoch: _builtins.int = ...,
         group: _builtins.int = ...,
         records: _abc.Iterable[_common_pb2.SignedMessage] | None = ...,
+        notice: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cursor", b"cursor", "epoch", b"epoch", "group", b"group", "party", b"party", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cursor", b"cursor", "epoch", b"epoch", "group", b"group", "notice", b"notice", "party", b"party", "records", b"records"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -349,17 +357,21 @@ class AcknowledgeRequest(_message.Message):
 
     CURSOR_FIELD_NUMBER: _builtins.int
     ACKNOWLEDGEMENT_FIELD_NUMBER: _builtins.int
+    NOTICE_FIELD_NUMBER: _builtins.int
     cursor: _builtins.int
     acknowledgement: _builtins.bytes
+    notice: _builtins.bool
+    """of a notice, not of a group"""
     def __init__(
         self,
         *,
         cursor: _builtins.int = ...,
         acknowledgement: _builtins.bytes = ...,
+        notice: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledgement", b"acknowledgement", "cursor", b"cursor"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledgement", b"acknowledgement", "cursor", b"cursor", "notice", b"notice"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

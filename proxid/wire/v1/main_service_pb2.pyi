@@ -281,15 +281,19 @@ class EraseRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     PROX_ID_FIELD_NUMBER: _builtins.int
+    TAG_FIELD_NUMBER: _builtins.int
     prox_id: _builtins.str
+    tag: _builtins.bytes
+    """subject tag of the person-epoch's evidence"""
     def __init__(
         self,
         *,
         prox_id: _builtins.str = ...,
+        tag: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["prox_id", b"prox_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["prox_id", b"prox_id", "tag", b"tag"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -309,3 +313,42 @@ class EraseReply(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___EraseReply: _TypeAlias = EraseReply  # noqa: Y015
+
+@_typing.final
+class RestrictRequest(_message.Message):
+    """Log and release nothing of a live PROX_ID, whatever it consented to, or end that."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROX_ID_FIELD_NUMBER: _builtins.int
+    RESTRICTED_FIELD_NUMBER: _builtins.int
+    prox_id: _builtins.str
+    restricted: _builtins.bool
+    def __init__(
+        self,
+        *,
+        prox_id: _builtins.str = ...,
+        restricted: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["prox_id", b"prox_id", "restricted", b"restricted"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RestrictRequest: _TypeAlias = RestrictRequest  # noqa: Y015
+
+@_typing.final
+class RestrictReply(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RestrictReply: _TypeAlias = RestrictReply  # noqa: Y015

@@ -59,6 +59,11 @@ class MainServiceStub:
                 request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseRequest.SerializeToString,
                 response_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseReply.FromString,
                 _registered_method=True)
+        self.Restrict = channel.unary_unary(
+                '/proxid.wire.v1.MainService/Restrict',
+                request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.RestrictRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.RestrictReply.FromString,
+                _registered_method=True)
         self.Releases = channel.unary_stream(
                 '/proxid.wire.v1.MainService/Releases',
                 request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ReleasesRequest.SerializeToString,
@@ -104,6 +109,12 @@ class MainServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Restrict(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Releases(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -143,6 +154,11 @@ def add_MainServiceServicer_to_server(servicer, server):
                     servicer.Erase,
                     request_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseRequest.FromString,
                     response_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseReply.SerializeToString,
+            ),
+            'Restrict': grpc.unary_unary_rpc_method_handler(
+                    servicer.Restrict,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.RestrictRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.RestrictReply.SerializeToString,
             ),
             'Releases': grpc.unary_stream_rpc_method_handler(
                     servicer.Releases,
@@ -290,6 +306,33 @@ class MainService:
             '/proxid.wire.v1.MainService/Erase',
             proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseRequest.SerializeToString,
             proxid_dot_wire_dot_v1_dot_main__service__pb2.EraseReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Restrict(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.MainService/Restrict',
+            proxid_dot_wire_dot_v1_dot_main__service__pb2.RestrictRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_main__service__pb2.RestrictReply.FromString,
             options,
             channel_credentials,
             insecure,

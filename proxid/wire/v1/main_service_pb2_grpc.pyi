@@ -36,6 +36,7 @@ class MainServiceStub:
     Forward: _grpc.StreamStreamMultiCallable[_main_service_pb2.ForwardBatch, _main_service_pb2.ForwardOutcomes]
     Consent: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]
     Erase: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.EraseRequest, _main_service_pb2.EraseReply]
+    Restrict: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.RestrictRequest, _main_service_pb2.RestrictReply]
     Releases: _grpc.UnaryStreamMultiCallable[_main_service_pb2.ReleasesRequest, _main_service_pb2.Release]
     Acknowledge: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.AcknowledgeReleases, _main_service_pb2.AcknowledgeReleasesReply]
 
@@ -47,6 +48,7 @@ class MainServiceAsyncStub(MainServiceStub):
     Forward: _aio.StreamStreamMultiCallable[_main_service_pb2.ForwardBatch, _main_service_pb2.ForwardOutcomes]  # type: ignore[assignment]
     Consent: _aio.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]  # type: ignore[assignment]
     Erase: _aio.UnaryUnaryMultiCallable[_main_service_pb2.EraseRequest, _main_service_pb2.EraseReply]  # type: ignore[assignment]
+    Restrict: _aio.UnaryUnaryMultiCallable[_main_service_pb2.RestrictRequest, _main_service_pb2.RestrictReply]  # type: ignore[assignment]
     Releases: _aio.UnaryStreamMultiCallable[_main_service_pb2.ReleasesRequest, _main_service_pb2.Release]  # type: ignore[assignment]
     Acknowledge: _aio.UnaryUnaryMultiCallable[_main_service_pb2.AcknowledgeReleases, _main_service_pb2.AcknowledgeReleasesReply]  # type: ignore[assignment]
 
@@ -85,6 +87,13 @@ class MainServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _main_service_pb2.EraseRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_main_service_pb2.EraseReply, _abc.Awaitable[_main_service_pb2.EraseReply]]: ...
+
+    @_abc_1.abstractmethod
+    def Restrict(
+        self,
+        request: _main_service_pb2.RestrictRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_main_service_pb2.RestrictReply, _abc.Awaitable[_main_service_pb2.RestrictReply]]: ...
 
     @_abc_1.abstractmethod
     def Releases(

@@ -1,0 +1,167 @@
+"""What rights oblige the services to, beyond what goes (check 8 of DESIGN 10.4).
+
+    (1) whoever objects takes no grant and is delivered to nobody, until that is taken back
+    (2) an erasure tells each party that got records of the person; parties acknowledge what they were told
+    (3) MS carries out its part of an erasure
+    (4) what an erasure says was dropped or removed was; and what then waits in feeds is all that was released and is
+        neither delivered nor dropped: nothing vanishes
+
+A version 1 gateway said less: its events are told by their headers, and held to nothing here.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from auditor.completeness import Delivery, Sets
+from auditor.people import People
+from auditor.report import ERASURE, GATEWAY, Report
+from auditor.trust import Trust
+from proxid.errors import ConsentError, CredentialError, GroupMismatchError, RecordMismatchError
+from proxid.evidence.events import Event, Header
+from proxid.protocol.notice import NoticeAck
+from proxid.protocol.rights import Right, RightsRequest
+
+Feeds = tuple[int, int, dict[str, tuple[int, int]]]
+"""Number of ERASED; MS's cursor of the last release handled; by party the groups that wait, and those that do not."""
+
+
+@dataclass(slots=True)
+class Obligations:
+    """What follows from rights that were exercised; `state` and `restore` store everything but trust, people, sets.
+
+    Attributes:
+        objecting: users who object. told: notices, `PARTY:DIGEST`. receivers: subject tag → parties that got records.
+        due: subject tags that MS must have forgotten → number of ERASED. forgotten: those it says it has.
+        feeds: what each ERASED says of the feeds and could not be compared yet.
+    """
+
+    trust: Trust
+    people: People
+    sets: Sets
+    objecting: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+    receivers: dict[bytes, frozenset[str]] = field(default_factory=dict)
+    due: dict[bytes, int] = field(default_factory=dict)
+    forgotten: set[bytes] = field(default_factory=set)
+    feeds: list[Feeds] = field(default_factory=list)
+
+    def objected(self, event: Event, request: RightsRequest | None) -> None:
+        """OBJECTED, whose request is None if it cannot be read."""
+        fields = event.fields
+        if "notices" not in fields:
+            return
+        self.told.update(_texts(fields, "notices"))
+        if request is not None and request.right is Right.OBJECT:
+            self.objecting.add(request.user_id)
+        elif request is not None:
+            self.objecting.discard(request.user_id)
+
+    def verify_grants(self, user_id: str, grants: int) -> None:
+        """A consent was taken; raises ConsentError if its user objects (1)."""
+        if grants and user_id in self.objecting:
+            raise ConsentError("a grant was taken of somebody who objects")
+
+    def delivered(self, event: Event, prox_ids: Iterable[str]) -> None:
+        """DELIVERED; raises ConsentError if a member objects (1)."""
+        if event.fields.get("v") == 2:
+            party = str(event.fields["party"])
+            for tag in filter(None, event.tags):
+                self.receivers[tag] = self.receivers.get(tag, frozenset()) | {party}
+        if self.objecting and any(self.people.of_prox(prox).user_id in self.objecting for prox in prox_ids):
+            raise ConsentError("a group was delivered although a member objects")
+
+    def erased(self, event: Event, tags: set[bytes], epochs: dict[bytes, int], request: RightsRequest | None) -> None:
+        """ERASED of these person-epochs.
+
+        Args:
+            epochs: by subject tag. request: None if it cannot be read.
+
+        Raises:
+            RecordMismatchError: a party was not told (2). GroupMismatchError: what it says of groups is not so (4).
+        """
+        fields = event.fields
+        if fields.get("v") != 2:
+            return
+        notices = _texts(fields, "notices")
+        self.told.update(notices)
+        self.due.update(dict.fromkeys((bytes.fromhex(tag) for tag in _texts(fields, "forgotten")), event.number))
+        if request is not None:
+            self.objecting.discard(request.user_id)
+            self._newest(event, tags, epochs, request)
+        self.feeds.append(self._feeds(event))
+        got = frozenset[str]().union(*(self.receivers.pop(tag, frozenset()) for tag in tags))
+        if not got <= {notice.partition(":")[0] for notice in notices} | set(_texts(fields, "untold")):
+            raise RecordMismatchError("a party that got records of an erased person was not told")
+        if not all(self.sets.is_dropped(_group(name), "erased") for name in _texts(fields, "dropped")):
+            raise GroupMismatchError("a group is said to be dropped that was not")
+        if not all(self.sets.is_delivered(_group(name)) for name in _texts(fields, "removed")):
+            raise GroupMismatchError("a group is said to be delivered and removed that was not delivered")
+
+    def _newest(self, event: Event, tags: set[bytes], epochs: dict[bytes, int], request: RightsRequest) -> None:
+        """Whatever the gateway says: MS holds something of who asks in the epoch of the newest link."""
+        last = max(tags, key=lambda tag: epochs.get(tag, -1), default=b"")
+        if epochs.get(last) == self.trust.epochs.number(request.time_ms / 1000):
+            self.due[last] = event.number
+
+    def _feeds(self, event: Event) -> Feeds:
+        rows = {}
+        for text in _texts(event.fields, "feeds"):
+            party, _, waiting = text.rpartition(":")
+            rows[party] = (int(waiting), self.sets.settled(party))
+        return event.number, int(str(event.fields["released"])), rows
+
+    def noticed(self, event: Event) -> None:
+        """NOTICED: a party's word that it got a notice that was made for it (2).
+
+        Raises:
+            CredentialError: no such notice. SignatureInvalidError, KeyInvalidError: not the party's word.
+        """
+        ack, party = NoticeAck.decode(event.payload), str(event.fields["party"])
+        if (ack.party, ack.digest.hex()) != (party, event.fields["notice"]) or ack.service != self.trust.service:
+            raise RecordMismatchError("acknowledgement is of another notice than the event")
+        if f"{party}:{ack.digest.hex()}" not in self.told:
+            raise CredentialError("a notice was acknowledged that nobody was told of")
+        key = self.trust.party_keys.get(party)
+        if key is not None:
+            ack.verify(key)
+
+    def check(self, seen: int, report: Report) -> None:
+        """At the end: MS did its part (3), and no group vanished (4).
+
+        Args:
+            seen: the gateway's last event before MS's log was read.
+        """
+        report.checked[ERASURE] += len(self.due) + len(self.feeds)
+        self.due = {tag: number for tag, number in self.due.items() if tag not in self.forgotten}
+        for number in self.due.values():
+            if number <= seen:
+                report.add(ERASURE, GATEWAY, number, "ERASED: the main service never carried out its part")
+        known = self.sets.releases()
+        for number, cursor, parties in self.feeds:
+            if cursor <= known and not self._is_whole(cursor, parties):
+                report.add(ERASURE, GATEWAY, number, "ERASED: groups vanished from a feed without being dropped")
+        self.feeds = [feeds for feeds in self.feeds if feeds[1] > known or not self._is_whole(feeds[1], feeds[2])]
+
+    def _is_whole(self, cursor: int, parties: dict[str, tuple[int, int]]) -> bool:
+        rows = parties.items()
+        return all(self.sets.releases(cursor, party) == waiting + settled for party, (waiting, settled) in rows)
+
+    def state(self) -> tuple[object, ...]:
+        """For storing."""
+        return self.objecting, self.told, self.receivers, self.due, self.forgotten, self.feeds
+
+    def restore(self, state: tuple[object, ...]) -> None:
+        """Go on from a state."""
+        self.objecting, self.told, self.receivers, self.due, self.forgotten, self.feeds = state  # type: ignore[assignment]
+
+
+def _texts(fields: Header, name: str) -> list[str]:
+    value = fields.get(name, [])
+    if not isinstance(value, list):
+        raise TypeError("a list is expected")
+    return [str(item) for item in value]
+
+
+def _group(name: str) -> Delivery:
+    epoch, group, party = name.split("/", 2)
+    return int(epoch), int(group), party

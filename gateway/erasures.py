@@ -1,0 +1,174 @@
+"""Erasures as durable jobs (DESIGN 10.3): accepted at once, carried out by worker 0 from wherever a crash left them.
+
+    (1) tombstone and job, one step, by whoever takes the request: nothing of the user is taken or delivered any more
+    (2) groups with the user that wait in feeds are dropped; what is on the wire is waited for
+    (3) MS forgets the newest PROX_ID, if that may be live; events that wait are encrypted
+    (4) ERASED, and everything in the user's index deleted with it
+    (5) both stores' files rewritten; then there is a receipt
+
+Each step costs what is the person's own, and may be repeated. MS is told one PROX_ID of a person and never a second:
+just after an epoch's start the older one's leftovers go with the closing of its epoch, and nothing is delivered (1).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import Final
+
+import structlog
+
+from gateway.notices import Notices
+from gateway.rights_store import ErasureJob, RightsStore, Subject
+from gateway.screener import Screener
+from gateway.store import PREFIX, GatewayStore
+from gateway.upstream import MainServiceClient
+from proxid.crypto.hpke import SealingKey
+from proxid.errors import ProxidError
+from proxid.evidence.events import encode_header
+from proxid.evidence.ratchet import owner_salt
+from proxid.protocol.rights import ErasedDisclosure, RightsReceipt, RightsRequest, erased_info
+from proxid.store.evidence.writer import rewrite_aof, wait_logged
+
+_log = structlog.get_logger(__name__)
+GRACE: Final = 3.0
+"""Seconds a party gets to acknowledge what was written to it before its streams are closed."""
+OPEN_SECONDS: Final = 30.0
+LIVE_SECONDS: Final = 900.0
+"""After an epoch's end: MS's grace time and what it needs to close the epoch."""
+_POLL: Final = 0.05
+_IDLE: Final = 0.5
+
+
+class Erasures:
+    """Worker 0's job.
+
+    Args:
+        auditor: whom ERASED discloses the signed request to.
+    """
+
+    def __init__(
+        self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, auditor: SealingKey,
+        notices: Notices,
+    ) -> None:  # fmt: skip
+        self._screener = screener
+        self._store = store
+        self._rights = RightsStore(store)
+        self._upstream = upstream
+        self._auditor = auditor
+        self._notices = notices
+        self.wake = asyncio.Event()
+        """Set by whoever leaves a job in this process."""
+
+    async def run(self) -> None:
+        """Carry out what there is, until cancelled."""
+        while True:
+            self.wake.clear()
+            try:
+                await self.step()
+            except ProxidError as error:
+                _log.info("erasures wait", code=error.code.value)
+            try:
+                await asyncio.wait_for(self.wake.wait(), _IDLE)
+            except TimeoutError:
+                continue
+
+    async def step(self) -> int:
+        """Carry out what is under way, together; how many were finished. Raises StoreError."""
+        tags, client = await self._rights.erasures(), self._store.client
+        if not tags:
+            return 0
+        waiting = set(await self._store.open_sessions())
+        settled = await asyncio.gather(*(self._attempt(self._settle(tag)) for tag in tags))
+        await self._answered(waiting)
+        told = await asyncio.gather(*(self._tell(tag) for tag, good in zip(tags, settled, strict=True) if good))
+        ready = [tag for tag in told if tag]
+        await wait_logged(client, PREFIX)
+        for tag in ready:
+            await self._finish(tag)
+        await wait_logged(client, PREFIX)
+        await rewrite_aof(client)
+        for tag in ready:
+            await self._rights.end_erasure(tag)
+        return len(ready)
+
+    async def _attempt(self, work: Awaitable[None]) -> bool:
+        """Whether a part of one erasure was done; what one lacks does not hold up the others."""
+        try:
+            await work
+        except ProxidError as error:
+            _log.warning("an erasure waits", code=error.code.value)
+            return False
+        return True
+
+    async def _settle(self, user_tag: str) -> None:
+        await settle(self._store, self._rights, user_tag, "erased")
+
+    async def _answered(self, waiting: set[bytes]) -> None:
+        """Wait until what was on its way to MS before is answered or given up."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + OPEN_SECONDS
+        while waiting & set(await self._store.open_sessions()) and loop.time() < deadline:  # noqa: ASYNC110
+            await asyncio.sleep(_POLL)
+
+    async def _tell(self, user_tag: str) -> str:
+        """Have MS forget; the tag if that is done."""
+        job = await self._rights.erasure(user_tag)
+        subject = None if job.logged else newest(self._screener, job.subjects, _asked_at(job))
+        if subject is None:
+            return user_tag
+        done = await self._attempt(self._upstream.erase(subject.prox_id, bytes.fromhex(subject.tag)))
+        return user_tag if done else ""
+
+    async def _finish(self, user_tag: str) -> None:
+        job = await self._rights.erasure(user_tag)
+        if job.logged:
+            return
+        screener, request = self._screener, RightsRequest.decode(job.request)
+        receipt = RightsReceipt(request.digest, request.right, int(screener.clock() * 1000)).sign(screener.key)
+        notices = self._notices.make("erase", request.user_id, job.recipients)
+        parties = sorted(screener.party_keys)
+        told = newest(screener, job.subjects, _asked_at(job))
+        tags, payload = await self._disclosed(job)
+        header = encode_header(
+            v=2, tombstone=user_tag, request=request.digest.hex(), tags=tags,
+            forgotten=[] if told is None else [told.tag], notices=[f"{n.party}:{n.digest.hex()}" for n in notices],
+            untold=sorted({r.party for r in job.recipients} - {n.party for n in notices}),
+            dropped=[], removed=[], feeds=[], released=0,
+        )  # fmt: skip
+        await self._rights.finish_erasure(
+            user_tag, receipt.encode(), (header, payload), parties, job.subjects, notices
+        )  # fmt: skip
+
+    async def _disclosed(self, job: ErasureJob) -> tuple[list[str], bytes]:
+        """Subject tags that the erasure covers, and for the auditor who asked, and that these are that user's."""
+        tags = [bytes.fromhex(subject.tag) for subject in job.subjects]
+        seeds = await self._store.evidence_keys(tags)
+        owners = tuple((tag, owner_salt(seed)) for tag, seed in zip(tags, seeds, strict=True) if seed)
+        disclosure = ErasedDisclosure(job.request, job.enrolment, owners)
+        sealed = self._auditor.seal(disclosure.encode(), erased_info(self._screener.service))
+        return [tag.hex() for tag, _ in owners], sealed
+
+
+def newest(screener: Screener, subjects: Sequence[Subject], at: float) -> Subject | None:
+    """The one person-epoch that MS is told of: the newest, if something could lie under it at a time (Unix seconds)."""
+    last = max(subjects, key=lambda subject: subject.epoch, default=None)
+    if last is None or at >= screener.epochs.end(last.epoch) + LIVE_SECONDS:
+        return None
+    return last
+
+
+def _asked_at(job: ErasureJob) -> float:
+    """When it was asked for: whenever the job is taken up again, MS is told the same."""
+    return RightsRequest.decode(job.request).time_ms / 1000
+
+
+async def settle(
+    store: GatewayStore, rights: RightsStore, user_tag: str, reason: str, epoch: int | None = None
+) -> None:
+    """Drop a user's waiting groups, and wait until none is on the wire; see `RightsStore.settle`."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + GRACE
+    while flying := await rights.settle(user_tag, reason, epoch):
+        if loop.time() >= deadline:
+            await store.close_streams(flying)
+            deadline += GRACE
+        await asyncio.sleep(_POLL)

@@ -1,0 +1,173 @@
+-- Persons' rights at the Identity Screener (DESIGN 10.3, 11); keys and helpers are gateway.lua's.
+
+-- ARGV: user tag, request, enrolment. The tombstone, from which on nothing of the user is taken or delivered (check 3 of
+-- 5.2), and the job to erase the rest. Returns the receipt if that is done, '' if it is to be done, nothing if unknown.
+local function gw_erase_begin(keys, a)
+  local prefix, user = keys[1], a[1]
+  local mark = redis.call('GET', key(prefix, 'x', user))
+  if mark and mark ~= '1' then return mark end
+  if not mark and redis.call('EXISTS', key(prefix, 'e', user)) == 0 then return false end
+  redis.call('SET', key(prefix, 'x', user), '1')
+  if redis.call('SADD', key(prefix, 'jobs'), user) == 1 then
+    redis.call('HSET', key(prefix, 'j', user), 'r', a[2], 'e', a[3])
+  end
+  return ''
+end
+
+-- Erasures under way.
+local function gw_erase_jobs(keys, a)
+  return redis.call('SMEMBERS', key(keys[1], 'jobs'))
+end
+
+-- ARGV: user tag: request, enrolment, 1 if ERASED is recorded, the receipt then made; person-epochs; names at parties.
+local function gw_erase_job(keys, a)
+  local prefix, user = keys[1], a[1]
+  return {redis.call('HMGET', key(prefix, 'j', user), 'r', 'e', 'v', 'c'), redis.call('HGETALL', key(prefix, 's', user)),
+    redis.call('HGETALL', key(prefix, 'it', user))}
+end
+
+local function listed(items)
+  return #items == 0 and '[]' or cjson.encode(items)
+end
+
+-- items: of each notice its id, party, kind, sealed bytes, second from which the party gets it
+local function put_notices(prefix, user, items, first)
+  local now = redis.call('TIME')[1]
+  for i = first, #items, 5 do
+    redis.call('HSET', key(prefix, 'nt', items[i]), 'p', items[i + 1], 'k', items[i + 2], 'b', items[i + 3], 't', now)
+    redis.call('ZADD', key(prefix, 'no', items[i + 1]), items[i + 4], items[i])
+    redis.call('RPUSH', key(prefix, 'y', user), items[i])
+  end
+end
+
+-- ARGV: user tag, receipt, salt, header, payload, number of parties, party…, number of person-epochs, of each: subject tag,
+--       EPOCH, PROX_ID, name of the evidence key; then notices. All that is the person's goes with the event, once.
+local function gw_erase_finish(keys, a)
+  local prefix, user, at = keys[1], a[1], 8 + tonumber(a[6])
+  local job = key(prefix, 'j', user)
+  if redis.call('EXISTS', job) == 0 or redis.call('HGET', job, 'v') == '1' then return 0 end
+  local removed, feeds, dropped = {}, {}, {}
+  for _, group in ipairs(groups_of(prefix, user, 'e', 'n')) do
+    removed[#removed + 1] = group[3][1] .. '/' .. group[3][2] .. '/' .. group[1]
+    forget_group(prefix, group[1], group[2])
+  end
+  for item in string.gmatch(redis.call('HGET', job, 'd') or '', '[^\n]+') do dropped[#dropped + 1] = item end
+  for i = 7, at - 2 do feeds[#feeds + 1] = a[i] .. ':' .. redis.call('ZCARD', key(prefix, 'o', a[i])) end
+  local header = a[4]
+  for name, items in pairs({dropped = dropped, feeds = feeds, removed = removed}) do
+    header = header:gsub('"' .. name .. '":%[%]', function() return '"' .. name .. '":' .. listed(items) end)
+  end
+  header = header:gsub('"released":0', '"released":' .. (redis.call('GET', key(prefix, 'released')) or '0'))
+  append_event(prefix, 'ERASED', a[3], header, a[5])
+  local notices = at + 4 * tonumber(a[at - 1])
+  for i = at, notices - 1, 4 do
+    local tag = redis.call('GET', key(prefix, 'p', a[i + 2]))
+    if tag then redis.call('DEL', key(prefix, 'k', tag)) end
+    redis.call('DEL', key(prefix, 'ek', a[i]), a[i + 3], key(prefix, 'p', a[i + 2]), key(prefix, 'u', user, a[i + 1]),
+      key(prefix, 'c', user, a[i + 1]))
+  end
+  for _, name in ipairs(redis.call('ZRANGE', key(prefix, 'i', user), 0, -1)) do redis.call('DEL', key(prefix, name)) end
+  for _, name in ipairs({'s', 'e', 'ob', 'i', 'ig', 'it'}) do redis.call('DEL', key(prefix, name, user)) end
+  put_notices(prefix, user, a, notices)
+  redis.call('HDEL', job, 'r', 'e', 'd')
+  redis.call('HSET', job, 'v', '1', 'c', a[2])
+  return 1
+end
+
+-- ARGV: user tag. Both stores' files hold nothing any more: from here on the receipt is the answer.
+local function gw_erase_done(keys, a)
+  local prefix, user = keys[1], a[1]
+  local receipt = redis.call('HGET', key(prefix, 'j', user), 'c')
+  if not receipt then return 0 end
+  redis.call('SET', key(prefix, 'x', user), receipt)
+  redis.call('SREM', key(prefix, 'jobs'), user)
+  return redis.call('DEL', key(prefix, 'j', user))
+end
+
+-- ARGV: user tag. From here on nothing of the user goes out, whatever was granted. Returns 2 if that was recorded before,
+-- 1 if not yet, nothing for an unknown or erased user.
+local function gw_object(keys, a)
+  local prefix, user = keys[1], a[1]
+  if redis.call('EXISTS', key(prefix, 'e', user)) == 0 or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return false end
+  redis.call('SET', key(prefix, 'ob', user), '1', 'NX')
+  return redis.call('GET', key(prefix, 'ob', user))
+end
+
+-- ARGV: user tag, 1 if objected, 0 if that is taken back, salt, header, payload, then notices.
+local function gw_objected(keys, a)
+  local prefix, user = keys[1], a[1]
+  if redis.call('EXISTS', key(prefix, 'e', user)) == 0 or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then
+    return 'UNKNOWN'
+  end
+  if a[2] == '0' then redis.call('DEL', key(prefix, 'ob', user)) else redis.call('SET', key(prefix, 'ob', user), '2') end
+  append_event(prefix, 'OBJECTED', a[3], a[4], a[5])
+  put_notices(prefix, user, a, 6)
+  return 'NEW'
+end
+
+-- ARGV: party, now s, limit: id and sealed bytes of the notices that the party is to get and has not acknowledged.
+local function gw_notices(keys, a)
+  local prefix, found = keys[1], {}
+  for _, id in ipairs(redis.call('ZRANGE', key(prefix, 'no', a[1]), '-inf', a[2], 'BYSCORE', 'LIMIT', 0, a[3])) do
+    found[#found + 1] = id
+    found[#found + 1] = redis.call('HGET', key(prefix, 'nt', id), 'b')
+  end
+  return found
+end
+
+-- ARGV: party, id, acknowledgement, salt, header, payload. What was sealed to the party is not needed any more.
+local function gw_noticed(keys, a)
+  local prefix, entry = keys[1], key(keys[1], 'nt', a[2])
+  if redis.call('HGET', entry, 'p') ~= a[1] then return 'UNKNOWN' end
+  if redis.call('ZREM', key(prefix, 'no', a[1]), a[2]) == 0 then return 'SAME' end
+  redis.call('HDEL', entry, 'b')
+  redis.call('HSET', entry, 'a', a[3], 'at', redis.call('TIME')[1])
+  append_event(prefix, 'NOTICED', a[4], a[5], a[6])
+  return 'NEW'
+end
+
+-- ARGV: user tag: pk_U or '', tombstone or '', names at parties, and of each notice: party, kind, second, acknowledgement.
+local function gw_rights_status(keys, a)
+  local prefix, user, notices = keys[1], a[1], {}
+  for _, id in ipairs(redis.call('LRANGE', key(prefix, 'y', user), 0, -1)) do
+    local f = redis.call('HMGET', key(prefix, 'nt', id), 'p', 'k', 't', 'a', 'at')
+    notices[#notices + 1] = {f[1], f[2], f[3], f[4] or '', f[5] or ''}
+  end
+  return {redis.call('GET', key(prefix, 'e', user)) or '', redis.call('GET', key(prefix, 'x', user)) or '',
+    redis.call('HGETALL', key(prefix, 'it', user)), notices}
+end
+
+-- ARGV: salt, header, payload
+local function gw_accessed(keys, a)
+  return append_event(keys[1], 'ACCESSED', a[1], a[2], a[3])
+end
+
+-- ARGV: user tag: what IS holds: pk_U, then person-epochs with their consent, then groups.
+local function gw_share(keys, a)
+  local prefix, user, epochs, groups = keys[1], a[1], {}, {}
+  local subjects = redis.call('HVALS', key(prefix, 's', user))
+  for _, value in ipairs(subjects) do
+    local epoch = string.match(value, '^([^|]+)|')
+    epochs[#epochs + 1] = {epoch, redis.call('HKEYS', key(prefix, 'c', user, epoch)),
+      redis.call('HGET', key(prefix, 'c', user, epoch), 'v') or '0'}
+  end
+  for _, group in ipairs(groups_of(prefix, user, 'e', 'n', 'k', 'a', 'at')) do
+    local f = group[3]
+    groups[#groups + 1] = {group[1], f[1], f[2], f[3], f[4], f[5] or ''}
+  end
+  return {redis.call('GET', key(prefix, 'e', user)) or '', epochs, groups,
+    redis.call('EXISTS', key(prefix, 'ob', user))}
+end
+
+redis.register_function('gw_erase_begin', gw_erase_begin)
+redis.register_function('gw_erase_finish', gw_erase_finish)
+redis.register_function('gw_erase_done', gw_erase_done)
+redis.register_function('gw_object', gw_object)
+redis.register_function('gw_objected', gw_objected)
+redis.register_function('gw_noticed', gw_noticed)
+redis.register_function('gw_accessed', gw_accessed)
+reads('gw_share', gw_share)
+reads('gw_erase_jobs', gw_erase_jobs)
+reads('gw_erase_job', gw_erase_job)
+reads('gw_notices', gw_notices)
+reads('gw_rights_status', gw_rights_status)

@@ -1,0 +1,125 @@
+-- Persons' rights at the Main Service, where a person is a PROX_ID (DESIGN 10.3, 11). Each step costs what is the person's.
+
+-- Requests of a person that were answered and wait to be classified.
+local function pending_of(prefix, prox)
+  local sessions = {}
+  for _, name in ipairs(redis.call('ZRANGE', mkey(prefix, 'i', prox), 0, -1)) do
+    if name:sub(1, 2) == 'w:' then sessions[#sessions + 1] = name:sub(3) end
+  end
+  return sessions
+end
+
+local function suppress_pending(prefix, prox, salt, reason)
+  for _, session in ipairs(pending_of(prefix, prox)) do
+    if settle_pending(prefix, session) then
+      append_event(prefix, 'SUPPRESSED', salt(), string.format('{"reason":"%s","session":"%s"}', reason, hex(session)), '')
+      count_withheld(prefix, 'unknown', reason)
+    end
+  end
+end
+
+-- ARGV: settings, PROX_ID, salt. What waits of a person in an epoch goes, and what was counted of it.
+local function ms_erase(keys, a)
+  local s = SETTINGS
+  local p, prox = open_pool(keys[1], a), a[s + 1]
+  suppress_pending(p.prefix, prox, salts_of(a[s + 2] .. 'w'), 'erased')
+  local gone = pool_withdraw(p, prox, {})
+  slots_withdraw(p.prefix, p.epoch, a[s + 2], prox, {})
+  pool_forget_person(p, redis.call('ZRANGE', k(p, 'aud'), 0, -1), prox)
+  for _, kind in ipairs({'location', 'command'}) do
+    local slots = open_slots(p.prefix, p.epoch, kind, '')
+    redis.call('UNLINK', k(slots, 'taken', prox))
+    redis.call('SREM', k(slots, 'who'), prox)
+  end
+  redis.call('DEL', mkey(p.prefix, 'places', p.epoch, prox))
+  return gone
+end
+
+-- ARGV: PROX_ID, name of the evidence key, salt, header. The rest, with the event that says so.
+local function ms_erased(keys, a)
+  local prefix, index = keys[1], mkey(keys[1], 'i', a[1])
+  for _, name in ipairs(redis.call('ZRANGE', index, 0, -1)) do redis.call('DEL', mkey(prefix, name)) end
+  redis.call('DEL', index, mkey(prefix, 'c', a[1]), mkey(prefix, 'ob', a[1]), a[2])
+  return append_event(prefix, 'ERASED', a[3], a[4], '')
+end
+
+-- ARGV: settings, PROX_ID, salt, ttl s. Nothing of a person is logged from here on, and what waits goes.
+local function ms_restrict(keys, a)
+  local s = SETTINGS
+  local p, prox = open_pool(keys[1], a), a[s + 1]
+  redis.call('SET', mkey(p.prefix, 'ob', prox), '1', 'EX', a[s + 3])
+  suppress_pending(p.prefix, prox, salts_of(a[s + 2] .. 'w'), 'no_consent')
+  local gone = pool_withdraw(p, prox, {})
+  slots_withdraw(p.prefix, p.epoch, a[s + 2], prox, {})
+  return gone
+end
+
+-- ARGV: PROX_ID. What a person consented to counts again.
+local function ms_unrestrict(keys, a)
+  return redis.call('DEL', mkey(keys[1], 'ob', a[1]))
+end
+
+-- ARGV: PROX_ID: its credential, if it is here.
+local function ms_credential_of(keys, a)
+  for _, name in ipairs(redis.call('ZRANGE', mkey(keys[1], 'i', a[1]), 0, -1)) do
+    if name:sub(1, 2) == 'q:' then return redis.call('GET', mkey(keys[1], name)) end
+  end
+  return false
+end
+
+-- ARGV: PROX_ID, limit, epoch…: consent; what is answered and not yet classified; payloads of what waits; how many places.
+local function ms_share(keys, a)
+  local prefix, prox, answered, waiting, places = keys[1], a[1], {}, {}, 0
+  local function add(base, ids)
+    for _, id in ipairs(ids) do
+      if #waiting == tonumber(a[2]) then return end
+      waiting[#waiting + 1] = redis.call('HGET', base .. ':r:' .. id, 'p')
+    end
+  end
+  for _, session in ipairs(pending_of(prefix, prox)) do
+    local blob = redis.call('HGET', mkey(prefix, 'w', session), 'p')
+    if blob and #answered < tonumber(a[2]) then answered[#answered + 1] = blob end
+  end
+  for i = 3, #a do
+    local base = mkey(prefix, 'pool', a[i])
+    for _, audience in ipairs(redis.call('ZRANGE', base .. ':aud', 0, -1)) do
+      add(base, redis.call('ZRANGE', base .. ':mine:' .. audience .. ':' .. prox, 0, -1))
+    end
+    for _, kind in ipairs({'location', 'command'}) do
+      base = mkey(prefix, 'slots', a[i], kind)
+      add(base, redis.call('SMEMBERS', base .. ':by:' .. prox))
+    end
+    places = places + redis.call('SCARD', mkey(prefix, 'places', a[i], prox))
+  end
+  local consent = redis.call('HMGET', mkey(prefix, 'c', prox), 'b', 'v')
+  return {consent[1] or 'nothing', consent[2] or '0', answered, waiting, places}
+end
+
+-- ARGV: PROX_ID, epoch…: 1 while a formed group or a release on its way holds the person. These are gone in a moment.
+local function ms_leaving(keys, a)
+  local prefix, prox = keys[1], a[1]
+  for i = 2, #a do
+    for _, base in ipairs({mkey(prefix, 'pool', a[i]), mkey(prefix, 'slots', a[i], 'location'),
+        mkey(prefix, 'slots', a[i], 'command')}) do
+      for _, number in ipairs(redis.call('ZRANGE', base .. ':formed', 0, -1)) do
+        for _, item in ipairs(redis.call('LRANGE', base .. ':m:' .. number, 0, -1)) do
+          if string.find(item, prox, 1, true) then return 1 end
+        end
+      end
+    end
+  end
+  for _, row in ipairs(redis.call('XRANGE', prefix .. ':outbox', '-', '+')) do
+    for _, value in ipairs(row[2]) do
+      if string.find(value, prox, 1, true) then return 1 end
+    end
+  end
+  return 0
+end
+
+redis.register_function('ms_erase', ms_erase)
+redis.register_function('ms_erased', ms_erased)
+redis.register_function('ms_restrict', ms_restrict)
+redis.register_function('ms_unrestrict', ms_unrestrict)
+redis.register_function{function_name = 'ms_credential_of', callback = ms_credential_of, flags = {'no-writes'}}
+redis.register_function{function_name = 'ms_share', callback = ms_share, flags = {'no-writes'}}
+redis.register_function{function_name = 'ms_leaving', callback = ms_leaving, flags = {'no-writes'}}

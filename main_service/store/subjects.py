@@ -1,0 +1,58 @@
+"""The Main Service's state of persons' rights: each method is one atomic step of `lua/subjects.lua` (DESIGN 11)."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from main_service.store.library import KEYS, PREFIX
+from proxid.evidence.events import SALT_SIZE, encode_header
+from proxid.store import FunctionLibrary
+from proxid.store.evidence.writer import evidence_key_name
+
+SHOWN: Final = 2000
+"""Records of a kind that a share reads at most; more would not fit an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBySubject:
+    """What is held of a PROX_ID: consent; requests answered, not yet classified; payloads of BUFFERED; places."""
+
+    bundle: str
+    version: int
+    answered: tuple[bytes, ...]
+    waiting: tuple[bytes, ...]
+    places: int
+
+
+class SubjectStore:
+    """See the module; every method raises StoreError when the store is away."""
+
+    def __init__(self, functions: FunctionLibrary, random: Callable[[int], bytes] = os.urandom) -> None:
+        self._call = functions.call
+        self._random = random
+
+    async def held(self, prox_id: str, epochs: Sequence[int]) -> HeldBySubject:
+        """What is held of a person in epochs."""
+        bundle, version, answered, waiting, places = await self._call("ms_share", KEYS, prox_id, SHOWN, *epochs)
+        return HeldBySubject(bundle.decode(), int(version), tuple(answered), tuple(filter(None, waiting)), int(places))
+
+    async def credential(self, prox_id: str) -> bytes | None:
+        """The credential behind a PROX_ID, if it was shown here."""
+        found = await self._call("ms_credential_of", KEYS, prox_id)
+        return None if found is None else bytes(found)
+
+    async def is_leaving(self, prox_id: str, epochs: Sequence[int]) -> bool:
+        """Whether a formed group or a release on its way to IS holds the person."""
+        return bool(await self._call("ms_leaving", KEYS, prox_id, *epochs))
+
+    async def erased(self, prox_id: str, tag: bytes) -> None:
+        """Remove what is left of a person and record ERASED, which names the subject tag of the evidence alone."""
+        name = evidence_key_name(PREFIX, prox_id)
+        await self._call(
+            "ms_erased", KEYS, prox_id, name, self._random(SALT_SIZE), encode_header(tag=tag.hex())
+        )  # fmt: skip
+
+    async def unrestrict(self, prox_id: str) -> None:
+        """What a person consented to counts again."""
+        await self._call("ms_unrestrict", KEYS, prox_id)
