@@ -125,6 +125,7 @@ DROPPED: Final = {
     "no_consent": "Somebody in the group had not allowed this third party to receive it.",
     "withdrawn": "Somebody in the group withdrew consent before the third party had received it.",
     "erased": "Somebody in the group was erased before the third party had received it.",
+    "objected": "Somebody in the group had objected before the third party had received it.",
     "invalid": "The gateway found the group invalid and refused to deliver it; ask both operators why.",
 }
 """Why a group was not delivered (`dropped.KEY` in JSON)."""
@@ -147,6 +148,7 @@ EVENTS: Final = {
     "ERASED": "person erased",
     "OBJECTED": "objection raised or taken back",
     "ACCESSED": "person shown their own data",
+    "NOTICED": "third party confirmed that it was told of an erasure or objection",
     "RECEIVED": "request received from the gateway",
     "BUFFERED": "request waiting for a group",
     "RAISED": "waiting request moved to a broader category, area or time",

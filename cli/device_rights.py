@@ -12,7 +12,7 @@ from cli.device_common import CONFIG, JSON
 from device_sim.household import Household
 from device_sim.rights import RightsClient
 from proxid.config import DeviceConfig, load
-from proxid.errors import InputError
+from proxid.errors import InputError, ProxidError
 from proxid.protocol.rights import Right
 
 _USER = click.option("-u", "--user", required=True, help="USER_ID of the person whose right it is.")
@@ -53,7 +53,10 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
     Says first which third parties hold records: they are told, and `rights status` shows what they answer. Accepted at
     once; returns when nothing is left in either store or its files. The user cannot enrol under this name again.
     """
-    holders = _holders(asyncio.run(_status(path, user)))
+    try:
+        holders = _holders(asyncio.run(_status(path, user)))
+    except ProxidError:
+        holders = "which third parties hold records could not be asked"
     if not as_json:
         click.echo(holders, err=True)
     if not yes:
