@@ -175,6 +175,7 @@ RIGHTS: Final = {
     "consent": "Consent: choices made or changed, withdrawals included",
     "withdrawal": "Withdrawal: choices among these that took back something allowed earlier in the period",
     "erase": "Erasure: people erased",
+    "status": "Status: people shown who holds their records",
     "object": "Objection: raised",
     "resume": "Objection: taken back",
 }
