@@ -1,0 +1,162 @@
+"""`proxid bench rights`: what erasure and access cost in a full store.
+
+The house of the demo is started: gateway and main service as processes of their own, a store each, evidence on. The
+stores are filled with the keys of `links` (100,000) person-epochs and as many waiting records, of nobody who is asked for.
+
+    erase_accepted_s_at_100k          from the request of an erasure to its acceptance
+    erase_keys_gone_s_at_100k         until none of the person's keys is in the gateway's store
+    access_s_at_100k_waiting          20 people ask for access at once: until the last is answered
+
+Options: links (100000), people (24).
+"""
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import uvloop
+from redis.asyncio import Redis
+
+from cli.bench import Figure
+from cli.demo_house import DemoHouse, DemoOptions
+from cli.device_common import open_households
+from device_sim.rights import RightsClient
+from device_sim.state import HouseholdState
+from gateway.server import screener_of
+from gateway.store import PREFIX as GATEWAY
+from main_service.store.library import library
+from main_service.store.pool import PoolStore
+from proxid.anonymise.stream.types import Record
+from proxid.config import GatewayConfig, MainServiceConfig, load
+from proxid.errors import InputError
+from proxid.evidence.events import BufferedPayload
+from proxid.protocol.request import Utterance
+from proxid.store import connect
+from proxid.store.folder import socket_path
+
+ASKING: Final = 20
+_CHUNK: Final = 500
+_POLL: Final = 0.02
+_LETTERS: Final = str.maketrans("0189", "abcd")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """See the module."""
+
+    links: int = 100_000
+    people: int = 24
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> "Options":
+        """Options from the command line; raises InputError."""
+        try:
+            chosen = cls(**{key: int(value) for key, value in options.items() if key in ("links", "people")})
+        except ValueError:
+            raise InputError("an option of this benchmark is a whole number") from None
+        if chosen.links < 1 or chosen.people <= ASKING:
+            raise InputError(f"links is at least 1, people at least {ASKING + 1}")
+        return chosen
+
+
+def run(options: Mapping[str, str]) -> dict[str, Figure]:
+    """Measure; raises InputError for an option that cannot be measured."""
+    chosen = Options.parse(options)
+    with tempfile.TemporaryDirectory(prefix="proxid-bench-") as folder:
+        house = DemoHouse(Path(folder), DemoOptions(people=chosen.people, k=10))
+        house.provision()
+        try:
+            house.start_services()
+            return uvloop.run(_measure(house, chosen))
+        finally:
+            house.stop()
+
+
+async def _measure(house: DemoHouse, options: Options) -> dict[str, Figure]:
+    gateway_config = load(GatewayConfig, house.folder / "gateway/gateway.toml")
+    service_config = load(MainServiceConfig, house.folder / "main-service/main-service.toml")
+    gateway, service = [
+        connect(f"unix://{socket_path(config.data_dir / 'store')}") for config in (gateway_config, service_config)
+    ]
+    async with open_households(house.devices()) as speakers:
+        for user, household in speakers.items():
+            await household.consent(user, "everything")
+        await _fill_gateway(gateway, options.links)
+        await _fill_service(service_config, service, options.links)
+        clients = {
+            user: RightsClient(config, speakers[user])
+            for config in house.devices()
+            for user in HouseholdState(config.data_dir).users()
+        }
+        users = sorted(clients)
+        accessed = await _access([(clients[user], user) for user in users[:ASKING]])
+        tag = screener_of(gateway_config).user_tag(users[-1])
+        accepted, gone = await _erase(clients[users[-1]], users[-1], gateway, tag)
+        for client in clients.values():
+            await client.close()
+    await gateway.aclose()
+    await service.aclose()
+    return {
+        "erase_accepted_s_at_100k": {"value": round(accepted, 3), "unit": "s", "reach": 1.0},
+        "erase_keys_gone_s_at_100k": {"value": round(gone, 3), "unit": "s", "reach": 5.0},
+        "access_s_at_100k_waiting": {"value": round(accessed, 3), "unit": "s", "reach": 3.0},
+    }
+
+
+async def _access(asking: list[tuple[RightsClient, str]]) -> float:
+    begun = time.perf_counter()
+    await asyncio.gather(*(client.access(user) for client, user in asking))
+    return time.perf_counter() - begun
+
+
+async def _erase(client: RightsClient, user: str, store: Redis, tag: str) -> tuple[float, float]:
+    begun = time.perf_counter()
+    await client.accept(user)
+    accepted = time.perf_counter() - begun
+    names = [f"{GATEWAY}:{kind}:{tag}" for kind in ("s", "e", "i", "ig", "it")]
+    while await store.exists(*names):  # noqa: ASYNC110 - another process deletes
+        await asyncio.sleep(_POLL)
+    return accepted, time.perf_counter() - begun
+
+
+async def _fill_gateway(store: Redis, links: int) -> None:
+    for first in range(0, links, _CHUNK):
+        pipe = store.pipeline(transaction=False)
+        for i in range(first, min(first + _CHUNK, links)):
+            user, prox, key = f"f{i:031x}", f"px1{i:032d}", f"{i:032x}"
+            pipe.set(f"{GATEWAY}:e:{user}", os.urandom(32))
+            fields: dict[Any, Any] = {"u": user, "id": f"someone{i}", "e": 1, "p": prox, "s": 1, "l": os.urandom(330)}
+            pipe.hset(f"{GATEWAY}:k:{key}", mapping={**fields, "c": os.urandom(330)})
+            pipe.set(f"{GATEWAY}:u:{user}:1", key)
+            pipe.set(f"{GATEWAY}:p:{prox}", key)
+            pipe.set(f"{GATEWAY}:ek:{key}", os.urandom(96))
+            pipe.set(f"{GATEWAY}:es:{key}", os.urandom(1216))
+            pipe.hset(f"{GATEWAY}:s:{user}", key, f"1|{prox}")
+        await pipe.execute()
+
+
+async def _fill_service(config: MainServiceConfig, store: Redis, waiting: int) -> None:
+    """Records of nobody who is asked for, two people a category, so that they wait."""
+    pool, epoch = PoolStore(library(store), config.anonymiser.settings()), int(time.time() // config.epoch_seconds)
+    audience = "acme:user_id"
+    for first in range(0, waiting, _CHUNK):
+        await asyncio.gather(
+            *(_wait(pool, epoch, i, audience) for i in range(first, min(first + _CHUNK, waiting)))
+        )  # fmt: skip
+
+
+async def _wait(pool: PoolStore, epoch: int, number: int, audience: str) -> None:
+    now, session, prox = time.time(), os.urandom(64), f"px1{number:032d}".translate(_LETTERS)
+    path = (f"c{number // 2}", "x", "y")
+    payload = BufferedPayload(
+        session=session, prox_id=prox, seasoned=True, audience=audience, kind="general",
+        opening=Utterance.new("what time is it", int(now * 1000)).opening, pipeline="bench", path=path,
+        texts=("what time is it",), time_ms=int(now * 1000),
+    )  # fmt: skip
+    record = Record(session, prox, True, f"general|{audience}", path, (os.urandom(16),), now)
+    await pool.submit(epoch, record, payload)
