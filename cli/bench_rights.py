@@ -1,7 +1,7 @@
 """`proxid bench rights`: what erasure and access cost in a full store.
 
 The house of the demo is started: gateway and main service as processes of their own, a store each, evidence on. The
-stores are filled with the keys of `links` (100,000) person-epochs and as many waiting records, of nobody who is asked for.
+stores are filled with the keys of `links` (100,000) person-epochs and as many waiting records, of other people.
 
     erase_accepted_s_at_100k          from the request of an erasure to its acceptance
     erase_keys_gone_s_at_100k         until none of the person's keys is in the gateway's store
