@@ -18,7 +18,7 @@ from proxid.rpc.conversation import conversation
 from proxid.rpc.health import WATCHES, Health, Reflection
 from proxid.rpc.methods import streaming
 from proxid.rpc.peers import PeerRegistry, peer_of_certificate
-from proxid.rpc.status import code_of
+from proxid.rpc.status import CODE_KEY, code_of
 from proxid.wire.v1 import gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import (
     FeedServicer,
@@ -67,7 +67,11 @@ async def first(call: Any) -> Any:
     """The first reply, or the error."""
     try:
         reply = await call if hasattr(call, "__await__") else await call.read()
-        return await call.code() if reply is grpc.aio.EOF else reply
+        if reply is not grpc.aio.EOF:
+            return reply
+        # A stream that ends while its request is on the way is over for the reader before its status is there.
+        said = dict(await call.trailing_metadata())
+        return Code(said[CODE_KEY]) if CODE_KEY in said else await call.code()
     except grpc.aio.AioRpcError as error:
         return code_of(error)
 
