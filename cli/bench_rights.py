@@ -29,6 +29,7 @@ from device_sim.rights import RightsClient
 from device_sim.state import HouseholdState
 from gateway.server import screener_of
 from gateway.store import PREFIX as GATEWAY
+from main_service.store.library import PREFIX as SERVICE
 from main_service.store.library import library
 from main_service.store.pool import PoolStore
 from proxid.anonymise.stream.types import Record
@@ -37,6 +38,7 @@ from proxid.errors import InputError
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.request import Utterance
 from proxid.store import connect
+from proxid.store.evidence.writer import unlogged
 from proxid.store.folder import socket_path
 
 ASKING: Final = 20
@@ -88,6 +90,8 @@ async def _measure(house: DemoHouse, options: Options) -> dict[str, Figure]:
             await household.consent(user, "everything")
         await _fill_gateway(gateway, options.links)
         await _fill_service(service_config, service, options.links)
+        while await unlogged(service, SERVICE):  # noqa: ASYNC110 - what filling left for the evidence is not measured
+            await asyncio.sleep(_POLL)
         clients = {
             user: RightsClient(config, speakers[user])
             for config in house.devices()
