@@ -15,6 +15,7 @@ async def test_a_cursor_beyond_any_feed_is_refused(cursor: int) -> None:
         raise AssertionError("the store was asked")
 
     screener: Any = SimpleNamespace(party_keys={"acme": b""})
-    feeds = Feeds(screener, SimpleNamespace(closings=closings))  # type: ignore[arg-type]
+    nobody: Any = SimpleNamespace()
+    feeds = Feeds(screener, SimpleNamespace(closings=closings), nobody)  # type: ignore[arg-type]
     with pytest.raises(RecordMismatchError):
         await anext(feeds.stream("acme", cursor, follow=False))

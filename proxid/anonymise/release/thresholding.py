@@ -12,12 +12,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.noise import STEPS, Noise, Steps, geometric, laplace_tail
+from proxid.anonymise.release.noise import LARGEST_SCALE, STEPS, Noise, Steps, geometric, laplace_tail
 
 RARE: Final = 0.02
 """Below this chance to pass, items are skipped by gaps instead of drawn one by one."""
-RAREST: Final = 2.0**-58
-"""Below this one, gaps outgrow 64 bits; such items are drawn one by one."""
+RAREST: Final = 1.0 / LARGEST_SCALE
+"""Below this one, gaps outgrow the samplers' largest scale; such items are drawn one by one."""
 
 Index = npt.NDArray[np.int64]
 
