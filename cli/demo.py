@@ -5,7 +5,6 @@ third parties and a witness, each a process; the households of this process; an 
 witness's cosignatures and what devices and parties hold.
 """
 
-import asyncio
 import json
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from rich.console import Console
 from cli.demo_house import DemoHouse, DemoOptions
 from cli.demo_report import show
 from cli.demo_run import run_demo
+from cli.ended import run_async
 from proxid.errors import InputError
 
 
@@ -56,10 +56,7 @@ def command(
     """
     options = DemoOptions(people, seconds, rate, k, seed, file, changes)
     with _folder(directory) as folder:
-        try:
-            result = uvloop.run(run_demo(DemoHouse(folder, options), Console(stderr=True)))
-        except asyncio.CancelledError:
-            raise click.Abort from None
+        result = run_async(run_demo(DemoHouse(folder, options), Console(stderr=True)), uvloop.run)
     if as_json:
         click.echo(json.dumps(result.as_dict()))
     else:

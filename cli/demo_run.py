@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -31,9 +30,6 @@ _POLL_SECONDS: Final = 0.5
 async def run_demo(house: DemoHouse, console: Console) -> DemoResult:
     """Run it; the live view goes to `console`. Raises ChildError if a process fails; leaves no process behind."""
     view = DemoView(console, house.options.k)
-    task = asyncio.current_task()
-    assert task is not None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
         view.say("writing keys and configurations, enrolling people")
         await asyncio.to_thread(house.provision)

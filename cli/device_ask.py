@@ -1,6 +1,5 @@
 """`proxid device ask` and `proxid device consent` (DESIGN 5.1, 7)."""
 
-import asyncio
 import json
 import unicodedata
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from pathlib import Path
 import click
 
 from cli.device_common import CONFIG, JSON, load_households, open_households
+from cli.ended import run_async
 from device_sim.household import Answer, Household
 from proxid.errors import InputError
 
@@ -23,7 +23,7 @@ _USER = click.option("-u", "--user", required=True, help="The recognised speaker
 @JSON
 def ask(path: Path, user: str, location: str, text: str, as_json: bool) -> None:
     """Ask one question and print the verified answer."""
-    answer = asyncio.run(_ask(path, user, unicodedata.normalize("NFC", text), location))
+    answer = run_async(_ask(path, user, unicodedata.normalize("NFC", text), location))
     if as_json:
         done = {"answer": answer.text, "session": answer.session.hex(), "retries": answer.retries}
         click.echo(json.dumps(done))
@@ -47,7 +47,7 @@ def consent(path: Path, user: str, bundle: str, as_json: bool) -> None:
     Returns when both services have acknowledged: from then on nothing of the user is delivered that the bundle does
     not allow.
     """
-    version = asyncio.run(_consent(path, user, bundle))
+    version = run_async(_consent(path, user, bundle))
     done = {"user": user, "bundle": bundle, "version": version}
     click.echo(json.dumps(done) if as_json else f"{bundle} is in effect (version {version} of this epoch)")
 

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from cli.device_common import CONFIGS, JSON, load_households, open_households
+from cli.ended import run_async
 from device_sim.corpus import Event, read_events, shipped_events
 from device_sim.household import Household
 from device_sim.replay import Pace, Replay, Summary
@@ -44,7 +45,7 @@ def replay(
     """
     events = list(read_events(file)) if file is not None else shipped_events()
     configs = load_households(paths)
-    summary, unsent = uvloop.run(_replay(events[:limit], configs, Pace(concurrency, rate, speed), bundle))
+    summary, unsent = run_async(_replay(events[:limit], configs, Pace(concurrency, rate, speed), bundle), uvloop.run)
     done = {
         **summary.as_dict(), "unknown_people": len({event.user for event in unsent}), "unsent": len(unsent),
         "unsent_lines": ranges([event.line for event in unsent]),

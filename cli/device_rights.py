@@ -1,6 +1,5 @@
 """`proxid device rights`: a user's access, erasure and objection, and how they stand (DESIGN 11)."""
 
-import asyncio
 import datetime
 import json
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import click
 
 from cli.device_common import CONFIG, JSON
+from cli.ended import run_async
 from device_sim.household import Household
 from device_sim.rights import RightsClient
 from proxid.config import DeviceConfig, load
@@ -33,7 +33,7 @@ def rights() -> None:
 @JSON
 def access(path: Path, user: str, output: Path | None, as_json: bool) -> None:
     """Everything both services hold of the user, as a JSON document to take along."""
-    text = json.dumps(asyncio.run(_access(path, user)), ensure_ascii=False, indent=None if as_json else 2)
+    text = json.dumps(run_async(_access(path, user)), ensure_ascii=False, indent=None if as_json else 2)
     if output is None:
         click.echo(text)
         return
@@ -54,14 +54,14 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
     once; returns when nothing is left in either store or its files. The user cannot enrol under this name again.
     """
     try:
-        holders = _holders(asyncio.run(_status(path, user)))
+        holders = _holders(run_async(_status(path, user)))
     except ProxidError:
         holders = "which third parties hold records could not be asked"
     if not as_json:
         click.echo(holders, err=True)
     if not yes:
         _confirm(user)
-    _done(asyncio.run(_exercise(path, user, Right.ERASE)), as_json)
+    _done(run_async(_exercise(path, user, Right.ERASE)), as_json)
 
 
 @rights.command("status", epilog="Example: proxid device rights status --config device.toml -u ann")
@@ -70,7 +70,7 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
 @JSON
 def status(path: Path, user: str, as_json: bool) -> None:
     """Who holds records of the user, how an erasure stands, and what each third party answered to its notice."""
-    found = asyncio.run(_status(path, user))
+    found = run_async(_status(path, user))
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -106,7 +106,7 @@ def object_(path: Path, user: str, resume: bool, as_json: bool) -> None:
 
     Consent of the running epoch is withdrawn too, and none is taken until --resume.
     """
-    _done(asyncio.run(_exercise(path, user, Right.RESUME if resume else Right.OBJECT)), as_json)
+    _done(run_async(_exercise(path, user, Right.RESUME if resume else Right.OBJECT)), as_json)
 
 
 def _confirm(user: str) -> None:

@@ -1,7 +1,7 @@
 """Entry point of the `proxid` command: a group that imports a subcommand only when it is used.
 
 Exit status: 0 done, 1 a check failed (an audit violation, say), 2 could not be done; 141, as for any tool, when whoever
-read its output went away.
+read its output went away, 143 and 130 after SIGTERM and Ctrl-C.
 """
 
 import errno
@@ -15,6 +15,7 @@ from typing import Final
 
 import click
 
+from cli.ended import EndedError, ended_by_signals
 from proxid import __version__
 from proxid.errors import Code, ProxidError
 
@@ -91,7 +92,19 @@ def proxid() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status (0 done, 1 a check failed, 2 could not, 141 its reader went away)."""
+    """Run the command; returns the exit status (this module's docstring has them)."""
+    with ended_by_signals() as ending:
+        try:
+            return _status(argv)
+        except (EndedError, click.Abort) as error:
+            click.echo("proxid: interrupted", err=True)
+            return error.status if isinstance(error, EndedError) else 2
+        except Exception as error:
+            # An engine in C may have made an error of its own of a signal.
+            return EndedError(ending.number).status if ending.number else _unforeseen(error)
+
+
+def _status(argv: Sequence[str] | None) -> int:
     try:
         result = proxid.main(args=argv, prog_name="proxid", standalone_mode=False)
     except ProxidError as error:
@@ -102,11 +115,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except _ReaderGoneError:
         return _PIPE_CLOSED
-    except click.Abort:
-        click.echo("proxid: interrupted", err=True)
-        return 2
-    except Exception as error:
-        return _unforeseen(error)
     return result if isinstance(result, int) else 0
 
 

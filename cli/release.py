@@ -97,11 +97,19 @@ def command(
         outcome = chosen.run(job)
     manifest = write_manifest(job, method, outcome, digest)
     warn_if_empty(outcome.records_in, "the log")
+    _warn_if_nothing(outcome)
     if as_json:
         print_json(manifest)
     else:
         _print(manifest, outcome, output)
     return 0
+
+
+def _warn_if_nothing(outcome: Outcome) -> None:
+    """Say on stderr that a log's records are all held back, and why."""
+    if outcome.records_in and not outcome.records_out:
+        why = "; ".join(f"{reason} ({count})" for reason, count in outcome.suppressed.items() if count)
+        Console(stderr=True).print(f"warning: nothing was released: {why}", style="yellow", highlight=False)
 
 
 def _check_paths(source: Path, output: Path, truth: Path | None) -> None:

@@ -1,6 +1,5 @@
 """`proxid subscribe`: a third party's feed (DESIGN 9)."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from cli.ended import run_async
 from proxid.config import PartyConfig, load
 from proxid.observability.logging import configure_logging
 from proxid.party.ledger import read_groups
@@ -53,7 +53,7 @@ def command(path: Path, follow: bool, everything: bool, layout: str, as_json: bo
     if everything and feed.exists():
         for group in read_groups(feed):
             show(group["records"], group["epoch"], group["group"])
-    counts = asyncio.run(_receive(config, follow, show, as_json or layout == "jsonl"))
+    counts = run_async(_receive(config, follow, show, as_json or layout == "jsonl"))
     return 1 if counts.refused else 0
 
 

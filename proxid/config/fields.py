@@ -9,10 +9,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from proxid.config.loading import resolve
-from proxid.config.wording import FINGERPRINT_PATTERN, NAME_PATTERN
+from proxid.config.wording import FINGERPRINT_PATTERN, NAME_PATTERN, PATTERNS
 from proxid.crypto import ed25519
 from proxid.crypto.hpke import SealingKey
-from proxid.errors import KeyInvalidError
+from proxid.errors import InputError, KeyInvalidError
 
 _UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(|s|min|h|d)$")
@@ -20,6 +20,12 @@ _ADDRESS = re.compile(r"^(?P<host>[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):(?P<port>\d{
 CENTURY = 36_525 * 86_400
 """Seconds: longer than anything is waited for or kept."""
 _STORE_SCHEMES = ("redis://", "rediss://", "unix://", "valkey://", "valkeys://")
+
+
+def check_name(name: str) -> None:
+    """Raises InputError, which says what a name is, for what is no name of a party."""
+    if not re.fullmatch(NAME_PATTERN, name):
+        raise InputError(f"a party's name {PATTERNS[NAME_PATTERN]}")
 
 
 def _duration(value: Any) -> Any:

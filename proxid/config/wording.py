@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9._-]{0,62}$"
 FINGERPRINT_PATTERN: Final = r"^[0-9a-f]{64}$"
 
-_PATTERNS: Final = {
+PATTERNS: Final = {
     NAME_PATTERN: "must be a name: lower-case letters, digits, dot, dash and underscore, at most 63",
     FINGERPRINT_PATTERN: "must be a fingerprint: 64 hexadecimal digits in lower case",
 }
@@ -47,7 +47,7 @@ _WORDS: Final[Mapping[str, str | Callable[[Mapping[str, Any]], str]]] = {
     "too_long": lambda of: f"must have at most {of['max_length']} element(s)",
     "string_too_short": lambda of: f"must have at least {of['min_length']} character(s)",
     "string_too_long": lambda of: f"must have at most {of['max_length']} characters",
-    "string_pattern_mismatch": lambda of: _PATTERNS.get(of["pattern"], "is not of the allowed form"),
+    "string_pattern_mismatch": lambda of: PATTERNS.get(of["pattern"], "is not of the allowed form"),
     "literal_error": lambda of: f"must be {of['expected']}",
     "enum": lambda of: f"must be {of['expected']}",
     "value_error": lambda of: str(of["error"]),

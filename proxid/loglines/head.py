@@ -91,12 +91,19 @@ def _is_header(rows: Rows) -> bool:
         return True
     if any(_TIME.match(cell) for row in rows[1:] for cell in row[2 : len(first)]):
         return True
-    return any(_are_ids([row[at] for row in rows[1:] if at < len(row)]) for at in range(min(2, len(first))))
+    return any(
+        _are_ids([row[at] for row in rows[1:] if at < len(row)]) and not _is_id(first[at])
+        for at in range(min(2, len(first)))
+    )
 
 
 def _are_ids(cells: list[str]) -> bool:
     """Whether all of a column's cells are one word with a digit in it, as the names of users are."""
-    return len(cells) >= _ENOUGH and all(" " not in cell and any(map(str.isdigit, cell)) for cell in cells)
+    return len(cells) >= _ENOUGH and all(map(_is_id, cells))
+
+
+def _is_id(cell: str) -> bool:
+    return " " not in cell and any(map(str.isdigit, cell))
 
 
 def _check_columns(rows: Rows, columns: list[str], header: bool) -> None:

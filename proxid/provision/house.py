@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from proxid.config.fields import check_name
 from proxid.config.policy import load_policy
 from proxid.provision import templates
 from proxid.provision.party import Party, import_public, init_party, install_certificate, sign_request
@@ -38,8 +39,11 @@ def init_house(directory: Path, options: HouseOptions, now: datetime.datetime) -
     """Write every party's folder and introduce the parties to each other; returns all but the CA.
 
     Raises:
-        InputError, OutputError: a folder is unusable. CredentialError: keys on disk contradict each other.
+        InputError: a name is none, before anything is written. InputError, OutputError: a folder is unusable.
+        CredentialError: keys on disk contradict each other.
     """
+    for _, name in _members(options):
+        check_name(name)
     ca = init_party(directory / "ca", "ca", "ca", options.settings, "", now)
     policy = templates.render_policy(options.parties, options.settings)
     parties = []

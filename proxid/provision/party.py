@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from proxid.config.fields import check_name
 from proxid.config.loading import load_section
 from proxid.config.trust import PartyKeys, Trust
 from proxid.errors import CredentialError, InputError, OutputError
@@ -60,10 +61,11 @@ def init_party(folder: Path, role: str, name: str, settings: Settings, policy: s
         policy: text of policy.toml. now: for the CA's own certificate.
 
     Raises:
-        InputError: unknown role, or the folder is another party's. OutputError: a file cannot be written.
+        InputError: unknown role, no name, or the folder is another party's. OutputError: a file cannot be written.
     """
     if role not in ROLES:
         raise InputError("unknown role")
+    check_name(name)
     party = Party(folder, role, name)
     _make_folder(folder)
     if (folder / "public.toml").exists() and Party.at(folder) != party:

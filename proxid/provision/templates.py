@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from proxid.config.fields import check_name
 from proxid.config.policy import SETTINGS
 from proxid.provision import toml
 
@@ -136,8 +137,10 @@ def render_policy(parties: tuple[str, ...], settings: Settings) -> str:
     """A first policy: settings, and all bundles that make sense for any parties; the operator edits it (DESIGN 7).
 
     `nothing` always · `everything` all types by user id · `searches` general queries alone · `aliased` all types
-    under aliases · `only-NAME` everything, to the first party alone.
+    under aliases · `only-NAME` everything, to the first party alone. Raises InputError for what is no name.
     """
+    for name in parties:
+        check_name(name)
     every = ["general", "location", "command"]
     bundles: list[tuple[str, tuple[str, ...], list[str], str]] = [
         ("everything", parties, every, "user_id"),

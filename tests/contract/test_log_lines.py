@@ -128,6 +128,12 @@ def test_what_is_no_log_is_refused_by_both_with_the_same_words(tmp_path: Path, n
         list(read_events(file))
 
 
+def test_a_first_row_like_the_others_is_no_header(tmp_path: Path) -> None:
+    data = b"".join(b"u%d\twhat is the answer\n" % i for i in range(9))
+    agree(tmp_path, "log.tsv", data, "tsv")
+    assert sum(not line.reason for line in read_lines(data, "tsv")) == 9
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [

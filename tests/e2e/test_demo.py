@@ -114,7 +114,7 @@ def test_interrupted_demo_leaves_no_process(tmp_path: Path, number: signal.Signa
             time.sleep(0.05)
         process.send_signal(number)
         status = process.wait(DEADLINE)
-    assert status == (-signal.SIGKILL if number is signal.SIGKILL else 2)
+    assert status == (-signal.SIGKILL if number is signal.SIGKILL else 128 + number)
     assert wait_until_gone(tmp_path) == []
 
 

@@ -36,6 +36,13 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
+def test_a_release_of_nothing_is_said(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--method", "k-query", "--k", "100000", str(folder / "log.tsv"), "-o", str(tmp_path / "none.tsv")]
+    assert main(["release", *words]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "nothing was released: query of fewer than k users (6000)" in said
+
+
 def test_attack_with_the_truth(run: Run) -> None:
     code, found = run("attack", "log.tsv", "thesis.tsv", "--attack", "rl3", "--truth", "thesis.truth", "--json")
     assert code == 0

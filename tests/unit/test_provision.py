@@ -223,3 +223,20 @@ def test_each_party_on_its_own_machine(tmp_path: Path, monkeypatch: pytest.Monke
 def test_command_needs_something_to_do() -> None:
     result = CliRunner().invoke(command, [])
     assert result.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("house", "--parties", "a b,c/d"),
+        ("--role", "gateway", "--out", "house", "--parties", "a b"),
+        ("--role", "device", "--name", "../x", "--out", "house"),
+    ],
+)
+def test_what_is_no_name_is_refused_before_anything_is_written(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", *words]) == 2
+    assert capsys.readouterr().err.startswith("proxid: input_invalid: a party's name must be")
+    assert not (tmp_path / "house").exists()

@@ -1,0 +1,42 @@
+"""A command that is ended by SIGTERM or Ctrl-C leaves nothing half-written, and has the status of other tools."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cli.main import main
+
+SECONDS = 120.0
+
+
+def writing(folder: Path) -> bool:
+    return any(path.name.endswith(".part") for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_release_that_is_ended_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    log = tmp_path / "log.tsv"
+    log.write_text("".join(f"u{row % 97}\twhat is the answer to question {row}\n" for row in range(60_000)))
+    words = ["release", str(log), "-o", str(tmp_path / "out.tsv"), "--truth", str(tmp_path / "truth.tsv")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "cli.main", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        deadline = time.monotonic() + SECONDS
+        while not writing(tmp_path) and child.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert child.poll() is None, "the release was over before it could be ended: give it more rows"
+        child.send_signal(number)
+        assert child.wait(SECONDS) == 128 + number
+        assert child.stderr is not None and b"Traceback" not in child.stderr.read()
+    assert [path.name for path in tmp_path.iterdir()] == ["log.tsv"]
+
+
+def test_a_command_called_in_process_leaves_the_handlers_as_they_were() -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    assert main(["release", "nowhere.tsv", "-o", "out.tsv"]) == 2
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
