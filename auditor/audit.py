@@ -24,6 +24,7 @@ from auditor.log import Log
 from auditor.obligations import Obligations
 from auditor.opening import Opener, Unopened
 from auditor.people import People
+from auditor.policies import Policies
 from auditor.receipts import Presented, ReceiptCheck
 from auditor.report import HEADS, RECEIPTS, Report
 from auditor.service_log import ServiceLog
@@ -94,18 +95,21 @@ class Audit:
         self._state = state
         loaded = None if state is None else state.load()
         self._sets = Sets(None if state is None else state.working)
-        self._people = People(trust)
+        self._policies = Policies(trust)
+        self._people = People(self._policies)
         self._erasures = Erasures(trust)
         self._obligations = Obligations(trust, self._people, self._sets)
         self._signatures = Signatures()
-        self._deliveries = Deliveries(trust, self._people, self._signatures)
+        self._deliveries = Deliveries(self._policies, self._people, self._signatures)
         self._unopened = Unopened()
-        tuples = Tuples(trust, self._people, self._signatures)
+        tuples = Tuples(self._policies, self._people, self._signatures)
         self._gateway = GatewayLog(
-            self._people, tuples, self._deliveries, self._sets, self._erasures, self._obligations, self.report
+            self._people, tuples, self._deliveries, self._sets, self._erasures, self._obligations, self._policies,
+            self.report,
         )  # fmt: skip
         self._service = ServiceLog(
-            trust, self._people, tuples, self._sets, self._erasures, self._obligations, Spill(self._sets), self.report
+            self._policies, self._people, tuples, self._sets, self._erasures, self._obligations, Spill(self._sets),
+            self.report,
         )  # fmt: skip
         self._service.unlinked = self._gateway.unlinked
         self._reads = [self._reader(self._gateway, trust.screener), self._reader(self._service, trust.service_key)]
@@ -177,6 +181,7 @@ class Audit:
         settled_ms = min([now_ms, *exported]) - int(self._options.settle * 1000)
         check(self._sets, settled_ms, seen, self.report)
         self._service.finish()
+        self._policies.check(self._erasures.epochs.values(), self.report)
         self._obligations.check(seen, self.report)
         covered.check_cover(self._unopened, self.report)
         self._erasures.check_keys(self._keys, self.report)
@@ -256,7 +261,8 @@ class Audit:
         }  # fmt: skip
         erasures, unopened = self._erasures, self._unopened
         state = {
-            "reads": reads, "people": self._people.state(), "deliveries": self._deliveries.state(),
+            "reads": reads, "policies": self._policies.state(),
+            "people": self._people.state(), "deliveries": self._deliveries.state(),
             "gateway": self._gateway.state(), "service": self._service.state(),
             "erasures": (
                 erasures.owners, erasures.erased, erasures.expired, erasures.requests, erasures.epochs,
@@ -278,6 +284,7 @@ class Audit:
             read.log.next_number = number
             read.heads.frontier = Frontier.decode(frontier)
             read.opener.seal_of = seals
+        self._policies.restore(state["policies"])
         self._people.restore(state["people"])
         self._deliveries.restore(state["deliveries"])
         self._gateway.restore(state["gateway"])

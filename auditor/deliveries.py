@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from auditor.people import People
+from auditor.policies import Policies
 from auditor.signatures import Signatures
-from auditor.trust import Trust
 from auditor.tuples import verify_pair
 from proxid.crypto.sansig import Limit
 from proxid.encoding import decode_text, encode_text
@@ -19,8 +19,9 @@ Alias = tuple[str, int, str]
 class Deliveries:
     """Checks DELIVERED and ALIASED events."""
 
-    def __init__(self, trust: Trust, people: People, signatures: Signatures) -> None:
-        self._trust = trust
+    def __init__(self, policies: Policies, people: People, signatures: Signatures) -> None:
+        self._policies = policies
+        self._trust = policies.trust
         self._people = people
         self._signatures = signatures
         self._user_of: dict[Alias, str] = {}
@@ -44,9 +45,10 @@ class Deliveries:
         """
         ack = DeliveryAck.decode(acknowledgement)
         key = self._trust.party_keys.get(ack.party)
-        if key is None:
+        if key is not None:
+            ack.verify(key)
+        elif self._policies.of(ack.epoch) is not None:
             raise CredentialError("party is not configured")
-        ack.verify(key)
         for position, pair in enumerate(pairs):
             if pair is not None:
                 self._record(pair, ack, position, len(pairs))
@@ -80,7 +82,7 @@ class Deliveries:
         name = person.user_id
         if fidelity != "user_id":
             shown = decode_text(pair.sanitized.message.user_block)
-            name = self._alias(person.user_id, ack.party, header.time_ms, kind, shown)
+            name = self._alias(person.user_id, ack, header.time_ms, kind, shown)
         elif kind != "general":
             raise RecordMismatchError("a place or command is published under a lasting name")
         verify_pair(pair, expected, (person.prox_id, name), self._signatures)
@@ -91,9 +93,12 @@ class Deliveries:
         if blocks[record.PLACE] != record.Place(ack.group, position, size).encode():
             raise RecordMismatchError("record stands at another place of the group")
 
-    def _alias(self, user_id: str, party: str, time_ms: int, kind: str, shown: str) -> str:
-        period = record.alias_period(kind, time_ms, self._trust.alias_period)
-        alias = self._alias_of.get((party, period, user_id))
+    def _alias(self, user_id: str, ack: DeliveryAck, time_ms: int, kind: str, shown: str) -> str:
+        judge = self._policies.of(ack.epoch)
+        if judge is None:
+            return shown
+        period = record.alias_period(kind, time_ms, judge.alias_period)
+        alias = self._alias_of.get((ack.party, period, user_id))
         if alias is None and self.incomplete:
             return shown
         if alias is None:

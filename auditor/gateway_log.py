@@ -9,7 +9,8 @@ from auditor.erasures import Erasures
 from auditor.log import Log, check_of
 from auditor.obligations import Obligations
 from auditor.people import People, Person
-from auditor.report import COMPLETENESS, CONSENT, ERASURE, GATEWAY, OPENING, SIGNATURES, Report
+from auditor.policies import Policies
+from auditor.report import COMPLETENESS, CONSENT, ERASURE, GATEWAY, GROUPS, OPENING, SIGNATURES, Report
 from auditor.signatures import NAME_SIZE, name_of
 from auditor.tuples import Tuples
 from proxid.crypto.identity import Enrolment
@@ -34,9 +35,10 @@ class GatewayLog(Log):
 
     def __init__(
         self, people: People, tuples: Tuples, deliveries: Deliveries, sets: Sets, erasures: Erasures,
-        obligations: Obligations, report: Report,
+        obligations: Obligations, policies: Policies, report: Report,
     ) -> None:  # fmt: skip
         self._people = people
+        self._policies = policies
         self._tuples = tuples
         self._deliveries = deliveries
         self._sets = sets
@@ -62,6 +64,7 @@ class GatewayLog(Log):
             EventType.ACCESSED: (SIGNATURES, self._accessed),
             EventType.NOTICED: (ERASURE, self._obligations.noticed),
             EventType.EXPIRED: (OPENING, self._expired),
+            EventType.EPOCH_OPENED: (GROUPS, policies.given),
         }
         hidden = {
             EventType.LINKED: self._linked_unread,
@@ -73,6 +76,7 @@ class GatewayLog(Log):
             EventType.ERASED: self._erased_unread,
             EventType.OBJECTED: self._objected_unread,
             EventType.ACCESSED: self._accessed_unread,
+            EventType.EPOCH_OPENED: policies.given_unread,
         }
         super().__init__(GATEWAY, rules, hidden, report)
 

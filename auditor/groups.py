@@ -6,9 +6,10 @@ the ladder allowed; every body must be what its record's hash says.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 from auditor.places import Places
+from auditor.policies import Policies
 from auditor.records import verify_records
 from auditor.slots import WITHHELD, SlotReplay, verify_readable
 from auditor.spill import EpochMemory, Spill
@@ -32,6 +33,7 @@ from proxid.evidence.disclosure import disclosure_info, unit_digest
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
 from proxid.protocol.record import Mechanism, RecordBody, audience_tag
 
+KINDS: Final = frozenset({"general", "location", "command"})
 RUNGS: Mapping[Rung, int] = {Rung.TEXT: 0, Rung.UNIT: 1, Rung.CATEGORY: 2, Rung.NODE: 3}
 
 
@@ -77,12 +79,12 @@ class EpochReplay:
 class Groups:
     """Replays what MS says it buffered, moved, gave up and released."""
 
-    def __init__(self, trust: Trust, spill: Spill) -> None:
-        self._trust = trust
+    def __init__(self, policies: Policies, spill: Spill) -> None:
+        self._policies = policies
+        self._trust = policies.trust
         self._spill = spill
         self._epochs: dict[int, EpochReplay] = {}
         self._seeds: dict[int, bytes] = {}
-        self._places = Places(trust)
 
     def opened(self, epoch: int, commitment: bytes, sealed: bytes) -> None:
         """EPOCH_OPENED: the disclosed seed must be the committed one; raises GroupMismatchError, SealInvalidError."""
@@ -92,18 +94,26 @@ class Groups:
             raise GroupMismatchError("disclosed seed is not the committed one")
         if epoch in self._epochs:
             raise GroupMismatchError("epoch was opened twice")
-        end = float(trust.epochs.end(epoch))
-        slots = {kind: SlotReplay(SlotPool(settings, end), settings) for kind, settings in trust.slots.items()}
+        judge = self._policies.of(epoch)
+        if judge is None:
+            self.opened_blind(epoch)
+            return
+        end = float(judge.epochs.end(epoch))
+        slots = {kind: SlotReplay(SlotPool(settings, end), settings) for kind, settings in judge.slots.items()}
         self._epochs[epoch] = EpochReplay(self._pool(epoch), CycleSource(seed), slots=slots)
         self._seeds[epoch] = seed
 
     def _pool(self, epoch: int) -> Pool:
-        return Pool(self._trust.settings, EpochMemory(self._spill, epoch))
+        return Pool(self._judge(epoch).settings, EpochMemory(self._spill, epoch))
+
+    def _judge(self, epoch: int) -> Trust:
+        """What an epoch that is replayed is judged by; of a blind one the pool alone needs any settings."""
+        return self._policies.of(epoch) or self._trust
 
     def opened_blind(self, epoch: int) -> None:
         """EPOCH_OPENED whose payload has expired: nothing of the epoch can be replayed."""
         replay = EpochReplay(self._pool(epoch), CycleSource(bytes(32)))
-        replay.blind |= {"general", *self._trust.slots}
+        replay.blind |= KINDS
         self._epochs[epoch], self._seeds[epoch] = replay, bytes(32)
 
     def closed(self, epoch: int) -> None:
@@ -128,6 +138,9 @@ class Groups:
         spill.attach(self._spill)
         self._spill = spill
         self._epochs = {e: EpochReplay(cycles=CycleSource(self._seeds[e]), **values) for e, values in epochs.items()}
+        for epoch, at in self._epochs.items():
+            if self._policies.of(epoch) is None:
+                at.blind |= KINDS
 
     def replay(self, epoch: int) -> EpochReplay:
         """The replay of an epoch; raises GroupMismatchError if it was never opened."""
@@ -153,7 +166,7 @@ class Groups:
         """Whether groups of this kind and epoch cannot be replayed."""
         return kind in self.replay(epoch).blind
 
-    def shape(self, kind: str, payload: ReleasedPayload) -> None:
+    def shape(self, epoch: int, kind: str, payload: ReleasedPayload) -> None:
         """RELEASED that cannot be replayed: enough people, each once as owner and once as published.
 
         A general group permutes them without a fixed point; in a slot each record keeps its user.
@@ -163,7 +176,7 @@ class Groups:
         """
         askers, people = payload.askers or payload.people, payload.people
         readable = [{p for p in side if p} for side in (askers, people)]
-        if len(people) < self._smallest(kind) or len(askers) != len(people):
+        if len(people) < self._smallest(epoch, kind) or len(askers) != len(people):
             raise GroupMismatchError("group is smaller than k and the margin")
         if any(len(found) != sum(1 for p in side if p) for found, side in zip(readable, (askers, people), strict=True)):
             raise GroupMismatchError("group counts a person twice")
@@ -175,9 +188,12 @@ class Groups:
         if kind != "general" and not all(known):
             raise GroupMismatchError("a record of a slot is filed under another person than asked")
 
-    def _smallest(self, kind: str) -> int:
-        slots = self._trust.slots.get(kind)
-        return self._trust.settings.n if slots is None else slots.n
+    def _smallest(self, epoch: int, kind: str) -> int:
+        judge = self._policies.of(epoch)
+        if judge is None:
+            return 2
+        slots = judge.slots.get(kind)
+        return judge.settings.n if slots is None else slots.n
 
     def buffered(self, epoch: int, payload: BufferedPayload) -> None:
         """BUFFERED: the replay must buffer it too; raises GroupMismatchError."""
@@ -185,7 +201,7 @@ class Groups:
         if payload.kind in at.blind:
             return
         if payload.kind != "general":
-            self._places.verify(payload, self._seeds[epoch], at.places)
+            Places(self._judge(epoch)).verify(payload, self._seeds[epoch], at.places)
             self.slots(epoch, payload.kind).buffer(payload)
             return
         item = Record(
@@ -278,7 +294,7 @@ class Groups:
         group = at.formed.pop(number, None)
         if group is None:
             raise GroupMismatchError("no such group is formed by the replay")
-        pairs = release_pairs(group, at.cycles, self._trust.settings)
+        pairs = release_pairs(group, at.cycles, self._judge(epoch).settings)
         for pair in pairs:
             at.buffered.pop(pair.record, None)
         if payload is not None:
@@ -298,7 +314,7 @@ class Groups:
         group = at.formed.pop(number, None)
         if group is None:
             raise GroupMismatchError("no such group is formed by the replay")
-        pairs = release_pairs(group, at.cycles, self._trust.settings)
+        pairs = release_pairs(group, at.cycles, self._judge(epoch).settings)
         if tuple(p.record for p in pairs) != payload.owners or tuple(p.person for p in pairs) != payload.people:
             raise GroupMismatchError("members or cycle differ from the replay of the committed seed")
         if tuple(at.buffered[p.record].prox_id for p in pairs) != payload.askers:
@@ -311,7 +327,7 @@ class Groups:
 
     def _expected(self, pair: Pair, group: Group, epoch: int, at: EpochReplay) -> RecordBody:
         kind, _, audience = group.audience.partition("|")
-        settings, buffered = self._trust.settings, at.buffered[pair.record]
+        settings, buffered = self._judge(epoch).settings, at.buffered[pair.record]
         text = "" if pair.unit is None else buffered.texts[pair.unit]
         path = group.node if pair.rung is Rung.NODE else buffered.path
         mechanism = Mechanism("mix", settings.k, settings.margin, settings.level, len(group.node))

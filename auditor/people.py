@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any, Final
 
-from auditor.trust import Trust
+from auditor.policies import Policies
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.errors import CredentialError, RegistrationError
 from proxid.evidence.events import LinkedPayload
@@ -28,8 +28,9 @@ class Person:
 class People:
     """Registered epoch keys, by key and by PROX_ID."""
 
-    def __init__(self, trust: Trust) -> None:
-        self._trust = trust
+    def __init__(self, policies: Policies) -> None:
+        self._policies = policies
+        self._trust = policies.trust
         self._by_key: dict[bytes, Person] = {}
         self._by_prox: dict[str, Person] = {}
         self._live: dict[tuple[str, int], bytes] = {}
@@ -112,7 +113,10 @@ class People:
 
     def _verify_season(self, enrolment: Enrolment, credential: Credential) -> None:
         # The log holds no time of the link: it was within the epoch.
-        epochs, ripe = self._trust.epochs, enrolment.since + self._trust.season_seconds
+        judge = self._policies.of(credential.epoch)
+        if judge is None:
+            return
+        epochs, ripe = judge.epochs, enrolment.since + judge.season_seconds
         if credential.seasoned and ripe > epochs.end(credential.epoch):
             raise CredentialError("credential says seasoned before the account was")
         if not credential.seasoned and ripe <= epochs.start(credential.epoch):

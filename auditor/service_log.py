@@ -9,6 +9,7 @@ from auditor.log import Log, check_of
 from auditor.obligations import Obligations
 from auditor.people import People
 from auditor.pipeline import Pipeline
+from auditor.policies import Policies
 from auditor.report import COMMITS, COMPLETENESS, CONSENT, ERASURE, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
 from auditor.spill import Spill
 from auditor.trust import Trust
@@ -26,14 +27,15 @@ class ServiceLog(Log):
     """Checks each event, replays the groups and fills the sets of check 7."""
 
     def __init__(
-        self, trust: Trust, people: People, tuples: Tuples, sets: Sets, erasures: Erasures,
+        self, policies: Policies, people: People, tuples: Tuples, sets: Sets, erasures: Erasures,
         obligations: Obligations, spill: Spill, report: Report,
     ) -> None:  # fmt: skip
-        self._trust = trust
+        self._policies = policies
+        self._trust = trust = policies.trust
         self._people = people
         self._tuples = tuples
         self._sets = sets
-        self._groups = Groups(trust, spill)
+        self._groups = Groups(policies, spill)
         self._commits: dict[str, tuple[bytes, str] | None] = {}
         """Commit and PROX_ID of requests that were received; None where that cannot be read."""
         self._unknown: set[bytes] = set()
@@ -69,11 +71,13 @@ class ServiceLog(Log):
     def _epoch_opened(self, event: Event) -> None:
         fields = event.fields
         epoch = int(str(fields["epoch"]))
-        self._groups.opened(epoch, bytes.fromhex(str(fields["commitment"])), event.payload)
+        sealed = self._policies.began(event, self._report)
         self._opened.add(epoch)
+        self._groups.opened(epoch, bytes.fromhex(str(fields["commitment"])), sealed)
 
     def _epoch_opened_unread(self, event: Event) -> None:
         epoch = int(str(event.fields["epoch"]))
+        self._policies.began_unread(event, self._report)
         self._groups.opened_blind(epoch)
         self._opened.add(epoch)
 
@@ -137,20 +141,26 @@ class ServiceLog(Log):
                 self._report.counts["pipeline.unknown"] += 1
         if received is not None and received[1] != payload.prox_id:
             raise GroupMismatchError("record is buffered for another person than asked")
+        epoch = int(str(event.fields.get("epoch", 0)))
+        judge = self._policies.of(epoch)
         with check_of(CONSENT):
-            self._verify_audience(event, payload)
+            self._verify_audience(event, payload, judge)
         person = self._people.of_prox(payload.prox_id)
+        if person.epoch != epoch:
+            raise GroupMismatchError("record waits in another epoch than its person's")
+        if judge is not None and judge.pipeline not in ("", payload.pipeline):
+            raise GroupMismatchError("record was made by another pipeline than the policy demands")
         if payload.seasoned != person.seasoned:
             raise GroupMismatchError("record counts as seasoned otherwise than its credential says")
         self._groups.buffered(person.epoch, payload)
 
-    def _verify_audience(self, event: Event, payload: BufferedPayload) -> None:
+    def _verify_audience(self, event: Event, payload: BufferedPayload, judge: Trust | None) -> None:
         """What waits was allowed by the bundle in effect at MS, for exactly its audience."""
-        if not self._unknown.isdisjoint(event.tags):
+        if judge is None or not self._unknown.isdisjoint(event.tags):
             self._report.counts["consents.unknown"] += 1
             return
         self._report.checked[CONSENT] += 1
-        grants = self._trust.bundles.get(self._bundles.get(payload.prox_id, consent.NOTHING), ())
+        grants = judge.bundles.get(self._bundles.get(payload.prox_id, consent.NOTHING), ())
         if payload.audience != consent.audience_id(consent.audience(grants, payload.kind)) or not payload.audience:
             raise ConsentError("record waits for an audience that the person's bundle does not allow")
 
@@ -182,7 +192,7 @@ class ServiceLog(Log):
         self._report.counts[f"group.size.{kind}.{len(payload.owners):02d}"] += 1
         if event.hidden or self._groups.is_blind(epoch, kind):
             self._report.counts["groups.partly_erased"] += 1
-            self._groups.shape(kind, payload)
+            self._groups.shape(epoch, kind, payload)
             if not self._groups.is_blind(epoch, kind):
                 self._groups.released_unread((epoch, number), kind, str(fields.get("close", "")), payload)
         elif "kind" in fields:

@@ -1,13 +1,17 @@
 """An auditor from its configuration."""
 
+from collections.abc import Callable
+
 from auditor.client import RemoteLog
 from auditor.trust import Trust
 from proxid.classify import load_default
 from proxid.config.bundles import bundles_of
 from proxid.config.services import AuditorConfig
+from proxid.config.terms import Terms, document_of, grid_of, terms_of
 from proxid.errors import ConfigError
 from proxid.protocol.epochs import Epochs
 from proxid.provision.keyfile import load_opening_key
+from proxid.provision.policies import PolicyFolder
 from proxid.rpc.channel import TlsFiles
 
 
@@ -38,7 +42,21 @@ def trust_of(config: AuditorConfig, pipeline: bool = True) -> Trust:
         classifier=load_default() if pipeline else None,
         witness=trust.witness if config.require_witness else None,
         witness_lag=config.witness_lag,
+        pipeline=config.pipeline,
+        accepted=_accepted(config),
+        floors=config.floors,
     )
+
+
+def _accepted(config: AuditorConfig) -> Callable[[bytes], Terms | None]:
+    """The documents that the operator accepted: those of the folder, and what the configuration says itself."""
+    folder, own = PolicyFolder(config.data_dir), document_of(config)
+    grid = grid_of(config)
+
+    def accepted(digest: bytes) -> Terms | None:
+        return terms_of(own, lambda _: grid) if digest == own.digest else folder.terms(digest)
+
+    return accepted
 
 
 def logs_of(config: AuditorConfig, fresh: bool = True) -> tuple[RemoteLog, RemoteLog]:

@@ -1,5 +1,6 @@
 """What an auditor knows beforehand: public keys, the policy, the parameters that MS is held to."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from proxid.anonymise.slotted.noise import PlaceNoise
@@ -7,6 +8,8 @@ from proxid.anonymise.slotted.places import PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.stream.settings import Settings
 from proxid.classify import Classifier
+from proxid.config.services import Floors
+from proxid.config.terms import Terms
 from proxid.crypto.hpke import OpeningKey
 from proxid.evidence.checkpoint import WITNESS
 from proxid.protocol.consent import Bundles
@@ -22,6 +25,12 @@ class Trust:
         witness: key of the witness whose cosignature must be there, or None; witness_lag: seconds (check 1).
         places, noise: how fine, and under what noise, places may be shown.
         party_keys: parties' acknowledgement keys. season_seconds, alias_period: as IS is configured.
+        pipeline: version of classifier and masking that must have been used; any if empty.
+        accepted: the settings of a policy document that the operator accepted, by its digest; raises ConfigError.
+        floors: below which no document may fall.
+
+    What a policy says (bundles, settings, slots, places, noise, season, alias period, pipeline) is that of the
+    auditor's own configuration, until `policies.Policies.of` puts an epoch's document in its place.
     """
 
     service: str
@@ -43,3 +52,6 @@ class Trust:
     witness: bytes | None = None
     witness_name: str = WITNESS
     witness_lag: float = 3600.0
+    pipeline: str = ""
+    accepted: Callable[[bytes], Terms | None] = lambda digest: None
+    floors: Floors = field(default_factory=Floors)

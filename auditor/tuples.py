@@ -5,8 +5,8 @@ sanitizer's), proof correctness (only the user block differs).
 """
 
 from auditor.people import People, Person
+from auditor.policies import Policies
 from auditor.signatures import Signatures
-from auditor.trust import Trust
 from proxid.crypto.sansig import Role, SignedMessage, verify_public_limit
 from proxid.crypto.sansig.scheme import Expectation
 from proxid.encoding import encode_text
@@ -39,8 +39,9 @@ def verify_pair(
 class Tuples:
     """Checks requests, responses and consents of the gateway's log, and requests of MS's."""
 
-    def __init__(self, trust: Trust, people: People, signatures: Signatures) -> None:
-        self._trust = trust
+    def __init__(self, policies: Policies, people: People, signatures: Signatures) -> None:
+        self._policies = policies
+        self._trust = policies.trust
         self._people = people
         self._signatures = signatures
 
@@ -83,7 +84,8 @@ class Tuples:
         person = self._people.of_key(header.signer)
         expected = consent.expectation(trust.service, person.epoch, header.signer, trust.screener)
         verify_pair(pair, expected, (person.user_id, person.prox_id), self._signatures)
-        vector.verify(person.user_key, trust.bundles)
+        judge = self._policies.of(person.epoch)
+        vector.verify(person.user_key, None if judge is None else judge.bundles)
         said = (vector.user_id, vector.service, vector.epoch, vector.bundle, vector.version)
         if said != (person.user_id, trust.service, person.epoch, *consent.read(pair.original)):
             raise ConsentError("vector and message disagree")

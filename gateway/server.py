@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.consents import Consents
+from gateway.epochs import OpenEpochs
 from gateway.erasures import Erasures
 from gateway.expiry import LinkExpiry
 from gateway.feeds import Feeds
@@ -28,6 +29,7 @@ from proxid.errors import ConfigError
 from proxid.process.admission import AllowListWatch
 from proxid.protocol.epochs import Epochs
 from proxid.provision.keyfile import load_secret, load_signing_key
+from proxid.provision.policies import govern
 from proxid.rpc.channel import TlsFiles, new_server, open_channel
 from proxid.rpc.evidence import EvidenceService
 from proxid.rpc.peers import PeerRegistry
@@ -97,6 +99,7 @@ async def serve(
     if config.store_url is None:
         raise ConfigError("store_url is not resolved")
     screener = screener_of(config)
+    held = govern(config, screener.epochs.number(screener.clock()))
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     store = GatewayStore(connect(config.store_url))
     await store.open()
@@ -105,6 +108,7 @@ async def serve(
     writer = await writer_of(config, evidence, store.client) if worker == 0 else None
     channel = open_channel(config.main_service, tls, config.main_service_name)
     upstream = MainServiceClient(channel, config.forward_timeout)
+    epochs = OpenEpochs(screener, store, upstream, held)
     registrations = Registrations(store)
     requests = RequestPath(screener, store, upstream, registrations)
     consents = Consents(screener, store, upstream, registrations)
@@ -117,7 +121,7 @@ async def serve(
     peers = PeerRegistry(config.trust.allow_list())
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
     add_GatewayServicer_to_server(
-        GatewayService(peers, screener, upstream, (Links(screener, store), consents, requests, rights)), server
+        GatewayService(peers, epochs, (Links(screener, store), consents, requests, rights)), server
     )
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices), notices), server)
     reader = reader_of(config, evidence)

@@ -3,13 +3,12 @@
 from collections.abc import AsyncIterator
 
 from gateway.consents import Consents
+from gateway.epochs import OpenEpochs
 from gateway.feeds import Feeds, WrittenNotice
 from gateway.links import Links
 from gateway.notices import Notices
 from gateway.requests import RequestPath
 from gateway.rights import Rights
-from gateway.screener import Screener
-from gateway.upstream import MainServiceClient
 from proxid.rpc.conversation import conversation
 from proxid.rpc.convert import from_wire, to_wire
 from proxid.rpc.methods import streaming, unary
@@ -26,22 +25,17 @@ class GatewayService(GatewayServicer):
     """What devices call."""
 
     def __init__(
-        self, peers: PeerRegistry, screener: Screener, upstream: MainServiceClient,
-        parts: tuple[Links, Consents, RequestPath, Rights],
-    ) -> None:  # fmt: skip
+        self, peers: PeerRegistry, epochs: OpenEpochs, parts: tuple[Links, Consents, RequestPath, Rights]
+    ) -> None:
         self.peers = peers
-        self._screener = screener
-        self._upstream = upstream
+        self._epochs = epochs
         self._links, self._consents, self._requests, self._rights = parts
-        self._epoch_key: tuple[int, bytes] | None = None
 
     @unary("device")
     async def GetParameters(self, request: wire.ParametersRequest, peer: Peer) -> wire.Parameters:
         """The current epoch and MS's signed key for it."""
-        epoch = self._screener.epochs.number(self._screener.clock())
-        if self._epoch_key is None or self._epoch_key[0] != epoch:
-            self._epoch_key = (epoch, await self._upstream.epoch_key(epoch))
-        return wire.Parameters(epoch=epoch, epoch_key=self._epoch_key[1])
+        key = await self._epochs.current()
+        return wire.Parameters(epoch=key.epoch, epoch_key=key.encode())
 
     @unary("device")
     async def Link(self, request: wire.LinkRequest, peer: Peer) -> wire.LinkReply:
@@ -71,6 +65,11 @@ class GatewayService(GatewayServicer):
         granted = await self._rights.grant(request.enrolment, request.request)
         receipt = b"" if granted.receipt is None else granted.receipt.encode()
         return wire.RightReply(receipt=receipt, share=granted.share, pending=granted.receipt is None)
+
+    @unary("device")
+    async def GetPolicy(self, request: wire.PolicyRequest, peer: Peer) -> wire.PolicyReply:
+        """The text of a policy document."""
+        return wire.PolicyReply(text=self._epochs.policies.text(request.digest))
 
 
 class FeedService(FeedServicer):

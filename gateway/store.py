@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from redis.asyncio import Redis
 
@@ -18,7 +18,7 @@ from proxid.errors import (
     RecordMismatchError,
     RegistrationError,
 )
-from proxid.evidence.events import SALT_SIZE, EventType, encode_header, session_header
+from proxid.evidence.events import SALT_SIZE, EpochOpened, EventType, encode_header, session_header
 from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
 from proxid.store import FunctionLibrary
 from proxid.store.connection import store_errors
@@ -76,6 +76,15 @@ class GatewayStore:
     async def expire_feeds(self, parties: Sequence[str], now: float) -> int:
         """Remove acknowledged groups whose time is over, and record that; how many."""
         return int(await self.call("gw_expire_feeds", self._salt(), int(now), *parties))
+
+    async def epoch(self, epoch: int) -> bytes | None:
+        """MS's signed key of an epoch that is or was open here; None if it was not, or is forgotten."""
+        return cast("bytes | None", await self.call("gw_epoch", epoch))
+
+    async def open_epoch(self, epoch: int, opened: EpochOpened, ttl: int) -> bytes:
+        """Keep MS's signed key of an epoch and record EPOCH_OPENED, once; the key that is kept."""
+        kept = await self.call("gw_open_epoch", epoch, opened.key, ttl, self._salt(), opened.header, opened.payload)
+        return bytes(kept)
 
     async def links_expire(self, epoch: int) -> bool:
         """Whether links up to an epoch expire now, and no event has said so yet."""
@@ -296,6 +305,6 @@ class GatewayStore:
 EVENT_TYPES: Final = (
     EventType.ENROLLED, EventType.LINKED, EventType.ALIASED, EventType.CONSENT, EventType.FORWARDED,
     EventType.REFUSED, EventType.UNREACHED, EventType.ANSWERED, EventType.DELIVERED, EventType.DROPPED,
-    EventType.ERASED,
+    EventType.ERASED, EventType.EPOCH_OPENED,
 )  # fmt: skip
 """What this service's log may hold."""

@@ -1,7 +1,7 @@
 """The Identity Screener's client of the Main Service: the one caller that MS accepts."""
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,7 +9,7 @@ import grpc
 
 from gateway.forwarding import Forwarding
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import Code, UpstreamError, UpstreamRefusedError
+from proxid.errors import Code, PolicyError, UpstreamError, UpstreamRefusedError
 from proxid.protocol import request
 from proxid.rpc.convert import from_wire, to_wire
 from proxid.rpc.status import TABLE, code_of
@@ -53,13 +53,23 @@ class MainServiceClient:
         """End the stream of requests."""
         await self._asked.close()
 
-    async def epoch_key(self, epoch: int) -> bytes:
-        """MS's signed key of an epoch; raises UpstreamError, UpstreamRefusedError."""
+    async def epoch(self, epoch: int, policies: Sequence[bytes]) -> tuple[bytes, bytes]:
+        """MS's signed key of an epoch, and the digest of the policy document that MS would have it go by.
+
+        Args:
+            policies: digests of the documents that are held here, the one that should count first.
+
+        Raises:
+            PolicyError: MS holds none of them. UpstreamError, UpstreamRefusedError.
+        """
+        asked = wire.EpochRequest(epoch=epoch, policies=policies)
         try:
-            reply = await self._stub.GetEpoch(wire.EpochRequest(epoch=epoch), timeout=self._timeout)
+            reply = await self._stub.GetEpoch(asked, timeout=self._timeout)
         except grpc.aio.AioRpcError as error:
+            if code_of(error) is Code.NO_COMMON_POLICY:
+                raise PolicyError("no policy document counts at both services: activate the same one at both") from None
             raise _translated(error) from None
-        return bytes(reply.epoch_key)
+        return bytes(reply.epoch_key), bytes(reply.newest)
 
     async def ask(
         self, message: SignedMessage, credential: bytes, unlogged: bool = False

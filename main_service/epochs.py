@@ -1,63 +1,121 @@
-"""MS's secrets of each epoch (DESIGN 2, 8.4.1): made once, committed to, disclosed to the auditor, destroyed."""
+"""MS's secrets of each epoch (DESIGN 2, 8.4.1): made once, committed to, disclosed to the auditor, destroyed.
+
+An epoch is opened when IS asks for its key and names the policy documents that it holds: under the newest that both
+hold, whose digest stands in the key (DESIGN 7).
+"""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import structlog
 
 from main_service.service import EpochSecrets, Service
 from main_service.store.epochs import EpochStore
 from proxid.anonymise.stream.cycle import seed_commitment
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import EpochKey
-from proxid.errors import EpochError
+from proxid.errors import EpochError, PolicyError
 from proxid.evidence.disclosure import disclosure_info
+from proxid.evidence.events import EpochOpened
+from proxid.observability.metrics import set_policy_behind
+from proxid.provision.policies import Held
 
-_SEED_SIZE = 32
+_log = structlog.get_logger(__name__)
+_SEED_SIZE: Final = 32
 
 
 class EpochKeys:
-    """Makes and finds the secrets of epochs; several processes agree on the same ones through the store."""
+    """Makes and finds the secrets of epochs; several processes agree on the same ones through the store.
 
-    def __init__(self, service: Service, store: EpochStore, random: Callable[[int], bytes] = os.urandom) -> None:
+    Args:
+        policies: the documents that are held here.
+    """
+
+    def __init__(
+        self, service: Service, store: EpochStore, policies: Held, random: Callable[[int], bytes] = os.urandom
+    ) -> None:
         self._service = service
         self._store = store
+        self._policies = policies
         self._random = random
         self._cache: dict[int, EpochSecrets] = {}
 
     async def current(self, epoch: int) -> EpochSecrets:
-        """The secrets of the current epoch, opened now if nobody has yet.
+        """The secrets of the current epoch.
 
         Raises:
-            EpochError: the epoch is not current (an old one's secrets are gone, a future one's do not exist).
+            EpochError: the epoch is not current (an old one's secrets are gone, a future one's do not exist), or
+                nobody has opened it yet. PolicyError: the document that it goes by is not here.
         """
-        if epoch != self._service.epochs.number(self._service.clock()):
-            raise EpochError("epoch is not the current one")
-        found = self._cache.get(epoch)
+        self._verify_current(epoch)
+        found = await self.closing(epoch)
         if found is None:
-            found = self._cache[epoch] = await self._open(epoch)
+            raise EpochError("epoch is not open")
         return found
 
+    async def open(self, epoch: int, held: Sequence[bytes]) -> EpochSecrets:
+        """The secrets of the current epoch, opened now if nobody has yet.
+
+        Args:
+            held: digests of the documents that IS holds for this epoch, the one that should count first.
+
+        Raises:
+            EpochError: the epoch is not current. PolicyError: no document is held by both.
+        """
+        self._verify_current(epoch)
+        secrets = await self.closing(epoch)
+        if secrets is None:
+            secrets = self._cache[epoch] = await self._open(epoch, self._chosen(epoch, held))
+        if secrets.key.policy not in held:
+            raise PolicyError("the epoch is open under a policy that the gateway does not hold")
+        self._tell(epoch, secrets.key.policy, held)
+        return secrets
+
     async def closing(self, epoch: int) -> EpochSecrets | None:
-        """The secrets of an epoch that is over, while they still exist."""
-        if epoch in self._cache:
-            return self._cache[epoch]
-        stored = await self._store.load(epoch)
-        return None if stored is None else self._decode(epoch, *stored)
+        """The secrets of an epoch, over or not, while they exist; raises PolicyError as `current`."""
+        if epoch not in self._cache:
+            stored = await self._store.load(epoch)
+            if stored is None:
+                return None
+            self._cache[epoch] = self._decode(epoch, *stored)
+        return self._cache[epoch]
 
     def forget(self, epoch: int) -> None:
         """Drop an epoch's secrets from memory; the store's copy goes with EPOCH_CLOSED."""
         self._cache.pop(epoch, None)
 
-    async def _open(self, epoch: int) -> EpochSecrets:
+    def newest(self, epoch: int) -> bytes:
+        """Digest of the document that this side would have an epoch go by; empty if it holds none."""
+        return next(iter(self._policies.usable(epoch)), b"")
+
+    def _verify_current(self, epoch: int) -> None:
+        if epoch != self._service.epochs.number(self._service.clock()):
+            raise EpochError("epoch is not the current one")
+
+    def _chosen(self, epoch: int, held: Sequence[bytes]) -> bytes:
+        for digest in self._policies.usable(epoch):
+            if digest in held:
+                return digest
+        _log.error("no common policy", epoch=epoch, policy=self.newest(epoch).hex(), offered=b"".join(held[:1]).hex())
+        raise PolicyError("no policy document counts at both services: activate the same one at both")
+
+    def _tell(self, epoch: int, chosen: bytes, held: Sequence[bytes]) -> None:
+        behind = {"gateway": chosen != self.newest(epoch), "main-service": chosen != held[0]}
+        for side, lags in behind.items():
+            set_policy_behind(side, lags)
+            if lags:
+                _log.warning("policy waits", epoch=epoch, kind=side, policy=chosen.hex())
+
+    async def _open(self, epoch: int, policy: bytes) -> EpochSecrets:
         service = self._service
-        stored = await self._store.load(epoch)
-        if stored is None:
-            seed, opening = self._random(_SEED_SIZE), OpeningKey.generate(self._random)
-            commitment = seed_commitment(seed, epoch, service.name)
-            key = EpochKey(service.name, epoch, opening.public.data, commitment).issue(service.key)
-            sealed = service.auditor.seal(seed, disclosure_info(service.name, epoch))
-            stored = await self._store.open(epoch, (seed, opening.seed, key.encode()), commitment, sealed)
+        seed, opening = self._random(_SEED_SIZE), OpeningKey.generate(self._random)
+        commitment = seed_commitment(seed, epoch, service.name)
+        key = EpochKey(service.name, epoch, opening.public.data, commitment, policy).issue(service.key).encode()
+        sealed = service.auditor.seal(seed, disclosure_info(service.name, epoch))
+        stored = await self._store.open(epoch, (seed, opening.seed, key), EpochOpened(key, sealed))
         return self._decode(epoch, *stored)
 
-    @staticmethod
-    def _decode(epoch: int, seed: bytes, opening: bytes, key: bytes) -> EpochSecrets:
-        return EpochSecrets(epoch, seed, OpeningKey(opening), EpochKey.decode(key))
+    def _decode(self, epoch: int, seed: bytes, opening: bytes, key: bytes) -> EpochSecrets:
+        decoded = EpochKey.decode(key)
+        return EpochSecrets(epoch, seed, OpeningKey(opening), decoded, self._policies.terms(decoded.policy))

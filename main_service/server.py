@@ -35,6 +35,7 @@ from proxid.errors import ConfigError
 from proxid.process.admission import AllowListWatch
 from proxid.protocol.epochs import Epochs
 from proxid.provision.keyfile import load_signing_key
+from proxid.provision.policies import govern
 from proxid.rpc.channel import TlsFiles, new_server
 from proxid.rpc.evidence import EvidenceService
 from proxid.rpc.peers import PeerRegistry
@@ -90,6 +91,7 @@ async def serve(
     if config.store_url is None:
         raise ConfigError("store_url is not resolved")
     service = service_of(config)
+    held = govern(config, service.epochs.number(service.clock()), service.parties)
     settings = config.anonymiser.settings()
     client, blocking = connect(config.store_url), connect(config.store_url)
     # What runs beside the request path has steps of its own on their way: answers do not queue behind them.
@@ -102,7 +104,7 @@ async def serve(
     slots = config.anonymiser.slot_settings()
     pool, slot_store = PoolStore(beside, settings), SlotStore(beside, slots, service.epochs)
     wake = asyncio.Event()
-    epochs = EpochKeys(service, epoch_store)
+    epochs = EpochKeys(service, epoch_store, held)
     credentials = Credentials(service, requests)
     subjects = Subjects(service, client, SubjectStore(functions), pool, epoch_store)
     responder = Answering(BuiltInSkills(), config.answer_timeout)

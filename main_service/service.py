@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from proxid.config.terms import Terms
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey, SealingKey
 from proxid.crypto.identity import EpochKey
@@ -50,9 +51,11 @@ class EpochSecrets:
 
     Attributes:
         seed: the seed of all cycles, committed to in `key`. opening: opens the epoch's requests.
+        terms: of the policy document that the epoch goes by, which `key` names.
     """
 
     epoch: int
     seed: bytes
     opening: OpeningKey
     key: EpochKey
+    terms: Terms

@@ -43,8 +43,9 @@ class MainService(MainServiceServicer):
 
     @unary("gateway")
     async def GetEpoch(self, request: wire.EpochRequest, peer: Peer) -> wire.EpochReply:
-        """The signed key of the current epoch."""
-        return wire.EpochReply(epoch_key=(await self._epochs.current(request.epoch)).key.encode())
+        """The signed key of the current epoch, which goes by one of the policy documents that IS names."""
+        secrets = await self._epochs.open(request.epoch, list(request.policies))
+        return wire.EpochReply(epoch_key=secrets.key.encode(), newest=self._epochs.newest(request.epoch))
 
     @unary("gateway")
     async def Ask(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:

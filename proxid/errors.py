@@ -57,6 +57,7 @@ class Code(StrEnum):
     LOG_DAMAGED = "log_damaged"
     PAYLOAD_UNREADABLE = "payload_unreadable"
     NAME_ALIKE = "name_alike"
+    NO_COMMON_POLICY = "no_common_policy"
 
 
 class ProxidError(Exception):
@@ -341,3 +342,9 @@ class ChildError(ProxidError):
     """A process that this one started ended, or did not do its part in time; the rule names it."""
 
     code = Code.CHILD_FAILED
+
+
+class PolicyError(ProxidError):
+    """Gateway and Main Service hold no policy document in common, or the one that an epoch goes by is not here."""
+
+    code = Code.NO_COMMON_POLICY

@@ -391,6 +391,18 @@ local function gw_expire_feeds(keys, a)
   return gone
 end
 
+-- ARGV: epoch
+local function gw_epoch(keys, a)
+  return redis.call('GET', key(keys[1], 'epoch', a[1]))
+end
+
+-- ARGV: epoch, MS's signed key, ttl s, salt, header, payload. The first key stays.
+local function gw_open_epoch(keys, a)
+  local entry = key(keys[1], 'epoch', a[1])
+  if redis.call('SET', entry, a[2], 'EX', a[3], 'NX') then append_event(keys[1], 'EPOCH_OPENED', a[4], a[5], a[6]) end
+  return redis.call('GET', entry)
+end
+
 -- ARGV: epoch: 1 if it is beyond what was said to expire before.
 local function gw_links_expire(keys, a)
   local last = tonumber(redis.call('GET', key(keys[1], 'expired')) or '-1')
@@ -421,11 +433,13 @@ redis.register_function('gw_untake', gw_untake)
 redis.register_function('gw_delivered', gw_delivered)
 redis.register_function('gw_expire_feeds', gw_expire_feeds)
 redis.register_function('gw_links_expire', gw_links_expire)
+redis.register_function('gw_open_epoch', gw_open_epoch)
 -- While a library is loaded there is no `pairs`: one line each.
 local function reads(name, fn)
   redis.register_function{function_name = name, callback = fn, flags = {'no-writes'}}
 end
 reads('gw_open', gw_open)
+reads('gw_epoch', gw_epoch)
 reads('gw_registration', gw_registration)
 reads('gw_people', gw_people)
 reads('gw_closings', gw_closings)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 
 from main_service.store.library import KEYS
-from proxid.evidence.events import SALT_SIZE, encode_header
+from proxid.evidence.events import SALT_SIZE, EpochOpened, encode_header
 from proxid.store import FunctionLibrary
 
 Secrets = tuple[bytes, bytes, bytes]
@@ -23,15 +23,10 @@ class EpochStore:
         seed, opening, key = await self._functions.call("ms_epoch", KEYS, epoch)
         return None if seed is None else (seed, opening, key)
 
-    async def open(self, epoch: int, secrets: Secrets, commitment: bytes, sealed: bytes) -> Secrets:
-        """Open an epoch with these secrets unless it is open; the secrets it has. Records EPOCH_OPENED.
-
-        Args:
-            commitment: to the seed. sealed: the seed, sealed to the auditor.
-        """
-        header = encode_header(commitment=commitment.hex(), epoch=epoch)
+    async def open(self, epoch: int, secrets: Secrets, opened: EpochOpened) -> Secrets:
+        """Open an epoch with these secrets unless it is open; the secrets it has. Records EPOCH_OPENED."""
         seed, opening, key = await self._functions.call(
-            "ms_open_epoch", KEYS, epoch, *secrets, self._random(SALT_SIZE), header, sealed
+            "ms_open_epoch", KEYS, epoch, *secrets, self._random(SALT_SIZE), opened.header, opened.payload
         )
         return seed, opening, key
 

@@ -4,7 +4,7 @@ enrolment   Sign(sk_EA, E("enrol", USER_ID, pk_U, since))                       
 L         = E("link", USER_ID, pk_U, pk_e, epoch, MS, pk_IS)
 link        Sign(sk_U, L) ‖ Sign(sk_e, E("pop", L))                               device → IS, kept for the auditor
 credential  Sign(sk_IS, E("cred", pk_e, PROX_ID, epoch, MS, not_after, ADM, seasoned, evidence_pk))   IS → MS
-epoch key   Sign(sk_MS, E("epoch-key", MS, epoch, hpke_pk, seed_commitment))      MS → devices, through IS
+epoch key   Sign(sk_MS, E("epoch-key", MS, epoch, hpke_pk, seed_commitment, policy))   MS → devices, through IS
 """
 
 import hashlib
@@ -23,7 +23,9 @@ _ENROL = label("enrol")
 _LINK = label("link")
 _POP = label("pop")
 _CRED = label("cred")
-_EPOCH_KEY = label("epoch-key")
+_EPOCH_KEY = label("epoch-key", 2)
+POLICY_SIZE = 32
+"""Bytes of a policy document's digest (`proxid.protocol.policy`)."""
 _ADM = b"".join(encode_int(i) for i in ADMISSIBLE)
 
 
@@ -246,16 +248,21 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class EpochKey:
-    """MS's sealing key of an epoch and its commitment to the epoch's cycle seed, signed by pk_MS (DESIGN 2, 8.4.1)."""
+    """MS's sealing key of an epoch, signed by pk_MS (DESIGN 2, 7, 8.4.1).
+
+    Attributes:
+        seed_commitment: to the epoch's cycle seed. policy: digest of the document that the epoch goes by.
+    """
 
     service: str
     epoch: int
     seal_key: bytes
     seed_commitment: bytes
+    policy: bytes
     signature: bytes = b""
 
     def _body(self) -> bytes:
-        return encode(_EPOCH_KEY, self.service, self.epoch, self.seal_key, self.seed_commitment)
+        return encode(_EPOCH_KEY, self.service, self.epoch, self.seal_key, self.seed_commitment, self.policy)
 
     def issue(self, service: SigningKey) -> "EpochKey":
         """The same key, signed by MS."""
@@ -273,13 +280,13 @@ class EpochKey:
 
     def encode(self) -> bytes:
         """Canonical form."""
-        return encode(self.service, self.epoch, self.seal_key, self.seed_commitment, self.signature)
+        return encode(self.service, self.epoch, self.seal_key, self.seed_commitment, self.policy, self.signature)
 
     @classmethod
     def decode(cls, data: bytes) -> "EpochKey":
         """The epoch key of an encoding; raises EncodingError."""
-        service, epoch, seal_key, commitment, signature = decode(data, 5)
+        service, epoch, seal_key, commitment, policy, signature = decode(data, 6)
         return cls(
             decode_text(service), decode_int(epoch), _sized(seal_key, PUBLIC_SIZE), commitment,
-            _sized(signature, SIGNATURE_SIZE),
+            _sized(policy, POLICY_SIZE), _sized(signature, SIGNATURE_SIZE),
         )  # fmt: skip

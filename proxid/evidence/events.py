@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from proxid.crypto.ed25519 import SIGNATURE_SIZE
+from proxid.crypto.identity import EpochKey
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_int, decode_text, encode
 from proxid.errors import EncodingError
@@ -291,6 +292,33 @@ class ReleasedPayload:
 def _party(data: bytes) -> tuple[str, tuple[bytes, ...], tuple[bytes, ...]]:
     name, records, bodies = decode(data, 3)
     return decode_text(name), tuple(decode(records)), tuple(decode(bodies))
+
+
+@dataclass(frozen=True, slots=True)
+class EpochOpened:
+    """EPOCH_OPENED: the epoch's key as MS signed it and, in MS's log, the seed sealed to the auditor.
+
+    The header repeats of the key what has to stay readable: epoch, commitment to the seed, digest of the policy.
+    """
+
+    key: bytes
+    sealed: bytes = b""
+
+    @property
+    def header(self) -> bytes:
+        """Canonical header."""
+        key = EpochKey.decode(self.key)
+        return encode_header(commitment=key.seed_commitment.hex(), epoch=key.epoch, policy=key.policy.hex())
+
+    @property
+    def payload(self) -> bytes:
+        """Canonical payload."""
+        return encode(self.key, self.sealed)
+
+    @classmethod
+    def decode(cls, payload: bytes) -> "EpochOpened":
+        """The event of a payload; raises EncodingError."""
+        return cls(*decode(payload, 2))
 
 
 @dataclass(frozen=True, slots=True)

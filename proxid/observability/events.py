@@ -14,6 +14,9 @@ EVENTS: Final = frozenset(
         "allow-list kept",
         "an erasure waits",
         "background task ended",
+        "no common policy",
+        "policy counts later",
+        "policy waits",
         "classifier failed",
         "evidence is damaged",
         "evidence keys are missing",
@@ -47,6 +50,7 @@ UNLISTED: Final = "unlisted event"
 _NUMBER: Final = (int, float, bool, type(None))
 _WORD: Final = re.compile(r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")
 _ADDRESS: Final = re.compile(r"^[A-Za-z0-9.:\[\]-]{1,80}$")
+_DIGEST: Final = re.compile(r"^[0-9a-f]{0,64}$")
 _TRACE: Final = re.compile(r"^(?:[A-Za-z0-9_.<>-]{1,80}:\d{1,7}(?: < )?){0,4}$")
 
 FIELDS: Final[dict[str, re.Pattern[str] | None]] = {
@@ -61,9 +65,11 @@ FIELDS: Final[dict[str, re.Pattern[str] | None]] = {
     "library": _WORD,
     "lost": None,
     "method": _WORD,
+    "offered": _DIGEST,
     "peers": None,
     "people": None,
     "pid": None,
+    "policy": _DIGEST,
     "reason": _WORD,
     "service": _WORD,
     "status": None,

@@ -57,6 +57,16 @@ DAMAGED: Final = Gauge(
     multiprocess_mode="mostrecent",
 )  # fmt: skip
 
+BEHIND: Final = Gauge(
+    "proxid_policy_behind", "1 if the epoch goes by an older policy because this side does not hold the newest one.",
+    ["side"], multiprocess_mode="mostrecent",
+)  # fmt: skip
+
+
+def set_policy_behind(side: str, behind: bool) -> None:
+    """Whether a side, `gateway` or `main-service`, keeps the epoch at an older policy."""
+    BEHIND.labels(side).set(int(behind))
+
 
 def set_unclassified(requests: int) -> None:
     """How many answered requests wait to be classified."""

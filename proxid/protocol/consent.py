@@ -89,13 +89,18 @@ class ConsentVector:
         signature = key.sign(encode(_VECTOR, *self._items()))
         return ConsentVector(self.user_id, self.service, self.epoch, self.version, self.bundle, self.grants, signature)
 
-    def verify(self, user_key: bytes, bundles: Bundles) -> None:
+    def verify(self, user_key: bytes, bundles: Bundles | None) -> None:
         """Check the signature, and that the vector is what the operator's bundle grants.
+
+        Args:
+            bundles: those of the policy it was given under; None if nobody knows here what that says.
 
         Raises:
             ConsentError: unknown bundle, or another vector. SignatureInvalidError, KeyInvalidError.
         """
         ed25519.verify(user_key, encode(_VECTOR, *self._items()), self.signature)
+        if bundles is None:
+            return
         offered = bundles.get(self.bundle)
         if offered is None:
             raise ConsentError("bundle is not offered")

@@ -6,17 +6,22 @@ policies/activations     a line for each activation, in their order: EPOCH HEX
 policies/configured      digest of the document that the configuration said when it was looked at last
 """
 
+import fcntl
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import structlog
+
 from proxid.config.services import GovernedConfig
 from proxid.config.terms import Grid, Terms, document_of, grid_digest, grid_of, terms_of
-from proxid.errors import ConfigError, EncodingError, InputError, OutputError
+from proxid.errors import ConfigError, EncodingError, InputError, OutputError, PolicyError
 from proxid.protocol.policy import PolicyDocument
 
+_log = structlog.get_logger(__name__)
 FOLDER: Final = "policies"
 
 
@@ -98,6 +103,10 @@ class PolicyFolder:
         Raises:
             OutputError: the folder cannot be written.
         """
+        with self._locked():
+            self._activate(digest, epoch)
+
+    def _activate(self, digest: bytes, epoch: int) -> None:
         rows = [*self.activations(), (epoch, digest)]
         self._write("activations", "".join(f"{first} {one.hex()}\n" for first, one in rows))
 
@@ -119,16 +128,17 @@ class PolicyFolder:
             ConfigError: it changes the length of epochs. OutputError: the folder cannot be written.
         """
         document = document_of(config)
-        self.verify_epochs(document)
         seen, path = document.digest.hex(), self.folder / "configured"
-        before = path.read_text(encoding="ascii") if path.exists() else ""
-        known, first = self.activations(), None
-        if before != seen and (not known or self.counting(max(known)[0])[0] != document.digest):
-            first = epoch + 1 if known else 0
-            self.add(document, grid_of(config))
-            self.activate(document.digest, first)
-        if before != seen:
-            self._write("configured", seen)
+        with self._locked():
+            self.verify_epochs(document)
+            before = path.read_text(encoding="ascii") if path.exists() else ""
+            known, first = self.activations(), None
+            if before != seen and (not known or self.counting(max(known)[0])[0] != document.digest):
+                first = epoch + 1 if known else 0
+                self.add(document, grid_of(config))
+                self._activate(document.digest, first)
+            if before != seen:
+                self._write("configured", seen)
         return first
 
     def accept(self, config: GovernedConfig) -> PolicyDocument:
@@ -145,6 +155,19 @@ class PolicyFolder:
             if held is not None and held.settings["epoch_seconds"] != document.settings["epoch_seconds"]:
                 raise ConfigError("epoch_seconds cannot be changed within a log: take it back to what it was")
 
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One process changes the folder at a time."""
+        path = self.folder / "lock"
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = path.open("w")
+        except OSError:
+            raise OutputError(f"{path}: cannot be written") from None
+        with file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
     def _write(self, name: str, text: str) -> None:
         path = self.folder / name
         try:
@@ -157,3 +180,71 @@ class PolicyFolder:
             partial.replace(path)
         except OSError:
             raise OutputError(f"{path}: cannot be written") from None
+
+
+class Held:
+    """The documents of a folder as a running service goes by them.
+
+    Args:
+        parties: whose keys are here; None if none are needed to go by a document.
+    """
+
+    def __init__(self, folder: PolicyFolder, parties: Collection[str] | None = None) -> None:
+        self.folder = folder
+        self._parties = parties
+
+    def usable(self, epoch: int) -> list[bytes]:
+        """Digests that may count in an epoch and can be gone by here, the one that should count first."""
+        return [digest for digest in self.folder.counting(epoch) if self._is_usable(digest)]
+
+    def _is_usable(self, digest: bytes) -> bool:
+        try:
+            terms = self.folder.terms(digest)
+        except ConfigError:
+            return False
+        return terms is not None and (self._parties is None or set(terms.parties) <= set(self._parties))
+
+    def terms(self, digest: bytes) -> Terms:
+        """The settings of a document; raises PolicyError if it is not here, ConfigError if it cannot be used."""
+        found = self.folder.terms(digest)
+        if found is None:
+            raise PolicyError("the policy document that an epoch goes by is not here: put it back from a backup")
+        return found
+
+    def text(self, digest: bytes) -> str:
+        """The text of a document; raises PolicyError if it is not here."""
+        document = self.folder.document(digest)
+        if document is None:
+            raise PolicyError("no policy document here has this digest")
+        return document.text
+
+    def in_force(self, epoch: int) -> Terms:
+        """What this side alone goes by: the newest document that may count in an epoch; raises PolicyError."""
+        for digest in self.usable(epoch):
+            return self.terms(digest)
+        raise PolicyError("no policy document that counts can be used here")
+
+    def coming(self, epoch: int) -> list[tuple[int, bytes]]:
+        """First epoch and digest of each document that is activated and does not count yet, in their order."""
+        later = {first for first, _ in self.folder.activations() if first > epoch}
+        return [(first, self.folder.counting(first)[0]) for first in sorted(later)]
+
+
+def govern(config: GovernedConfig, epoch: int, parties: Collection[str] | None = None) -> Held:
+    """A service's documents at its start: what its configuration says now is taken over, as `PolicyFolder.adopt` does.
+
+    Args:
+        epoch: the current one. parties: whose keys are here; None if none are needed.
+
+    Raises:
+        ConfigError: it changes the length of epochs, or the document in force cannot be gone by here.
+        OutputError: the folder cannot be written.
+    """
+    folder = PolicyFolder(config.data_dir)
+    folder.adopt(config, epoch)
+    held = Held(folder, parties)
+    for first, digest in held.coming(epoch):
+        _log.info("policy counts later", epoch=first, policy=digest.hex())
+    if not held.usable(epoch):
+        raise ConfigError("no policy document that counts can be used: trust.parties lacks keys, or a grid is missing")
+    return held

@@ -38,6 +38,7 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
     Code.NOT_FRESH: (_S.FAILED_PRECONDITION, "time is outside the allowed skew"),
     Code.NOT_REGISTERED: (_S.PERMISSION_DENIED, "key is not registered"),
     Code.NAME_ALIKE: (_S.ALREADY_EXISTS, "name looks like that of somebody who is registered"),
+    Code.NO_COMMON_POLICY: (_S.FAILED_PRECONDITION, "gateway and main service have no policy in common"),
     Code.REPLAYED: (_S.ALREADY_EXISTS, "nonce was used before"),
     Code.RATE_LIMITED: (_S.RESOURCE_EXHAUSTED, "too many requests"),
     Code.PEER_REFUSED: (_S.PERMISSION_DENIED, "caller is not allowed"),

@@ -47,7 +47,15 @@ CODECS: dict[type[Any], st.SearchStrategy[Any]] = {
     Credential: st.builds(
         Credential, KEYS, U64, TEXT, U64, st.booleans(), st.sampled_from([b"", bytes(PUBLIC_SIZE)]), SIGNATURES
     ),
-    EpochKey: st.builds(EpochKey, TEXT, U64, st.just(bytes(PUBLIC_SIZE)), st.binary(max_size=64), SIGNATURES),
+    EpochKey: st.builds(
+        EpochKey,
+        TEXT,
+        U64,
+        st.just(bytes(PUBLIC_SIZE)),
+        st.binary(max_size=64),
+        st.binary(min_size=32, max_size=32),
+        SIGNATURES,
+    ),
 }
 ISSUED: list[tuple[Any, Callable[[Any], object]]] = [
     (scene.request(), judge),

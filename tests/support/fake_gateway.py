@@ -12,12 +12,17 @@ from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import encode_text
 from proxid.errors import Code, RefusedError
 from proxid.protocol import consent, request, response
+from proxid.protocol.consent import NOTHING, Grant
+from proxid.protocol.policy import PolicyDocument
 from proxid.rpc.retry import Attempts
 
 MS, IS = SigningKey(bytes(31) + b"\x01"), SigningKey(bytes(31) + b"\x02")
 OTHER = SigningKey(bytes(31) + b"\x03")
 SEAL = OpeningKey(bytes(range(96)))
 SERVICE = "main-service"
+POLICY = PolicyDocument(
+    ("acme",), {"all": (Grant("acme", ("general",), "user_id"),), NOTHING: ()}, {"epoch_seconds": 86_400}
+)
 
 Change = Callable[[SignedMessage], SignedMessage]
 
@@ -55,7 +60,7 @@ class FakeGateway:
         return None
 
     async def parameters(self) -> Parameters:
-        key = self.epoch_key or EpochKey(SERVICE, self.epoch, SEAL.public.data, bytes(32)).issue(MS)
+        key = self.epoch_key or EpochKey(SERVICE, self.epoch, SEAL.public.data, bytes(32), POLICY.digest).issue(MS)
         return Parameters(self.epoch, key.encode())
 
     async def link(self, enrolment: Enrolment, link: Link) -> tuple[str, bool]:

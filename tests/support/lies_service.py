@@ -16,6 +16,7 @@ from proxid.errors import RestrictionError
 from proxid.evidence.disclosure import disclosure_info
 from proxid.evidence.events import (
     BufferedPayload,
+    EpochOpened,
     EventType,
     ReceivedPayload,
     ReleasedPayload,
@@ -126,7 +127,7 @@ async def service_discloses_another_seed(liar: Liar) -> None:
     def other(event: PlainEvent) -> PlainEvent:
         epoch = json.loads(event.fields)["epoch"]
         sealed = auditor.public.seal(bytes(32), disclosure_info("main-service", epoch))
-        return dataclasses.replace(event, payload=sealed)
+        return dataclasses.replace(event, payload=EpochOpened(EpochOpened.decode(event.payload).key, sealed).payload)
 
     liar.changes(MAIN, E.EPOCH_OPENED, other)
     await liar.house.busy(1)

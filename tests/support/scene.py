@@ -100,4 +100,6 @@ def epoch_key() -> EpochKey:
     """MS's key of the epoch."""
     seal_key = opening_key("service").public.data
     assert len(seal_key) == PUBLIC_SIZE
-    return EpochKey(MS, EPOCH, seal_key, hashlib.sha256(b"seed").digest()).issue(SERVICE)
+    return EpochKey(MS, EPOCH, seal_key, hashlib.sha256(b"seed").digest(), hashlib.sha256(b"policy").digest()).issue(
+        SERVICE
+    )

@@ -8,6 +8,7 @@ from auditor.erasures import Erasures
 from auditor.gateway_log import GatewayLog
 from auditor.obligations import Obligations
 from auditor.people import People
+from auditor.policies import Policies
 from auditor.report import COMMITS, CONSENT, GROUPS, Report
 from auditor.service_log import ServiceLog
 from auditor.signatures import Signatures
@@ -30,11 +31,12 @@ def trusted() -> Trust:
 
 def read(*events: Event) -> tuple[GatewayLog, Report]:
     trust = trusted()
-    report, people, signatures = Report(), People(trust), Signatures()
-    deliveries, tuples = Deliveries(trust, people, signatures), Tuples(trust, people, signatures)
+    policies = Policies(trust)
+    report, people, signatures = Report(), People(policies), Signatures()
+    deliveries, tuples = Deliveries(policies, people, signatures), Tuples(policies, people, signatures)
     sets = Sets(None)
     obligations = Obligations(trust, people, sets)
-    log = GatewayLog(people, tuples, deliveries, sets, Erasures(trust), obligations, report)
+    log = GatewayLog(people, tuples, deliveries, sets, Erasures(trust), obligations, policies, report)
     for event in events:
         log.take(event)
     return log, report
@@ -79,10 +81,11 @@ def test_an_erasure_that_is_there_and_does_not_open_covers_nothing() -> None:
 def read_service(*events: Event) -> set[int]:
     """The checks that what MS logged violates."""
     trust, sets, report = trusted(), Sets(None), Report()
-    people = People(trust)
-    tuples = Tuples(trust, people, Signatures())
+    policies = Policies(trust)
+    people = People(policies)
+    tuples = Tuples(policies, people, Signatures())
     obligations = Obligations(trust, people, sets)
-    log = ServiceLog(trust, people, tuples, sets, Erasures(trust), obligations, Spill(sets), report)
+    log = ServiceLog(policies, people, tuples, sets, Erasures(trust), obligations, Spill(sets), report)
     for number, event in enumerate(events, 1):
         log.take(replace(event, number=number))
     return {violation.rule for violation in report.violations}

@@ -147,8 +147,9 @@ def test_epoch_key_is_for_one_service_and_one_epoch() -> None:
         Credential(bytes(31), 0, "m", 0, True, b"", bytes(64)),
         Credential(bytes(32), 0, "m", 0, True, b"x", bytes(64)),
         Credential(bytes(32), 0, "m", 0, True, b"", bytes(65)),
-        EpochKey("m", 0, bytes(32), bytes(32), bytes(64)),
-        EpochKey("m", 0, bytes(1216), bytes(32)),
+        EpochKey("m", 0, bytes(32), bytes(32), bytes(32), bytes(64)),
+        EpochKey("m", 0, bytes(1216), bytes(32), bytes(32)),
+        EpochKey("m", 0, bytes(1216), bytes(32), bytes(31), bytes(64)),
     ],
     ids=lambda d: type(d).__name__,
 )

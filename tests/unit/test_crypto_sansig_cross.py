@@ -1,6 +1,7 @@
 """Cross-protocol: no signature of one purpose, direction, service, epoch, suite or version serves for another."""
 
 import ast
+import re
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -11,7 +12,7 @@ from proxid.crypto import ed25519
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.identity import Credential, Enrolment, EpochKey, Link
 from proxid.crypto.sansig import Direction, Expectation, Limit, Message, Role, SignedMessage, judge, sign, verify
-from proxid.encoding import LABEL_PREFIX, decode, encode
+from proxid.encoding import decode, encode
 from proxid.errors import HeaderMismatchError, KeyInvalidError, SignatureInvalidError
 from tests.support import scene
 
@@ -46,7 +47,7 @@ def _everything_signed_by_one_key() -> list[tuple[bytes, bytes]]:
     Enrolment.issue(scene.USER_ID, other, scene.EPOCH, key)
     Link.make(scene.USER_ID, key, key, scene.EPOCH, scene.MS, other)
     Credential(other, scene.EPOCH, scene.MS, scene.NOW, True).issue(key)
-    EpochKey(scene.MS, scene.EPOCH, bytes(1216), bytes(32)).issue(key)
+    EpochKey(scene.MS, scene.EPOCH, bytes(1216), bytes(32), bytes(32)).issue(key)
     return key.signed
 
 
@@ -61,10 +62,12 @@ def test_no_signature_of_one_purpose_holds_for_another() -> None:
 def test_everything_signed_is_an_encoding_that_begins_with_its_label() -> None:
     purposes = set()
     for message, _ in _everything_signed_by_one_key():
-        first = decode(message)[0]
-        assert first.startswith(LABEL_PREFIX)
-        purposes.add(first.removeprefix(LABEL_PREFIX))
-    assert purposes == {b"FIX", b"FULL", b"enrol", b"link", b"pop", b"cred", b"epoch-key"}
+        found = re.fullmatch(rb"proxid/(v[12])/(.+)", decode(message)[0])
+        assert found is not None
+        purposes.add(found.groups())
+    assert purposes == {(b"v2", b"epoch-key")} | {
+        (b"v1", purpose) for purpose in (b"FIX", b"FULL", b"enrol", b"link", b"pop", b"cred")
+    }
 
 
 def test_every_label_is_one_constant_of_one_module() -> None:
@@ -104,7 +107,7 @@ def test_identity_signatures_transplanted() -> None:
     documents: dict[str, Enrolment | Credential | EpochKey] = {
         "enrol": Enrolment.issue(scene.USER_ID, scene.USER.public, scene.EPOCH, key),
         "cred": scene.credential(evidence=False),
-        "epoch-key": EpochKey(scene.MS, scene.EPOCH, bytes(1216), bytes(32)).issue(key),
+        "epoch-key": EpochKey(scene.MS, scene.EPOCH, bytes(1216), bytes(32), bytes(32)).issue(key),
     }
     link = Link.make(scene.USER_ID, key, scene.DEVICE, scene.EPOCH, scene.MS, scene.SERVICE.public)
     signatures = {name: document.signature for name, document in documents.items()}

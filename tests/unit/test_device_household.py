@@ -27,7 +27,18 @@ from proxid.errors import (
 )
 from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector
-from tests.support.fake_gateway import IS, MS, OTHER, SEAL, SERVICE, FakeGateway, other_screener, other_user, restored
+from tests.support.fake_gateway import (
+    IS,
+    MS,
+    OTHER,
+    POLICY,
+    SEAL,
+    SERVICE,
+    FakeGateway,
+    other_screener,
+    other_user,
+    restored,
+)
 
 EA = SigningKey(bytes(31) + b"\x09")
 DAY = 86_400
@@ -122,10 +133,10 @@ async def test_stranger_is_refused_here(config: DeviceConfig, gateway: FakeGatew
 @pytest.mark.parametrize(
     "key",
     [
-        EpochKey(SERVICE, 20_000, SEAL.public.data, bytes(32)).issue(OTHER),
-        EpochKey(SERVICE, 19_999, SEAL.public.data, bytes(32)).issue(MS),
-        EpochKey("another", 20_000, SEAL.public.data, bytes(32)).issue(MS),
-        EpochKey(SERVICE, 20_000, SEAL.public.data, bytes(32), bytes(64)),
+        EpochKey(SERVICE, 20_000, SEAL.public.data, bytes(32), POLICY.digest).issue(OTHER),
+        EpochKey(SERVICE, 19_999, SEAL.public.data, bytes(32), POLICY.digest).issue(MS),
+        EpochKey("another", 20_000, SEAL.public.data, bytes(32), POLICY.digest).issue(MS),
+        EpochKey(SERVICE, 20_000, SEAL.public.data, bytes(32), POLICY.digest, bytes(64)),
     ],
     ids=["signed by another", "of another epoch", "of another service", "not signed"],
 )

@@ -64,6 +64,11 @@ class GatewayStub:
                 request_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.RightRequest.SerializeToString,
                 response_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.RightReply.FromString,
                 _registered_method=True)
+        self.GetPolicy = channel.unary_unary(
+                '/proxid.wire.v1.Gateway/GetPolicy',
+                request_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.PolicyRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.PolicyReply.FromString,
+                _registered_method=True)
 
 
 class GatewayServicer:
@@ -106,6 +111,12 @@ class GatewayServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetPolicy(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_GatewayServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -138,6 +149,11 @@ def add_GatewayServicer_to_server(servicer, server):
                     servicer.Right,
                     request_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.RightRequest.FromString,
                     response_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.RightReply.SerializeToString,
+            ),
+            'GetPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPolicy,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.PolicyRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_gateway__pb2.PolicyReply.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -302,6 +318,33 @@ class Gateway:
             '/proxid.wire.v1.Gateway/Right',
             proxid_dot_wire_dot_v1_dot_gateway__pb2.RightRequest.SerializeToString,
             proxid_dot_wire_dot_v1_dot_gateway__pb2.RightReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.Gateway/GetPolicy',
+            proxid_dot_wire_dot_v1_dot_gateway__pb2.PolicyRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_gateway__pb2.PolicyReply.FromString,
             options,
             channel_credentials,
             insecure,

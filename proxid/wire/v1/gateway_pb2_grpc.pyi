@@ -38,6 +38,7 @@ class GatewayStub:
     Converse: _grpc.StreamStreamMultiCallable[_gateway_pb2.AskRequest, _gateway_pb2.AskOutcome]
     """Many requests, each answered before the next is read: a device keeps the stream open."""
     Right: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.RightRequest, _gateway_pb2.RightReply]
+    GetPolicy: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.PolicyRequest, _gateway_pb2.PolicyReply]
 
 @_typing.type_check_only
 class GatewayAsyncStub(GatewayStub):
@@ -49,6 +50,7 @@ class GatewayAsyncStub(GatewayStub):
     Converse: _aio.StreamStreamMultiCallable[_gateway_pb2.AskRequest, _gateway_pb2.AskOutcome]  # type: ignore[assignment]
     """Many requests, each answered before the next is read: a device keeps the stream open."""
     Right: _aio.UnaryUnaryMultiCallable[_gateway_pb2.RightRequest, _gateway_pb2.RightReply]  # type: ignore[assignment]
+    GetPolicy: _aio.UnaryUnaryMultiCallable[_gateway_pb2.PolicyRequest, _gateway_pb2.PolicyReply]  # type: ignore[assignment]
 
 class GatewayServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -93,6 +95,13 @@ class GatewayServicer(metaclass=_abc_1.ABCMeta):
         request: _gateway_pb2.RightRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_gateway_pb2.RightReply, _abc.Awaitable[_gateway_pb2.RightReply]]: ...
+
+    @_abc_1.abstractmethod
+    def GetPolicy(
+        self,
+        request: _gateway_pb2.PolicyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_gateway_pb2.PolicyReply, _abc.Awaitable[_gateway_pb2.PolicyReply]]: ...
 
 def add_GatewayServicer_to_server(servicer: GatewayServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 

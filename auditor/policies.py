@@ -1,0 +1,224 @@
+"""Which policy document each epoch goes by, and what it is judged by (DESIGN 7, 10.4).
+
+An epoch goes by the document whose digest stands in its key, which MS signed and both services logged. It is judged by
+that document if the auditor's operator accepted it; otherwise what rests on a policy is unchecked. A document below
+the auditor's floors is a violation whoever accepted it. An epoch that names none is of version 1, and is judged by what
+the auditor's own configuration says.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Final
+
+from auditor.report import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
+from auditor.trust import Trust
+from proxid.config.terms import Terms, below
+from proxid.crypto.identity import EpochKey
+from proxid.errors import ConfigError, CredentialError, GroupMismatchError
+from proxid.evidence.events import EpochOpened, Event
+
+ACCEPTED: Final = "accepted"
+UNACCEPTED: Final = "not accepted"
+KEYLESS: Final = "keys of a party are missing"
+UNUSABLE: Final = "cannot be used here"
+_OTHER_KEY: Final = "epoch was opened under another key or policy than the gateway was given"
+_WHY: Final = {
+    UNACCEPTED: "which the auditor's operator has not accepted (`proxid policy accept`, then an audit from nothing)",
+    KEYLESS: "of which the auditor lacks the keys of a party (import them, then audit from nothing)",
+    UNUSABLE: "whose settings or grid of people this auditor cannot use",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A document as the auditor sees it; `trust` is None if nothing can be judged by it."""
+
+    standing: str
+    trust: Trust | None
+    fallen: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Policies:
+    """Documents by epoch.
+
+    Attributes:
+        named: epoch → digest that its key names. told, opened: epoch → hash of the key in the gateway's and in MS's
+            log, empty where it cannot be read any more. blind: epochs that were read while nothing could be judged by
+            their document, and why.
+    """
+
+    trust: Trust
+    named: dict[int, bytes] = field(default_factory=dict)
+    told: dict[int, bytes] = field(default_factory=dict)
+    opened: dict[int, bytes] = field(default_factory=dict)
+    blind: dict[int, str] = field(default_factory=dict)
+    _judged: dict[bytes, Judged] = field(default_factory=dict)
+
+    def of(self, epoch: int) -> Trust | None:
+        """What an epoch is judged by; None if nothing can be."""
+        digest = self.named.get(epoch)
+        if digest is None:
+            return self.trust
+        return None if epoch in self.blind else self.judged(digest).trust
+
+    def lists(self, epoch: int, party: str) -> bool:
+        """Whether the document of an epoch may list a party."""
+        digest = self.named.get(epoch)
+        terms = None if digest is None else self._terms(digest)
+        return not isinstance(terms, Terms) or party in terms.parties
+
+    def judged(self, digest: bytes) -> Judged:
+        """A document by its digest."""
+        if digest not in self._judged:
+            self._judged[digest] = self._judge(digest)
+        return self._judged[digest]
+
+    def _terms(self, digest: bytes) -> Terms | str:
+        try:
+            found = self.trust.accepted(digest)
+        except ConfigError:
+            return UNUSABLE
+        return UNACCEPTED if found is None else found
+
+    def _judge(self, digest: bytes) -> Judged:
+        terms, trust = self._terms(digest), self.trust
+        if isinstance(terms, str):
+            return Judged(terms, None)
+        fallen = below(terms, trust.floors)
+        if terms.epoch_seconds != trust.epochs.seconds:
+            fallen.append("epoch_seconds")
+        if not set(terms.parties) <= trust.party_keys.keys():
+            return Judged(KEYLESS, None, tuple(fallen))
+        own = replace(
+            trust, bundles=terms.bundles, settings=terms.settings, slots=terms.slots, places=terms.places,
+            noise=terms.noise, season_seconds=terms.season_seconds, alias_period=terms.alias_period,
+            pipeline=terms.pipeline,
+        )  # fmt: skip
+        return Judged(ACCEPTED, own, tuple(fallen))
+
+    def given(self, event: Event) -> None:
+        """EPOCH_OPENED in the gateway's log: the key that devices get.
+
+        Raises:
+            CredentialError: another epoch's, or not the first of its epoch. SignatureInvalidError: not MS's.
+            GroupMismatchError: MS's log holds another one.
+        """
+        key = self._verified(event)
+        if key.epoch in self.told:
+            raise CredentialError("an epoch has two keys")
+        self._record(self.told, key.epoch, key.policy, _hash(key))
+
+    def given_unread(self, event: Event) -> None:
+        """The same, if its payload has expired."""
+        self._record(self.told, *_headed(event), b"")
+
+    def began(self, event: Event, report: Report) -> bytes:
+        """EPOCH_OPENED in MS's log: the sealed seed. An epoch that names no policy is of version 1.
+
+        Raises:
+            CredentialError, SignatureInvalidError: it holds no key of MS for this epoch.
+        """
+        if "policy" not in event.fields:
+            if int(str(event.fields["epoch"])) in self.named:
+                _add(report, event, _OTHER_KEY)
+            return event.payload
+        key = self._verified(event)
+        self._began(event, report, _hash(key))
+        return EpochOpened.decode(event.payload).sealed
+
+    def began_unread(self, event: Event, report: Report) -> None:
+        """The same, if its payload has expired."""
+        if "policy" in event.fields:
+            self._began(event, report, b"")
+
+    def _began(self, event: Event, report: Report, key: bytes) -> None:
+        epoch, policy = _headed(event)
+        try:
+            self._record(self.opened, epoch, policy, key)
+        except GroupMismatchError as error:
+            _add(report, event, error.rule)
+        fallen = self.judged(self.named[epoch]).fallen
+        if fallen:
+            _add(report, event, f"epoch goes by a policy below the auditor's floors ({', '.join(fallen)})")
+
+    def _record(self, keys: dict[int, bytes], epoch: int, policy: bytes, key: bytes) -> None:
+        keys[epoch] = key
+        self._name(epoch, policy)
+        known = {found for found in (self.told.get(epoch), self.opened.get(epoch)) if found}
+        if len(known) > 1 or self.named[epoch] != policy:
+            raise GroupMismatchError(_OTHER_KEY)
+
+    def _name(self, epoch: int, policy: bytes) -> None:
+        self.named.setdefault(epoch, policy)
+        standing = self.judged(self.named[epoch]).standing
+        if standing != ACCEPTED:
+            self.blind.setdefault(epoch, standing)
+
+    def _verified(self, event: Event) -> EpochKey:
+        opened = EpochOpened.decode(event.payload)
+        key, trust = EpochKey.decode(opened.key), self.trust
+        key.verify(trust.service_key, trust.service, int(str(event.fields["epoch"])))
+        if opened.header != event.header:
+            raise CredentialError("event names another key than it holds")
+        return key
+
+    def check(self, linked: Iterable[int], report: Report) -> None:
+        """At the end: keys that are missing, and what could not be judged.
+
+        Args:
+            linked: epochs in which somebody was linked.
+        """
+        for epoch in sorted((self.opened.keys() & set(linked)) - self.told.keys()):
+            report.once(
+                COMPLETENESS, GATEWAY, f"people were linked in epoch {epoch}, and the log does not hold its key"
+            )
+        rows: dict[tuple[str, bytes], list[int]] = {}
+        for epoch, standing in sorted(self.blind.items()):
+            rows.setdefault((standing, self.named[epoch]), []).append(epoch)
+        for (standing, digest), epochs in sorted(rows.items()):
+            text = f"{spans(epochs)} went by policy {digest.hex()[:16]}, {_WHY[standing]}"
+            report.missing.append(Unchecked(GROUPS, "", text))
+
+    def rows(self) -> list[tuple[int, int, str, str]]:
+        """First and last epoch, digest and standing of each stretch of epochs that go by one document."""
+        found: list[tuple[int, int, str, str]] = []
+        for epoch, digest in sorted(self.named.items()):
+            standing = self.blind.get(epoch, ACCEPTED)
+            if found and found[-1][2:] == (digest.hex(), standing) and found[-1][1] == epoch - 1:
+                found[-1] = (found[-1][0], epoch, *found[-1][2:])
+            else:
+                found.append((epoch, epoch, digest.hex(), standing))
+        return found
+
+    def state(self) -> tuple[Any, ...]:
+        """For storing."""
+        return self.named, self.told, self.opened, self.blind
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Go on from a state; a document that is no longer accepted judges nothing of its epochs any more."""
+        self.named, self.told, self.opened, self.blind = state
+        for epoch, digest in list(self.named.items()):
+            self._name(epoch, digest)
+
+
+def spans(epochs: list[int]) -> str:
+    """Epochs, rising, in words: `epochs 3-5, 9`."""
+    begins = [epochs[0], *(b for a, b in pairwise(epochs) if b != a + 1)]
+    ends = [*(a for a, b in pairwise(epochs) if b != a + 1), epochs[-1]]
+    parts = [str(a) if a == b else f"{a}-{b}" for a, b in zip(begins, ends, strict=True)]
+    return f"{'epoch' if len(epochs) == 1 else 'epochs'} {', '.join(parts)}"
+
+
+def _hash(key: EpochKey) -> bytes:
+    return hashlib.sha256(key.encode()).digest()
+
+
+def _headed(event: Event) -> tuple[int, bytes]:
+    return int(str(event.fields["epoch"])), bytes.fromhex(str(event.fields["policy"]))
+
+
+def _add(report: Report, event: Event, text: str) -> None:
+    report.add(GROUPS, MAIN_SERVICE, event.number, f"{event.type.value}: {text}")

@@ -1,0 +1,90 @@
+"""Epochs at the Identity Screener (DESIGN 4.3, 7): MS's signed key of each, and the policy document that it names.
+
+IS names the documents that it holds when it asks for an epoch's key. The key that MS answers with is logged before any
+device gets it, and stays the epoch's.
+"""
+
+from collections import OrderedDict
+from typing import Final
+
+import structlog
+
+from gateway.screener import Screener
+from gateway.store import GatewayStore
+from gateway.upstream import MainServiceClient
+from proxid.crypto.identity import EpochKey
+from proxid.errors import EpochError, PolicyError
+from proxid.evidence.events import EpochOpened
+from proxid.observability.metrics import set_policy_behind
+from proxid.provision.policies import Held
+
+_log = structlog.get_logger(__name__)
+_CACHED: Final = 64
+
+
+class OpenEpochs:
+    """Opens the current epoch, and knows the key of each that was open here.
+
+    Args:
+        policies: the documents that are held here.
+    """
+
+    def __init__(self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, policies: Held) -> None:
+        self.policies = policies
+        self._screener = screener
+        self._store = store
+        self._upstream = upstream
+        self._keys: OrderedDict[int, EpochKey] = OrderedDict()
+
+    async def current(self) -> EpochKey:
+        """The key of the current epoch, asked of MS now if nobody has yet.
+
+        Raises:
+            PolicyError: no policy document is held by both services. UpstreamError, UpstreamRefusedError.
+            CredentialError, SignatureInvalidError: MS's answer is not its key of this epoch.
+        """
+        epoch = self._screener.epochs.number(self._screener.clock())
+        found = await self._known(epoch)
+        return await self._open(epoch) if found is None else found
+
+    async def of(self, epoch: int) -> EpochKey:
+        """The key of an epoch that is or was open here; raises EpochError."""
+        found = await self._known(epoch)
+        if found is None:
+            raise EpochError("epoch was not opened here")
+        return found
+
+    async def _known(self, epoch: int) -> EpochKey | None:
+        found = self._keys.get(epoch)
+        if found is None:
+            stored = await self._store.epoch(epoch)
+            found = None if stored is None else self._keep(stored)
+        return found
+
+    def _keep(self, stored: bytes) -> EpochKey:
+        key = EpochKey.decode(stored)
+        self._keys[key.epoch] = key
+        if len(self._keys) > _CACHED:
+            self._keys.popitem(last=False)
+        return key
+
+    async def _open(self, epoch: int) -> EpochKey:
+        screener, held = self._screener, self.policies.usable(epoch)
+        try:
+            data, newest = await self._upstream.epoch(epoch, held)
+            key = EpochKey.decode(data)
+            key.verify(screener.service_key, screener.service, epoch)
+            if key.policy not in held:
+                raise PolicyError("the epoch goes by a policy document that does not count here")
+        except PolicyError:
+            _log.error("no common policy", epoch=epoch, offered=b"".join(held[:1]).hex())
+            raise
+        self._tell(epoch, key.policy, held[0], newest)
+        return self._keep(await self._store.open_epoch(epoch, EpochOpened(data), screener.link_ttl(epoch)))
+
+    @staticmethod
+    def _tell(epoch: int, chosen: bytes, ours: bytes, theirs: bytes) -> None:
+        for side, lags in {"gateway": chosen != theirs, "main-service": chosen != ours}.items():
+            set_policy_behind(side, lags)
+            if lags:
+                _log.warning("policy waits", epoch=epoch, kind=side, policy=chosen.hex())
