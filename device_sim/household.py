@@ -7,7 +7,9 @@ signed them, and if the device's own clock agrees with the epoch.
 import asyncio
 import os
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from device_sim.consents import Consents
 from device_sim.gateway import GatewayClient
@@ -31,6 +33,11 @@ from proxid.errors import (
 from proxid.protocol import request, response
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.request import Route, Utterance
+
+T = TypeVar("T")
+_RENEWED: Final = frozenset({Code.EPOCH_NOT_CURRENT, Code.EPOCH_KEY_STALE})
+_RENEWALS: Final = 3
+"""New keys for one question: an epoch may end on the way, and a link be lost besides."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -68,6 +75,9 @@ class Household:
             gateway, self._pinned.service, bundles_of(config.policy), self._receipts, clock, random
         )
         self._route: Route | None = None
+        self._fetching = asyncio.Lock()
+        self._fetched = -1
+        """The epoch of this device's clock when the route was fetched."""
         self._sessions: dict[str, Session] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
@@ -100,21 +110,24 @@ class Household:
             raise InputError("nobody of that name is enrolled in this household")
         async with self._locks.setdefault(user_id, asyncio.Lock()):
             found, route = self._sessions.get(user_id), await self._current_route()
-            if found is None or found.route.epoch != route.epoch:
+            if found is None or found.route != route:
                 found = await self._link(user, route)
                 self._sessions[user_id] = found
             return found
 
     async def _current_route(self) -> Route:
-        now = self._clock()
-        if self._route is None or self._route.epoch != self._epochs.number(now):
-            self._route = await self._fetch_route()
-        return self._route
+        async with self._fetching:
+            now, route = self._clock(), self._route
+            near = self._epochs.near(now, self._config.clock_skew)
+            # Near an epoch's end the gateway may be in another one than this clock: it says so when that matters.
+            if route is None or self._fetched != self._epochs.number(now) or route.epoch not in near:
+                route = self._route = await self._fetch_route()
+                self._fetched = self._epochs.number(now)
+            return route
 
     async def _fetch_route(self) -> Route:
         told, pinned, service = await self._gateway.parameters(), self._pinned, self._config.service
-        skew, now = self._config.clock_skew, self._clock()
-        if not self._epochs.number(now - skew) <= told.epoch <= self._epochs.number(now + skew):
+        if told.epoch not in self._epochs.near(self._clock(), self._config.clock_skew):
             raise EpochError("the gateway names an epoch that this device's clock contradicts")
         epoch_key = EpochKey.decode(told.epoch_key)
         epoch_key.verify(pinned.service, service, told.epoch)
@@ -141,14 +154,36 @@ class Household:
         """
         check_text(text)
         check_location(location)
-        try:
-            return await self._ask(await self.session(user_id), text, location)
-        except RefusedError as error:
-            if error.remote is not Code.EPOCH_NOT_CURRENT:
-                raise
-        # The epoch has ended on the way: nothing was taken, so a new message under a new key is safe.
-        self._route = None
-        return await self._ask(await self.session(user_id), text, location)
+        return await self.in_epoch(user_id, lambda session: self._ask(session, text, location))
+
+    async def in_epoch(self, user_id: str, act: Callable[[Session], Awaitable[T]]) -> T:
+        """Do something in the user's session; once more in a new one if the epoch, its key or the link is no more.
+
+        Such a refusal means that nothing was taken, so a new message under a new key is safe. Raises as `session` and
+        `act`.
+        """
+        for _ in range(_RENEWALS):
+            session = None
+            try:
+                session = await self.session(user_id)
+                return await act(session)
+            except RefusedError as error:
+                if not await self._renewed(user_id, error.remote, session):
+                    raise
+        return await act(await self.session(user_id))
+
+    async def _renewed(self, user_id: str, refused: Code, session: Session | None) -> bool:
+        """Whether what a refusal says is out of use was let go, so that another attempt may fare better."""
+        if refused is Code.NOT_REGISTERED and session is not None:
+            if self._sessions.get(user_id) is session:
+                del self._sessions[user_id]
+            return True
+        if refused not in _RENEWED:
+            return False
+        route = self._route if session is None else session.route
+        if self._route == route:
+            self._route = None
+        return await self._current_route() != route
 
     async def _ask(self, session: Session, text: str, location: str) -> Answer:
         now_ms = int(self._clock() * 1000)
@@ -165,6 +200,9 @@ class Household:
 
     async def consent(self, user_id: str, bundle: str) -> int:
         """Choose a bundle for the rest of the epoch; returns the version in effect. Raises as `Consents.choose`."""
-        session = await self.session(user_id)
-        async with self._locks[user_id]:
-            return await self._consents.choose(session, bundle)
+
+        async def choose(session: Session) -> int:
+            async with self._locks[user_id]:
+                return await self._consents.choose(session, bundle)
+
+        return await self.in_epoch(user_id, choose)

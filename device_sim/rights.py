@@ -118,17 +118,17 @@ class RightsClient:
         """
         _, share = await self.exercise(Right.ACCESS, user_id)
         held = json.loads(share)
-        session = await self._household.session(user_id)
+        epoch, share = await self._household.in_epoch(user_id, self._ask_share)
         deliveries = [{**item, "record": "one record of a group"} for item in held["deliveries"]]
         return {
             "schema": SCHEMA,
             "made": int(self._clock()),
             "user_id": user_id,
             "identity_screener": {**held, "deliveries": deliveries},
-            "main_service": {"epoch": session.route.epoch, **json.loads(await self._ask_share(session))},
+            "main_service": {"epoch": epoch, **json.loads(share)},
         }
 
-    async def _ask_share(self, session: Session) -> str:
+    async def _ask_share(self, session: Session) -> tuple[int, str]:
         now_ms = int(self._clock() * 1000)
         utterance = Utterance.new("", now_ms, random=self._random)
         user_id, route = session.user.user_id, session.route
@@ -139,4 +139,4 @@ class RightsClient:
         expected = response.expectation(route.service, route.epoch, self._service_key, route.screener)
         response.verify_response(reply, expected, Role.SANITIZER, user_id, asked.session_id)
         self._book.add(Receipt("response", asked.session_id, reply))
-        return response.open_answer(reply, utterance.response_key)
+        return route.epoch, response.open_answer(reply, utterance.response_key)

@@ -9,7 +9,7 @@ import grpc
 
 from gateway.forwarding import Forwarding
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import Code, PolicyError, UpstreamError, UpstreamRefusedError
+from proxid.errors import Code, PolicyError, StaleKeyError, UpstreamClockError, UpstreamError, UpstreamRefusedError
 from proxid.protocol import request
 from proxid.rpc.convert import from_wire, to_wire
 from proxid.rpc.status import TABLE, code_of
@@ -169,6 +169,14 @@ class _CredentialNeeded(UpstreamRefusedError):
     """MS wants to see the credential again."""
 
 
+_KINDS: Final[dict[Code, type[UpstreamRefusedError]]] = {
+    Code.CREDENTIAL_NEEDED: _CredentialNeeded,
+    Code.SEAL_INVALID: StaleKeyError,
+    Code.EPOCH_NOT_CURRENT: StaleKeyError,
+    Code.CLOCK_DOUBTED: UpstreamClockError,
+}
+
+
 def _is_access(message: SignedMessage) -> bool:
     return message.message.blocks[request.PURPOSE] == request.PURPOSE_ACCESS
 
@@ -189,5 +197,4 @@ def _refusal(code: str) -> UpstreamError | UpstreamRefusedError:
 
 
 def _refused(code: Code) -> UpstreamRefusedError:
-    kind = _CredentialNeeded if code is Code.CREDENTIAL_NEEDED else UpstreamRefusedError
-    return kind(f"the Main Service refused the message ({code.value})")
+    return _KINDS.get(code, UpstreamRefusedError)(f"the Main Service refused the message ({code.value})")

@@ -38,14 +38,10 @@ class Consents:
         payload = encode(signed.encode(), ack.encode(), credential.encode())
         stored = await self._store.consent(
             header.epoch, credential.prox_id, signed, (bundle, version), (ack.encode(), payload),
-            self._audiences(bundle), self._ttl(header.epoch),
+            self._audiences(bundle), service.kept_for(header.epoch),
         )  # fmt: skip
         return SignedMessage.decode(stored)
 
     def _audiences(self, bundle: str) -> tuple[str, ...]:
         grants = self._service.bundles[bundle]
         return tuple(f"{kind}|{audience_id(audience(grants, kind))}" for kind in TYPES)
-
-    def _ttl(self, epoch: int) -> int:
-        service = self._service
-        return int(service.epochs.end(epoch) - service.clock() + service.grace) + 1

@@ -42,7 +42,7 @@ class EpochKeys:
         self._cache: dict[int, EpochSecrets] = {}
 
     async def current(self, epoch: int) -> EpochSecrets:
-        """The secrets of the current epoch.
+        """The secrets of an epoch that is current by a clock within the skew.
 
         Raises:
             EpochError: the epoch is not current (an old one's secrets are gone, a future one's do not exist), or
@@ -61,7 +61,8 @@ class EpochKeys:
             held: digests of the documents that IS holds for this epoch, the one that should count first.
 
         Raises:
-            EpochError: the epoch is not current. PolicyError: no document is held by both.
+            EpochError: the epoch is not current, or it or a later one was closed.
+            PolicyError: no document is held by both.
         """
         self._verify_current(epoch)
         secrets = await self.closing(epoch)
@@ -90,7 +91,8 @@ class EpochKeys:
         return next(iter(self._policies.usable(epoch)), b"")
 
     def _verify_current(self, epoch: int) -> None:
-        if epoch != self._service.epochs.number(self._service.clock()):
+        service = self._service
+        if epoch not in service.epochs.near(service.clock(), service.clock_skew):
             raise EpochError("epoch is not the current one")
 
     def _chosen(self, epoch: int, held: Sequence[bytes]) -> bytes:
@@ -114,6 +116,8 @@ class EpochKeys:
         key = EpochKey(service.name, epoch, opening.public.data, commitment, policy).issue(service.key).encode()
         sealed = service.auditor.seal(seed, disclosure_info(service.name, epoch))
         stored = await self._store.open(epoch, (seed, opening.seed, key), EpochOpened(key, sealed))
+        if stored is None:
+            raise EpochError("epoch is closed, or one after it")
         return self._decode(epoch, *stored)
 
     def _decode(self, epoch: int, seed: bytes, opening: bytes, key: bytes) -> EpochSecrets:

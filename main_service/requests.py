@@ -70,21 +70,19 @@ class Credentials:
             credential = Credential.decode(data)
             if credential.epoch_key != key:
                 raise CredentialNeededError("credential is of another key")
-            credential.verify(self._service.screener, self._service.name, epoch, self._service.clock())
+            # It ends with the epoch, by the gateway's clock.
+            now = self._service.clock() - self._service.clock_skew
+            credential.verify(self._service.screener, self._service.name, epoch, now)
             if not credential.evidence_key:
                 raise CredentialError("credential has no evidence key")
             if shown:
-                await self._store.put_credential(credential, self._ttl(epoch))
+                await self._store.put_credential(credential, self._service.kept_for(epoch))
             found = self._cache[key] = Known(credential)
             if len(self._cache) > _CACHED:
                 self._cache.popitem(last=False)
         elif found.credential.epoch != epoch:
             raise CredentialNeededError("credential is of another epoch")
         return found
-
-    def _ttl(self, epoch: int) -> int:
-        service = self._service
-        return int(service.epochs.end(epoch) - service.clock() + service.grace) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +205,7 @@ class RequestPath:
 
     async def _log(self, accepted: Accepted, utterance: Utterance, answer: SignedMessage) -> SignedMessage:
         signed, person = accepted.signed, accepted.person
-        now_ms = int(self._service.clock() * 1000)
+        now_ms = self._service.moment(signed.header.epoch)
         payload = ReceivedPayload(signed.encode(), person.evidence).encode()
         pending = encode(utterance.opening, person.prox_id, int(person.credential.seasoned), now_ms)
         unlogged = "access" if _is_access(signed) else ""

@@ -37,12 +37,24 @@ class Service:
     answer_unlogged: bool = False
 
     def verify_fresh(self, epoch: int, time_ms: int) -> None:
-        """First half of check 5 of 5.3: current epoch, time within the skew; raises EpochError, FreshnessError."""
+        """First half of check 5 of 5.3: epoch and time within the skew; raises EpochError, FreshnessError.
+
+        IS decides by its clock which epoch is current; near an end that is another one than by this clock.
+        """
         now = self.clock()
-        if epoch != self.epochs.number(now):
+        if epoch not in self.epochs.near(now, self.clock_skew):
             raise EpochError("epoch is not the current one")
         if abs(time_ms / 1000 - now) > self.clock_skew:
             raise FreshnessError("time is outside the allowed skew")
+
+    def moment(self, epoch: int) -> int:
+        """Now, as a time of the epoch (Unix milliseconds): what is asked in one waits, and is counted, in that one."""
+        first, last = self.epochs.start(epoch) * 1000, self.epochs.end(epoch) * 1000 - 1
+        return min(max(int(self.clock() * 1000), first), last)
+
+    def kept_for(self, epoch: int) -> int:
+        """Seconds from now for which what belongs to an epoch is needed."""
+        return max(0, int(self.epochs.end(epoch) - self.clock() + max(self.grace, self.clock_skew))) + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,9 +94,9 @@ class Subjects:
         if not restricted:
             await self._store.unrestrict(prox_id)
             return
-        service, now = self._service, self._service.clock()
+        service = self._service
         # Until every epoch that the PROX_ID may be of is over.
-        ttl = int(service.epochs.end(service.epochs.number(now)) - now + service.grace) + 1
+        ttl = service.kept_for(service.epochs.near(service.clock(), service.clock_skew)[-1])
         for epoch in await self._epochs.open_epochs():
             await self._pool.restrict(epoch, prox_id, ttl)
         await self._released(prox_id)

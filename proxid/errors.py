@@ -31,6 +31,8 @@ class Code(StrEnum):
     CONSENT_INVALID = "consent_invalid"
     RECORD_MISMATCH = "record_mismatch"
     EPOCH_NOT_CURRENT = "epoch_not_current"
+    EPOCH_KEY_STALE = "epoch_key_stale"
+    CLOCK_DOUBTED = "clock_doubted"
     NOT_FRESH = "not_fresh"
     NOT_REGISTERED = "not_registered"
     REPLAYED = "replayed"
@@ -196,6 +198,12 @@ class EpochError(ProxidError):
     code = Code.EPOCH_NOT_CURRENT
 
 
+class ClockError(ProxidError):
+    """This service cannot rely on its clock: it jumped, or differs from the other side's (DESIGN 4.3)."""
+
+    code = Code.CLOCK_DOUBTED
+
+
 class FreshnessError(ProxidError):
     """A message's time is outside the allowed skew (DESIGN 5.2 check 2)."""
 
@@ -254,6 +262,18 @@ class UpstreamRefusedError(ProxidError):
     """The Main Service refused a forwarded message, and has recorded that."""
 
     code = Code.UPSTREAM_REFUSED
+
+
+class StaleKeyError(UpstreamRefusedError):
+    """The Main Service does not hold (any more) what a message was sealed to: a new epoch key has to be fetched."""
+
+    code = Code.EPOCH_KEY_STALE
+
+
+class UpstreamClockError(UpstreamRefusedError):
+    """The Main Service cannot rely on its clock."""
+
+    code = Code.CLOCK_DOUBTED
 
 
 class ResponderError(ProxidError):

@@ -23,12 +23,15 @@ class EpochStore:
         seed, opening, key = await self._functions.call("ms_epoch", KEYS, epoch)
         return None if seed is None else (seed, opening, key)
 
-    async def open(self, epoch: int, secrets: Secrets, opened: EpochOpened) -> Secrets:
-        """Open an epoch with these secrets unless it is open; the secrets it has. Records EPOCH_OPENED."""
+    async def open(self, epoch: int, secrets: Secrets, opened: EpochOpened) -> Secrets | None:
+        """Open an epoch with these secrets unless it is open; the secrets it has. Records EPOCH_OPENED.
+
+        None if it is at or before one that was closed: then it is over for good, whatever a clock says.
+        """
         seed, opening, key = await self._functions.call(
             "ms_open_epoch", KEYS, epoch, *secrets, self._random(SALT_SIZE), opened.header, opened.payload
         )
-        return seed, opening, key
+        return None if seed is None else (seed, opening, key)
 
     async def open_epochs(self) -> list[int]:
         """Epochs whose secrets exist, in order."""

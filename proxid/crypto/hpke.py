@@ -50,6 +50,12 @@ class SealingKey:
         self._key = MLKEM768X25519PublicKey(kem, curve)
         self.data = data
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SealingKey) and self.data == other.data
+
+    def __hash__(self) -> int:
+        return hash(self.data)
+
     def seal(self, plaintext: bytes, info: bytes) -> bytes:
         """encapsulated key ‖ ciphertext, 1,136 bytes longer than the plaintext.
 

@@ -17,6 +17,10 @@ class Epochs:
         """The epoch that a Unix time lies in."""
         return int(now // self.seconds)
 
+    def near(self, now: float, skew: float) -> range:
+        """The epochs that a clock which is right within `skew` seconds may be in."""
+        return range(self.number(now - skew), self.number(now + skew) + 1)
+
     def start(self, epoch: int) -> int:
         """First second of an epoch."""
         return epoch * self.seconds

@@ -35,6 +35,8 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
     Code.CONSENT_INVALID: (_S.FAILED_PRECONDITION, "consent is not acceptable"),
     Code.RECORD_MISMATCH: (_S.DATA_LOSS, "log record does not match"),
     Code.EPOCH_NOT_CURRENT: (_S.FAILED_PRECONDITION, "epoch is not current"),
+    Code.EPOCH_KEY_STALE: (_S.FAILED_PRECONDITION, "epoch key is not in use"),
+    Code.CLOCK_DOUBTED: (_S.FAILED_PRECONDITION, "clock is not reliable"),
     Code.NOT_FRESH: (_S.FAILED_PRECONDITION, "time is outside the allowed skew"),
     Code.NOT_REGISTERED: (_S.PERMISSION_DENIED, "key is not registered"),
     Code.NAME_ALIKE: (_S.ALREADY_EXISTS, "name looks like that of somebody who is registered"),

@@ -188,7 +188,7 @@ LIES: list[tuple[str, Callable[[Scene], common_pb2.SignedMessage], Code]] = [
     ("clock ahead", old(125), Code.NOT_FRESH),
     ("another service", with_header(service="other-service"), Code.HEADER_MISMATCH),
     ("another sanitizer", with_header(sanitizer=SigningKey.generate().public), Code.HEADER_MISMATCH),
-    ("unsealable body", with_block(request.SEALED, bytes(1648)), Code.UPSTREAM_REFUSED),
+    ("unsealable body", with_block(request.SEALED, bytes(1648)), Code.EPOCH_KEY_STALE),
     ("commit of another text", with_block(request.COMMIT, bytes(32)), Code.UPSTREAM_REFUSED),
 ]
 

@@ -47,6 +47,10 @@ class FakeGateway:
     change: Change | None = None
     epoch_key: EpochKey | None = None
     wrong_prox_id: bool = False
+    seal: OpeningKey = SEAL
+    strict: bool = False
+    """Whether it refuses messages of another epoch."""
+    fetched: int = 0
     version: int = 0
     links: list[Link] = field(default_factory=list)
     asked: list[SignedMessage] = field(default_factory=list)
@@ -60,6 +64,7 @@ class FakeGateway:
         return None
 
     async def parameters(self) -> Parameters:
+        self.fetched += 1
         key = self.epoch_key or EpochKey(SERVICE, self.epoch, SEAL.public.data, bytes(32), POLICY.digest).issue(MS)
         return Parameters(self.epoch, key.encode())
 
@@ -72,8 +77,10 @@ class FakeGateway:
         attempts.made += 1
         if self.refuse:
             raise RefusedError(self.refuse.pop(0))
+        if self.strict and message.header.epoch != self.epoch:
+            raise RefusedError(Code.EPOCH_NOT_CURRENT)
         self.asked.append(message)
-        utterance = request.open_body(message, SEAL)
+        utterance = request.open_body(message, self.seal)
         header = message.header
         pseudonym = prox_id(SERVICE, header.epoch, header.signer)
         made = response.make(self.answer, utterance.response_key, message, pseudonym, MS, 0)

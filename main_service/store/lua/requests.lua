@@ -110,10 +110,12 @@ local function ms_epoch(keys, a)
   return redis.call('HMGET', mkey(keys[1], 'epoch', a[1]), 'seed', 'opening', 'key')
 end
 
--- ARGV: epoch, seed, opening seed, epoch key, salt, header, payload. Whoever is first decides the secrets.
+-- ARGV: epoch, seed, opening seed, epoch key, salt, header, payload. Whoever is first decides the secrets. Nothing is opened
+-- at or before an epoch that was closed.
 local function ms_open_epoch(keys, a)
   local entry = mkey(keys[1], 'epoch', a[1])
-  if redis.call('EXISTS', entry) == 0 then
+  local closed = tonumber(redis.call('GET', mkey(keys[1], 'closed')) or '-1')
+  if redis.call('EXISTS', entry) == 0 and tonumber(a[1]) > closed then
     redis.call('HSET', entry, 'seed', a[2], 'opening', a[3], 'key', a[4])
     redis.call('SADD', mkey(keys[1], 'epochs'), a[1])
     append_event(keys[1], 'EPOCH_OPENED', a[5], a[6], a[7])
@@ -130,6 +132,8 @@ end
 local function ms_close_epoch(keys, a)
   if redis.call('SREM', mkey(keys[1], 'epochs'), a[1]) == 0 then return 0 end
   redis.call('DEL', mkey(keys[1], 'epoch', a[1]))
+  local closed = tonumber(redis.call('GET', mkey(keys[1], 'closed')) or '-1')
+  if tonumber(a[1]) > closed then redis.call('SET', mkey(keys[1], 'closed'), a[1]) end
   return append_event(keys[1], 'EPOCH_CLOSED', a[2], a[3], '')
 end
 
