@@ -33,6 +33,7 @@ class Code(StrEnum):
     EPOCH_NOT_CURRENT = "epoch_not_current"
     EPOCH_KEY_STALE = "epoch_key_stale"
     CLOCK_DOUBTED = "clock_doubted"
+    UPSTREAM_CLOCK_DOUBTED = "upstream_clock_doubted"
     NOT_FRESH = "not_fresh"
     NOT_REGISTERED = "not_registered"
     REPLAYED = "replayed"
@@ -273,7 +274,7 @@ class StaleKeyError(UpstreamRefusedError):
 class UpstreamClockError(UpstreamRefusedError):
     """The Main Service cannot rely on its clock."""
 
-    code = Code.CLOCK_DOUBTED
+    code = Code.UPSTREAM_CLOCK_DOUBTED
 
 
 class ResponderError(ProxidError):

@@ -37,6 +37,7 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
     Code.EPOCH_NOT_CURRENT: (_S.FAILED_PRECONDITION, "epoch is not current"),
     Code.EPOCH_KEY_STALE: (_S.FAILED_PRECONDITION, "epoch key is not in use"),
     Code.CLOCK_DOUBTED: (_S.FAILED_PRECONDITION, "clock is not reliable"),
+    Code.UPSTREAM_CLOCK_DOUBTED: (_S.FAILED_PRECONDITION, "service cannot rely on its clock"),
     Code.NOT_FRESH: (_S.FAILED_PRECONDITION, "time is outside the allowed skew"),
     Code.NOT_REGISTERED: (_S.PERMISSION_DENIED, "key is not registered"),
     Code.NAME_ALIKE: (_S.ALREADY_EXISTS, "name looks like that of somebody who is registered"),
