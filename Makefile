@@ -36,11 +36,11 @@ demo: install
 	@$(BIN)/proxid demo
 
 test: dev java
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 # A minute.
 test-quick: dev
-	$(BIN)/python -m pytest -q -n 2 -m "not slow" $(QUICK)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" $(QUICK)
 
 test-slow: dev
 	$(BIN)/python -m pytest -m slow

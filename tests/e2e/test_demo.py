@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,16 @@ def demo(folder: Path, *arguments: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
+    """A demo for people to read, which runs beside the other: both wait more than they work."""
+    arguments = demo(tmp_path_factory.mktemp("shown"), "--people", "20", "--rate", "400", "--seconds", "2")
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        yield run
+        run.kill()
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory, shown: subprocess.Popen[str]) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("demo")
     run = subprocess.run(
         demo(folder, "--people", "60", "--rate", "400", "--json"), capture_output=True, timeout=DEADLINE, check=False
@@ -92,13 +102,10 @@ def test_no_process_is_left(done: tuple[Path, dict[str, Any]]) -> None:
     assert processes_under(folder) == []
 
 
-def test_last_line(tmp_path: Path) -> None:
-    run = subprocess.run(
-        demo(tmp_path, "--people", "20", "--rate", "400", "--seconds", "2"),
-        capture_output=True, text=True, timeout=DEADLINE, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    last = run.stdout.splitlines()[-1]
+def test_last_line(shown: subprocess.Popen[str]) -> None:
+    output, errors = shown.communicate(timeout=DEADLINE)
+    assert shown.returncode == 0, errors
+    last = output.splitlines()[-1]
     assert re.fullmatch(r"demo: \d+ requests, \d+ released, \d+ delivered, \d+ withheld, audit clean", last)
 
 

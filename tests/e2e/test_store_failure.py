@@ -12,11 +12,14 @@ from auditor.report import Verdict
 from cli.audit import AuditCommand, run_audit
 from cli.demo_house import DemoHouse, DemoOptions
 from device_sim.household import Household
+from proxid.config import DeviceConfig
 from proxid.errors import ProxidError, RefusedError, UpstreamError
 from proxid.store.embedded import EmbeddedStore
 
 SERVICES = {"gateway": "GATEWAY", "main-service": "MAIN_SERVICE"}
 DEADLINE = 60.0
+ATTEMPTS = 3
+"""Enough to see that a household asks again; what it then says does not depend on how often it did."""
 
 
 class Stores:
@@ -35,6 +38,10 @@ class Stores:
         self.running.pop(name).__exit__(None, None, None)
 
 
+def patient(config: DeviceConfig) -> DeviceConfig:
+    return config.model_copy(update={"attempts": ATTEMPTS})
+
+
 @asynccontextmanager
 async def running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
@@ -50,7 +57,7 @@ async def running(
     household = None
     try:
         house.start()
-        household = Household.open(house.devices()[0])
+        household = Household.open(patient(house.devices()[0]))
         await household.consent(household.users[0], "everything")
         assert (await household.ask(household.users[0], "what is two plus two")).text
         yield house, stores, household

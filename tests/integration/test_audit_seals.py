@@ -53,7 +53,10 @@ async def nothing(tags: Sequence[bytes]) -> list[bytes]:
     return [b""] * len(tags)
 
 
-async def test_a_log_that_is_damaged_on_the_services_disk_is_named_with_the_leaf(tmp_path: Path) -> None:
+async def test_a_log_that_is_damaged_on_the_services_disk_is_named_with_the_leaf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("auditor.client._CONNECT_SECONDS", 1.0)
     async with running(tmp_path) as house:
         await house.busy(1)
         await house.audit()

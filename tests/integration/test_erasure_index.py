@@ -65,7 +65,7 @@ def evidence_name(prox: bytes) -> bytes:
     return evidence_key_name("", prox.decode()).encode()[1:]
 
 
-@pytest.mark.parametrize("name", [*random.Random(7).sample(NAMES, 8), "main-service", "acme"])
+@pytest.mark.parametrize("name", [*random.Random(7).sample(NAMES, 2), "main-service", "acme"])
 async def test_nobody_elses_things_go(tmp_path: Path, name: str) -> None:
     people = (*PEOPLE, name)
     async with running(tmp_path, people=people) as house:

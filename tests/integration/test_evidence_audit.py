@@ -100,7 +100,10 @@ async def test_a_witness_cosigns_and_an_audit_asks_for_it(tmp_path: Path) -> Non
         assert log.cosigned is not None and log.cosigned[1] <= log.size
 
 
-async def test_an_exported_folder_is_audited_alike_offline(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_an_exported_folder_is_audited_alike_offline(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("auditor.client._CONNECT_SECONDS", 1.0)
     config, folder = str(tmp_path / "auditor/auditor.toml"), str(tmp_path / "export")
     async with running(tmp_path) as house:
         await house.busy(1)

@@ -83,7 +83,7 @@ def test_needed_records_decide() -> None:
     assert half * (1 + 2 / width) == pytest.approx(0.01, rel=0.001)
 
 
-def test_command_runs_resumes_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_runs_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "study"
     assert main(["study", "thesis", "--out", str(out), *SMALL, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -93,6 +93,12 @@ def test_command_runs_resumes_and_draws(tmp_path: Path, capsys: pytest.CaptureFi
     numbers = ["3.6", "3.7", "3.8", *(f"4.{i}" for i in range(6, 20))]
     assert names == {*(f"figure-{number}" for number in numbers), "beyond-excess", "beyond-mix"}
     assert {path.stem for path in (out / "figures").glob("*.svg")} == names
+
+
+@pytest.mark.slow
+def test_command_resumes(tmp_path: Path) -> None:
+    out = tmp_path / "study"
+    assert main(["study", "thesis", "--out", str(out), *SMALL, "--json"]) == 0
     kept = {path.name: path.stat().st_mtime_ns for path in (out / "cells").glob("*.json")}
     (out / "cells" / "mix-k3-l2.json").unlink()
     assert main(["study", "thesis", "--out", str(out), *SMALL, "--json"]) == 0
