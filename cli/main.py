@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "attack": "cli.attack:command",
     "audit": "cli.audit:command",
     "bench": "cli.bench:command",
+    "budget": "cli.budget:command",
     "classify": "cli.classify:command",
     "evaluate": "cli.evaluate:command",
     "explain": "cli.explain:command",

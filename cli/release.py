@@ -1,6 +1,5 @@
 """`proxid release`: anonymise a log file by one of the methods of DESIGN 13; the methods are plug-ins."""
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from cli.lab import FILE, default_classifier, facts_table, print_json, progress_
 from proxid.anonymise.release.manifest import manifest_path, write_manifest
 from proxid.anonymise.release.registry import METHODS, Job, Method, Option, Outcome, load_method
 from proxid.errors import ConfigError, InputError
+from proxid.logs.digest import digest_of
 
 DEFAULT = "kbuffer"
 NEW = click.Path(dir_okay=False, path_type=Path)
@@ -117,15 +117,6 @@ def _check_paths(source: Path, output: Path, truth: Path | None) -> None:
     paths = [source, output, manifest_path(output), *([truth] if truth else [])]
     if len({path.resolve() for path in paths}) < len(paths):
         raise InputError("the log, the release, its manifest and the truth are different files")
-
-
-def digest_of(path: Path) -> str:
-    """SHA-256 of a file. Raises InputError."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"the log cannot be opened: {error.strerror}") from None
 
 
 def _print(manifest: dict[str, Any], outcome: Outcome, output: Path) -> None:

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.lab import FILE, print_json, progress_bar
-from cli.release import digest_of
 from cli.study_output import write_study
 from proxid.errors import InputError
 from proxid.logs import Layout, create_log
+from proxid.logs.digest import digest_of
 from proxid.ontology.wordnet import load
 from proxid.study.comparison import Plan, compare
 from proxid.study.comparison_report import COLUMNS, LEGEND, cells, figure

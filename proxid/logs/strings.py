@@ -23,9 +23,10 @@ _MIX = np.uint64(0xD6E8FEB86659FD93)
 
 
 @step
-def _step(state: Scalar, word: Scalar) -> Scalar:
-    mixed = (state ^ word) * _PRIME
-    return mixed ^ (mixed >> np.uint64(29))
+def mixed(state: Scalar, word: Scalar) -> Scalar:
+    """A hash that goes on over a word."""
+    state = (state ^ word) * _PRIME
+    return state ^ (state >> np.uint64(29))
 
 
 @compiled
@@ -34,10 +35,10 @@ def hash_bytes(data: Bytes, start: Scalar, stop: Scalar, seed: Scalar) -> Scalar
     state = seed ^ (np.uint64(stop - start) * _MIX)
     at = start
     while at + 8 <= stop:
-        state = _step(state, load64(data, at))
+        state = mixed(state, load64(data, at))
         at += 8
     if at < stop:
-        state = _step(state, load64(data, at) & _low_bytes(stop - at))
+        state = mixed(state, load64(data, at) & _low_bytes(stop - at))
     state = (state ^ (state >> np.uint64(32))) * _MIX
     return state ^ (state >> np.uint64(29))
 

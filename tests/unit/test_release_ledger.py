@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxid.anonymise.release.account import Account, Entry, Part
 from proxid.anonymise.release.guarantee import DeltaKind, Guarantee, Relation, delta_warnings
-from proxid.anonymise.release.ledger import Account, Entry, Ledger, Part
+from proxid.anonymise.release.ledger import Ledger
 from proxid.errors import BudgetError, ConfigError, InputError
 
 REPLACE, ADD = Relation.REPLACE, Relation.ADD_REMOVE
@@ -94,7 +95,9 @@ def test_a_budget_is_declared_once(tmp_path: Path) -> None:
         ledger.charge("d", entry(0.1), Guarantee(9.0, 1e-5, REPLACE))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 2, "inputs": {}}', '{"version": 1, "inputs": {"d": {}}}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"version": 3, "inputs": {}}', "[" * 100_000, '{"version": 1, "inputs": {"d": {}}}']
+)
 def test_a_damaged_ledger_stops_releases(tmp_path: Path, text: str) -> None:
     path = tmp_path / "ledger.json"
     path.write_text(text)
@@ -160,7 +163,7 @@ def test_the_ledger_is_the_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "ledger.json"
     Ledger(path).charge("d", entry(0.5))
     assert path.stat().st_mode & 0o077 == 0
-    assert json.loads(path.read_text())["version"] == 1
+    assert json.loads(path.read_text())["version"] == 2
 
 
 def test_a_delta_over_one_in_u_is_flagged() -> None:

@@ -6,12 +6,12 @@ from proxid.anonymise.release.noise import OpenDpNoise
 from proxid.anonymise.release.noisy import (
     NOISY_OPTIONS,
     Report,
-    charge,
     opened,
     outcome,
     require_no_seed,
 )
 from proxid.anonymise.release.published import write_published
+from proxid.anonymise.release.purse import Purse
 from proxid.anonymise.release.registry import Job, Method, Outcome
 from proxid.anonymise.release.sessions.counting import click_histogram
 from proxid.anonymise.release.sessions.method import CLICKS_LIMIT, NOISE_OPTIONS, publish
@@ -21,11 +21,13 @@ OPTIONS: Final = (CLICKS_LIMIT, *NOISE_OPTIONS, *NOISY_OPTIONS)
 
 
 def run(job: Job) -> Outcome:
-    """Count, charge, add noise, write."""
+    """Count, add noise, write."""
     require_no_seed(job)
     plan = two_step_plan(job.options["l"], job.options["b"], job.options["K"])
+    purse, costs = Purse.of(job), [("clicks", plan.guarantee)]
+    purse.require(costs)
     with opened(job) as log:
-        account = charge(job, [("clicks", plan.guarantee)])
+        account = purse.charge(costs)
         release, counted = publish(log, click_histogram(log.source.log, job.options["l"]), plan, OpenDpNoise())
         write_published(job.output, release)
         report = Report(plan.as_dict(), log.warnings(plan.guarantee), release, counted)

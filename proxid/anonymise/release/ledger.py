@@ -1,89 +1,51 @@
-"""The budget ledger of released logs (DESIGN 13): what was published of each input, and refusal past its budget.
+"""The budget ledger of released logs (DESIGN 13): what was published of each log, and refusal past its budget.
 
 A ledger is one JSON file, written whole (temporary file, fsync, rename) under a lock file, so that a crash leaves the
 old or the new ledger and two releases never both take the last of a budget. A release is charged before its noise is
 drawn: one that fails afterwards has been paid for.
 
-Entries are kept as they were guaranteed, with neighbour relation and kind of delta, and converted to the budget's
-relation before they are added (`Guarantee.under`). Releases about the same users add up (sequential composition);
-releases about disjoint classes of users (`--part i/n`, by a hash of the user id) cost each user only the classes the
-user is in: the total is the maximum over classes (parallel composition). It holds for both relations, since a user who
-is replaced keeps the id and so the class.
+An account's key is `dataset:NAME`, or `records:DIGEST` of the records; the ledger remembers under which key a file's
+bytes are charged, so that a file is read for its records once. Version 1 knew logs by their file's bytes alone: such
+an account is taken over by the key of the file when it is seen again.
 """
 
 import fcntl
 import json
-import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from proxid.anonymise.release.guarantee import DeltaKind, Guarantee, Relation, nothing_spent
-from proxid.errors import BudgetError, ConfigError, InputError
+from proxid.anonymise.release.account import Account, Entry, Part
+from proxid.anonymise.release.guarantee import DeltaKind, Guarantee, Relation
+from proxid.errors import BudgetError, InputError
 from proxid.logs.whole import whole_file
 
-VERSION: Final = 1
-MOST_PARTS: Final = 12
-SLACK: Final = 1e-12
-"""Relative slack of comparisons, for sums of decimal fractions."""
-
-UNDECLARED: Final = "none was declared, so it is the first release's cost (--budget-epsilon, --budget-delta)"
-
-Clock = Callable[[], datetime]
+VERSION: Final = 2
+_READ: Final = (1, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A class of users: those whose hash modulo `parts` is `part`; 0 of 1 is everybody."""
+@dataclass(slots=True)
+class Book:
+    """What a ledger's file says: accounts by key, and the key under which a file's SHA-256, or records, are charged."""
 
-    part: int = 0
-    parts: int = 1
+    accounts: dict[str, Account] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def parse(cls, text: str) -> "Part":
-        """`i/n` with 0 <= i < n <= 12; empty is everybody. Raises ConfigError."""
-        if not text:
-            return cls()
-        left, _, right = text.partition("/")
-        if not (left.isdecimal() and right.isdecimal()) or not int(left) < int(right) <= MOST_PARTS:
-            raise ConfigError(f"part is i/n with 0 <= i < n <= {MOST_PARTS}")
-        return cls(int(left), int(right))
+    def key_of(self, name: str) -> str | None:
+        """The key of a file or of records, also if the records were given a name later."""
+        key = self.files.get(name)
+        return key if key is None else self.files.get(key, key)
 
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One release that was charged: when, by which mechanism, about which users, at which cost."""
-
-    time: str
-    mechanism: str
-    part: Part
-    cost: Guarantee
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """One input's budget and entries. declared: false while the budget is just the first release's own cost."""
-
-    budget: Guarantee
-    declared: bool
-    entries: tuple[Entry, ...] = ()
-
-    def spent(self) -> Guarantee:
-        """The cost of all entries to the user who paid most, in the budget's relation."""
-        relation = self.budget.relation
-        modulus = math.lcm(*(entry.part.parts for entry in self.entries))
-        worst = nothing_spent(relation)
-        for residue in range(modulus):
-            total = nothing_spent(relation)
-            for entry in self.entries:
-                if residue % entry.part.parts == entry.part.part:
-                    total = total.and_then(entry.cost)
-            worst = Guarantee(max(worst.epsilon, total.epsilon), max(worst.delta, total.delta), relation)
-        return worst
+    def take_over(self, name: str, key: str) -> None:
+        """Charge a file or records under a key from now on, and what they were charged before with it."""
+        self.files[name] = key
+        before, account = self.accounts.pop(name, None), self.accounts.get(key)
+        if before is not None:
+            entries = before.entries if account is None else before.entries + account.entries
+            self.accounts[key] = replace(account or before, entries=entries)
 
 
 class Ledger:
@@ -92,25 +54,63 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def account(self, digest: str) -> Account | None:
-        """What is on record for an input. Raises InputError when the ledger is damaged."""
+    def accounts(self) -> dict[str, Account]:
+        """Every account by key. Raises InputError when the ledger is damaged."""
         with self._locked():
-            return self._read().get(digest)
+            return self._read().accounts
 
-    def charge(self, digest: str, entry: Entry, budget: Guarantee | None = None) -> Account:
-        """Take an entry's cost from an input's budget, or refuse; returns the account afterwards.
+    def account(self, key: str) -> Account | None:
+        """What is on record under a key. Raises InputError when the ledger is damaged."""
+        return self.accounts().get(key)
 
-        budget: declares the input's budget, once. Without any declaration the budget is the first release's cost.
+    def key_of(self, name: str) -> str | None:
+        """The key under which a file's SHA-256 or `records:DIGEST` is charged, if it was seen. Raises InputError."""
+        with self._locked():
+            return self._read().key_of(name)
+
+    def remember(self, sha256: str, key: str) -> str:
+        """Charge a file under a key from now on; returns it, or the name that those records were given before.
+
+        Raises BudgetError if the file is charged to another dataset.
+        """
+        with self._locked():
+            book = self._read()
+            key = book.key_of(key) or key
+            before = book.key_of(sha256) or key
+            if before.startswith("dataset:") and before != key:
+                raise BudgetError(f"this log is charged to {before.replace(':', ' ', 1)} (ledger {self.path})")
+            if book.files.get(sha256) != key or sha256 in book.accounts:
+                book.take_over(sha256, key)
+                if before != key:  # its records get a name
+                    book.take_over(before, key)
+                self._write(book)
+            return key
+
+    def check(self, key: str, entry: Entry, budget: Guarantee | None = None) -> None:
+        """Raises BudgetError where `charge` would, and takes nothing."""
+        with self._locked():
+            self._charged(self._read(), key, entry, budget)
+
+    def charge(self, key: str, entry: Entry, budget: Guarantee | None = None, name: str = "") -> Account:
+        """Take an entry's cost from a log's budget, or refuse; returns the account afterwards.
+
+        budget: declares the log's budget, once; a delta of 0 leaves delta undeclared. Without any declaration the
+        budget is the first release's cost. name: of the file, for people.
         Raises BudgetError when the budget does not suffice, or was declared differently before.
         """
         with self._locked():
-            accounts = self._read()
-            account = _declared(accounts.get(digest), entry, budget)
-            charged = Account(account.budget, account.declared, (*account.entries, entry))
-            _require_within(charged)
-            accounts[digest] = charged
-            self._write(accounts)
-            return charged
+            book = self._read()
+            account = self._charged(book, key, entry, budget)
+            book.accounts[key] = replace(account, name=account.name or name)
+            self._write(book)
+            return book.accounts[key]
+
+    def _charged(self, book: Book, key: str, entry: Entry, budget: Guarantee | None) -> Account:
+        account = book.accounts.get(key, Account(budget or entry.cost.approximate(), declared=budget is not None))
+        try:
+            return account.declaring(budget).charged(entry)
+        except BudgetError as error:
+            raise BudgetError(f"{error.rule} (proxid budget; ledger {self.path})") from None
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -127,23 +127,25 @@ class Ledger:
         finally:
             os.close(handle)
 
-    def _read(self) -> dict[str, Account]:
+    def _read(self) -> Book:
         try:
             text = self.path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            return {}
+            return Book()
         except (OSError, UnicodeDecodeError):
             raise InputError("the ledger cannot be read: nothing is released without it") from None
         try:
             data = json.loads(text)
-            if data["version"] != VERSION:
+            if data["version"] not in _READ:
                 raise InputError("the ledger has a version that this release does not know")
-            return {digest: _account(item) for digest, item in data["inputs"].items()}
-        except (ValueError, KeyError, TypeError, AttributeError):
+            accounts = {str(key): _account(item) for key, item in data["inputs"].items()}
+            return Book(accounts, {str(file): str(key) for file, key in data.get("files", {}).items()})
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InputError("the ledger is damaged: nothing is released without it") from None
 
-    def _write(self, accounts: dict[str, Account]) -> None:
-        data = {"version": VERSION, "inputs": {digest: _as_dict(item) for digest, item in accounts.items()}}
+    def _write(self, book: Book) -> None:
+        inputs = {key: _as_dict(item) for key, item in book.accounts.items()}
+        data = {"version": VERSION, "inputs": inputs, "files": book.files}
         with whole_file(self.path, 0o600) as file:
             file.write(json.dumps(data, indent=1).encode())
         folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -153,40 +155,10 @@ class Ledger:
             os.close(folder)
 
 
-def entry_now(mechanism: str, cost: Guarantee, part: Part, clock: Clock = lambda: datetime.now(UTC)) -> Entry:
-    """An entry for a release that is about to be made."""
-    return Entry(clock().isoformat(timespec="seconds"), mechanism, part, cost)
-
-
 def default_ledger() -> Path:
     """Where the ledger is unless an option says otherwise: the user's state folder."""
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(home) / "proxid" / "release-ledger.json"
-
-
-def _declared(account: Account | None, entry: Entry, budget: Guarantee | None) -> Account:
-    if account is None:
-        return Account(budget or entry.cost.approximate(), declared=budget is not None)
-    if budget is None or budget == account.budget:
-        return account
-    if account.declared:
-        raise BudgetError("this input's budget is declared already; a budget is declared once")
-    return Account(budget, True, account.entries)
-
-
-def _require_within(account: Account) -> None:
-    spent, budget = account.spent(), account.budget
-    for name, used, allowed in (("epsilon", spent.epsilon, budget.epsilon), ("delta", spent.delta, budget.delta)):
-        if used > allowed * (1 + SLACK):
-            hint = (
-                ""
-                if account.declared
-                else "; none was declared, so it is the first release's cost (--budget-epsilon, --budget-delta)"
-            )
-            raise BudgetError(
-                f"the release would exceed the input's budget: {name} {used:.6g} of {allowed:.6g} "
-                f"({budget.relation.value} neighbours){hint}"
-            )
 
 
 def _as_dict(account: Account) -> dict[str, Any]:
@@ -194,7 +166,7 @@ def _as_dict(account: Account) -> dict[str, Any]:
         {"time": e.time, "mechanism": e.mechanism, "part": [e.part.part, e.part.parts], **_cost(e.cost)}
         for e in account.entries
     ]
-    return {"budget": _cost(account.budget), "declared": account.declared, "entries": entries}
+    return {"name": account.name, "budget": _cost(account.budget), "declared": account.declared, "entries": entries}
 
 
 def _account(item: dict[str, Any]) -> Account:
@@ -202,7 +174,7 @@ def _account(item: dict[str, Any]) -> Account:
         Entry(str(e["time"]), str(e["mechanism"]), Part(int(e["part"][0]), int(e["part"][1])), _guarantee(e))
         for e in item["entries"]
     )
-    return Account(_guarantee(item["budget"]), bool(item["declared"]), entries)
+    return Account(_guarantee(item["budget"]), bool(item["declared"]), entries, str(item.get("name", "")))
 
 
 def _cost(cost: Guarantee) -> dict[str, Any]:

@@ -4,20 +4,20 @@ The seed policy is the same for all: noise comes from OpenDP's own generator, a 
 ever be used to strip the noise.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
+from proxid.anonymise.release.account import Account, Part
 from proxid.anonymise.release.engines import Engine, open_engine
 from proxid.anonymise.release.engines.base import ENGINES, EngineSettings
-from proxid.anonymise.release.guarantee import Guarantee, Relation, delta_warnings, require_epsilon_delta
+from proxid.anonymise.release.guarantee import Guarantee, delta_warnings
 from proxid.anonymise.release.items import KINDS
-from proxid.anonymise.release.ledger import Account, Ledger, Part, default_ledger, entry_now
 from proxid.anonymise.release.published import Published
+from proxid.anonymise.release.purse import BUDGET_OPTIONS, PART_OPTION, account_details
 from proxid.anonymise.release.registry import Job, Option, Outcome
-from proxid.anonymise.release.source import Source, digest_of, open_source
+from proxid.anonymise.release.source import Source, open_source
 from proxid.errors import ConfigError
 
 SEED_POLICY: Final = "noise from OpenDP's samplers over the system's secure generator; no seed exists, none is taken"
@@ -33,20 +33,13 @@ ENGINE_OPTIONS: Final = (
 USERS_OPTION: Final = Option(
     "users", int, 0, "U, the public number of users; 0: counted, and so published with the release", minimum=0
 )
-LEDGER_OPTIONS: Final = (
-    Option("ledger", str, "", "the budget ledger's file; empty: release-ledger.json in the user's state folder"),
-    Option("budget_epsilon", float, 0.0, "declare the input's budget: epsilon (with --budget-delta)", minimum=0.0),
-    Option("budget_delta", float, 0.0, "declare the input's budget: delta", minimum=0.0),
-    Option("budget_relation", str, "replace", "neighbours the budget is stated for", ("replace", "add-remove")),
-    Option("part", str, "", "release about a class of users only, i/n by a hash of the user id"),
-)
 ITEM_OPTIONS: Final = (
     Option("items", str, "queries", "what is counted and published", tuple(KINDS)),
     Option("m", int, 5, "distinct items that a user contributes at most", minimum=1),
     Option("epsilon", float, 1.0, "epsilon, replacing one user's history", minimum=0.0),
 )
 """What a method that publishes items with noisy counts begins with."""
-NOISY_OPTIONS: Final = (USERS_OPTION, *ENGINE_OPTIONS, *LEDGER_OPTIONS)
+NOISY_OPTIONS: Final = (USERS_OPTION, *ENGINE_OPTIONS, *BUDGET_OPTIONS, PART_OPTION)
 """What every noisy method ends with."""
 
 
@@ -90,28 +83,6 @@ def opened(job: Job) -> Iterator[Opened]:
         yield Opened(engine, source, max(1, users), users_from)
 
 
-def charge(job: Job, costs: Sequence[tuple[str, Guarantee]]) -> Account:
-    """Take the costs of a release from the input's budget, all or none. Raises BudgetError, ConfigError."""
-    options = job.options
-    total = costs[0][1]
-    for _, cost in costs[1:]:
-        total = total.and_then(cost)
-    job.progress(STAGES - 1, STAGES)
-    name = " + ".join(name for name, _ in costs)
-    entry = entry_now(name, total, Part.parse(options["part"]))
-    path = Path(options["ledger"]) if options["ledger"] else default_ledger()
-    return Ledger(path).charge(digest_of(job.source), entry, declared_budget(options))
-
-
-def declared_budget(options: Any) -> Guarantee | None:
-    """The budget that the options declare, or None. Raises ConfigError when only half of one is given."""
-    epsilon, delta = options["budget_epsilon"], options["budget_delta"]
-    if not epsilon and not delta:
-        return None
-    require_epsilon_delta(epsilon, delta, zero_delta=True)
-    return Guarantee(epsilon, delta, Relation(options["budget_relation"]))
-
-
 @dataclass(slots=True)
 class Report:
     """What a noisy release says about itself beyond its guarantee."""
@@ -137,7 +108,7 @@ def outcome(log: Opened, guarantee: dict[str, Any], account: Account | None, rep
         **report.extra,
     }
     if account is not None:
-        details["ledger"] = {"spent": account.spent().as_dict(), "budget": account.budget.as_dict()}
+        details["ledger"] = account_details(account)
     return Outcome(
         guarantee,
         records_in=log.source.rows,

@@ -1,11 +1,10 @@
-"""A log for a counting engine: the columns user, query, time, rank, url as an Ibis table, and the input's digest.
+"""A log for a counting engine: the columns user, query, time, rank, url as an Ibis table.
 
 Parquet is scanned by the engine itself; TSV and JSONL pass through `proxid.logs`, so that what counts as an unreadable
 row is the same for every release method, into a private Parquet file that lives as long as the release.
 time: timestamp (UTC, no zone), 1970 when missing. A row without a user is left out and counted.
 """
 
-import hashlib
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,15 +56,6 @@ def in_class(log: ibis.Table, part: int, parts: int) -> Any:
     digits = [ibis.literal("0123456789abcdef").find(digest.substr(place, 1)) for place in range(_HEX_DIGITS)]
     value = sum(digit * 16**place for place, digit in enumerate(digits))
     return value % parts == part
-
-
-def digest_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal. Raises InputError."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"the log cannot be opened: {error.strerror}") from None
 
 
 @contextmanager

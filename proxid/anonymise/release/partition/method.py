@@ -11,7 +11,6 @@ from proxid.anonymise.release.noisy import (
     ITEM_OPTIONS,
     NOISY_OPTIONS,
     Report,
-    charge,
     opened,
     outcome,
     require_no_seed,
@@ -19,6 +18,7 @@ from proxid.anonymise.release.noisy import (
 from proxid.anonymise.release.partition.mechanism import select
 from proxid.anonymise.release.partition.plan import NOISES, PartitionPlan, partition_plan
 from proxid.anonymise.release.published import Published, published, write_published
+from proxid.anonymise.release.purse import Purse
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
 from proxid.anonymise.release.zealous.plan import better_plan
 
@@ -37,13 +37,15 @@ def publish(counted: pa.Table, kind: str, plan: PartitionPlan, noise: Noise) -> 
 
 
 def run(job: Job) -> Outcome:
-    """Count, charge, add noise, write; the manifest names the threshold that ZEALOUS would have had."""
+    """Count, add noise, write; the manifest names the threshold that ZEALOUS would have had."""
     require_no_seed(job)
     options = job.options
     kind, plan = options["items"], partition_plan(options["m"], options["epsilon"], options["delta"], options["noise"])
+    purse, costs = Purse.of(job), [(f"partition {kind}", plan.guarantee)]
+    purse.require(costs)
     with opened(job) as log:
         counted = log.engine.fetch(bounded_histogram(log.source.log, kind, plan.m))
-        account = charge(job, [(f"partition {kind}", plan.guarantee)])
+        account = purse.charge(costs)
         release = publish(counted, kind, plan, OpenDpNoise())
         write_published(job.output, release)
         zealous = better_plan(plan.m, options["epsilon"], options["delta"], log.users)

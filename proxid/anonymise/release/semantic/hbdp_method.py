@@ -7,8 +7,9 @@ import os
 
 import numpy as np
 
+from proxid.anonymise.release.purse import BUDGET_OPTIONS, Purse
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
-from proxid.anonymise.release.semantic.accounting import BUDGET_OPTIONS, charge_epsilon, details, require_no_seed
+from proxid.anonymise.release.semantic.accounting import cost_of, details, require_no_seed
 from proxid.anonymise.release.semantic.domain import Ints
 from proxid.anonymise.release.semantic.exponential import RandomBytes
 from proxid.anonymise.release.semantic.hbdp import Noise, bound_user, discrete_laplace, noisy_histogram, sensitivity
@@ -28,11 +29,13 @@ def run_hbdp(job: Job) -> Outcome:
 def release(job: Job, random: RandomBytes) -> Outcome:
     """Write every user's noisy histogram. Raises ConfigError, InputError."""
     require_no_seed(job)
+    purse, costs = Purse.of(job), cost_of("hbdp", job.options["epsilon"])
+    purse.require(costs)
     wordnet, maximum = load(), job.options["max_queries"]
     bins = np.flatnonzero(categorise(wordnet, SETTINGS[job.options["setting"]].domains) != OTHER)
     noise: Noise = discrete_laplace(job.options["epsilon"], maximum)
     batch, log = read_log(job.source)
-    account = charge_epsilon(job, "hbdp", job.options["epsilon"])
+    account = purse.charge(costs)
     phrases = map_log(batch, log.dictionaries.query, ConceptMapper(wordnet, bins.tolist()))
     names = [f"{wordnet.name(c)}\t{wordnet.label(c)}" for c in bins.tolist()]
     users, written, cut = np.unique(batch.user), 0, 0

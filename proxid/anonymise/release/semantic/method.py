@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from proxid.anonymise.release.ledger import Account
+from proxid.anonymise.release.account import Account
+from proxid.anonymise.release.purse import BUDGET_OPTIONS, Purse
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
 from proxid.anonymise.release.semantic import budget as budgets
-from proxid.anonymise.release.semantic.accounting import BUDGET_OPTIONS, charge_epsilon, details, require_no_seed
+from proxid.anonymise.release.semantic.accounting import cost_of, details, require_no_seed
 from proxid.anonymise.release.semantic.domain import Ints, Reals
 from proxid.anonymise.release.semantic.exponential import RandomBytes
 from proxid.anonymise.release.semantic.mechanism import SemanticMechanism, build_mechanism
@@ -58,13 +59,14 @@ def run_nsqc(job: Job) -> Outcome:
 def release(job: Job, criterion: Criterion, random: RandomBytes) -> Outcome:
     """Protect a log file; `random` is the system's source except in tests. Raises ConfigError, InputError."""
     require_no_seed(job)
+    purse = _purse(job)
     wordnet, options = load(), job.options
     mechanism = build_mechanism(wordnet, SETTINGS[options["setting"]], criterion)
     batch, log = read_log(job.source)
     scope = np.flatnonzero(mechanism.domain_of != OTHER)
     phrases = map_log(batch, log.dictionaries.query, ConceptMapper(wordnet, scope.tolist()))
     kept, epsilon, spent = _within_budget(phrases, log.dictionaries, options)
-    account, allowed = _charge(job, kept, epsilon), len(kept)
+    account, allowed = _charge(purse, options, kept, epsilon), len(kept)
     if spent is not None and options["state"]:  # before anything is written: a crash must not give budget back
         budgets.save_stream_budget(Path(options["state"]), spent)
     concepts = mechanism.protect(kept.concept, epsilon, random, job.progress)
@@ -91,13 +93,22 @@ def release(job: Job, criterion: Criterion, random: RandomBytes) -> Outcome:
     )
 
 
-def _charge(job: Job, kept: Phrases, epsilon: Reals) -> Account | None:
-    """Pay for the dearest user; a release without a guarantee has no price and is not accounted."""
-    if job.options["reconstruct"] != "templates" or not len(kept):
+def _purse(job: Job) -> Purse | None:
+    """What the release pays from, if it has a price: one without a guarantee has none. Raises BudgetError."""
+    if job.options["reconstruct"] != "templates":
         return None
-    whole = job.options["epsilon"]
-    spent = float(np.bincount(kept.user, epsilon).max()) if job.options["budget"] == "query" else whole
-    return charge_epsilon(job, "semantic", spent)
+    purse = Purse.of(job)
+    purse.require(cost_of("semantic", job.options["epsilon"]))
+    return purse
+
+
+def _charge(purse: Purse | None, options: Any, kept: Phrases, epsilon: Reals) -> Account | None:
+    """Pay for the dearest user."""
+    if purse is None or not len(kept):
+        return None
+    each = options["budget"] == "query"
+    spent = float(np.bincount(kept.user, epsilon).max()) if each else options["epsilon"]
+    return purse.charge(cost_of("semantic", spent))
 
 
 def _within_budget(

@@ -15,12 +15,12 @@ from proxid.anonymise.release.noisy import (
     NOISY_OPTIONS,
     Opened,
     Report,
-    charge,
     opened,
     outcome,
     require_no_seed,
 )
 from proxid.anonymise.release.published import Published, published, write_published
+from proxid.anonymise.release.purse import Purse
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
 from proxid.anonymise.release.sequences import LONGEST, sequence_histogram
 from proxid.anonymise.release.sessions.counting import click_histogram
@@ -81,9 +81,11 @@ def run(job: Job) -> Outcome:
     total = plans["sessions"].guarantee
     if "clicks" in plans:
         total = total.and_then(plans["clicks"].guarantee)
+    purse, costs = Purse.of(job), [(name, plan.guarantee) for name, plan in plans.items()]
+    purse.require(costs)
     with opened(job) as log:
         tables = histograms(log.source.log, options)
-        account = charge(job, [(name, plan.guarantee) for name, plan in plans.items()])
+        account = purse.charge(costs)
         outputs = {"sessions": job.output, "clicks": clicks_beside(job.output)}
         made = {name: publish(log, table, plans[name], OpenDpNoise()) for name, table in tables.items()}
         for name, (release, _) in made.items():

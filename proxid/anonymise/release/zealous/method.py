@@ -13,12 +13,12 @@ from proxid.anonymise.release.noisy import (
     NOISY_OPTIONS,
     Opened,
     Report,
-    charge,
     opened,
     outcome,
     require_no_seed,
 )
 from proxid.anonymise.release.published import Published, published, write_published
+from proxid.anonymise.release.purse import Purse
 from proxid.anonymise.release.registry import Job, Method, Option, Outcome
 from proxid.anonymise.release.zealous.mechanism import sanitise
 from proxid.anonymise.release.zealous.plan import ANALYSES, ZealousPlan, zealous_plan
@@ -68,15 +68,18 @@ def publish(counted: pa.Table, kind: str, plan: ZealousPlan, noise: Noise) -> Pu
 
 
 def run(job: Job) -> Outcome:
-    """Count, charge, add noise, write."""
+    """Count, add noise, write."""
     require_no_seed(job)
-    plan_of(job.options, job.options["users"] or 2)  # refused before the log is read
     kind = job.options["items"]
+    # Refused before the log is read; what it costs does not depend on the number of users.
+    costs = [(f"zealous {kind}", plan_of(job.options, job.options["users"] or 2).guarantee)]
+    purse = Purse.of(job)
+    purse.require(costs)
     with opened(job) as log:
         plan = plan_of(job.options, log.users)
         counted = count_items(log, kind, plan)
         require_users(counted, plan.m, log.users)
-        account = charge(job, [(f"zealous {kind}", plan.guarantee)])
+        account = purse.charge(costs)
         release = publish(counted, kind, plan, OpenDpNoise())
         write_published(job.output, release)
         report = Report(
