@@ -266,7 +266,7 @@ class Audit:
             "gateway": self._gateway.state(), "service": self._service.state(),
             "erasures": (
                 erasures.owners, erasures.erased, erasures.expired, erasures.requests, erasures.epochs,
-                erasures.links_until,
+                erasures.links_until, erasures.links,
             ),
             "obligations": self._obligations.state(),
             "unlinked": self._gateway.unlinked, "incomplete": self._deliveries.incomplete,
@@ -292,7 +292,8 @@ class Audit:
         self._service.restore(state["service"])
         erasures, unopened = self._erasures, self._unopened
         (
-            erasures.owners, erasures.erased, erasures.expired, erasures.requests, erasures.epochs, erasures.links_until
+            erasures.owners, erasures.erased, erasures.expired, erasures.requests, erasures.epochs,
+            erasures.links_until, erasures.links,
         ) = state["erasures"]  # fmt: skip
         unopened.by_tag, unopened.gone, unopened.seals.before = state["unopened"]
         self._gateway.unlinked.update(state["unlinked"])

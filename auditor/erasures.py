@@ -28,7 +28,7 @@ class Erasures:
     Attributes:
         owners: subject tag → owner commitment of LINKED. erased: subject tag → number of ERASED.
         expired: log → payloads up to this number are gone. requests: digests of the requests carried out.
-        epochs: subject tag → epoch. links_until: evidence keys up to this epoch have expired.
+        epochs: subject tag → epoch. links_until, links: evidence keys up to this epoch, and of these, have expired.
     """
 
     trust: Trust
@@ -38,6 +38,7 @@ class Erasures:
     requests: set[bytes] = field(default_factory=set)
     epochs: dict[bytes, int] = field(default_factory=dict)
     links_until: int = -1
+    links: set[int] = field(default_factory=set)
 
     def linked(self, event: Event) -> bytes:
         """LINKED, readable or not: its tag and owner commitment; the tag. Raises EncodingError."""
@@ -101,7 +102,11 @@ class Erasures:
         """EXPIRED: payloads of a log up to a number, or links and evidence keys up to an epoch; feeds are counted."""
         fields = event.fields
         if fields["kind"] == "links":
-            self.links_until = max(self.links_until, int(str(fields["until"])))
+            until = int(str(fields["until"]))
+            if "first" in fields:
+                self.links.update(range(int(str(fields["first"])), until + 1))
+            else:  # of a log of version 1
+                self.links_until = max(self.links_until, until)
         elif fields["kind"] == "payloads":
             self._expired_payloads(log, int(str(fields["until"])))
 
@@ -113,7 +118,8 @@ class Erasures:
         return tag in self.erased or self._has_expired(tag)
 
     def _has_expired(self, tag: bytes) -> bool:
-        return self.epochs.get(tag, self.links_until + 1) <= self.links_until
+        epoch = self.epochs.get(tag)
+        return epoch is not None and (epoch <= self.links_until or epoch in self.links)
 
     def cover_all(self, unopened: Unopened) -> bool:
         """Whether everything that does not open is covered."""

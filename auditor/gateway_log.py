@@ -1,6 +1,7 @@
 """The Identity Screener's log (checks 2, 3, 6, 7, 9 of DESIGN 10.4)."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from auditor.completeness import Sets
 from auditor.consents import Consents
@@ -28,6 +29,8 @@ from proxid.evidence.events import (
 )
 from proxid.protocol import consent, record
 from proxid.protocol.rights import Right, RightsRequest
+
+PARTY_LEFT: Final = "party_left"
 
 
 class GatewayLog(Log):
@@ -216,6 +219,8 @@ class GatewayLog(Log):
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
         self._sets.dropped(named, str(fields["reason"]), event.number)
+        if fields["reason"] == PARTY_LEFT and not self._policies.may_have_left(named[2]):
+            raise RecordMismatchError("a group was dropped as of a party that has not left")
 
     def _unreached(self, event: Event) -> None:
         self._sets.unreached(str(event.fields["session"]))

@@ -35,7 +35,7 @@ class Later:
         self._report = report
         self.erasures = Erasures(
             erasures.trust, erasures.owners.copy(), erasures.erased.copy(), erasures.expired.copy(), set(),
-            erasures.epochs.copy(), erasures.links_until,
+            erasures.epochs.copy(), erasures.links_until, erasures.links.copy(),
         )  # fmt: skip
         """What is known with what came later."""
 

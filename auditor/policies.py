@@ -64,11 +64,10 @@ class Policies:
             return self.trust
         return None if epoch in self.blind else self.judged(digest).trust
 
-    def lists(self, epoch: int, party: str) -> bool:
-        """Whether the document of an epoch may list a party."""
-        digest = self.named.get(epoch)
-        terms = None if digest is None else self._terms(digest)
-        return not isinstance(terms, Terms) or party in terms.parties
+    def may_have_left(self, party: str) -> bool:
+        """Whether the newest epoch that the gateway opened goes by a document that does not list a party, or may."""
+        terms = self._terms(self.named[max(self.told)]) if self.told else UNACCEPTED
+        return isinstance(terms, str) or party not in terms.parties
 
     def judged(self, digest: bytes) -> Judged:
         """A document by its digest."""

@@ -126,6 +126,7 @@ DROPPED: Final = {
     "withdrawn": "Somebody in the group withdrew consent before the third party had received it.",
     "erased": "Somebody in the group was erased before the third party had received it.",
     "objected": "Somebody in the group had objected before the third party had received it.",
+    "party_left": "The third party had left: the agreed rules of the period did not list it any more.",
     "invalid": "The gateway found the group invalid and refused to deliver it; ask both operators why.",
 }
 """Why a group was not delivered (`dropped.KEY` in JSON)."""

@@ -31,7 +31,8 @@ from gateway.server import screener_of
 from gateway.store import PREFIX as GATEWAY
 from main_service.store.library import PREFIX as SERVICE
 from main_service.store.library import library
-from main_service.store.pool import PoolStore
+from main_service.store.pool import PoolStore, SettingsOf
+from proxid.anonymise.stream.settings import Settings
 from proxid.anonymise.stream.types import Record
 from proxid.config import GatewayConfig, MainServiceConfig, load
 from proxid.errors import InputError
@@ -144,9 +145,19 @@ async def _fill_gateway(store: Redis, links: int) -> None:
         await pipe.execute()
 
 
+def _of_every_epoch(settings: Settings) -> SettingsOf:
+    async def of(epoch: int) -> Settings:
+        return settings
+
+    return of
+
+
 async def _fill_service(config: MainServiceConfig, store: Redis, waiting: int) -> None:
     """Records of nobody who is asked for, two people a category, so that they wait."""
-    pool, epoch = PoolStore(library(store), config.anonymiser.settings()), int(time.time() // config.epoch_seconds)
+    pool, epoch = (
+        PoolStore(library(store), _of_every_epoch(config.anonymiser.settings())),
+        int(time.time() // config.epoch_seconds),
+    )
     audience = "acme:user_id"
     for first in range(0, waiting, _CHUNK):
         await asyncio.gather(

@@ -16,14 +16,15 @@ from gateway.screener import Screener
 from gateway.store import Person
 from gateway.upstream import ReleasedGroup
 from main_service.integrator import Integrator
-from main_service.service import Service
+from main_service.service import EpochSecrets, Service
 from proxid.anonymise.stream.cycle import seed_commitment
 from proxid.anonymise.stream.pool import Pool
-from proxid.anonymise.stream.settings import Settings
 from proxid.anonymise.stream.types import Group, Record
+from proxid.config.services import GovernedConfig
+from proxid.config.terms import document_of, terms_of
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
-from proxid.crypto.identity import Credential, Enrolment, Link
+from proxid.crypto.identity import Credential, Enrolment, EpochKey, Link
 from proxid.crypto.sansig import SignedMessage
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import encode, encode_text
@@ -34,10 +35,12 @@ from proxid.evidence.events import (
     ConsentPayload,
     DeliveredPayload,
     EnrolledPayload,
+    EpochOpened,
     EventType,
     LinkedPayload,
     ReceivedPayload,
     SanitizedPair,
+    decode_header,
     encode_header,
 )
 from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
@@ -53,6 +56,7 @@ NOW: Final = EPOCH * 86_400 + 3_600
 _NAME: Final = "main-service"
 _BATCH: Final = 512
 _GRANTS: Final = (Grant("acme", ("general",), "user_id"),)
+_POLICY: Final = {"parties": ["acme"], "bundles": {"everything": {"acme": {"types": ["general"], "as": "user_id"}}}}
 
 
 class Writer:
@@ -109,22 +113,26 @@ class Day:
         self._keys = keys
         self.auditor = OpeningKey(self._random(96))
         self._opening, self._acme = OpeningKey(self._random(96)), OpeningKey(self._random(96))
-        self.bundles = {"everything": _GRANTS, consent.NOTHING: ()}
-        self._settings = Settings(k=10, level=2)
+        rules = GovernedConfig.model_validate({"name": "day", "policy": _POLICY, "anonymiser": {"k": 10, "level": 2}})
+        self._terms = terms_of(document_of(rules))
+        self._settings = self._terms.settings
         self._epoch_seed = self._random(32)
+        commitment = seed_commitment(self._epoch_seed, EPOCH, _NAME)
+        key = EpochKey(_NAME, EPOCH, self._opening.public.data, commitment, self._terms.digest).issue(keys["ms"])
+        self._secrets = EpochSecrets(EPOCH, self._epoch_seed, self._opening, key, self._terms)
         self.gateway = Writer(self.folder / "gateway", "gateway", keys["is"], self.auditor)
         self.service = Writer(self.folder / "main-service", "main-service", keys["ms"], self.auditor)
         party_keys = {"acme": keys["acme"].public}
         screener = Screener(
             service=_NAME, key=keys["is"], service_key=keys["ms"].public, authority=keys["ea"].public,
-            secret=self._random(32), bundles=self.bundles, party_keys=party_keys, clock=lambda: NOW,
+            secret=self._random(32), party_keys=party_keys, clock=lambda: NOW,
         )  # fmt: skip
         ms = Service(
             name=_NAME, key=keys["ms"], screener=keys["is"].public, auditor=self.auditor.public,
-            parties={"acme": self._acme.public}, bundles=self.bundles, clock=lambda: NOW,
+            parties={"acme": self._acme.public}, clock=lambda: NOW,
         )  # fmt: skip
-        self._releases = Releases(screener, None, None)  # type: ignore[arg-type]
-        self._integrator = Integrator(ms, self._settings, {})
+        self._releases = Releases(screener, None, None, None)  # type: ignore[arg-type]
+        self._integrator = Integrator(ms)
         self._pool = Pool(self._settings)
         self._buffered: dict[bytes, BufferedPayload] = {}
         self._citizens: list[Citizen] = []
@@ -136,8 +144,8 @@ class Day:
         keys = self._keys
         return Trust(
             service=_NAME, authority=keys["ea"].public, screener=keys["is"].public, service_key=keys["ms"].public,
-            opening=self.auditor, bundles=self.bundles, party_keys={"acme": keys["acme"].public},
-            settings=self._settings, slots={}, season_seconds=0.0,
+            opening=self.auditor, bundles=self._terms.bundles, party_keys={"acme": keys["acme"].public},
+            settings=self._settings, slots={}, season_seconds=0.0, accepted=lambda digest: self._terms,
         )  # fmt: skip
 
     @property
@@ -157,9 +165,10 @@ class Day:
         self.service.flush()
 
     def _open(self) -> None:
-        commitment = seed_commitment(self._epoch_seed, EPOCH, _NAME)
         sealed = self.auditor.public.seal(self._epoch_seed, disclosure_info(_NAME, EPOCH))
-        self.service.add(EventType.EPOCH_OPENED, sealed, self._random, commitment=commitment.hex(), epoch=EPOCH)
+        key = self._secrets.key.encode()
+        for log, opened in ((self.gateway, EpochOpened(key)), (self.service, EpochOpened(key, sealed))):
+            log.add(EventType.EPOCH_OPENED, opened.payload, self._random, **decode_header(opened.header))
         self._citizens = [self._link(f"person-{i}") for i in range(self.people)]
         for citizen in self._citizens:
             self._consent(citizen)
@@ -244,7 +253,7 @@ class Day:
             self._release(group)
 
     def _release(self, group: Group) -> None:
-        release = self._integrator.release(group, EPOCH, self._epoch_seed, self._buffered)
+        release = self._integrator.release(group, self._secrets, self._buffered)
         fields = {"audience": group.audience, "epoch": EPOCH, "group": group.number, "node": list(group.node)}
         self.service.add(EventType.RELEASED, release.payload.encode(), self._random, raised=group.raised, **fields)
         for owner in release.payload.owners:
@@ -256,7 +265,7 @@ class Day:
         people = [by_prox[signed.message.user_block.decode()] for signed in records]
         restored = self._releases.restore(
             ReleasedGroup(group.number, "acme", EPOCH, group.number, records),
-            [Person(user, user, EPOCH) for user in people],
+            [Person(user, user, EPOCH) for user in people], self._terms.alias_period,
         )  # fmt: skip
         digest = group_digest([pair.sanitized for pair in restored.pairs])
         ack = DeliveryAck("acme", _NAME, EPOCH, group.number, digest).sign(self._keys["acme"])

@@ -5,12 +5,14 @@ A withdrawal is acknowledged only after (a) no group with this person is on the 
 """
 
 from gateway.blocks import exactly, prox_of
+from gateway.epochs import OpenEpochs
 from gateway.erasures import settle
 from gateway.requests import Registrations
 from gateway.rights_store import RightsStore
 from gateway.screener import Screener
 from gateway.store import GatewayStore, Registration
 from gateway.upstream import MainServiceClient
+from proxid.config.terms import Terms
 from proxid.crypto.identity import Link
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
@@ -26,13 +28,15 @@ class Consents:
     """Takes consent vectors and messages from devices."""
 
     def __init__(
-        self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, registrations: Registrations
-    ) -> None:
+        self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, registrations: Registrations,
+        epochs: OpenEpochs,
+    ) -> None:  # fmt: skip
         self._screener = screener
         self._store = store
         self._rights = RightsStore(store)
         self._upstream = upstream
         self._registrations = registrations
+        self._epochs = epochs
 
     async def change(self, vector_bytes: bytes, message: SignedMessage) -> SignedMessage:
         """Put a change into effect on both sides; MS's acknowledgement, its user restored.
@@ -42,26 +46,27 @@ class Consents:
             ProxidError: a signature or registration does not hold; UpstreamError: repeat the same message later.
         """
         vector = ConsentVector.decode(vector_bytes)
-        person = await self._verify(vector, message)
+        terms = await self._epochs.verify_current(message.header.epoch, message.header.time_ms)
+        person = await self._verify(vector, message, terms)
         sanitized = self._sanitize(message, person)
         payload = ConsentPayload(vector_bytes, SanitizedPair(message, sanitized).encode(), b"").encode()
         grants = [f"{g.party}|{kind}|{fidelity_of(kind, g.fidelity)}" for g in vector.grants for kind in g.types]
         await self._store.consent(
-            person.user_tag, person.epoch, vector.version, payload, grants, self._screener.link_ttl(person.epoch)
-        )
+            person.user_tag, person.epoch, vector.version, payload, grants,
+            self._screener.link_ttl(person.epoch, terms.retention.links),
+        )  # fmt: skip
         await settle(self._store, self._rights, person.user_tag, "", person.epoch)
         acknowledgement = await self._upstream.consent(sanitized, person.credential)
         return await self._acknowledge(vector, message, acknowledgement, person)
 
-    async def _verify(self, vector: ConsentVector, message: SignedMessage) -> Registration:
+    async def _verify(self, vector: ConsentVector, message: SignedMessage, terms: Terms) -> Registration:
         screener, header = self._screener, message.header
-        screener.verify_current(header.epoch, header.time_ms)
         person = await self._registrations.of(header.signer)
         expected = consent.expectation(screener.service, person.epoch, header.signer, screener.key.public)
         verify(message, expected, Role.SIGNER)
         if message.message.user_block != encode_text(person.user_id):
             raise MessageInvalidError("user block is not the user that the key is linked to")
-        vector.verify(Link.decode(person.link).user_key, screener.bundles)
+        vector.verify(Link.decode(person.link).user_key, terms.bundles)
         same = (vector.user_id, vector.service, vector.epoch) == (person.user_id, screener.service, person.epoch)
         if not same or consent.read(message) != (vector.bundle, vector.version):
             raise ConsentError("vector and message disagree")

@@ -12,6 +12,7 @@ import structlog
 from gateway.screener import Screener
 from gateway.store import GatewayStore
 from gateway.upstream import MainServiceClient
+from proxid.config.terms import Terms
 from proxid.crypto.identity import EpochKey
 from proxid.errors import EpochError, PolicyError
 from proxid.evidence.events import EpochOpened
@@ -54,6 +55,36 @@ class OpenEpochs:
             raise EpochError("epoch was not opened here")
         return found
 
+    async def terms(self, epoch: int) -> Terms:
+        """The settings of an epoch that is or was open here; raises EpochError, PolicyError."""
+        return self.policies.terms((await self.of(epoch)).policy)
+
+    async def last_known(self, epoch: int) -> Terms:
+        """The settings of an epoch, or of the current one if it is forgotten; raises PolicyError."""
+        found = await self._known(epoch)
+        return self.in_force() if found is None else self.policies.terms(found.policy)
+
+    async def latest(self) -> Terms | None:
+        """The settings of the current epoch, if it is open here."""
+        found = await self._known(self._screener.epochs.number(self._screener.clock()))
+        return None if found is None else self.policies.terms(found.policy)
+
+    def in_force(self) -> Terms:
+        """What this side alone goes by, with or without MS; raises PolicyError."""
+        return self.policies.in_force(self._screener.epochs.number(self._screener.clock()))
+
+    async def verify_current(self, epoch: int, time_ms: int) -> Terms:
+        """Check 2 of 5.2: the epoch is current and the time within the skew; the settings of the epoch.
+
+        Raises:
+            EpochError, FreshnessError. What `current` raises, if nobody has opened the epoch yet.
+        """
+        self._screener.verify_epoch(epoch)
+        found = await self._known(epoch) or await self.current()
+        terms = self.policies.terms(found.policy)
+        self._screener.verify_fresh(time_ms, terms.clock_skew)
+        return terms
+
     async def _known(self, epoch: int) -> EpochKey | None:
         found = self._keys.get(epoch)
         if found is None:
@@ -80,7 +111,9 @@ class OpenEpochs:
             _log.error("no common policy", epoch=epoch, offered=b"".join(held[:1]).hex())
             raise
         self._tell(epoch, key.policy, held[0], newest)
-        return self._keep(await self._store.open_epoch(epoch, EpochOpened(data), screener.link_ttl(epoch)))
+        kept = self.policies.terms(key.policy).retention.links
+        times = (screener.link_ttl(epoch, kept), int(screener.epochs.end(epoch) + kept))
+        return self._keep(await self._store.open_epoch(epoch, EpochOpened(data), *times))
 
     @staticmethod
     def _tell(epoch: int, chosen: bytes, ours: bytes, theirs: bytes) -> None:

@@ -1,20 +1,17 @@
 """Correspondence tables and feeds expire (DESIGN 10.2, 11): links and evidence keys with their epoch; an event each.
 
-The store lets links go by their time to live; EXPIRED says so an hour before, up to which epoch, so that payloads that
-nobody can open any more are accounted for.
+The store lets links go by their time to live, which the policy of their epoch sets; EXPIRED says so an hour before,
+epoch by epoch, so that payloads that nobody can open any more are accounted for.
 """
 
 import asyncio
-import os
 from typing import Final
 
 import structlog
 
 from gateway.screener import Screener
-from gateway.store import PREFIX, GatewayStore
+from gateway.store import GatewayStore
 from proxid.errors import StoreError
-from proxid.evidence.events import SALT_SIZE, encode_header
-from proxid.store.evidence.retention import append_expired
 
 _log = structlog.get_logger(__name__)
 _PAUSE: Final = 600.0
@@ -39,16 +36,7 @@ class LinkExpiry:
 
     async def step(self) -> bool:
         """Record what expires; whether anything does."""
-        said = await self._links()
-        count = await self._store.expire_feeds(sorted(self._screener.party_keys), self._screener.clock())
-        return said or count > 0
-
-    async def _links(self) -> bool:
-        screener = self._screener
-        moment = screener.clock() + _AHEAD - screener.limits.link_retention
-        epoch = screener.epochs.number(moment) - 1
-        if not await self._store.links_expire(epoch):
-            return False
-        header = encode_header(kind="links", until=epoch)
-        await append_expired(self._store.client, PREFIX, os.urandom(SALT_SIZE), header)
-        return True
+        now = self._screener.clock()
+        links = await self._store.expire_links(now + _AHEAD)
+        groups = await self._store.expire_feeds(sorted(self._screener.party_keys), now)
+        return links + groups > 0

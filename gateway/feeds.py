@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.epochs import OpenEpochs
 from gateway.notices import Notices
 from gateway.screener import Screener
 from gateway.store import FeedEntry, GatewayStore
@@ -43,8 +44,9 @@ def sanitized_records(entry: FeedEntry) -> tuple[SignedMessage, ...]:
 class Feeds:
     """Streams feeds and takes acknowledgements."""
 
-    def __init__(self, screener: Screener, store: GatewayStore, notices: Notices) -> None:
+    def __init__(self, screener: Screener, store: GatewayStore, notices: Notices, epochs: OpenEpochs) -> None:
         self._screener = screener
+        self._epochs = epochs
         self._store = store
         self._notices = notices
 
@@ -99,7 +101,8 @@ class Feeds:
         if (ack.party, ack.service, ack.epoch, ack.group, ack.digest) != expected:
             raise RecordMismatchError("acknowledgement is of another group")
         payload = DeliveredPayload(data, tuple(decode(entry.records))).encode()
-        state = await self._store.delivered(party, entry, payload, screener.limits.feed_retention)
+        kept = int((await self._epochs.last_known(entry.epoch)).retention.feeds)
+        state = await self._store.delivered(party, entry, payload, kept)
         if state in {"UNKNOWN", "UNWRITTEN"}:
             raise RecordMismatchError("group was not written to the party")
 

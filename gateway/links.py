@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 
+from gateway.epochs import OpenEpochs
 from gateway.names import name_forms
 from gateway.screener import Screener, key_tag
 from gateway.store import GatewayStore, Registration
@@ -17,8 +18,11 @@ from proxid.protocol.request import MAX_USER_BLOCK
 class Links:
     """Registers epoch keys and issues their credentials."""
 
-    def __init__(self, screener: Screener, store: GatewayStore, random: Callable[[int], bytes] = os.urandom) -> None:
+    def __init__(
+        self, screener: Screener, store: GatewayStore, epochs: OpenEpochs, random: Callable[[int], bytes] = os.urandom
+    ) -> None:
         self._screener = screener
+        self._epochs = epochs
         self._store = store
         self._random = random
 
@@ -39,19 +43,22 @@ class Links:
         if (link.service, link.screener) != (screener.service, screener.key.public):
             raise CredentialError("link is for another service or screener")
         now = screener.clock()
-        screener.verify_current(link.epoch, int(now * 1000))
+        terms = await self._epochs.verify_current(link.epoch, int(now * 1000))
         # Of the person's evidence in this epoch: IS keeps the private half, and deletes it on erasure (10.3).
         evidence = OpeningKey.generate(self._random)
         credential = Credential(
             epoch_key=link.epoch_key, epoch=link.epoch, service=link.service,
             not_after=screener.epochs.end(link.epoch),
-            seasoned=now - enrolment.since >= screener.limits.season_seconds,
+            seasoned=now - enrolment.since >= terms.season_seconds,
             evidence_key=evidence.public.data,
         ).issue(screener.key)  # fmt: skip
-        await self._register(enrolment, link, credential, evidence)
+        ttl = screener.link_ttl(link.epoch, terms.retention.links)
+        await self._register(enrolment, link, credential, evidence, ttl)
         return credential
 
-    async def _register(self, enrolment: Enrolment, link: Link, credential: Credential, evidence: OpeningKey) -> None:
+    async def _register(
+        self, enrolment: Enrolment, link: Link, credential: Credential, evidence: OpeningKey, ttl: int
+    ) -> None:
         documents = LinkedPayload(enrolment.encode(), link.encode(), credential.encode())
         person = Registration(
             user_id=link.user_id, user_tag=self._screener.user_tag(link.user_id), epoch=link.epoch,
@@ -59,7 +66,7 @@ class Links:
             credential=documents.credential,
         )  # fmt: skip
         await self._store.link(
-            key_tag(link.epoch_key), person, link.user_key, self._screener.link_ttl(link.epoch),
+            key_tag(link.epoch_key), person, link.user_key, ttl,
             (EnrolledPayload(documents.enrolment, link.prox_id).encode(), documents.encode()), evidence,
             name_forms(self._screener.secret, link.user_id),
         )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Final
 import structlog
 
 from gateway.blocks import exactly
+from gateway.epochs import OpenEpochs
 from gateway.screener import Screener
 from gateway.store import GatewayStore, Person
 from gateway.upstream import MainServiceClient, ReleasedGroup
@@ -74,8 +75,11 @@ class _Link:
 class Releases:
     """Follows MS's releases and fills the feeds."""
 
-    def __init__(self, screener: Screener, store: GatewayStore, upstream: MainServiceClient) -> None:
+    def __init__(
+        self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, epochs: OpenEpochs
+    ) -> None:
         self._screener = screener
+        self._epochs = epochs
         self._store = store
         self._upstream = upstream
 
@@ -100,9 +104,14 @@ class Releases:
     async def handle(self, group: ReleasedGroup) -> str:
         """Append one group to its feed or drop it; `NEW`, `DROPPED` or `SAME`."""
         place = (group.epoch, group.group)
+        latest = await self._epochs.latest()
+        if latest is not None and group.party not in latest.parties:
+            return await self._store.append(group.party, place, "", b"", group.cursor, (), reason="party_left")
         people = await self._store.people([_prox(r) for r in group.records])
         try:
-            restored = self.restore(group, people)
+            restored = self.restore(group, people, (await self._epochs.terms(group.epoch)).alias_period)
+        except StoreError:
+            raise
         except ProxidError as error:
             _log.error("release refused", code=error.code.value, group=group.group)
             return await self._store.append(group.party, place, "", b"", group.cursor, (), reason="invalid")
@@ -112,8 +121,11 @@ class Releases:
             restored.alias_ttl,
         )  # fmt: skip
 
-    def restore(self, group: ReleasedGroup, people: Sequence[Person]) -> RestoredGroup:
+    def restore(self, group: ReleasedGroup, people: Sequence[Person], alias_seconds: int) -> RestoredGroup:
         """Verify every record and put the user, or the party's alias, into it.
+
+        Args:
+            alias_seconds: after which a party's aliases change.
 
         Raises:
             RecordMismatchError: not one whole group for this party. SignatureInvalidError, HeaderMismatchError.
@@ -129,18 +141,18 @@ class Releases:
             raise RecordMismatchError("group publishes a person twice")
         if kind != "general" and fidelity != "alias":
             raise RecordMismatchError("a place or command would be published under a lasting name")
-        period = record.alias_period(kind, records[0].header.time_ms, self._screener.limits.alias_period)
+        period = record.alias_period(kind, records[0].header.time_ms, alias_seconds)
         names = [self._name(p, group, fidelity, period) for p in people]
         pairs = tuple(SanitizedPair(r, self._sanitize(r, n)) for r, n in zip(records, names, strict=True))
         aliases = self._aliases(people, names, group, period) if fidelity == "alias" else ()
         grant = f"{kind}|{record.fidelity_of(kind, fidelity)}"
         members = tuple((p.user_tag, n) for p, n in zip(people, names, strict=True))
-        return RestoredGroup(pairs, members, grant, aliases, self._alias_ttl(group.epoch))
+        return RestoredGroup(pairs, members, grant, aliases, self._alias_ttl(group.epoch, alias_seconds))
 
-    def _alias_ttl(self, epoch: int) -> int:
+    def _alias_ttl(self, epoch: int, alias_seconds: int) -> int:
         """Seconds for which ALIASED need not be said again: any alias of the epoch is out of use by then."""
         screener = self._screener
-        return max(1, int(screener.epochs.end(epoch) - screener.clock())) + 2 * screener.limits.alias_period
+        return max(1, int(screener.epochs.end(epoch) - screener.clock())) + 2 * alias_seconds
 
     def _verify(self, signed: SignedMessage, group: ReleasedGroup, position: int, common: tuple[str, str]) -> None:
         screener, (kind, fidelity) = self._screener, common

@@ -15,6 +15,7 @@ from typing import Final
 import structlog
 
 from gateway.blocks import exactly, prox_of
+from gateway.epochs import OpenEpochs
 from gateway.screener import Screener, key_tag, nonce_tag
 from gateway.store import GatewayStore, Registration
 from gateway.upstream import MainServiceClient
@@ -64,12 +65,14 @@ class RequestPath:
     """Takes signed requests from devices to MS and the answers back."""
 
     def __init__(
-        self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, registrations: Registrations
-    ) -> None:
+        self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, registrations: Registrations,
+        epochs: OpenEpochs,
+    ) -> None:  # fmt: skip
         self._screener = screener
         self._store = store
         self._upstream = upstream
         self._registrations = registrations
+        self._epochs = epochs
         self._given_up: set[asyncio.Task[None]] = set()
         self._pace = Pace()
 
@@ -80,7 +83,7 @@ class RequestPath:
             ProxidError: whatever check fails; UpstreamError if MS may not have got it (the device retries).
         """
         await self._pace.turn()
-        person = await self._verify(signed)
+        person, ttl = await self._verify(signed)
         prox_block = encode_text(person.prox_id)
         header = signed.header
         sanitized = resign(
@@ -88,7 +91,7 @@ class RequestPath:
             prox_of(header),
         )  # fmt: skip
         try:
-            return await self._carry(signed, sanitized, person)
+            return await self._carry(signed, sanitized, person, ttl)
         except asyncio.CancelledError:
             # The caller has gone, the session is in the log: somebody has to say what became of it.
             task = asyncio.create_task(self._give_up(signed.session_id))
@@ -96,9 +99,11 @@ class RequestPath:
             task.add_done_callback(self._given_up.discard)
             raise
 
-    async def _carry(self, signed: SignedMessage, sanitized: SignedMessage, person: Registration) -> SignedMessage:
+    async def _carry(
+        self, signed: SignedMessage, sanitized: SignedMessage, person: Registration, ttl: int
+    ) -> SignedMessage:
         try:
-            stored = await self._mark(signed, sanitized, person)
+            stored = await self._mark(signed, sanitized, ttl)
         except StoreError:
             if not self._screener.answer_unlogged:
                 raise
@@ -108,7 +113,6 @@ class RequestPath:
         answer = await self._forward(signed.session_id, sanitized, person.credential)
         await self._pace.turn()
         restored, payload = self._restore(signed.session_id, answer, person)
-        ttl = self._screener.limits.nonce_ttl
         encoded = restored.encode()
         first = await self._store.answered(signed.session_id, encoded, payload, ttl, person.user_tag)
         return restored if first == encoded else SignedMessage.decode(first)
@@ -118,14 +122,15 @@ class RequestPath:
         await self._pace.turn()
         return self._restore(session, answer, person)[0]
 
-    async def _verify(self, signed: SignedMessage) -> Registration:
+    async def _verify(self, signed: SignedMessage) -> tuple[Registration, int]:
+        """Whose request it is, and the seconds for which its nonce and answer are kept."""
         screener, header = self._screener, signed.header
         # (1) sizes; the header's shape was checked when it was decoded
         if header.blocks != request.BLOCKS:
             raise MessageInvalidError("a request has four blocks")
         request.verify_layout(signed)
         # (2) epoch and time
-        screener.verify_current(header.epoch, header.time_ms)
+        terms = await self._epochs.verify_current(header.epoch, header.time_ms)
         # (3) registered; whether still live is checked again in the atomic step of (5)
         person = await self._registrations.of(header.signer)
         # (4) signature, Judge = SIG, user block
@@ -133,13 +138,13 @@ class RequestPath:
         verify(signed, expected, Role.SIGNER)
         if signed.message.user_block != encode_text(person.user_id):
             raise MessageInvalidError("user block is not the user that the key is linked to")
-        return person
+        return person, max(screener.limits.nonce_ttl, int(terms.retention.answers))
 
-    async def _mark(self, signed: SignedMessage, sanitized: SignedMessage, person: Registration) -> bytes | None:
+    async def _mark(self, signed: SignedMessage, sanitized: SignedMessage, ttl: int) -> bytes | None:
         # (3) (5) (6) and FORWARDED in one step
         screener, header = self._screener, signed.header
         payload = SanitizedPair(signed, sanitized).encode()
-        limits = (screener.limits.nonce_ttl, screener.limits.rate_per_minute)
+        limits = (ttl, screener.limits.rate_per_minute)
         try:
             return await self._store.forward(
                 key_tag(header.signer), nonce_tag(header.signer, header.nonce), signed.session_id, payload,

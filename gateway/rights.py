@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gateway.epochs import OpenEpochs
 from gateway.erasures import Erasures, newest, settle
 from gateway.notices import Notices
 from gateway.rights_store import Held, RightsState, RightsStore
@@ -18,7 +19,7 @@ from gateway.store import GatewayStore
 from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import SealingKey
 from proxid.crypto.identity import Enrolment
-from proxid.errors import ConsentError, FreshnessError, RegistrationError
+from proxid.errors import ConsentError, RegistrationError
 from proxid.evidence.events import encode_header
 from proxid.protocol.rights import ErasedDisclosure, Right, RightsReceipt, RightsRequest, erased_info
 
@@ -42,7 +43,7 @@ class Rights:
 
     def __init__(
         self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, auditor: SealingKey,
-        notices: Notices, erasures: Erasures,
+        notices: Notices, erasures: Erasures, epochs: OpenEpochs,
     ) -> None:  # fmt: skip
         self._screener = screener
         self._store = store
@@ -51,6 +52,7 @@ class Rights:
         self._auditor = auditor
         self._notices = notices
         self._erasures = erasures
+        self._epochs = epochs
 
     async def grant(self, enrolment_bytes: bytes, request_bytes: bytes) -> Granted:
         """Check a signed request and carry it out.
@@ -65,8 +67,7 @@ class Rights:
         if request.user_id != enrolment.user_id:
             raise RegistrationError("request is of another user than the enrolment")
         request.verify(enrolment.user_key, screener.service, screener.key.public)
-        if abs(request.time_ms / 1000 - screener.clock()) > screener.limits.clock_skew:
-            raise FreshnessError("time is outside the allowed skew")
+        screener.verify_fresh(request.time_ms, self._epochs.in_force().clock_skew)
         user_tag = screener.user_tag(request.user_id)
         if request.right is Right.ERASE:
             return await self._erase(user_tag, request_bytes, enrolment_bytes)

@@ -10,7 +10,6 @@ from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import SealingKey
 from proxid.encoding import encode, label
 from proxid.errors import EpochError, FreshnessError
-from proxid.protocol.consent import Bundles
 from proxid.protocol.epochs import Epochs
 
 _USER_TAG = label("user-tag")
@@ -22,20 +21,12 @@ class Limits:
     """What a request may be.
 
     Attributes:
-        clock_skew: seconds. nonce_ttl: seconds a nonce and its answer are kept, at least 300.
-        rate_per_minute: requests of one user. season_seconds: age after which an account counts towards k.
-        alias_period: seconds after which a party's aliases change. feed_retention: seconds.
-        link_retention: seconds a link is kept after its epoch, for deliveries and audits.
+        nonce_ttl: seconds a nonce and its answer are kept at least. rate_per_minute: requests of one user.
         notice_spread: seconds over which notices to parties under aliases are spread.
     """
 
-    clock_skew: float = 120.0
     nonce_ttl: int = 300
     rate_per_minute: int = 60
-    season_seconds: float = 7 * 86_400.0
-    alias_period: int = 30 * 86_400
-    feed_retention: int = 7 * 86_400
-    link_retention: int = 365 * 86_400
     notice_spread: int = 86_400
 
 
@@ -55,7 +46,6 @@ class Screener:
     service_key: bytes
     authority: bytes
     secret: bytes
-    bundles: Bundles
     party_keys: dict[str, bytes]
     epochs: Epochs = field(default_factory=Epochs)
     limits: Limits = field(default_factory=Limits)
@@ -67,17 +57,19 @@ class Screener:
         """Keyed hash of a USER_ID: what keys and tombstones in the store are named by (DESIGN 5.2 (3))."""
         return hmac.new(self.secret, encode(_USER_TAG, user_id), hashlib.sha256).hexdigest()[: 2 * _TAG_SIZE]
 
-    def verify_current(self, epoch: int, time_ms: int) -> None:
-        """Check 2 of 5.2: the epoch is current and the time within the skew; raises EpochError, FreshnessError."""
-        now = self.clock()
-        if epoch != self.epochs.number(now):
+    def verify_epoch(self, epoch: int) -> None:
+        """First half of check 2 of 5.2: the epoch is current; raises EpochError."""
+        if epoch != self.epochs.number(self.clock()):
             raise EpochError("epoch is not the current one")
-        if abs(time_ms / 1000 - now) > self.limits.clock_skew:
+
+    def verify_fresh(self, time_ms: int, skew: float) -> None:
+        """Second half of check 2 of 5.2: the time is within the skew, in seconds; raises FreshnessError."""
+        if abs(time_ms / 1000 - self.clock()) > skew:
             raise FreshnessError("time is outside the allowed skew")
 
-    def link_ttl(self, epoch: int) -> int:
-        """Seconds from now until a link of this epoch may be forgotten."""
-        return int(self.epochs.end(epoch) - self.clock()) + self.limits.link_retention
+    def link_ttl(self, epoch: int, retention: float) -> int:
+        """Seconds from now until a link of this epoch may be forgotten, which is kept for `retention` after it."""
+        return int(self.epochs.end(epoch) - self.clock()) + int(retention)
 
 
 def key_tag(key: bytes) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.consents import Consents
+from gateway.departures import Departures
 from gateway.epochs import OpenEpochs
 from gateway.erasures import Erasures
 from gateway.expiry import LinkExpiry
@@ -22,7 +23,6 @@ from gateway.screener import Limits, Screener
 from gateway.servicers import FeedService, GatewayService
 from gateway.store import PREFIX, GatewayStore
 from gateway.upstream import MainServiceClient
-from proxid.config.bundles import bundles_of
 from proxid.config.services import GatewayConfig
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
@@ -58,13 +58,8 @@ def screener_of(config: GatewayConfig, clock: Callable[[], float] = time.time) -
     if trust.service is None or trust.enrolment_authority is None:
         raise ConfigError("trust.service and trust.enrolment_authority are needed")
     limits = Limits(
-        clock_skew=config.clock_skew,
-        nonce_ttl=int(max(config.nonce_ttl, config.retention.answers)),
+        nonce_ttl=int(config.nonce_ttl),
         rate_per_minute=config.rate_per_minute,
-        season_seconds=config.season_days * 86_400,
-        alias_period=int(config.alias_period),
-        feed_retention=int(config.retention.feeds),
-        link_retention=int(config.retention.links),
         notice_spread=int(config.notice_spread),
     )
     return Screener(
@@ -73,7 +68,6 @@ def screener_of(config: GatewayConfig, clock: Callable[[], float] = time.time) -
         service_key=trust.service,
         authority=trust.enrolment_authority,
         secret=load_secret(config.alias_key),
-        bundles=bundles_of(config.policy),
         party_keys={name: keys.acknowledge for name, keys in trust.parties.items()},
         epochs=Epochs(config.epoch_seconds),
         limits=limits,
@@ -110,20 +104,20 @@ async def serve(
     upstream = MainServiceClient(channel, config.forward_timeout)
     epochs = OpenEpochs(screener, store, upstream, held)
     registrations = Registrations(store)
-    requests = RequestPath(screener, store, upstream, registrations)
-    consents = Consents(screener, store, upstream, registrations)
+    requests = RequestPath(screener, store, upstream, registrations, epochs)
+    consents = Consents(screener, store, upstream, registrations, epochs)
     if config.trust.auditor_seal is None:
         raise ConfigError("trust.auditor_seal is needed")
     auditor = SealingKey(config.trust.auditor_seal)
     notices = Notices(screener, RightsStore(store))
     erasures = Erasures(screener, store, upstream, auditor, notices)
-    rights = Rights(screener, store, upstream, auditor, notices, erasures)
+    rights = Rights(screener, store, upstream, auditor, notices, erasures, epochs)
     peers = PeerRegistry(config.trust.allow_list())
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
     add_GatewayServicer_to_server(
-        GatewayService(peers, epochs, (Links(screener, store), consents, requests, rights)), server
+        GatewayService(peers, epochs, (Links(screener, store, epochs), consents, requests, rights)), server
     )
-    add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices), notices), server)
+    add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices, epochs), notices), server)
     reader = reader_of(config, evidence)
     add_EvidenceServicer_to_server(EvidenceService(peers, reader, store.client, PREFIX, store.evidence_keys), server)
     background: list[Coroutine[Any, Any, None]] = []
@@ -138,10 +132,13 @@ async def serve(
         await index_people(store.client, screener)
         await requests.recover()
         await store.reset_streams(list(screener.party_keys))
-        background.append(erasures.run())
-        background.append(requests.settle_left(_ATTEMPTS * config.forward_timeout))
-        background.append(Releases(screener, store, upstream).follow())
-        background.append(Gauges(store, list(screener.party_keys)).run())
+        background += [
+            erasures.run(),
+            requests.settle_left(_ATTEMPTS * config.forward_timeout),
+            Releases(screener, store, upstream, epochs).follow(),
+            Departures(store, epochs).run(),
+            Gauges(store, list(screener.party_keys)).run(),
+        ]
     if source is not None:
         background.append(AllowListWatch(source, GatewayConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"

@@ -81,14 +81,24 @@ class GatewayStore:
         """MS's signed key of an epoch that is or was open here; None if it was not, or is forgotten."""
         return cast("bytes | None", await self.call("gw_epoch", epoch))
 
-    async def open_epoch(self, epoch: int, opened: EpochOpened, ttl: int) -> bytes:
-        """Keep MS's signed key of an epoch and record EPOCH_OPENED, once; the key that is kept."""
-        kept = await self.call("gw_open_epoch", epoch, opened.key, ttl, self._salt(), opened.header, opened.payload)
+    async def open_epoch(self, epoch: int, opened: EpochOpened, ttl: int, until: int) -> bytes:
+        """Keep MS's signed key of an epoch for `ttl` seconds and record EPOCH_OPENED, once; the key that is kept.
+
+        Args:
+            until: Unix seconds at which links of the epoch expire.
+        """
+        kept = await self.call(
+            "gw_open_epoch", epoch, opened.key, ttl, self._salt(), opened.header, opened.payload, until
+        )
         return bytes(kept)
 
-    async def links_expire(self, epoch: int) -> bool:
-        """Whether links up to an epoch expire now, and no event has said so yet."""
-        return bool(await self.call("gw_links_expire", epoch))
+    async def expire_links(self, now: float) -> int:
+        """Record which epochs' links expire by a time, each once; how many epochs."""
+        return int(await self.call("gw_expire_links", self._salt(), int(now)))
+
+    async def drop_left(self, party: str) -> int:
+        """Drop what waits for a party that left and is not on the wire; how many groups still are."""
+        return int(await self.call("gw_drop_left", party, self._salt()))
 
     async def call(self, function: str, *arguments: bytes | str | int) -> Any:
         """One atomic step by its name: for the parts of this service that have steps of their own."""

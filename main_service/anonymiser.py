@@ -9,10 +9,10 @@ from typing import Final
 
 import structlog
 
+from main_service.service import EpochSecrets
 from main_service.store.counts import UNKNOWN
 from main_service.store.requests import Pending
-from proxid.anonymise.slotted.noise import PlaceNoise
-from proxid.anonymise.slotted.places import PlaceRules, parse_location
+from proxid.anonymise.slotted.places import parse_location
 from proxid.anonymise.slotted.shown import COMMAND_RESOLUTION, command_path, location_text
 from proxid.anonymise.slotted.types import SlotRecord
 from proxid.anonymise.stream.types import Record
@@ -20,7 +20,7 @@ from proxid.classify import Classification, Classifier, RequestType
 from proxid.errors import ProxidError
 from proxid.evidence.disclosure import slot_record, unit_digest
 from proxid.evidence.events import BufferedPayload
-from proxid.protocol.consent import Bundles, audience, audience_id
+from proxid.protocol.consent import audience, audience_id
 from proxid.protocol.request import Utterance
 
 _log = structlog.get_logger(__name__)
@@ -78,25 +78,21 @@ class Anonymiser:
     """Decides what becomes of one pending request.
 
     Args:
-        classifier: of requests and identifiers. bundles: what each bundle grants. places: how fine places may be.
-        noise: on places, if any.
+        classifier: of requests and identifiers.
     """
 
-    def __init__(
-        self, classifier: Classifier, bundles: Bundles, places: PlaceRules, noise: PlaceNoise | None = None
-    ) -> None:
+    def __init__(self, classifier: Classifier) -> None:
         self._classifier = classifier
-        self._bundles = bundles
-        self._places = places
-        self._noise = noise
         self.pipeline = classifier.version
 
-    def decide(self, pending: Pending, seed: bytes | None = None) -> Decision:
+    def decide(self, pending: Pending, secrets: EpochSecrets) -> Decision:
         """The record to submit, or why there is none; never raises.
 
         Args:
-            seed: of the epoch in which it was asked; needed for noise on places.
+            secrets: of the epoch in which it was asked, with its settings.
         """
+        if secrets.terms.pipeline not in ("", self.pipeline):
+            return Withheld(NotLogged.UNPROCESSABLE)
         try:
             utterance = Utterance.from_opening(pending.opening)
             found = self._classifier.classify(utterance.text)
@@ -105,27 +101,26 @@ class Anonymiser:
             return Withheld(NotLogged.CLASSIFIER_FAILED)
         kind = UNKNOWN if found.type is None else found.type.value
         try:
-            decided = self._submission(pending, found, utterance.location, seed)
+            decided = self._submission(pending, found, utterance.location, secrets)
         except ProxidError as error:
             _log.error("record not made", code=error.code.value)
             return Withheld(NotLogged.UNPROCESSABLE, kind)
         return Withheld(decided, kind) if isinstance(decided, NotLogged) else decided
 
-    def _submission(self, pending: Pending, found: Classification, location: str, seed: bytes | None) -> _Decided:
+    def _submission(self, pending: Pending, found: Classification, location: str, secrets: EpochSecrets) -> _Decided:
         if found.type is None:
             return NotLogged.REJECTED
-        pairs = audience(self._bundles.get(pending.bundle, ()), found.type.value)
+        terms = secrets.terms
+        pairs = audience(terms.bundles.get(pending.bundle, ()), found.type.value)
         if not pairs:
             return NotLogged.NO_CONSENT
         if found.type is RequestType.GENERAL:
             return self._general(pending, found, audience_id(pairs))
         point, name = parse_location(location), b""
-        if point is not None and self._noise is not None:
-            if seed is None:
-                return NotLogged.EPOCH_OVER
-            report = self._noise.report(seed, pending.prox_id, *point)
+        if point is not None and terms.noise is not None:
+            report = terms.noise.report(secrets.seed, pending.prox_id, *point)
             point, name = (report.latitude, report.longitude), report.name
-        cells = () if point is None else self._places.path(*point, pending.time_ms / 1000)
+        cells = () if point is None else terms.places.path(*point, pending.time_ms / 1000)
         submit = self._location if found.type is RequestType.LOCATION else self._command
         decided = submit(pending, found, audience_id(pairs), cells)
         return replace(decided, place=name) if isinstance(decided, SlotSubmission) else decided

@@ -12,7 +12,10 @@ import structlog
 
 from main_service.service import EpochSecrets, Service
 from main_service.store.epochs import EpochStore
+from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.stream.cycle import seed_commitment
+from proxid.anonymise.stream.settings import Settings
+from proxid.config.terms import Terms
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import EpochKey
 from proxid.errors import EpochError, PolicyError
@@ -81,6 +84,21 @@ class EpochKeys:
                 return None
             self._cache[epoch] = self._decode(epoch, *stored)
         return self._cache[epoch]
+
+    async def terms(self, epoch: int) -> Terms:
+        """The settings of an epoch; raises EpochError once its secrets are gone, PolicyError as `current`."""
+        found = await self.closing(epoch)
+        if found is None:
+            raise EpochError("epoch is over, or was never opened")
+        return found.terms
+
+    async def settings(self, epoch: int) -> Settings:
+        """How groups of queries form in an epoch; raises as `terms`."""
+        return (await self.terms(epoch)).settings
+
+    async def slots(self, epoch: int) -> dict[str, SlotSettings]:
+        """How groups of the other kinds form in an epoch; raises as `terms`."""
+        return (await self.terms(epoch)).slots
 
     def forget(self, epoch: int) -> None:
         """Drop an epoch's secrets from memory; the store's copy goes with EPOCH_CLOSED."""

@@ -6,12 +6,10 @@ What is shown is a pure function of (seed, number, members), so a crash between 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from main_service.service import Service
+from main_service.service import EpochSecrets, Service
 from main_service.store.slots import FormedSlotGroup
-from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.stream.cycle import CycleSource
 from proxid.anonymise.stream.pairs import release_pairs
-from proxid.anonymise.stream.settings import Settings
 from proxid.anonymise.stream.types import Group, Pair, Rung
 from proxid.errors import RecordMismatchError
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
@@ -52,24 +50,22 @@ class GroupRelease:
 class Integrator:
     """Makes releases of formed groups."""
 
-    def __init__(self, service: Service, settings: Settings, slots: Mapping[str, SlotSettings]) -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
-        self._settings = settings
-        self._slots = slots
 
-    def release(self, group: Group, epoch: int, seed: bytes, buffered: Mapping[bytes, BufferedPayload]) -> GroupRelease:
+    def release(self, group: Group, secrets: EpochSecrets, buffered: Mapping[bytes, BufferedPayload]) -> GroupRelease:
         """Cycle, seal and sign a group.
 
         Args:
-            seed: the epoch's. buffered: what waits, by session id.
+            secrets: the epoch's, with its settings. buffered: what waits, by session id.
 
         Raises:
             RestrictionError: the group breaks an invariant; nothing of it may leave.
             RecordMismatchError: a party has no sealing key here.
         """
-        pairs = release_pairs(group, CycleSource(seed), self._settings)
+        pairs = release_pairs(group, CycleSource(secrets.seed), secrets.terms.settings)
         kind, _, audience = group.audience.partition("|")
-        bodies = [self._body(pair, group, epoch, (kind, audience), buffered[pair.record]) for pair in pairs]
+        bodies = [self._body(pair, group, secrets, (kind, audience), buffered[pair.record]) for pair in pairs]
         recipients = [self._recipient(party, fidelity) for party, fidelity in parse_audience(audience)]
         people = tuple(pair.person for pair in pairs)
         parties = tuple(self._for_party(to, bodies, people, group.number) for to in recipients)
@@ -80,7 +76,7 @@ class Integrator:
         return GroupRelease(parties, payload)
 
     def release_slot(
-        self, formed: FormedSlotGroup, kind: str, epoch: int, seed: bytes, buffered: Mapping[bytes, BufferedPayload]
+        self, formed: FormedSlotGroup, kind: str, secrets: EpochSecrets, buffered: Mapping[bytes, BufferedPayload]
     ) -> GroupRelease:
         """Seal and sign a group of a slot: each record keeps its user, the order is drawn from the seed.
 
@@ -89,8 +85,8 @@ class Integrator:
             RecordMismatchError: a party has no sealing key here.
         """
         group, number = formed.group, group_number(kind, formed.number)
-        bodies_by_record = slot_bodies(group, kind, epoch, number, buffered, self._slots[kind])
-        order = CycleSource(seed).draw(number, len(group.members))[1]
+        bodies_by_record = slot_bodies(group, kind, secrets.epoch, number, buffered, secrets.terms.slots[kind])
+        order = CycleSource(secrets.seed).draw(number, len(group.members))[1]
         members = [group.members[i] for i in order]
         bodies = [bodies_by_record[member.id] for member in members]
         people = tuple(member.person for member in members)
@@ -102,16 +98,17 @@ class Integrator:
         return GroupRelease(parties, ReleasedPayload(owners, people, shown, people))
 
     def _body(
-        self, pair: Pair, group: Group, epoch: int, label: tuple[str, str], buffered: BufferedPayload
+        self, pair: Pair, group: Group, secrets: EpochSecrets, label: tuple[str, str], buffered: BufferedPayload
     ) -> RecordBody:
         kind, audience = label
-        settings = self._settings
+        settings = secrets.terms.settings
         text = "" if pair.unit is None else buffered.texts[pair.unit]
         path = group.node if pair.rung is Rung.NODE else buffered.path
         mechanism = Mechanism("mix", settings.k, settings.margin, settings.level, len(group.node))
         return RecordBody(
-            audience_tag(audience), kind, mechanism, epoch, group.number, group.bucket, RUNGS[pair.rung], path, text
-        )
+            audience_tag(audience), kind, mechanism, secrets.epoch, group.number, group.bucket, RUNGS[pair.rung], path,
+            text,
+        )  # fmt: skip
 
     def _recipient(self, party: str, fidelity: str) -> Recipient:
         key = self._service.parties.get(party)

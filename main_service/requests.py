@@ -15,7 +15,7 @@ from typing import Final
 
 from main_service.epochs import EpochKeys
 from main_service.responder import Answering, Context
-from main_service.service import Service
+from main_service.service import EpochSecrets, Service
 from main_service.store.requests import RequestStore
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
@@ -87,10 +87,11 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A request that passed checks 1 to 4."""
+    """A request that passed checks 1 to 5, and the secrets of its epoch."""
 
     signed: SignedMessage
     person: Known
+    secrets: EpochSecrets
 
 
 def _is_access(signed: SignedMessage) -> bool:
@@ -160,8 +161,8 @@ class RequestPath:
                 stored = await self._store.answer(signed)
                 if stored is not None:
                     return SignedMessage.decode(stored), True
-            utterance = request.open_body(signed, (await self._epochs.current(signed.header.epoch)).opening)
-            request.verify_time(signed, utterance, self._service.clock_skew)
+            utterance = request.open_body(signed, accepted.secrets.opening)
+            request.verify_time(signed, utterance, accepted.secrets.terms.clock_skew)
             answer = await self._answer(accepted, utterance)
         except (CredentialNeededError, StoreError):
             raise
@@ -191,8 +192,9 @@ class RequestPath:
         verify(signed, expected, Role.SANITIZER)
         request.verify_layout(signed)
         # (5) fresh; unseen is decided in the atomic step
-        service.verify_fresh(header.epoch, header.time_ms)
-        return Accepted(signed, person)
+        secrets = await self._epochs.current(header.epoch)
+        service.verify_fresh(header.epoch, header.time_ms, secrets.terms.clock_skew)
+        return Accepted(signed, person, secrets)
 
     async def _answer(self, accepted: Accepted, utterance: Utterance) -> SignedMessage:
         if _is_access(accepted.signed):
@@ -205,11 +207,12 @@ class RequestPath:
 
     async def _log(self, accepted: Accepted, utterance: Utterance, answer: SignedMessage) -> SignedMessage:
         signed, person = accepted.signed, accepted.person
-        now_ms = self._service.moment(signed.header.epoch)
+        terms, now_ms = accepted.secrets.terms, self._service.moment(signed.header.epoch)
         payload = ReceivedPayload(signed.encode(), person.evidence).encode()
         pending = encode(utterance.opening, person.prox_id, int(person.credential.seasoned), now_ms)
         unlogged = "access" if _is_access(signed) else ""
-        stored = await self._store.receive(signed, person.prox_id, answer.encode(), pending, payload, unlogged)
+        ttl = max(self._service.nonce_ttl, int(terms.retention.answers))
+        stored = await self._store.receive(signed, person.prox_id, answer.encode(), pending, payload, (ttl, unlogged))
         self._wake.set()
         if stored is not None:
             return SignedMessage.decode(stored)

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from main_service.store.subjects import SubjectStore
 from main_service.subjects import Subjects
 from main_service.worker import Worker
 from proxid.classify import Classifier, load_default
-from proxid.config.bundles import bundles_of
 from proxid.config.services import MainServiceConfig
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
@@ -64,14 +64,21 @@ def service_of(config: MainServiceConfig, clock: Callable[[], float] = time.time
         screener=trust.screener,
         auditor=SealingKey(trust.auditor_seal),
         parties={name: SealingKey(keys.seal) for name, keys in trust.parties.items()},
-        bundles=bundles_of(config.policy),
         epochs=Epochs(config.epoch_seconds),
-        clock_skew=config.clock_skew,
-        nonce_ttl=int(max(config.nonce_ttl, config.retention.answers)),
+        nonce_ttl=int(config.nonce_ttl),
         grace=config.epoch_grace,
         clock=clock,
         answer_unlogged=config.on_store_failure == "answer",
     )
+
+
+async def _verify_parties(service: Service, epochs: EpochKeys, opened: Sequence[int]) -> None:
+    """That what waits of open epochs can be sealed to its parties; raises ConfigError."""
+    for epoch in opened:
+        if not set((await epochs.terms(epoch)).parties) <= service.parties.keys():
+            raise ConfigError(
+                "trust.parties lacks a party that an open epoch goes by: leave its keys until that is over"
+            )
 
 
 async def serve(
@@ -91,8 +98,10 @@ async def serve(
     if config.store_url is None:
         raise ConfigError("store_url is not resolved")
     service = service_of(config)
-    held = govern(config, service.epochs.number(service.clock()), service.parties)
-    settings = config.anonymiser.settings()
+    epoch = service.epochs.number(service.clock())
+    held = govern(config, epoch, service.parties)
+    in_force = held.in_force(epoch)
+    service = replace(service, clock_skew=in_force.clock_skew, grace=in_force.epoch_grace)
     client, blocking = connect(config.store_url), connect(config.store_url)
     # What runs beside the request path has steps of its own on their way: answers do not queue behind them.
     functions, beside = library(client), library(client)
@@ -100,11 +109,11 @@ async def serve(
     # Before anything is bound: a log that does not open is named, and the address stays free.
     evidence = EvidenceOptions("main-service", PREFIX, service.key)
     writer = await writer_of(config, evidence, client) if worker == 0 else None
-    requests, epoch_store = RequestStore(functions, service.nonce_ttl), EpochStore(functions)
-    slots = config.anonymiser.slot_settings()
-    pool, slot_store = PoolStore(beside, settings), SlotStore(beside, slots, service.epochs)
-    wake = asyncio.Event()
+    requests, epoch_store = RequestStore(functions), EpochStore(functions)
     epochs = EpochKeys(service, epoch_store, held)
+    await _verify_parties(service, epochs, await epoch_store.open_epochs())
+    pool, slot_store = PoolStore(beside, epochs.settings), SlotStore(beside, epochs.slots, service.epochs)
+    wake = asyncio.Event()
     credentials = Credentials(service, requests)
     subjects = Subjects(service, client, SubjectStore(functions), pool, epoch_store)
     responder = Answering(BuiltInSkills(), config.answer_timeout)
@@ -112,23 +121,24 @@ async def serve(
     peers = PeerRegistry(config.trust.allow_list())
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     server, port = new_server(tls, config.listen, config.workers > 1)
-    servicer = MainService(peers, epochs, path, Consents(service, pool, credentials), Outbox(blocking), subjects)
+    servicer = MainService(
+        peers, epochs, path, Consents(service, pool, credentials, epochs), Outbox(blocking), subjects
+    )
     add_MainServiceServicer_to_server(servicer, server)
     if worker == 0:
         await index_people(client)
     add_EvidenceServicer_to_server(EvidenceService(peers, reader_of(config, evidence), client, PREFIX), server)
     background: list[Coroutine[Any, Any, None]] = []
     if worker == 0:
-        rules, noise = config.anonymiser.place_rules(), config.anonymiser.place_noise()
-        anonymiser = Anonymiser(classifier or load_default(), service.bundles, rules, noise)
+        anonymiser = Anonymiser(classifier or load_default())
         jobs = Worker(
             service,
             (requests, pool, slot_store, epoch_store),
             epochs,
             anonymiser,
-            Integrator(service, settings, slots),
+            Integrator(service),
             wake,
-            None if noise is None else PlaceLedger(beside, noise),
+            PlaceLedger(beside),
         )
         background = [jobs.log_requests(), jobs.release_groups(), jobs.keep_time()]
         background.append(Gauges(CountStore(functions, client), epoch_store).run())

@@ -9,7 +9,6 @@ from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey, SealingKey
 from proxid.crypto.identity import EpochKey
 from proxid.errors import EpochError, FreshnessError
-from proxid.protocol.consent import Bundles
 from proxid.protocol.epochs import Epochs
 
 
@@ -19,7 +18,8 @@ class Service:
 
     Attributes:
         name: MS id, part of everything signed. key: sk_MS. screener: pk_IS. auditor: HPKE key for disclosures.
-        parties: HPKE keys of the third parties. clock_skew, nonce_ttl, grace: seconds.
+        parties: HPKE keys of the third parties. nonce_ttl: seconds that a nonce is kept at least.
+        clock_skew, grace: seconds, as in force at the start; what an epoch says of its own messages goes before.
         answer_unlogged: answer without logging while a store is away, instead of refusing.
     """
 
@@ -28,7 +28,6 @@ class Service:
     screener: bytes
     auditor: SealingKey
     parties: dict[str, SealingKey]
-    bundles: Bundles
     epochs: Epochs = field(default_factory=Epochs)
     clock_skew: float = 120.0
     nonce_ttl: int = 300
@@ -36,15 +35,15 @@ class Service:
     clock: Callable[[], float] = field(default=time.time)
     answer_unlogged: bool = False
 
-    def verify_fresh(self, epoch: int, time_ms: int) -> None:
+    def verify_fresh(self, epoch: int, time_ms: int, skew: float) -> None:
         """First half of check 5 of 5.3: epoch and time within the skew; raises EpochError, FreshnessError.
 
         IS decides by its clock which epoch is current; near an end that is another one than by this clock.
         """
         now = self.clock()
-        if epoch not in self.epochs.near(now, self.clock_skew):
+        if epoch not in self.epochs.near(now, skew):
             raise EpochError("epoch is not the current one")
-        if abs(time_ms / 1000 - now) > self.clock_skew:
+        if abs(time_ms / 1000 - now) > skew:
             raise FreshnessError("time is outside the allowed skew")
 
     def moment(self, epoch: int) -> int:

@@ -38,7 +38,7 @@ class Worker:
 
     def __init__(
         self, service: Service, stores: tuple[RequestStore, PoolStore, SlotStore, EpochStore], epochs: EpochKeys,
-        anonymiser: Anonymiser, integrator: Integrator, wake: asyncio.Event, ledger: PlaceLedger | None = None,
+        anonymiser: Anonymiser, integrator: Integrator, wake: asyncio.Event, ledger: PlaceLedger,
     ) -> None:  # fmt: skip
         self._service = service
         self._requests, self._pool, self._slots, self._epoch_store = stores
@@ -72,7 +72,7 @@ class Worker:
         decided, begun = [], time.perf_counter()
         seconds = _SLICE if len(batch) < _BATCH else _LONG_SLICE
         for pending in batch:
-            decided.append((pending, self._anonymiser.decide(pending, await self._seed(pending))))
+            decided.append((pending, await self._decide(pending)))
             # The request path goes first, but not after each: what classifying needs would have to be fetched anew.
             if time.perf_counter() - begun > seconds:
                 await asyncio.sleep(0)
@@ -80,12 +80,9 @@ class Worker:
         await asyncio.gather(*(self._settle(pending, decision) for pending, decision in decided))
         return len(batch)
 
-    async def _seed(self, pending: Pending) -> bytes | None:
-        """The seed of a request's epoch, if noise is to be drawn from it and it still exists."""
-        if self._ledger is None:
-            return None
+    async def _decide(self, pending: Pending) -> Decision:
         secrets = await self._epochs.closing(self._service.epochs.number(pending.time_ms / 1000))
-        return None if secrets is None else secrets.seed
+        return Withheld(NotLogged.EPOCH_OVER) if secrets is None else self._anonymiser.decide(pending, secrets)
 
     async def _settle(self, pending: Pending, decision: Decision) -> None:
         if isinstance(decision, Withheld):
@@ -101,10 +98,12 @@ class Worker:
 
     async def _may_report(self, epoch: int, decision: SlotSubmission) -> bool:
         """Pay for the reported place before anything of it waits: a crash in between costs, and reveals, nothing."""
-        if self._ledger is None or not decision.place:
+        noise = (await self._epochs.terms(epoch)).noise if decision.place else None
+        if noise is None:
             return True
         ttl = int(self._service.epochs.end(epoch) + self._service.grace - self._service.clock()) + _LEDGER_SECONDS
-        return await self._ledger.report(epoch, decision.payload.prox_id, decision.place, max(ttl, _LEDGER_SECONDS))
+        prox_id = decision.payload.prox_id
+        return await self._ledger.report(epoch, prox_id, decision.place, max(ttl, _LEDGER_SECONDS), noise.places)
 
     async def release_groups(self) -> None:
         """Release formed groups, until cancelled."""
@@ -133,7 +132,7 @@ class Worker:
         secrets = await self._secrets(epoch)
         buffered = {session: BufferedPayload.decode(data) for session, data in formed.payloads.items()}
         try:
-            release = self._integrator.release_slot(formed, kind, epoch, secrets.seed, buffered)
+            release = self._integrator.release_slot(formed, kind, secrets, buffered)
         except RestrictionError as error:
             _log.error("group withheld", code=error.code.value, group=group_number(kind, formed.number))
             await self._slots.withhold(epoch, kind, formed)
@@ -151,7 +150,7 @@ class Worker:
         secrets = await self._secrets(epoch)
         buffered = {session: BufferedPayload.decode(data) for session, data in formed.payloads.items()}
         try:
-            release = self._integrator.release(formed.group, epoch, secrets.seed, buffered)
+            release = self._integrator.release(formed.group, secrets, buffered)
         except RestrictionError as error:
             _log.error("group withheld", code=error.code.value, group=formed.group.number)
             await self._pool.withhold(epoch, formed.group)

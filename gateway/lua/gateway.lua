@@ -71,7 +71,6 @@ local function gw_link(keys, a)
   redis.call('EXPIRE', key(prefix, 'k', tag), a[10])
   redis.call('SET', key(prefix, 'u', user, epoch), tag, 'EX', a[10])
   redis.call('SET', key(prefix, 'p', prox), tag, 'EX', a[10])
-  redis.call('SET', key(prefix, 'first'), epoch, 'NX')
   redis.call('SET', key(prefix, 'ek', a[17]), a[18], 'EX', a[10])
   redis.call('SET', a[19], a[20], 'EX', a[10])
   redis.call('HSET', key(prefix, 's', user), a[17], epoch .. '|' .. prox)
@@ -396,20 +395,37 @@ local function gw_epoch(keys, a)
   return redis.call('GET', key(keys[1], 'epoch', a[1]))
 end
 
--- ARGV: epoch, MS's signed key, ttl s, salt, header, payload. The first key stays.
+-- ARGV: epoch, MS's signed key, ttl s, salt, header, payload, time at which its links expire. The first key stays.
 local function gw_open_epoch(keys, a)
   local entry = key(keys[1], 'epoch', a[1])
-  if redis.call('SET', entry, a[2], 'EX', a[3], 'NX') then append_event(keys[1], 'EPOCH_OPENED', a[4], a[5], a[6]) end
+  if redis.call('SET', entry, a[2], 'EX', a[3], 'NX') then
+    redis.call('ZADD', key(keys[1], 'expiring'), a[7], a[1])
+    append_event(keys[1], 'EPOCH_OPENED', a[4], a[5], a[6])
+  end
   return redis.call('GET', entry)
 end
 
--- ARGV: epoch: 1 if it is beyond what was said to expire before.
-local function gw_links_expire(keys, a)
-  local last = tonumber(redis.call('GET', key(keys[1], 'expired')) or '-1')
-  local first = redis.call('GET', key(keys[1], 'first'))
-  if not first or tonumber(a[1]) <= last or tonumber(a[1]) < tonumber(first) then return 0 end
-  redis.call('SET', key(keys[1], 'expired'), a[1])
-  return 1
+-- ARGV: salt, now s. Links go by their time to live; an event for each epoch says so before.
+local function gw_expire_links(keys, a)
+  local prefix = keys[1]
+  local due = redis.call('ZRANGEBYSCORE', key(prefix, 'expiring'), '-inf', a[2], 'LIMIT', 0, 1000)
+  for _, epoch in ipairs(due) do
+    redis.call('ZREM', key(prefix, 'expiring'), epoch)
+    local header = string.format('{"first":%s,"kind":"links","until":%s}', epoch, epoch)
+    append_event(prefix, 'EXPIRED', a[1], header, '')
+  end
+  return #due
+end
+
+-- ARGV: party, salt. What waits for a party that left is dropped, but for what is on the wire; how many groups are.
+local function gw_drop_left(keys, a)
+  local prefix, party, flying = keys[1], a[1], 0
+  for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'o', party), 0, 999)) do
+    if redis.call('HGET', key(prefix, 'g', party, cursor), 's') == '1' then flying = flying + 1
+    else drop_group(prefix, party, cursor, 'party_left', a[2]) end
+  end
+  if flying > 0 then redis.call('INCR', key(prefix, 'close', party)) end
+  return flying
 end
 
 local function gw_released_cursor(keys, a)
@@ -432,7 +448,8 @@ redis.register_function('gw_take', gw_take)
 redis.register_function('gw_untake', gw_untake)
 redis.register_function('gw_delivered', gw_delivered)
 redis.register_function('gw_expire_feeds', gw_expire_feeds)
-redis.register_function('gw_links_expire', gw_links_expire)
+redis.register_function('gw_expire_links', gw_expire_links)
+redis.register_function('gw_drop_left', gw_drop_left)
 redis.register_function('gw_open_epoch', gw_open_epoch)
 -- While a library is loaded there is no `pairs`: one line each.
 local function reads(name, fn)

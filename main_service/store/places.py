@@ -5,26 +5,19 @@ person; and it holds names of places that mean nothing without the epoch's seed.
 """
 
 from main_service.store.library import KEYS
-from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.store import FunctionLibrary
 
 
 class PlaceLedger:
-    """Raises StoreError when the store is away or full.
+    """Raises StoreError when the store is away or full."""
 
-    Args:
-        noise: the budget.
-    """
-
-    def __init__(self, functions: FunctionLibrary, noise: PlaceNoise) -> None:
+    def __init__(self, functions: FunctionLibrary) -> None:
         self._functions = functions
-        self._noise = noise
 
-    async def report(self, epoch: int, prox_id: str, name: bytes, ttl: int) -> bool:
+    async def report(self, epoch: int, prox_id: str, name: bytes, ttl: int, limit: int) -> bool:
         """Whether a person may report a place; a new one is paid for, one reported before is free.
 
         Args:
-            ttl: seconds for which the ledger of the epoch is needed.
+            ttl: seconds for which the ledger of the epoch is needed. limit: places that a person may report in it.
         """
-        limit = self._noise.places
         return bool(await self._functions.call("ms_report_place", KEYS, epoch, prox_id, name, limit, ttl))

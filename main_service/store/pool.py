@@ -1,7 +1,7 @@
 """The pool of mode `mix` on the store: each method is one atomic step of `lua/pool.lua` or `lua/service.lua`."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +21,9 @@ UNIT_SIZE: Final = 16
 CLOSED_FOR: Final = 30 * 86_400
 """Seconds for which a forgotten epoch is still known to be closed."""
 _OUTBOX_FIELDS: Final = 6
+
+SettingsOf = Callable[[int], Awaitable[Settings]]
+"""The settings of an epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +46,18 @@ class PoolStore:
     """One pool an epoch; every method raises StoreError when the store is away or full.
 
     Args:
-        settings: of the mix. random: source of salts.
+        settings: of the mix, by epoch. random: source of salts.
     """
 
     def __init__(
-        self, functions: FunctionLibrary, settings: Settings, random: Callable[[int], bytes] = os.urandom
+        self, functions: FunctionLibrary, settings: SettingsOf, random: Callable[[int], bytes] = os.urandom
     ) -> None:
         self._functions = functions
         self._settings = settings
         self._random = random
 
-    def _arguments(self, epoch: int) -> list[Any]:
-        s = self._settings
+    async def _arguments(self, epoch: int) -> list[Any]:
+        s = await self._settings(epoch)
         optional = [-1 if value is None else value for value in (s.max_delay_records, s.max_delay_s)]
         cap = -1 if s.person_cap is None else s.person_cap
         return [
@@ -82,7 +85,7 @@ class PoolStore:
         data = payload.encode()
         header = encode_header(epoch=epoch, session=record.id.hex())
         result = await self._functions.call(
-            "ms_pool_submit", KEYS, *self._arguments(epoch), *self._record(record), data, header, data
+            "ms_pool_submit", KEYS, *await self._arguments(epoch), *self._record(record), data, header, data
         )
         return _outcome(result)
 
@@ -93,7 +96,7 @@ class PoolStore:
         gone = [encode_header(reason=why, session=session.hex()) for why in ("consent_changed", "epoch_over")]
         header = encode_header(epoch=epoch, session=session.hex())
         result = await self._functions.call(
-            "ms_log", KEYS, *self._arguments(epoch), session, version, *self._record(record), data, header, data,
+            "ms_log", KEYS, *await self._arguments(epoch), session, version, *self._record(record), data, header, data,
             self._random(SALT_SIZE), *gone,
         )  # fmt: skip
         return str(result[0].decode())
@@ -105,37 +108,37 @@ class PoolStore:
 
     async def tick(self, epoch: int, now: float, limit: int = STEP_LIMIT) -> StoreStep:
         """Move up, or at the root suppress, at most `limit` records that waited too long."""
-        result = await self._functions.call("ms_pool_tick", KEYS, *self._arguments(epoch), repr(now), limit)
+        result = await self._functions.call("ms_pool_tick", KEYS, *await self._arguments(epoch), repr(now), limit)
         return StoreStep(int(result[0]), bool(result[1]))
 
     async def withdraw(self, epoch: int, person: str, keep: Sequence[str] = ()) -> int:
         """Remove a person's waiting records from all audiences but those to keep; how many."""
-        arguments = self._arguments(epoch)
+        arguments = await self._arguments(epoch)
         return int(await self._functions.call("ms_pool_withdraw", KEYS, *arguments, person, *keep))
 
     async def erase(self, epoch: int, person: str) -> int:
         """Remove what waits of a person in an epoch, and what was counted of it; how many records."""
-        arguments = self._arguments(epoch)
+        arguments = await self._arguments(epoch)
         return int(await self._functions.call("ms_erase", KEYS, *arguments, person, self._random(SALT_SIZE)))
 
     async def restrict(self, epoch: int, person: str, ttl: int) -> int:
         """Log nothing of a person for `ttl` seconds, and remove what waits; how many records."""
-        arguments = self._arguments(epoch)
+        arguments = await self._arguments(epoch)
         salt = self._random(SALT_SIZE)
         return int(await self._functions.call("ms_restrict", KEYS, *arguments, person, salt, ttl))
 
     async def close(self, epoch: int, limit: int = STEP_LIMIT) -> StoreStep:
         """End the epoch: nothing more enters, and at most `limit` waiting records are suppressed."""
-        result = await self._functions.call("ms_pool_close", KEYS, *self._arguments(epoch), limit)
+        result = await self._functions.call("ms_pool_close", KEYS, *await self._arguments(epoch), limit)
         return StoreStep(int(result[0]), bool(result[1]))
 
     async def forget(self, epoch: int) -> bool:
         """Remove what is left of a closed epoch; False while records wait or groups are to be released."""
-        return bool(await self._functions.call("ms_pool_forget", KEYS, *self._arguments(epoch), CLOSED_FOR))
+        return bool(await self._functions.call("ms_pool_forget", KEYS, *await self._arguments(epoch), CLOSED_FOR))
 
     async def unreleased(self, epoch: int) -> list[FormedGroup]:
         """Groups that formed and were not released, in order: also what a crash left between the two."""
-        rows = await self._functions.call("ms_pool_unreleased", KEYS, *self._arguments(epoch))
+        rows = await self._functions.call("ms_pool_unreleased", KEYS, *await self._arguments(epoch))
         return [_formed(*row) for row in rows]
 
     async def release(
@@ -146,7 +149,7 @@ class PoolStore:
             audience=group.audience, epoch=epoch, group=group.number, node=list(group.node), raised=group.raised
         )
         outbox = [item for party, records in parties for item in (party, encode(*records))]
-        arguments = self._arguments(epoch)
+        arguments = await self._arguments(epoch)
         done = await self._functions.call(
             "ms_pool_release", KEYS, *arguments, group.number, header, payload.encode(), *outbox
         )
@@ -154,7 +157,7 @@ class PoolStore:
 
     async def withhold(self, epoch: int, group: Group, reason: str = "restriction") -> None:
         """Give a formed group up as a whole: it breaks an invariant."""
-        await self._functions.call("ms_pool_withhold", KEYS, *self._arguments(epoch), group.number, reason)
+        await self._functions.call("ms_pool_withhold", KEYS, *await self._arguments(epoch), group.number, reason)
 
     async def consent(
         self, epoch: int, prox_id: str, consent: SignedMessage, choice: tuple[str, int],
@@ -174,7 +177,7 @@ class PoolStore:
         bundle, version = choice
         acknowledgement, payload = record
         result = await self._functions.call(
-            "ms_consent", KEYS, *self._arguments(epoch), prox_id, consent.session_id, bundle, version,
+            "ms_consent", KEYS, *await self._arguments(epoch), prox_id, consent.session_id, bundle, version,
             acknowledgement, ttl, self._random(SALT_SIZE), encode_header(epoch=epoch, version=version), payload,
             *audiences,
         )  # fmt: skip

@@ -40,15 +40,10 @@ def _tag(*parts: bytes) -> str:
 
 
 class RequestStore:
-    """See the module; every method raises StoreError when the store is away or full.
+    """See the module; every method raises StoreError when the store is away or full."""
 
-    Args:
-        nonce_ttl: seconds that a nonce and its answer are kept.
-    """
-
-    def __init__(self, functions: FunctionLibrary, nonce_ttl: int, random: Callable[[int], bytes] = os.urandom) -> None:
+    def __init__(self, functions: FunctionLibrary, random: Callable[[int], bytes] = os.urandom) -> None:
         self._functions = functions
-        self._ttl = nonce_ttl
         self._random = random
 
     def _salt(self) -> bytes:
@@ -78,12 +73,13 @@ class RequestStore:
         return bytes(answer) if state == b"ANSWERED" else None
 
     async def receive(
-        self, signed: SignedMessage, prox_id: str, answer: bytes, pending: bytes, payload: bytes, unlogged: str = ""
-    ) -> bytes | None:
+        self, signed: SignedMessage, prox_id: str, answer: bytes, pending: bytes, payload: bytes,
+        kept: tuple[int, str],
+    ) -> bytes | None:  # fmt: skip
         """Mark the nonce, keep the answer, record RECEIVED, leave what may be logged: one step.
 
         Args:
-            unlogged: why nothing of it may be logged, whatever the consent.
+            kept: seconds that nonce and answer stay; why nothing may be logged, whatever the consent, or empty.
 
         Returns:
             The answer of whoever was first, if that was somebody else.
@@ -92,8 +88,9 @@ class RequestStore:
             NonceReplayError: the nonce was another message's.
         """
         header, session = signed.header, signed.session_id
+        ttl, unlogged = kept
         result = await self._functions.call(
-            "ms_receive", KEYS, _tag(header.signer, header.nonce), session, self._ttl, prox_id, answer, pending,
+            "ms_receive", KEYS, _tag(header.signer, header.nonce), session, ttl, prox_id, answer, pending,
             self._salt(), session_header(session), payload, self._salt(), unlogged,
         )  # fmt: skip
         if result[0] == b"REPLAYED":

@@ -5,7 +5,7 @@ step, which refuses it if a withdrawal came in between; then it is decided anew.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +21,9 @@ from proxid.store import FunctionLibrary
 
 KINDS: Final = ("location", "command")
 SEPARATOR: Final = "\x1f"
+
+SlotSettingsOf = Callable[[int], Awaitable[Mapping[str, SlotSettings]]]
+"""The settings of an epoch by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +44,11 @@ class SlotStore:
     """One set of slots an epoch and kind; every method raises StoreError when the store is away or full.
 
     Args:
-        settings: of each kind. epochs: when each epoch ends. random: source of salts.
+        settings: of each kind, by epoch. epochs: when each epoch ends. random: source of salts.
     """
 
     def __init__(
-        self, functions: FunctionLibrary, settings: Mapping[str, SlotSettings], epochs: Epochs,
+        self, functions: FunctionLibrary, settings: SlotSettingsOf, epochs: Epochs,
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:  # fmt: skip
         self._functions = functions
@@ -71,7 +74,7 @@ class SlotStore:
 
     async def _log(self, epoch: int, version: int, record: SlotRecord, payload: BufferedPayload) -> list[bytes]:
         kind, session = payload.kind, record.id.hex()
-        waiting = enter(record, 0, self._settings[kind], self._epochs.end(epoch))
+        waiting = enter(record, 0, (await self._settings(epoch))[kind], self._epochs.end(epoch))
         whys = ("consent_changed", "epoch_over", "slot_quota")
         gone = [encode_header(epoch=epoch, reason=why, session=session) for why in whys]
         header = encode_header(epoch=epoch, kind=kind, session=session)
@@ -87,7 +90,7 @@ class SlotStore:
 
         Groups of an earlier close must be out: the auditor replays closes in the order of their events.
         """
-        settings, end = self._settings[kind], float(self._epochs.end(epoch))
+        settings, end = (await self._settings(epoch))[kind], float(self._epochs.end(epoch))
         while True:
             revision, *rows = await self._functions.call("ms_slot_due", KEYS, epoch, kind, repr(now))
             due = [_waiting(rows[i : i + 3], settings, end) for i in range(0, len(rows), 3)]

@@ -43,6 +43,7 @@ class Terms:
     noise: PlaceNoise | None
     retention: Retention
     epoch_seconds: int
+    epoch_grace: float
     clock_skew: float
     season_seconds: float
     alias_period: int
@@ -102,8 +103,8 @@ def terms_of(document: PolicyDocument, grids: Grids = lambda digest: None) -> Te
         places = replace(rules.place_rules(), population=_grid(grid, grids), min_population=int(least))
         return Terms(
             document, rules, rules.settings(), rules.slot_settings(), places, rules.place_noise(), retention,
-            int(said["epoch_seconds"]), float(said["clock_skew"]), float(said["season_days"]) * 86_400,
-            int(said["alias_period"]), str(said["pipeline"]),
+            int(said["epoch_seconds"]), float(said["epoch_grace"]), float(said["clock_skew"]),
+            float(said["season_days"]) * 86_400, int(said["alias_period"]), str(said["pipeline"]),
         )  # fmt: skip
     except (ValidationError, KeyError, TypeError, ValueError):
         raise ConfigError("policy document holds a setting that this version of proxid cannot use") from None

@@ -18,6 +18,7 @@ EVENTS: Final = frozenset(
         "policy counts later",
         "policy waits",
         "classifier failed",
+        "departures wait",
         "evidence is damaged",
         "evidence keys are missing",
         "evidence waits for the store",

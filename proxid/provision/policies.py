@@ -224,6 +224,11 @@ class Held:
             return self.terms(digest)
         raise PolicyError("no policy document that counts can be used here")
 
+    def ever_listed(self) -> set[str]:
+        """Parties that any document here lists."""
+        documents = [self.folder.document(digest) for digest in self.folder.digests()]
+        return {party for document in documents if document is not None for party in document.parties}
+
     def coming(self, epoch: int) -> list[tuple[int, bytes]]:
         """First epoch and digest of each document that is activated and does not count yet, in their order."""
         later = {first for first, _ in self.folder.activations() if first > epoch}

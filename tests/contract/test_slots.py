@@ -19,6 +19,7 @@ from proxid.evidence.events import BufferedPayload
 from proxid.protocol.epochs import Epochs
 from proxid.store import connect
 from proxid.store.embedded import EmbeddedStore
+from tests.support.pools import always
 
 SETTINGS = SlotSettings(k=2, margin=1, widths=(10.0, 20.0, 40.0), depth=3)
 EPOCHS = Epochs(1000)
@@ -64,9 +65,9 @@ class OnStore:
         self.client = connect(url)
         functions = library(self.client)
         self.functions = functions
-        self.slots = SlotStore(functions, {KIND: SETTINGS, "command": SETTINGS}, EPOCHS)
-        self.pool = PoolStore(functions, Settings())
-        self.requests = RequestStore(functions, 300)
+        self.slots = SlotStore(functions, always({KIND: SETTINGS, "command": SETTINGS}), EPOCHS)
+        self.pool = PoolStore(functions, always(Settings()))
+        self.requests = RequestStore(functions)
         self.version = 0
 
     async def submit(self, record: SlotRecord) -> bool:

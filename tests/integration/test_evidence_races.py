@@ -17,6 +17,7 @@ from proxid.anonymise.stream.types import Record
 from proxid.errors import ProxidError
 from proxid.evidence.events import BufferedPayload
 from tests.support.house import PARTIES, PEOPLE, House, running
+from tests.support.pools import always
 
 EPOCH = 7
 
@@ -107,7 +108,7 @@ async def test_a_group_one_short_never_takes_in_who_has_withdrawn(client: Redis,
     """Fill a group to one short; one withdraws while another comes: with the one or without, never after."""
     functions = library(client)
     await functions.load()
-    pool = PoolStore(functions, Settings(k=2, margin=1, level=2))
+    pool = PoolStore(functions, always(Settings(k=2, margin=1, level=2)))
     source = random.Random(7)
     for number in range(races):
         epoch = number + 1

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from typing import Any, Protocol
 
 from main_service.store.library import PREFIX, library
@@ -49,6 +49,15 @@ class MemoryBackend:
         return tuple(self._pool.waiting())
 
 
+def always(found: Any) -> Callable[[int], Awaitable[Any]]:
+    """The same settings in every epoch."""
+
+    async def of(epoch: int) -> Any:
+        return found
+
+    return of
+
+
 class Store:
     """A connection to one server, with an event loop of its own."""
 
@@ -75,7 +84,7 @@ class StoreBackend:
     def __init__(self, store: Store, settings: Settings, empty: bool = True) -> None:
         self.store = store
         self.epoch = 7
-        self.pool = PoolStore(store.functions, settings, random=bytes)
+        self.pool = PoolStore(store.functions, always(settings), random=bytes)
         self._read = self._formed = 0
         if empty:
             store.run(store.client.flushall())

@@ -16,6 +16,6 @@ async def test_a_cursor_beyond_any_feed_is_refused(cursor: int) -> None:
 
     screener: Any = SimpleNamespace(party_keys={"acme": b""})
     nobody: Any = SimpleNamespace()
-    feeds = Feeds(screener, SimpleNamespace(closings=closings), nobody)  # type: ignore[arg-type]
+    feeds = Feeds(screener, SimpleNamespace(closings=closings), nobody, nobody)  # type: ignore[arg-type]
     with pytest.raises(RecordMismatchError):
         await anext(feeds.stream("acme", cursor, follow=False))

@@ -54,7 +54,7 @@ async def test_interruption_is_said_when_it_begins_and_when_it_ends(delays: list
     stream, upstream = io.StringIO(), Upstream(*away)
     with logging_restored():
         configure_logging("gateway", "info", stream)
-        follower = asyncio.create_task(Releases(None, Store(), upstream).follow())  # type: ignore[arg-type]
+        follower = asyncio.create_task(Releases(None, Store(), upstream, None).follow())  # type: ignore[arg-type]
         await asyncio.wait_for(upstream.open.wait(), 20)
         async with asyncio.timeout(20):
             while "resumed" not in stream.getvalue():

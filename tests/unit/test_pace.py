@@ -91,7 +91,7 @@ SEEN: list[int] = []
 TURNS: list[Turns] = []
 NOTHING = cast(Any, None)
 PATHS = {
-    "gateway": lambda: Gateway(NOTHING, NOTHING, NOTHING, NOTHING).ask,
+    "gateway": lambda: Gateway(*[NOTHING] * 5).ask,
     "main service": lambda: MainService(NOTHING, cast(Any, Refusals()), *[NOTHING] * 5).ask,
 }
 

@@ -1,6 +1,7 @@
 """Classification of a batch lets the request path in between slices of it."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -13,7 +14,17 @@ class Requests:
     """A batch of pending requests that are never looked into."""
 
     async def pending(self, most: int) -> list[Any]:
-        return [type("Pending", (), {"session": bytes([i])})() for i in range(min(most, 12))]
+        return [type("Pending", (), {"session": bytes([i]), "time_ms": 0})() for i in range(min(most, 12))]
+
+
+class Epochs:
+    """All requests are of one epoch."""
+
+    def number(self, now: float) -> int:
+        return 0
+
+    async def closing(self, epoch: int) -> object:
+        return epoch + 1
 
 
 class Pool:
@@ -33,7 +44,7 @@ class Slow:
         self.served = 0
         self.seen: list[int] = []
 
-    def decide(self, pending: object, seed: bytes | None = None) -> Decision:
+    def decide(self, pending: object, secrets: object) -> Decision:
         self.seen.append(self.served)
         return Withheld(NotLogged.REJECTED)
 
@@ -58,7 +69,8 @@ async def logged() -> Slow:
     """What decided a batch of 12 while the request path ran whenever it could."""
     slow, pool, nothing = Slow(), Pool(), cast(Any, None)
     stores = cast(Any, (Requests(), pool, nothing, nothing))
-    worker = Worker(nothing, stores, nothing, cast(Anonymiser, slow), nothing, asyncio.Event())
+    epochs, service = cast(Any, Epochs()), cast(Any, SimpleNamespace(epochs=Epochs()))
+    worker = Worker(service, stores, epochs, cast(Anonymiser, slow), nothing, asyncio.Event(), nothing)
 
     async def request_path() -> None:
         while True:
