@@ -47,7 +47,7 @@ async def keys(client: Redis, clock: Clock) -> tuple[EpochKeys, EpochStore]:
     functions = library(client)
     await functions.load()
     service = Service(
-        name=MS, key=SERVICE, screener=SCREENER.public, auditor=opening_key("auditor").public, parties={}, bundles={},
+        name=MS, key=SERVICE, screener=SCREENER.public, auditor=opening_key("auditor").public, parties={},
         epochs=Epochs(DAY), clock=clock,
     )  # fmt: skip
     store = EpochStore(functions)
