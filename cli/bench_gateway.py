@@ -39,7 +39,7 @@ from main_service.store.library import library
 from proxid.config import GatewayConfig, MainServiceConfig, load
 from proxid.errors import InputError
 from proxid.store import connect
-from proxid.store.evidence.writer import unlogged
+from proxid.store.evidence.stream import unlogged
 from proxid.store.folder import socket_path
 
 CONCURRENCY: Final = 32

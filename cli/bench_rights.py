@@ -39,7 +39,7 @@ from proxid.errors import InputError
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.request import Utterance
 from proxid.store import connect
-from proxid.store.evidence.writer import unlogged
+from proxid.store.evidence.stream import unlogged
 from proxid.store.folder import socket_path
 
 ASKING: Final = 20

@@ -8,9 +8,11 @@ import click
 from cli.serve import SERVICES
 from proxid.config import ServiceConfig, load
 from proxid.errors import InputError, ProxidError
+from proxid.provision.keyfile import load_signing_key
+from proxid.store.evidence import generations
 from proxid.store.evidence.admitted import REASONS, Damage
 from proxid.store.evidence.mending import admit, store_files
-from proxid.store.evidence.setup import folder_of
+from proxid.store.evidence.setup import EvidenceOptions, folder_of
 
 _CONFIG: Final = click.option(
     "--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -66,3 +68,24 @@ def store(path: Path) -> None:
     """
     for name, cut in store_files(_service(path)):
         click.echo(f"{name}: {cut} bytes cut off" if cut else f"{name}: whole")
+
+
+@command.command("successor", epilog="Example: proxid mend successor --config trial/gateway/gateway.toml")
+@_CONFIG
+@click.option(
+    "--head", "heads", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A signed head of the old log that the other service or a witness holds; the longest counts.",
+)  # fmt: skip
+def successor(path: Path, heads: tuple[Path, ...]) -> None:
+    """Begin a new log, when the old one cannot be gone on with: it is of version 1, or lost, or its store is.
+
+    The new log's first entry names the last signed head of the old one, which stays as it is, and is served to the
+    auditor. Entries that others have seen and that this head does not cover count as hidden: give the longest head
+    that anybody holds. docs/operations.md says what is lost, and who is told.
+    """
+    config = _service(path)
+    role = next(name for name, (kind, _) in SERVICES.items() if isinstance(config, kind))
+    options = EvidenceOptions(role, "", load_signing_key(config.signing_key))
+    old = options.log_of(config, generations.newest(config.data_dir))
+    folder, head = generations.begin_successor(config.data_dir, old, heads)
+    click.echo(f"{folder}: follows {head.origin}, {head.size} entries; start the service, and tell the auditor")

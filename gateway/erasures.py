@@ -26,7 +26,8 @@ from proxid.errors import ProxidError
 from proxid.evidence.events import encode_header
 from proxid.evidence.ratchet import owner_salt
 from proxid.protocol.rights import ErasedDisclosure, RightsReceipt, RightsRequest, erased_info
-from proxid.store.evidence.writer import rewrite_aof, wait_logged
+from proxid.store.durable import rewrite_aof
+from proxid.store.evidence.stream import wait_logged
 
 _log = structlog.get_logger(__name__)
 GRACE: Final = 3.0

@@ -6,7 +6,7 @@ from typing import Final
 from gateway.store import PREFIX, GatewayStore
 from proxid.observability.gauges import repeat
 from proxid.observability.metrics import set_backlog, set_unlogged
-from proxid.store.evidence.writer import unlogged
+from proxid.store.evidence.stream import unlogged
 
 _CHUNK: Final = 500
 

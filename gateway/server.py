@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -118,8 +119,10 @@ async def serve(
         GatewayService(peers, epochs, (Links(screener, store, epochs), consents, requests, rights)), server
     )
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices, epochs), notices), server)
-    reader = reader_of(config, evidence)
-    add_EvidenceServicer_to_server(EvidenceService(peers, reader, store.client, PREFIX, store.evidence_keys), server)
+    reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
+    add_EvidenceServicer_to_server(
+        EvidenceService(peers, reader, store.client, PREFIX, earlier, store.evidence_keys), server
+    )
     background: list[Coroutine[Any, Any, None]] = []
     if writer is not None:
         background += [

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,8 @@ async def serve(
     add_MainServiceServicer_to_server(servicer, server)
     if worker == 0:
         await index_people(client)
-    add_EvidenceServicer_to_server(EvidenceService(peers, reader_of(config, evidence), client, PREFIX), server)
+    reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
+    add_EvidenceServicer_to_server(EvidenceService(peers, reader, client, PREFIX, earlier), server)
     background: list[Coroutine[Any, Any, None]] = []
     if worker == 0:
         anonymiser = Anonymiser(classifier or load_default())

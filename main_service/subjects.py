@@ -23,7 +23,8 @@ from proxid.errors import MessageInvalidError, StoreError
 from proxid.evidence.events import BufferedPayload
 from proxid.evidence.ratchet import TAG_SIZE, subject_tag
 from proxid.protocol.request import Utterance
-from proxid.store.evidence.writer import rewrite_aof, wait_logged
+from proxid.store.durable import rewrite_aof
+from proxid.store.evidence.stream import wait_logged
 
 _RELEASE_SECONDS: Final = 20.0
 _POLL: Final = 0.05

@@ -7,7 +7,7 @@ from redis.asyncio import Redis
 from main_service.store.library import KEYS, PREFIX
 from proxid.store import FunctionLibrary
 from proxid.store.connection import store_errors
-from proxid.store.evidence.writer import unlogged
+from proxid.store.evidence.stream import unlogged
 
 UNKNOWN: Final = "unknown"
 """Type of a request that was withheld before it was classified, or that could not be."""

@@ -23,9 +23,23 @@ WITNESS: Final = "witness"
 _TIME = struct.Struct(">Q")
 
 
-def origin(service: str, log: str) -> str:
-    """The origin of a service's log: `log` is `gateway` or `main-service`, `service` the Main Service's id."""
-    return f"proxid/{service}/{log}"
+def origin(service: str, log: str, generation: int = 1) -> str:
+    """The origin of a service's log: `log` is `gateway` or `main-service`, `service` the Main Service's id.
+
+    Args:
+        generation: 1 of the first log, and one more of each successor.
+    """
+    first = f"proxid/{service}/{log}"
+    return first if generation == 1 else f"{first}/{generation}"
+
+
+def generation_of(name: str, first: str) -> int:
+    """Which successor of a first log an origin is of: 1 of that log itself, 0 if it is of another."""
+    if name == first:
+        return 1
+    number = name.removeprefix(f"{first}/")
+    known = name.startswith(f"{first}/") and number.isascii() and number.isdigit() and number[0] != "0"
+    return int(number) if known and int(number[:9]) > 1 and len(number) < 9 else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ SALT_SIZE: Final = 16
 
 
 class EventType(StrEnum):
-    """What the Identity Screener (first part), the Main Service (second part) and both (EXPIRED, DAMAGED) record."""
+    """What the Identity Screener (first part), the Main Service (second part) and both (from EXPIRED on) record."""
 
     ENROLLED = "ENROLLED"
     LINKED = "LINKED"
@@ -47,6 +47,7 @@ class EventType(StrEnum):
     NOTICED = "NOTICED"
     EXPIRED = "EXPIRED"
     DAMAGED = "DAMAGED"
+    SUCCEEDED = "SUCCEEDED"
 
 
 Header = dict[str, str | int | bool | list[str] | list[int]]

@@ -13,8 +13,8 @@ from proxid.errors import EvidenceUnreadableError, PeerRefusedError
 from proxid.evidence.leaf import Leaf
 from proxid.rpc.methods import streaming, unary
 from proxid.rpc.peers import Peer, PeerRegistry
-from proxid.store.connection import store_errors
 from proxid.store.evidence.reading import LogReader
+from proxid.store.evidence.stream import counted
 from proxid.wire.v1 import common_pb2 as wire
 from proxid.wire.v1.common_pb2_grpc import EvidenceServicer
 
@@ -32,25 +32,28 @@ class EvidenceService(EvidenceServicer):
 
     Args:
         peers: who may call. reader: of the log's folder. client, prefix: the store that events come from.
+        earlier: the reader of an older log of this service, by generation; raises InputError if there is none.
         keys: the Identity Screener's evidence keys; None at the Main Service.
     """
 
     def __init__(
-        self, peers: PeerRegistry, reader: LogReader, client: Redis, prefix: str, keys: KeySource | None = None
-    ) -> None:
+        self, peers: PeerRegistry, reader: LogReader, client: Redis, prefix: str,
+        earlier: Callable[[int], LogReader], keys: KeySource | None = None,
+    ) -> None:  # fmt: skip
         self.peers = peers
         self._reader = reader
         self._client = client
-        self._counter = f"{prefix}:events:n"
+        self._prefix = prefix
+        self._earlier = earlier
         self._keys = keys
 
     @streaming("auditor")
     async def Leaves(self, request: wire.LeavesRequest, peer: Peer) -> AsyncIterator[wire.LeafBatch]:
         """Leaves from `first` on, up to the newest signed head or `limit` of them."""
-        at, left = max(1, request.first), request.limit or None
+        at, left, log = max(1, request.first), request.limit or None, self._log(request.log)
         while left is None or left > 0:
             count = _BATCH if left is None else min(_BATCH, left)
-            leaves = await asyncio.to_thread(self._read, at, count)
+            leaves = await asyncio.to_thread(_read, log, at, count)
             if not leaves:
                 return
             for batch in _batches([_to_wire(leaf, number) for number, leaf in enumerate(leaves, at)]):
@@ -58,20 +61,21 @@ class EvidenceService(EvidenceServicer):
             at += len(leaves)
             left = None if left is None else left - len(leaves)
 
-    def _read(self, first: int, count: int) -> list[Leaf]:
-        """Leaves; of damaged ones the hash alone. Raises LogDamagedError."""
-        return list(self._reader.leaves(first, count))
+    def _log(self, generation: int) -> LogReader:
+        return self._earlier(generation) if generation else self._reader
 
     @unary("auditor", "witness")
     async def Checkpoint(self, request: wire.CheckpointRequest, peer: Peer) -> wire.CheckpointReply:
         """The newest signed head, and the newest that each witness cosigned."""
         if request.fresh:
             await self._wait()
-        return wire.CheckpointReply(latest=self._reader.checkpoint(), cosigned=self._reader.cosigned())
+        log = self._log(request.log)
+        first = log.first()
+        begun = None if first is None else _to_wire(Leaf(first.salt, first.header), 1)
+        return wire.CheckpointReply(latest=log.checkpoint(), cosigned=log.cosigned(), first=begun)
 
     async def _wait(self) -> None:
-        with store_errors():
-            wanted = int(await self._client.get(self._counter) or 0)
+        wanted = (await counted(self._client, self._prefix)).size
         try:
             async with asyncio.timeout(_FRESH_SECONDS):
                 while self._reader.head().size < wanted:  # noqa: ASYNC110 - another process writes the log
@@ -82,12 +86,12 @@ class EvidenceService(EvidenceServicer):
     @unary("auditor", "witness")
     async def Consistency(self, request: wire.ConsistencyRequest, peer: Peer) -> wire.ProofReply:
         """That one head is the beginning of another."""
-        return wire.ProofReply(hashes=self._reader.consistency(request.old, request.size))
+        return wire.ProofReply(hashes=self._log(request.log).consistency(request.old, request.size))
 
-    @unary("auditor")
+    @unary("auditor", "witness")
     async def Inclusion(self, request: wire.InclusionRequest, peer: Peer) -> wire.ProofReply:
         """That a leaf is in a head."""
-        return wire.ProofReply(hashes=self._reader.inclusion(request.number, request.size))
+        return wire.ProofReply(hashes=self._log(request.log).inclusion(request.number, request.size))
 
     @unary("witness")
     async def Cosign(self, request: wire.CosignRequest, peer: Peer) -> wire.CosignReply:
@@ -101,6 +105,11 @@ class EvidenceService(EvidenceServicer):
         if self._keys is None:
             raise PeerRefusedError("this service has no evidence keys")
         return wire.EvidenceKeysReply(seeds=await self._keys(request.tags))
+
+
+def _read(log: LogReader, first: int, count: int) -> list[Leaf]:
+    """Leaves; of damaged ones the hash alone. Raises LogDamagedError."""
+    return list(log.leaves(first, count))
 
 
 def _to_wire(leaf: Leaf, number: int) -> wire.Leaf:

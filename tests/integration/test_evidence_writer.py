@@ -21,11 +21,13 @@ from proxid.evidence.leaf import Leaf, LeafHeader, Part, part_context
 from proxid.evidence.merkle import verify_consistency
 from proxid.evidence.note import Verifier
 from proxid.evidence.ratchet import ChainReader, open_seal
+from proxid.store.durable import rewrite_aof
 from proxid.store.evidence.encryptor import Encryptor
 from proxid.store.evidence.log import LeafLog
 from proxid.store.evidence.reading import LogReader
 from proxid.store.evidence.segments import read_leaves
-from proxid.store.evidence.writer import EvidenceWriter, evidence_key_name, least_logged, rewrite_aof
+from proxid.store.evidence.stream import counted
+from proxid.store.evidence.writer import EvidenceWriter, evidence_key_name
 from tests.support.evidence_process import AUDITOR, KEY, ORIGIN, PREFIX
 
 LOG = Verifier(ORIGIN, KEY.public)
@@ -143,13 +145,13 @@ async def test_a_batch_that_failed_half_way_is_written_under_chains_whose_seals_
 
 
 async def test_the_store_knows_how_long_the_log_must_be(client: Redis, tmp_path: Path) -> None:
-    assert await least_logged(client, PREFIX) == 0
+    assert (await counted(client, PREFIX)).least == 0
     await produce(client, 5)
-    assert await least_logged(client, PREFIX) == 0
+    assert (await counted(client, PREFIX)).least == 0
     await writer(client, tmp_path / "log").settle()
-    assert await least_logged(client, PREFIX) == 5
+    assert (await counted(client, PREFIX)).least == 5
     await produce(client, 2)
-    assert await least_logged(client, PREFIX) == 5
+    assert (await counted(client, PREFIX)).least == 5
 
 
 async def test_a_gap_in_the_stream_stops_the_writer(client: Redis, tmp_path: Path) -> None:

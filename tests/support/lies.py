@@ -57,7 +57,7 @@ class Liar:
             rows: Any = await self._client.xrange(self._stream, min=f"{at}-0", count=512)
             if not rows:
                 return 0
-            events = [writing._plain(entry, fields) for entry, fields in rows]
+            events = [writing._plain(entry, fields, self._base) for entry, fields in rows]
             self._lying_at = events[-1].number + 1  # type: ignore[attr-defined]
             changed = transform(events)
             start = self.log.size + 1
@@ -140,7 +140,7 @@ class Liar:
 
 
 async def _wait_empty(self: EvidenceService) -> None:
-    stream = self._counter.removesuffix(":n")
+    stream = f"{self._prefix}:events"
     while await self._client.xlen(stream):  # noqa: ASYNC110
         await asyncio.sleep(0.02)
     await asyncio.sleep(0.3)

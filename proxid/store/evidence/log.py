@@ -4,7 +4,7 @@
     checkpoint  the newest signed head: what it covers is on disk, and never changes
     cosigned/   for each witness the newest head that it cosigned
 
-    damaged     what its operator has admitted to be damaged
+    damaged     what its operator has admitted to be damaged       version, predecessor: see `generations`
 
 A head is signed only over leaves that are durable, so no crash can make a log show two histories. If the files
 hold less than the signed head says, or something else, the log refuses to open, and changes nothing. It looks at the
@@ -27,13 +27,12 @@ from proxid.evidence.merkle import EMPTY_ROOT, root_of
 from proxid.evidence.note import Verifier
 from proxid.store.evidence.admitted import Admitted, Damage, runs
 from proxid.store.evidence.files import lock_folder, replace_file
+from proxid.store.evidence.generations import CHECKPOINT, mark_version
 from proxid.store.evidence.segments import SEGMENT_BYTES, SegmentWriter, parts_of, read_leaves, segment_names
 from proxid.store.evidence.tree import TreeReader, TreeWriter
 
 SEGMENTS: Final = "segments"
 TREE: Final = "tree"
-CHECKPOINT: Final = "checkpoint"
-COSIGNED: Final = "cosigned"
 _HEAD_BACK: Final = (
     "nothing was changed. Put back an older one, from a copy of the evidence folder or from a file in cosigned/"
 )
@@ -48,7 +47,7 @@ class LeafLog:
         least: leaves that must be there, as somebody else counted them.
 
     Raises:
-        LogDamagedError: what is on disk contradicts the signed head, or is less than `least`.
+        LogDamagedError: what is on disk contradicts the signed head, is less than `least`, or of another version.
     """
 
     def __init__(
@@ -61,6 +60,7 @@ class LeafLog:
         self._key = key
         self._writing = threading.Lock()
         try:
+            mark_version(folder)
             self.admitted = Admitted.read(folder)
             self._open(segment_bytes, least)
         except BaseException:

@@ -11,7 +11,8 @@ from proxid.evidence.note import Note
 from proxid.store.appendfile import cut_torn_end
 from proxid.store.evidence.admitted import Admitted, Damage
 from proxid.store.evidence.files import lock_folder
-from proxid.store.evidence.log import CHECKPOINT, SEGMENTS
+from proxid.store.evidence.generations import CHECKPOINT
+from proxid.store.evidence.log import SEGMENTS
 from proxid.store.evidence.places import Places, locate
 from proxid.store.evidence.segments import segment_folder, segment_names
 from proxid.store.folder import make_private, take_lock

@@ -17,7 +17,8 @@ from proxid.evidence.merkle import (
 )
 from proxid.evidence.note import Note, Verifier
 from proxid.store.evidence.files import replace_file
-from proxid.store.evidence.log import CHECKPOINT, COSIGNED, SEGMENTS, TREE
+from proxid.store.evidence.generations import CHECKPOINT, COSIGNED
+from proxid.store.evidence.log import SEGMENTS, TREE
 from proxid.store.evidence.segments import read_leaves
 from proxid.store.evidence.tree import TreeReader
 
@@ -76,6 +77,13 @@ class LogReader:
         if limit:
             end = min(end, first + limit)
         return read_leaves(self._folder / SEGMENTS, max(1, first), end, self._hash)
+
+    def first(self) -> Leaf | None:
+        """The first leaf, if it is there and can be read."""
+        try:
+            return next((leaf for leaf in self.leaves(1, 1) if not leaf.lost), None)
+        except LogDamagedError:
+            return None
 
     def _hash(self, number: int) -> bytes:
         """The hash of a leaf as the signed head covers it."""

@@ -19,6 +19,7 @@ from proxid.errors import LogDamagedError, ProxidError
 from proxid.evidence.leaf import Leaf, LeafHeader
 from proxid.store.evidence.admitted import NOTHING, Admitted, runs
 from proxid.store.evidence.files import AppendFile, append_records, read_record, sync_folder
+from proxid.store.evidence.generations import SUCCESSOR
 from proxid.store.evidence.places import INDEX, LEAVES, PARTS, Places, committed, hashes_of, locate
 
 _ENTRY: Final = struct.Struct(">QQ")
@@ -45,7 +46,7 @@ def _kept(places: Places, folder: Path, acknowledged: int, admitted: Admitted) -
         raise LogDamagedError(
             f"{folder}: the log ends after leaf {unknown[0] - 1}: it holds fewer leaves than its signed head, or than "
             f"the store says were logged ({acknowledged}); nothing was changed. Put back the newest copy of the "
-            f"evidence folder that holds them; if there is none: proxid mend successor --config FILE"
+            f"evidence folder that holds them; if there is none: {SUCCESSOR}"
         )
     if unknown:
         raise LogDamagedError(damage_text(places.damage(folder, unknown[0]), folder, unknown))

@@ -3,24 +3,26 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from redis.asyncio import Redis
 
 from proxid.config.services import ServiceConfig
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import SealingKey
-from proxid.errors import ConfigError
+from proxid.errors import ConfigError, InputError, LogDamagedError
 from proxid.evidence.checkpoint import WITNESS, origin, witness
+from proxid.evidence.events import SALT_SIZE
 from proxid.evidence.note import Verifier
+from proxid.evidence.succession import Succession
 from proxid.store.connection import verify_server
+from proxid.store.durable import wait_on_disk
+from proxid.store.evidence import generations
 from proxid.store.evidence.encryptor import Encryptor
 from proxid.store.evidence.log import LeafLog
 from proxid.store.evidence.reading import LogReader
 from proxid.store.evidence.retention import PayloadRetention
-from proxid.store.evidence.writer import EvidenceWriter, least_logged
-
-FOLDER: Final = "evidence"
+from proxid.store.evidence.stream import counted, succeed
+from proxid.store.evidence.writer import EvidenceWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,37 +37,80 @@ class EvidenceOptions:
     prefix: str
     key: SigningKey
 
+    def log_of(self, config: ServiceConfig, generation: int) -> Verifier:
+        """The verifier of one of the service's logs."""
+        return Verifier(origin(config.service, self.log, generation), self.key.public)
+
 
 def folder_of(config: ServiceConfig) -> Path:
-    """Where the log lies."""
-    return config.data_dir / FOLDER
+    """Where the log lies that is written to."""
+    return generations.folder_of(config.data_dir, generations.newest(config.data_dir))
 
 
-def reader_of(config: ServiceConfig, options: EvidenceOptions) -> LogReader:
-    """The reading end."""
-    name = origin(config.service, options.log)
+def reader_of(config: ServiceConfig, options: EvidenceOptions, generation: int = 0) -> LogReader:
+    """The reading end.
+
+    Args:
+        generation: of an older log than the one that is written to.
+
+    Raises:
+        InputError: there is no such log.
+    """
+    last = generations.newest(config.data_dir)
+    if generation > last:
+        raise InputError("there is no such log")
+    generation = generation or last
     key = config.trust.witness
     witnesses = () if key is None else (witness(WITNESS, key),)
-    return LogReader(folder_of(config), Verifier(name, options.key.public), witnesses)
+    return LogReader(generations.folder_of(config.data_dir, generation), options.log_of(config, generation), witnesses)
 
 
 async def writer_of(config: ServiceConfig, options: EvidenceOptions, client: Redis) -> EvidenceWriter:
     """The writing end; raises ConfigError without an auditor's key, LogDamagedError, StoreError."""
     if config.trust.auditor_seal is None:
         raise ConfigError("trust.auditor_seal is needed")
-    name = origin(config.service, options.log)
-    folder = folder_of(config)
+    await verify_server(client)
+    generation = generations.newest(config.data_dir)
+    folder, name = folder_of(config), options.log_of(config, generation).name
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    log = LeafLog(folder, name, options.key, least=await least_logged(client, options.prefix))
+    await begin_if_asked(config, options, client, generation)
+    store = await counted(client, options.prefix)
+    log = LeafLog(folder, name, options.key, least=store.least)
     encryptor = Encryptor(options.log, name, SealingKey(config.trust.auditor_seal))
-    writer = EvidenceWriter(client, options.prefix, log, encryptor, plain_seconds=config.retention.evidence_plain)
+    writer = EvidenceWriter(
+        client, options.prefix, log, encryptor, plain_seconds=config.retention.evidence_plain, base=store.base
+    )
     try:
-        await verify_server(client)
         await writer.verify()
     except BaseException:
         log.close()
         raise
     return writer
+
+
+async def begin_if_asked(config: ServiceConfig, options: EvidenceOptions, client: Redis, generation: int) -> None:
+    """Let the store count for the newest log, if its operator has begun that one since.
+
+    Raises:
+        LogDamagedError: the store counts for another log, and nobody has begun a new one. StoreError.
+    """
+    store, folder = await counted(client, options.prefix), folder_of(config)
+    log = options.log_of(config, generation).name
+    if log == (store.origin or options.log_of(config, 1).name):
+        return
+    if generation == 1 or (folder / generations.CHECKPOINT).exists():
+        raise LogDamagedError(
+            f"{folder}: the store counts for {store.origin or 'a first log'}, and this is {log}: the store was emptied "
+            f"or an older one put back, or the folder of its log is away; nothing was changed. Put back what is "
+            f"missing (docs/operations.md, Backup and disaster); if there is no copy: {generations.SUCCESSOR}"
+        )
+    old = options.log_of(config, generation - 1)
+    head, note = generations.predecessor(folder, old)
+    same = old.name == (store.origin or options.log_of(config, 1).name)
+    base = store.base if same else 0
+    said = Succession(note, not same or store.last - base < head.size)
+    await succeed(client, options.prefix, log, base + head.size, os.urandom(SALT_SIZE), said.header())
+    await wait_on_disk(client, f"{options.prefix}:events:seen", 0)
 
 
 def retention_of(config: ServiceConfig, options: EvidenceOptions, client: Redis, log: LeafLog) -> PayloadRetention:

@@ -16,15 +16,17 @@ from typing import Any, Final, TypeVar
 
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import ResponseError
 
 from proxid.errors import LogDamagedError, StoreError
 from proxid.evidence.events import SALT_SIZE, EventType, decode_header, encode_header
 from proxid.evidence.leaf import Leaf
-from proxid.store.connection import TIMEOUT, store_errors
+from proxid.store.connection import store_errors
+from proxid.store.durable import start_rewrite, wait_on_disk
 from proxid.store.evidence.encryptor import Encryptor, PlainEvent, SplitEvent
+from proxid.store.evidence.generations import SUCCESSOR
 from proxid.store.evidence.log import LeafLog
 from proxid.store.evidence.retention import append_expired
+from proxid.store.evidence.stream import counted
 
 _log = structlog.get_logger(__name__)
 
@@ -57,11 +59,13 @@ class EvidenceWriter:
 
     Args:
         client: the service's store. prefix: of its keys. log: on disk. encryptor: of this log.
+        base: number of the store's last event that an older log holds; the leaves of this one count from there.
     """
 
     def __init__(
         self, client: Redis, prefix: str, log: LeafLog, encryptor: Encryptor,
         clock: Callable[[], float] = time.monotonic, plain_seconds: float = PLAIN_SECONDS, linger: float = LINGER,
+        base: int = 0,
     ) -> None:  # fmt: skip
         self._client = client
         self._prefix = prefix
@@ -71,6 +75,7 @@ class EvidenceWriter:
         self._clock = clock
         self._plain_seconds = plain_seconds
         self._linger = linger
+        self._base = base
         self._trimmed = True
         self._rewritten = clock()
         self._count = LEAST
@@ -105,13 +110,12 @@ class EvidenceWriter:
         Raises:
             LogDamagedError: the store lost its memory, or is an older one. StoreError.
         """
-        with store_errors():
-            counter = int(await self._client.get(f"{self._stream}:n") or 0)
-        if counter < self.log.size:
+        known = (await counted(self._client, self._prefix)).size
+        if known < self.log.size:
             raise LogDamagedError(
-                f"{self.log.folder}: the log holds {self.log.size} entries and the store knows of {counter}: it was "
+                f"{self.log.folder}: the log holds {self.log.size} entries and the store knows of {known}: it was "
                 f"emptied, or an older copy was put back; nothing was changed. Put back the newest copy of the store, "
-                "taken with this log (docs/operations.md, Backup and disaster)"
+                f"taken with this log (docs/operations.md, Backup and disaster); if there is none: {SUCCESSOR}"
             )
 
     async def _say_what_is_damaged(self) -> None:
@@ -131,9 +135,9 @@ class EvidenceWriter:
     async def write_batch(self) -> int:
         """Log what waits in the stream, up to one batch; how many events."""
         first = self.log.size + 1
-        rows = await self._whole_steps(first)
+        rows = await self._whole_steps(first + self._base)
         if rows:
-            events = [_plain(entry, fields) for entry, fields in rows]
+            events = [_plain(entry, fields, self._base) for entry, fields in rows]
             if [event.number for event in events] != list(range(first, first + len(events))):
                 raise LogDamagedError("the stream of events does not go on where the log ends")
             await wait_on_disk(self._client, f"{self._prefix}:events:seen", events[-1].number)
@@ -143,12 +147,12 @@ class EvidenceWriter:
             self._count = min(BATCH, max(LEAST, BATCH_BYTES * len(events) // max(size, 1)))
         if not self._trimmed:
             with store_errors():
-                await self._client.xtrim(self._stream, minid=f"{self.log.size + 1}-0", approximate=False)
+                await self._client.xtrim(self._stream, minid=f"{self.log.size + self._base + 1}-0", approximate=False)
             self._trimmed = True
         return len(rows)
 
     async def _whole_steps(self, first: int) -> list[Any]:
-        """What waits from a number on: a batch that does not end within a step, however long the step is."""
+        """What waits from a number of the store on: a batch that does not end within a step, however long it is."""
         count = self._count
         while True:
             with store_errors():
@@ -232,20 +236,6 @@ async def _slices(items: Sequence[T]) -> AsyncIterator[Sequence[T]]:
         await asyncio.sleep(0)
 
 
-async def unlogged(client: Redis, prefix: str) -> int:
-    """Events that wait to be encrypted into the log; raises StoreError."""
-    with store_errors():
-        return int(await client.xlen(f"{prefix}:events"))
-
-
-async def least_logged(client: Redis, prefix: str) -> int:
-    """How many leaves the log must hold: what the store counted and does not hold any more; raises StoreError."""
-    with store_errors():
-        counter = int(await client.get(f"{prefix}:events:n") or 0)
-        waiting: Any = await client.xrange(f"{prefix}:events", count=1)
-    return int(waiting[0][0].partition(b"-")[0]) - 1 if waiting else counter
-
-
 async def _to_the_end(work: "asyncio.Future[None]") -> None:
     """Wait for work that cannot be stopped half way, then be cancelled if that was asked for."""
     cancelled = False
@@ -261,74 +251,6 @@ async def _to_the_end(work: "asyncio.Future[None]") -> None:
         raise asyncio.CancelledError
 
 
-async def wait_logged(client: Redis, prefix: str, seconds: float = 30.0, poll: float = 0.05) -> None:
-    """Wait until every event recorded before the call is encrypted in the log; raises StoreError if it takes longer."""
-    with store_errors():
-        last = int(await client.get(f"{prefix}:events:n") or 0)
-    try:
-        async with asyncio.timeout(seconds):
-            while True:
-                with store_errors():
-                    waiting: Any = await client.xrange(f"{prefix}:events", max=f"{last}-0", count=1)
-                if not waiting:
-                    return
-                await asyncio.sleep(poll)
-    except TimeoutError:
-        raise StoreError("events are not logged in time") from None
-
-
-async def wait_on_disk(client: Redis, key: str, value: int) -> None:
-    """Wait until all that the store holds now is on its disk, whatever its `appendfsync`.
-
-    Args:
-        key, value: written on the way, since only a connection's own writes can be waited for.
-
-    Raises:
-        StoreError: it does not get there in time.
-    """
-    with store_errors():
-        async with client.pipeline(transaction=False) as step:
-            step.set(key, value)
-            step.execute_command("WAITAOF", 1, 0, int(TIMEOUT * 900))
-            _, (local, _) = await step.execute()
-    if not local:
-        raise StoreError("the store does not write to its disk in time")
-
-
-async def start_rewrite(client: Redis) -> None:
-    """Ask the store to rewrite its AOF without what was trimmed; one that is under way already will do."""
-    with store_errors():
-        try:
-            await client.bgrewriteaof()
-        except ResponseError:
-            _log.info("AOF rewrite was not started")
-
-
-async def rewrite_aof(client: Redis, poll: float = 0.05) -> None:
-    """Rewrite the AOF and wait for it: afterwards nothing that was deleted before is on the store's disk.
-
-    Raises:
-        StoreError: the rewrite failed.
-    """
-    # A rewrite that is under way may have begun before the deletion: a second one is asked for after it.
-    await _rewrite_ended(client, poll)
-    await start_rewrite(client)
-    await _rewrite_ended(client, poll)
-
-
-async def _rewrite_ended(client: Redis, poll: float) -> None:
-    while True:
-        with store_errors():
-            info: Any = await client.info("persistence")
-        if not info["aof_enabled"]:
-            return
-        if not info["aof_rewrite_in_progress"] and not info["aof_rewrite_scheduled"]:
-            if info["aof_last_bgrewrite_status"] != "ok":
-                raise StoreError("AOF rewrite failed")
-            return
-        await asyncio.sleep(poll)
-
-
-def _plain(entry: bytes, fields: dict[bytes, bytes]) -> PlainEvent:
+def _plain(entry: bytes, fields: dict[bytes, bytes], base: int) -> PlainEvent:
     kind = EventType(fields[b"t"].decode("ascii"))
-    return PlainEvent(int(entry.partition(b"-")[0]), kind, fields[b"s"], fields[b"h"], fields[b"p"])
+    return PlainEvent(int(entry.partition(b"-")[0]) - base, kind, fields[b"s"], fields[b"h"], fields[b"p"])

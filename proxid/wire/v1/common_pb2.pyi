@@ -93,19 +93,23 @@ class LeavesRequest(_message.Message):
 
     FIRST_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    LOG_FIELD_NUMBER: _builtins.int
     first: _builtins.int
     """number of the first leaf wanted, counted from 1"""
     limit: _builtins.int
     """0: up to the newest signed head"""
+    log: _builtins.int
+    """generation of an older log of the service (1 the first); 0: the one that is written to"""
     def __init__(
         self,
         *,
         first: _builtins.int = ...,
         limit: _builtins.int = ...,
+        log: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "limit", b"limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "limit", b"limit", "log", b"log"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -136,16 +140,19 @@ class CheckpointRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FRESH_FIELD_NUMBER: _builtins.int
+    LOG_FIELD_NUMBER: _builtins.int
     fresh: _builtins.bool
     """wait until everything recorded before the call is covered"""
+    log: _builtins.int
     def __init__(
         self,
         *,
         fresh: _builtins.bool = ...,
+        log: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fresh", b"fresh"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fresh", b"fresh", "log", b"log"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -159,20 +166,26 @@ class CheckpointReply(_message.Message):
 
     LATEST_FIELD_NUMBER: _builtins.int
     COSIGNED_FIELD_NUMBER: _builtins.int
+    FIRST_FIELD_NUMBER: _builtins.int
     latest: _builtins.bytes
     @_builtins.property
     def cosigned(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
         """for each witness the newest head that it cosigned"""
+
+    @_builtins.property
+    def first(self) -> Global___Leaf:
+        """salt and header of the first leaf, which of a successor names the log before it"""
 
     def __init__(
         self,
         *,
         latest: _builtins.bytes = ...,
         cosigned: _abc.Iterable[_builtins.bytes] | None = ...,
+        first: Global___Leaf | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["first", b"first"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cosigned", b"cosigned", "latest", b"latest"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cosigned", b"cosigned", "first", b"first", "latest", b"latest"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -184,17 +197,20 @@ class ConsistencyRequest(_message.Message):
 
     OLD_FIELD_NUMBER: _builtins.int
     SIZE_FIELD_NUMBER: _builtins.int
+    LOG_FIELD_NUMBER: _builtins.int
     old: _builtins.int
     size: _builtins.int
+    log: _builtins.int
     def __init__(
         self,
         *,
         old: _builtins.int = ...,
         size: _builtins.int = ...,
+        log: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["old", b"old", "size", b"size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["log", b"log", "old", b"old", "size", b"size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -206,17 +222,20 @@ class InclusionRequest(_message.Message):
 
     NUMBER_FIELD_NUMBER: _builtins.int
     SIZE_FIELD_NUMBER: _builtins.int
+    LOG_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     size: _builtins.int
+    log: _builtins.int
     def __init__(
         self,
         *,
         number: _builtins.int = ...,
         size: _builtins.int = ...,
+        log: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["number", b"number", "size", b"size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["log", b"log", "number", b"number", "size", b"size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

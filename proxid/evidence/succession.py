@@ -1,0 +1,52 @@
+"""A successor log (DESIGN 10.2): its first leaf, SUCCEEDED, names the last signed head of the log that it follows.
+
+It is begun on purpose alone, when a log cannot be gone on with. What it names is what its auditors and witnesses hold
+it to: leaves that anybody has seen and that the named head does not cover are hidden by it.
+"""
+
+from dataclasses import dataclass
+
+from proxid.errors import EncodingError, NoteInvalidError
+from proxid.evidence.checkpoint import Checkpoint, open_checkpoint
+from proxid.evidence.events import EventType, Header, encode_header
+from proxid.evidence.leaf import Leaf, LeafHeader
+from proxid.evidence.note import Verifier
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    """What SUCCEEDED says.
+
+    Attributes:
+        note: the old log's last head, signed by the service. store_lost: the store knows less than the old log holds.
+    """
+
+    note: bytes
+    store_lost: bool
+
+    def header(self) -> bytes:
+        """The event's header."""
+        return encode_header(head=self.note.decode("utf-8"), store="lost" if self.store_lost else "kept")
+
+    @classmethod
+    def of(cls, fields: Header) -> "Succession":
+        """What a header says; raises EncodingError."""
+        head, store = fields.get("head"), fields.get("store")
+        if not isinstance(head, str) or store not in {"lost", "kept"}:
+            raise EncodingError("SUCCEEDED is malformed")
+        return cls(head.encode("utf-8"), store == "lost")
+
+    @classmethod
+    def of_leaf(cls, leaf: Leaf) -> "Succession":
+        """What a successor's first leaf says; raises EncodingError."""
+        header = LeafHeader.decode(leaf.header)
+        if (header.number, header.type) != (1, EventType.SUCCEEDED):
+            raise EncodingError("the first leaf of a successor is not SUCCEEDED")
+        return cls.of(header.values)
+
+    def head(self, log: Verifier) -> Checkpoint:
+        """The old log's last head; raises NoteInvalidError unless that log signed it."""
+        try:
+            return open_checkpoint(self.note, log)[0]
+        except ValueError:
+            raise NoteInvalidError("the head that a successor names is malformed") from None
