@@ -18,25 +18,25 @@ from auditor.damage import count, excuse_compared, excuse_read
 from auditor.deliveries import Deliveries
 from auditor.erasures import Erasures
 from auditor.gateway_log import GatewayLog
-from auditor.heads import HeadCheck, HeadRules
+from auditor.generations import Part, ReadLog
 from auditor.later import Later
 from auditor.log import Log
 from auditor.obligations import Obligations
-from auditor.opening import Opener, Unopened
+from auditor.opening import Unopened
 from auditor.people import People
 from auditor.policies import Policies
 from auditor.receipts import Presented, ReceiptCheck
 from auditor.report import HEADS, RECEIPTS, Report
 from auditor.service_log import ServiceLog
 from auditor.signatures import Signatures
-from auditor.source import EvidenceSource, KeySource, Shown
+from auditor.source import EvidenceSource, KeySource
 from auditor.spill import Spill
 from auditor.state import AuditState
 from auditor.trust import Trust
 from auditor.tuples import Tuples
 from auditor.words import NO_PIPELINE, NO_RECEIPTS, NO_WITNESS
 from proxid.errors import EvidenceForeignError
-from proxid.evidence.checkpoint import origin, witness
+from proxid.evidence.checkpoint import generation_of, origin, witness
 from proxid.evidence.merkle import Frontier
 from proxid.evidence.note import Verifier
 
@@ -65,16 +65,6 @@ class AuditOptions:
     receipts: Iterable[Presented] = ()
     progress: Progress = lambda log, number, last: None
     workers: int = 0
-
-
-@dataclass(slots=True)
-class ReadLog:
-    """One log as it is read: its handlers, its heads, its payloads."""
-
-    log: Log
-    rules: HeadRules
-    heads: HeadCheck
-    opener: Opener
 
 
 class Audit:
@@ -117,12 +107,12 @@ class Audit:
             self._restore(loaded)
 
     def _reader(self, log: Log, signer: bytes) -> ReadLog:
-        trust, name = self._trust, origin(self._trust.service, log.name)
+        trust, first = self._trust, Verifier(origin(self._trust.service, log.name), signer)
         verifier = witness(trust.witness_name, trust.witness) if trust.witness else None
-        rules = HeadRules(Verifier(name, signer), verifier, trust.witness_lag)
-        heads = HeadCheck(log.name, rules, Frontier(), self.report, self._clock)
-        opener = Opener(log.name, name, trust.opening, self._keys, self.report, self._unopened, log.damage)
-        return ReadLog(log, rules, heads, opener)
+        return ReadLog(
+            log, first, verifier, trust.witness_lag, self.report, self._clock, trust.opening, self._keys,
+            self._unopened,
+        )  # fmt: skip
 
     def run(self, gateway: EvidenceSource, service: EvidenceSource) -> Report:
         """Read and compare.
@@ -134,19 +124,21 @@ class Audit:
         self.report.scope.started = self._clock()
         now_ms = int(self.report.scope.started * 1000)
         ahead, before = Ahead(self._options.workers), len(self.report.violations)
-        seen = self._verify_heads_belong(gateway, service)
-        last = self._begin(self._reads[1], service)
-        shown = [self._begin(self._reads[0], gateway), last]
+        generation, size = self._verify_heads_belong(gateway, service)
+        self._reads[1].begin(service, self._options.known)
+        self._reads[0].begin(gateway, self._options.known)
+        seen = max(self._read_before, self._reads[0].base_of(generation) + size)
         try:
-            whole = all(self._read(read, at, ahead) for read, at in zip(self._reads, shown, strict=True))
-            covered = self._covered(shown) if whole else self._erasures
+            whole = all(self._read(read, part, ahead) for read in self._reads for part in read.parts)
+            covered = self._covered() if whole else self._erasures
         finally:
             ahead.close()
             for read in self._reads:
-                read.opener.forget()
+                for part in read.parts:
+                    part.opener.forget()
         self._verify_seals_belong(covered)
         for read in self._reads:
-            self.report.missing += read.heads.missing
+            self.report.missing += [reason for part in read.parts for reason in part.check.missing]
         damage = {read.log.name: read.log.damage for read in self._reads}
         excuse_read(self.report, damage, before)
         self._found = list(self.report.violations)
@@ -166,13 +158,13 @@ class Audit:
         self.report.sort()
         return self.report
 
-    def _covered(self, shown: Sequence[Shown]) -> Erasures:
+    def _covered(self) -> Erasures:
         """What covers that something does not open: up to the heads, and beyond them if that is not enough."""
         if self._erasures.cover_all(self._unopened):
             return self._erasures
         later = Later(self._erasures, self.report)
-        for read, at in zip(self._reads, shown, strict=True):
-            later.read(read.log.name, read.heads, read.rules, at.source, at.heads)
+        for read in self._reads:
+            later.read(read.log.name, read.parts[-1])
         return later.erasures
 
     def _compare(self, now_ms: int, seen: int, covered: Erasures) -> None:
@@ -189,12 +181,12 @@ class Audit:
         receipts = ReceiptCheck(self._trust, self._sets, self._gateway.acknowledged, self._erasures, self.report, times)
         receipts.run(self._options.receipts)
 
-    def _verify_heads_belong(self, gateway: EvidenceSource, service: EvidenceSource) -> int:
-        """How long the gateway's log is before MS's head is asked for; raises EvidenceForeignError."""
-        first = gateway.heads()
-        size = shown_head(first.latest, self._reads[0].rules.log.name)[1].size
-        seen = max(self._reads[0].heads.frontier.size, size if first.time is None else first.seen)
-        logs, why = [read.rules.log for read in self._reads], []
+    def _verify_heads_belong(self, gateway: EvidenceSource, service: EvidenceSource) -> tuple[int, int]:
+        """The gateway's log, and how long it is, before MS's head is asked for; raises EvidenceForeignError."""
+        first, logs = gateway.heads(), [read.first for read in self._reads]
+        head, why = shown_head(first.latest, logs[0].name)[1], list[str]()
+        seen = generation_of(head.origin, logs[0].name), head.size if first.time is None else first.seen
+        self._read_before = self._reads[0].base + self._reads[0].heads.frontier.size
         for at, heads in enumerate((lambda: first, service.heads)):
             wrong = stranger(heads().latest, logs[at], logs[1 - at])
             if not wrong:
@@ -210,25 +202,22 @@ class Audit:
         if wrong and not covered and all(v.rule != HEADS for v in self.report.violations):
             raise EvidenceForeignError(wrong)
 
-    def _begin(self, read: ReadLog, source: EvidenceSource) -> Shown:
-        """Ask for the heads, and check them."""
-        heads = source.heads()
-        self.report.scope.shown(read.log.name, read.rules.log, read.rules.witness, heads, read.heads.frontier.size)
-        known = [note for note in self._options.known if note.startswith(f"{read.heads.origin}\n".encode())]
-        return Shown(source, heads, read.heads.begin(source, heads, known))
-
-    def _read(self, read: ReadLog, shown: Shown, ahead: Ahead) -> bool:
-        """Read what is new; whether the log has a head to go by."""
-        log, source, size = read.log, shown.source, shown.size
+    def _read(self, read: ReadLog, part: Part, ahead: Ahead) -> bool:
+        """Read what is new of one log; whether it has a head to go by."""
+        log, source, size = read.log, part.source, part.size
         if size is None:
             return False
-        first = read.heads.frontier.size + 1
-        for events, proven in ahead.batches(read.opener.events(source, first, size + 1, read.heads.leaf)):
+        log.begin(part.generation, part.base)
+        first = part.check.frontier.size + 1
+        for events, proven in ahead.batches(part.opener.events(source, first, size + 1, part.check.leaf)):
             self._signatures.proven = proven
             for event in events:
                 log.take(event)
-                self._options.progress(log.name, event.number, size)
-        read.heads.end(source, size, shown.heads.latest)
+                self._options.progress(log.name, event.number, part.base + size)
+        if part.old and part.lost():
+            log.damage.lost.extend(part.lost())
+        else:
+            part.check.end(source, size, part.heads.latest)
         return True
 
     def _cover(self) -> None:
@@ -254,8 +243,8 @@ class Audit:
             return
         reads = {
             read.log.name: (
-                read.log.next_number, read.heads.frontier.encode(), read.opener.seal_of, read.heads.uncovered,
-                read.heads.exported, read.log.damage,
+                read.log.next_number, read.generation, read.base, read.heads.frontier.encode(), read.opener.seal_of,
+                read.heads.uncovered, read.heads.exported, read.log.damage,
             )
             for read in self._reads
         }  # fmt: skip
@@ -279,9 +268,11 @@ class Audit:
 
     def _restore(self, state: dict[str, Any]) -> None:
         for read in self._reads:
-            number, frontier, seals, read.heads.uncovered, read.heads.exported, damage = state["reads"][read.log.name]
+            number, generation, base, frontier, seals, uncovered, exported, damage = state["reads"][read.log.name]
+            read.turn(generation, base)
             read.log.damage.take_over(damage)
             read.log.next_number = number
+            read.heads.uncovered, read.heads.exported = uncovered, exported
             read.heads.frontier = Frontier.decode(frontier)
             read.opener.seal_of = seals
         self._policies.restore(state["policies"])

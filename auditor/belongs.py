@@ -8,7 +8,7 @@ service cannot turn what it did into a mistake of the auditor's, and both togeth
 from dataclasses import dataclass
 
 from proxid.errors import EvidenceUnreadableError, NoteInvalidError
-from proxid.evidence.checkpoint import Checkpoint
+from proxid.evidence.checkpoint import Checkpoint, generation_of
 from proxid.evidence.note import Note, Verifier
 
 
@@ -32,17 +32,18 @@ def stranger(data: bytes, log: Verifier, other: Verifier) -> str:
     """Why a head cannot be this log's, whatever its signature; empty if it can.
 
     Args:
-        log, other: the verifiers that the auditor has for this log and for the other one.
+        log, other: the verifiers that the auditor has for the first log of this service and of the other one.
 
     Raises:
         EvidenceUnreadableError: it is no head.
     """
     note, head = shown_head(data, log.name)
-    if head.origin == other.name:
+    if generation_of(head.origin, other.name):
         return "shows the head of the other log"
-    if head.origin != log.name:
+    if not generation_of(head.origin, log.name):
         return "shows the head of a log of another service"
-    if all((s.name, s.key_id) != (log.name, log.id) for s in note.signatures):
+    own = Verifier(head.origin, log.key)
+    if all((s.name, s.key_id) != (own.name, own.id) for s in note.signatures):
         return "shows a head signed with another key than the configuration names"
     return ""
 

@@ -1,12 +1,13 @@
 """Reads a service's evidence over gRPC, with the auditor's certificate."""
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import grpc
 
 from auditor.source import Heads
-from proxid.errors import Code, EvidenceUnreadableError
+from proxid.errors import Code, EvidenceLostError, EvidenceUnreadableError
 from proxid.evidence.leaf import Leaf
 from proxid.rpc.channel import MAX_MESSAGE, TlsFiles
 from proxid.rpc.status import CODE_KEY
@@ -15,6 +16,8 @@ from proxid.wire.v1.common_pb2_grpc import EvidenceStub
 
 _CONNECT_SECONDS: Final = 10.0
 _CALL_SECONDS: Final = 60.0
+_LOST: Final = frozenset({Code.LOG_DAMAGED.value, Code.TREE_PROOF_INVALID.value})
+"""What a service answers that cannot prove any more what an old log held."""
 
 
 class RemoteLog:
@@ -32,42 +35,54 @@ class RemoteLog:
         self._channel = grpc.secure_channel(address, credentials, options=options)
         self._stub = EvidenceStub(self._channel)
         self._fresh = fresh
+        self._log = 0
         self._name = f"{role} at {address}"
 
     def heads(self) -> Heads:
         """The signed heads; raises EvidenceUnreadableError."""
         try:
-            reply = self._stub.Checkpoint(wire.CheckpointRequest(), timeout=_CONNECT_SECONDS, wait_for_ready=True)
+            reply = self._stub.Checkpoint(
+                wire.CheckpointRequest(log=self._log), timeout=_CONNECT_SECONDS, wait_for_ready=True
+            )
         except grpc.RpcError as error:
             code = _code(error)
             how = f"shows no head ({code})" if code in set(Code) else "cannot be reached"
             raise EvidenceUnreadableError(f"the log of {self._name} {how}") from None
         if self._fresh:
             reply = self._call(self._stub.Checkpoint, wire.CheckpointRequest(fresh=True))
-        return Heads(reply.latest, tuple(reply.cosigned))
+        first = Leaf(reply.first.salt, reply.first.header) if reply.HasField("first") else None
+        return Heads(reply.latest, tuple(reply.cosigned), first=first)
+
+    def log(self, generation: int) -> "RemoteLog":
+        """An older log of the service, through the same channel."""
+        found = copy.copy(self)
+        found._log, found._fresh = generation, False
+        return found
 
     def leaves(self, first: int, end: int) -> Iterator[Leaf]:
-        """Leaves `first` … `end`−1; raises EvidenceUnreadableError."""
+        """Leaves `first` … `end`−1; raises EvidenceUnreadableError, EvidenceLostError."""
         if first >= end:
             return
         number = first
         try:
-            for batch in self._stub.Leaves(wire.LeavesRequest(first=first, limit=end - first)):
+            for batch in self._stub.Leaves(wire.LeavesRequest(first=first, limit=end - first, log=self._log)):
                 for leaf in batch.leaves:
                     yield Leaf(leaf.salt, leaf.header, tuple(leaf.parts), leaf.lost, leaf.damaged)
                     number += 1
         except grpc.RpcError as error:
-            why = f"cannot be read from leaf {number} on ({_code(error)})"
-            raise EvidenceUnreadableError(f"the log of {self._name} {why}") from None
+            code = _code(error)
+            kind = EvidenceLostError if code == Code.LOG_DAMAGED.value else EvidenceUnreadableError
+            raise kind(f"the log of {self._name} cannot be read from leaf {number} on ({code})") from None
 
     def consistency(self, old: int, size: int) -> list[bytes]:
         """A consistency proof; raises EvidenceUnreadableError."""
-        reply = self._call(self._stub.Consistency, wire.ConsistencyRequest(old=old, size=size))
+        reply = self._call(self._stub.Consistency, wire.ConsistencyRequest(old=old, size=size, log=self._log))
         return list(reply.hashes)
 
     def inclusion(self, number: int, size: int) -> list[bytes]:
         """An inclusion proof; raises EvidenceUnreadableError."""
-        return list(self._call(self._stub.Inclusion, wire.InclusionRequest(number=number, size=size)).hashes)
+        request = wire.InclusionRequest(number=number, size=size, log=self._log)
+        return list(self._call(self._stub.Inclusion, request).hashes)
 
     def keys(self, tags: Sequence[bytes]) -> list[bytes]:
         """Evidence keys, of the Identity Screener's log alone; raises EvidenceUnreadableError."""
@@ -81,7 +96,9 @@ class RemoteLog:
         try:
             return method(request, timeout=_CALL_SECONDS)
         except grpc.RpcError as error:
-            raise EvidenceUnreadableError(f"the log of {self._name} cannot be read ({_code(error)})") from None
+            code = _code(error)
+            kind = EvidenceLostError if self._log and code in _LOST else EvidenceUnreadableError
+            raise kind(f"the log of {self._name} cannot be read ({code})") from None
 
     def close(self) -> None:
         """Close the channel."""

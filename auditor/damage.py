@@ -26,34 +26,46 @@ class Damage:
     Attributes:
         lost: leaves without their header, rising. payloads: leaves without their payload, rising.
         admitted: first and last leaf and reason of each DAMAGED.
+        forgot: numbers of SUCCEEDED that admit that the service's store was lost.
+        hidden: a successor hides leaves, which is a violation of its own.
+        keys: the service keeps the evidence keys, so that what it forgets may hide what came before.
     """
 
     lost: list[int] = field(default_factory=list)
     payloads: list[int] = field(default_factory=list)
     admitted: list[tuple[int, int, str]] = field(default_factory=list)
+    forgot: list[int] = field(default_factory=list)
+    hidden: bool = False
+    keys: bool = False
 
-    def admit(self, event: Event) -> None:
-        """DAMAGED; raises EncodingError."""
-        first, last = int(str(event.fields["first"])), int(str(event.fields["last"]))
-        if not 0 < first <= last < event.number:
+    def admit(self, event: Event, base: int) -> None:
+        """DAMAGED in a log before which there are `base` entries; raises EncodingError."""
+        first, last = (base + int(str(event.fields[name])) for name in ("first", "last"))
+        if not base < first <= last < event.number:
             raise EncodingError("damage is admitted of leaves that were not there")
         self.admitted.append((first, last, str(event.fields["reason"])))
 
     def take_over(self, other: "Damage") -> None:
         """Go on from what an earlier audit found."""
         self.lost[:], self.payloads[:], self.admitted[:] = other.lost, other.payloads, other.admitted
+        self.forgot[:], self.hidden = other.forgot, other.hidden
 
     @property
     def first(self) -> int:
         """Number of the first leaf that is damaged or was admitted to be; beyond every log if there is none."""
         begins = (*self.lost[:1], *self.payloads[:1], *(first for first, _, _ in self.admitted))
-        return min(begins, default=_OPEN_END)
+        forgot = [1] if self.forgot and self.keys else self.forgot
+        return 1 if self.hidden else min((*begins, *forgot), default=_OPEN_END)
 
     def reasons(self, log: str) -> list[Unchecked]:
         """What could not be checked."""
         found = [
             Unchecked(HEADS, log, f"leaves {_range(first, last)} are damaged, as the service admits ({reason})")
             for first, last, reason in self.admitted
+        ]
+        found += [
+            Unchecked(HEADS, log, f"the service's store was lost before leaf {number}, as the service admits")
+            for number in self.forgot
         ]
         for numbers, what in ((self.lost, "damaged"), (self.payloads, "without their payload, which is damaged")):
             silent = [n for n in numbers if not any(first <= n <= last for first, last, _ in self.admitted)]
@@ -95,7 +107,7 @@ def _excuse(report: Report, before: int, stays: Callable[[Violation], bool]) -> 
     moved = [v for v in found if v not in kept]
     report.violations[before:] = kept
     report.missing += [
-        Unchecked(v.rule, v.log, f"leaf {v.event}: {v.text}; a leaf that is damaged may explain it")
+        Unchecked(v.rule, v.log, f"leaf {v.event}: {v.text}; what was damaged or lost may explain it")
         for v in moved[:LISTED]
     ]
     report.counts["leaves.may_explain"] += len(moved)

@@ -98,8 +98,12 @@ class Erasures:
         self.requests.add(request.digest)
         return disclosure
 
-    def expiry(self, log: str, event: Event) -> None:
-        """EXPIRED: payloads of a log up to a number, or links and evidence keys up to an epoch; feeds are counted."""
+    def expiry(self, log: str, event: Event, base: int) -> None:
+        """EXPIRED: payloads of a log up to a number, or links and evidence keys up to an epoch; feeds are counted.
+
+        Args:
+            base: entries of the service's logs before this one.
+        """
         fields = event.fields
         if fields["kind"] == "links":
             until = int(str(fields["until"]))
@@ -108,7 +112,7 @@ class Erasures:
             else:  # of a log of version 1
                 self.links_until = max(self.links_until, until)
         elif fields["kind"] == "payloads":
-            self._expired_payloads(log, int(str(fields["until"])))
+            self._expired_payloads(log, base + int(str(fields["until"])))
 
     def _expired_payloads(self, log: str, until: int) -> None:
         self.expired[log] = max(self.expired.get(log, 0), until)

@@ -5,6 +5,7 @@
     LOG/leaves        u32(length) ‖ leaf, in order, up to that one
     LOG/hashes        the leaves' hashes as they were exported, so that one that is changed later can be named
     keys.json         evidence keys by subject tag, each sealed to the auditor; empty where IS gave none
+    LOG/N/            the same of an older log of the service, whose successor this one is: the N-th
     manifest.json     size and SHA-256 of each of these, written last: what was damaged since is not read
 
 The folder is as secret as the auditor's key is: without it nothing in it opens.
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from auditor.belongs import shown_head
+from auditor.generations import AsFar, named_head
 from auditor.manifest import begin_manifest, verify_manifest, write_manifest
 from auditor.report import GATEWAY, MAIN_SERVICE
 from auditor.source import EvidenceSource, Heads, KeySource
@@ -50,6 +52,7 @@ def export(
     # In the order in which an audit asks (`audit`).
     logs = [_Exported(folder / MAIN_SERVICE, service, partial(progress, MAIN_SERVICE))]
     logs.insert(0, _Exported(folder / GATEWAY, gateway, partial(progress, GATEWAY), seen))
+    logs += [old for log in logs for old in log.older()]
     tags = {tag for log in logs for tag in log.write()}
     sealed = {}
     wanted = sorted(tags)
@@ -84,19 +87,29 @@ class _Exported:
         self._size = _size(folder.name, self._heads)
         self._seen = self._size if seen is None else seen
 
+    def older(self) -> "list[_Exported]":
+        """The logs that this one follows."""
+        origin = shown_head(self._heads.latest, self._folder.name)[1].origin
+        _, _, number = origin.rpartition("/")
+        count = int(number) if number.isdigit() else 1
+        return [_Old(self._folder / str(at), self._source, at, self._progress) for at in range(1, count)]
+
     def write(self) -> set[bytes]:
         """The leaves up to the head; the subject tags in them."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._leaves("wb", 1, self._size)
 
     def end(self) -> None:
         """What was recorded meanwhile, and the heads."""
         later = self._source.heads()
         self._leaves("ab", self._size + 1, _size(self._folder.name, later))
+        self._write_heads(later.latest)
+
+    def _write_heads(self, later: bytes) -> None:
         notes = {
             "latest": self._heads.latest.decode("utf-8"),
             "cosigned": [note.decode("utf-8") for note in self._heads.cosigned],
-            "time": self._asked, "seen": self._seen, "later": later.latest.decode("utf-8"),
+            "time": self._asked, "seen": self._seen, "later": later.decode("utf-8"),
         }  # fmt: skip
         (self._folder / "heads.json").write_text(json.dumps(notes), encoding="utf-8")
 
@@ -111,6 +124,24 @@ class _Exported:
                     tags |= {tag for tag, _ in LeafHeader.decode(leaf.header).parts if tag != OPEN_TAG}
                 self._progress(number, size)
         return tags
+
+
+class _Old(_Exported):
+    """A log that is not written to any more, as far as it can be shown; its head is the one that the next names."""
+
+    def __init__(self, folder: Path, source: EvidenceSource, at: int, progress: Callable[[int, int], None]) -> None:
+        self._folder, self._progress, self._asked = folder, progress, time.time()
+        self._source = AsFar(source.log(at))
+        try:
+            cosigned = self._source.heads().cosigned
+        except EvidenceUnreadableError:
+            cosigned = ()
+        self._heads = Heads(named_head(source.log(at + 1), folder.parent.name), cosigned)
+        self._size = self._seen = _size(folder.parent.name, self._heads)
+
+    def end(self) -> None:
+        """The heads: nothing is recorded in it any more."""
+        self._write_heads(self._heads.latest)
 
 
 class FolderLog:
@@ -152,6 +183,11 @@ class FolderLog:
                         yield Leaf.decode(file.read(length))
         except (OSError, struct.error, ValueError, ProxidError):
             raise EvidenceUnreadableError(f"{path}: exported leaf {number} is damaged, cut off or missing") from None
+
+    def log(self, generation: int) -> "FolderLog":
+        """An older log, or this one."""
+        folder = self._folder / str(generation)
+        return FolderLog(folder) if folder.exists() else self
 
     def _node(self, level: int, index: int) -> bytes:
         if not self._levels:

@@ -82,6 +82,7 @@ class GatewayLog(Log):
             EventType.EPOCH_OPENED: policies.given_unread,
         }
         super().__init__(GATEWAY, rules, hidden, report)
+        self.damage.keys = True
 
     def state(self) -> tuple[Consents, set[tuple[bytes, int]], dict[str, Person | None]]:
         """For storing."""
@@ -266,4 +267,4 @@ class GatewayLog(Log):
         self._exercised(Right.ACCESS.value)
 
     def _expired(self, event: Event) -> None:
-        self._erasures.expiry(GATEWAY, event)
+        self._erasures.expiry(GATEWAY, event, self.base)

@@ -76,6 +76,10 @@ class HeadCheck:
         """The log's name in its heads."""
         return self._rules.log.name
 
+    def demand_no_witness(self) -> None:
+        """The log is not written to any more: nobody cosigns it anew."""
+        self._rules = HeadRules(self._rules.log)
+
     def begin(self, source: EvidenceSource, heads: Heads, known: Sequence[bytes] = ()) -> int | None:
         """Check the heads that are shown; the size to read up to, or None if there is no head to go by.
 

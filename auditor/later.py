@@ -7,12 +7,14 @@ here; the next audit reads all of them.
 
 from collections.abc import Sequence
 
+from auditor.belongs import shown_head
 from auditor.erasures import Erasures
+from auditor.generations import Part
 from auditor.heads import HeadCheck, HeadRules
 from auditor.opening import Opener, Unopened
 from auditor.report import Report
-from auditor.source import EvidenceSource, Heads
-from proxid.errors import ProxidError
+from auditor.source import Heads
+from proxid.errors import EvidenceUnreadableError, ProxidError
 from proxid.evidence.events import Event, EventType
 from proxid.evidence.merkle import Frontier
 
@@ -39,32 +41,36 @@ class Later:
         )  # fmt: skip
         """What is known with what came later."""
 
-    def read(self, log: str, check: HeadCheck, rules: HeadRules, source: EvidenceSource, heads: Heads) -> None:
+    def read(self, log: str, part: Part) -> None:
         """Read what one log holds beyond what an audit has read; it must continue that (check 1).
 
         Args:
-            check: what was read. heads: those it was read by.
+            part: the log, as it was read.
 
         Raises:
             EvidenceUnreadableError: the log cannot be read.
         """
+        source, heads, own = part.source, part.heads, part.rules.log
         shown = Heads(source.heads().latest if heads.time is None else heads.later)
-        on = HeadCheck(log, HeadRules(rules.log), Frontier.decode(check.frontier.encode()), self._report, check.clock)
+        if shown_head(shown.latest, log)[1].origin != own.name:
+            raise EvidenceUnreadableError(f"{log}: a successor was begun meanwhile; audit again")
+        frontier = Frontier.decode(part.check.frontier.encode())
+        on = HeadCheck(log, HeadRules(own), frontier, self._report, part.check.clock)
         size = on.begin(source, shown)
         if size is None:
             return
-        opener = Opener(log, rules.log.name, self.erasures.trust.opening, _NoKeys(), Report(), Unopened())
+        opener = Opener(log, own.name, self.erasures.trust.opening, _NoKeys(), Report(), Unopened(), base=part.base)
         for event in opener.events(source, on.frontier.size + 1, size + 1, on.leaf):
-            self._take(log, event)
+            self._take(log, event, part.base)
         on.end(source, size, shown.latest)
 
-    def _take(self, log: str, event: Event) -> None:
+    def _take(self, log: str, event: Event, base: int) -> None:
         try:
             if event.type is EventType.LINKED:
                 self.erasures.linked(event)
             elif event.type is EventType.ERASED and not event.hidden:
                 self.erasures.took_effect(event)
             elif event.type is EventType.EXPIRED:
-                self.erasures.expiry(log, event)
+                self.erasures.expiry(log, event, base)
         except (ProxidError, KeyError, TypeError, ValueError):
             return  # covers nothing; the next audit names it

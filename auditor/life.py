@@ -6,6 +6,8 @@ For the auditor alone: it names people and texts.
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from auditor.belongs import shown_head
+from auditor.generations import AsFar, named_head
 from auditor.opening import Opener, Unopened
 from auditor.report import GATEWAY, MAIN_SERVICE, Report
 from auditor.source import EvidenceSource, KeySource
@@ -13,7 +15,7 @@ from auditor.trust import Trust
 from proxid.crypto.identity import Link
 from proxid.encoding import decode_text
 from proxid.errors import InputError
-from proxid.evidence.checkpoint import origin
+from proxid.evidence.checkpoint import generation_of, origin
 from proxid.evidence.events import (
     BufferedPayload,
     DeliveredPayload,
@@ -23,7 +25,6 @@ from proxid.evidence.events import (
     ReleasedPayload,
     SanitizedPair,
 )
-from proxid.evidence.note import Note
 from proxid.protocol.record import KIND_BASE, RecordBody
 from proxid.protocol.request import Utterance
 
@@ -92,10 +93,16 @@ class Life:
         return self.steps
 
     def _events(self, log: str, source: EvidenceSource, keys: KeySource) -> Any:
-        name = origin(self.trust.service, log)
-        size = int(Note.decode(source.heads().latest).text.split("\n")[1])
-        opener = Opener(log, name, self.trust.opening, keys, Report(), Unopened())
-        return opener.events(source, 1, size + 1, lambda leaf: None)
+        first, base = origin(self.trust.service, log), 0
+        last = generation_of(shown_head(source.heads().latest, log)[1].origin, first)
+        for generation in range(1, last + 1):
+            name = origin(self.trust.service, log, generation)
+            own = source if generation == last else AsFar(source.log(generation))
+            note = source.heads().latest if generation == last else named_head(source.log(generation + 1), log)
+            size = shown_head(note, log)[1].size
+            opener = Opener(log, name, self.trust.opening, keys, Report(), Unopened(), base=base)
+            yield from opener.events(own, 1, size + 1, lambda leaf: None)
+            base += size
 
     def _keep(self, log: str, event: Event, what: dict[str, Any]) -> None:
         session = str(event.fields.get("session", ""))

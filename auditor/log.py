@@ -6,8 +6,9 @@ from contextlib import contextmanager
 
 from auditor.damage import Damage
 from auditor.report import COMPLETENESS, HEADS, Report
-from proxid.errors import ProxidError
+from proxid.errors import EncodingError, ProxidError
 from proxid.evidence.events import Event, EventType
+from proxid.evidence.succession import Succession
 
 Handler = Callable[[Event], None]
 
@@ -48,7 +49,10 @@ class Log:
         self.name = name
         self.next_number = 1
         self.damage = Damage()
-        self._rules = {**rules, EventType.DAMAGED: (HEADS, self.damage.admit)}
+        self.base = self.begins = 0
+        """Entries of the logs before the one that is read; if that is a successor, number of its first one."""
+        own = {EventType.DAMAGED: (HEADS, self._damaged), EventType.SUCCEEDED: (HEADS, self._succeeded)}
+        self._rules = {**rules, **own}
         self._hidden = hidden
         self._report = report
         self.unlinked: set[bytes] = set()
@@ -73,6 +77,19 @@ class Log:
             self._report.add(rule, self.name, event.number, f"{event.type.value}: {error.rule}")
         except (KeyError, TypeError, ValueError):
             self._report.add(rule, self.name, event.number, f"{event.type.value}: header is malformed")
+
+    def begin(self, generation: int, base: int) -> None:
+        """One of the service's logs is read, before which there are `base` entries."""
+        self.base, self.begins = base, base + 1 if generation > 1 else 0
+
+    def _damaged(self, event: Event) -> None:
+        self.damage.admit(event, self.base)
+
+    def _succeeded(self, event: Event) -> None:
+        if event.number != self.begins:
+            raise EncodingError("a successor log begins where none is")
+        if Succession.of(event.fields).store_lost:
+            self.damage.forgot.append(event.number)
 
     def _is_lost_until(self, number: int) -> bool:
         """Whether every leaf between the last event and this one is damaged."""

@@ -6,6 +6,8 @@ about an exporter who lies. Who exports is the auditor, or somebody the auditor 
 
 import hashlib
 import json
+import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +24,8 @@ FILES: Final = tuple(
         ]
     )
 )
-"""Every file of an export but the manifest, relative to its folder."""
+"""Every file of an export but the manifest, relative to its folder; an older log has a folder of its own."""
+_OLDER: Final = re.compile(rf"({GATEWAY}|{MAIN_SERVICE})/[1-9][0-9]{{0,7}}/(heads\.json|leaves|hashes)")
 
 _PARTIAL: Final = f"{MANIFEST}.part"
 _VERSION: Final = 2
@@ -31,7 +34,7 @@ _BUFFER: Final = 1 << 20
 
 def begin_manifest(folder: Path) -> None:
     """Before an export is written: an older one's manifest goes; raises OutputError if other files lie there."""
-    others = sorted(_names(folder) - {*FILES, MANIFEST, _PARTIAL})
+    others = sorted(name for name in _names(folder) - {*FILES, MANIFEST, _PARTIAL} if not _OLDER.fullmatch(name))
     if others:
         raise OutputError(f"{folder / others[0]}: is no file of an export; export into a new folder")
     (folder / MANIFEST).unlink(missing_ok=True)
@@ -40,7 +43,7 @@ def begin_manifest(folder: Path) -> None:
 def write_manifest(folder: Path) -> None:
     """Write the manifest of the files that lie in an exported folder now; raises OSError."""
     files = {}
-    for name in FILES:
+    for name in sorted({*FILES, *filter(_OLDER.fullmatch, _names(folder))}):
         size, digest = _measure(folder / name)
         files[name] = {"bytes": size, "sha256": digest}
     text = json.dumps({"version": _VERSION, "files": files}, indent=1)
@@ -58,12 +61,12 @@ def verify_manifest(folder: Path) -> None:
     """
     expected = _read(folder / MANIFEST)
     present = _names(folder) - {MANIFEST}
-    for name in FILES:
+    for name in sorted(expected):
         if name not in present:
             raise EvidenceUnreadableError(f"{folder / name}: is missing from the export")
-    for name in sorted(present.difference(FILES)):
+    for name in sorted(present.difference(expected)):
         raise EvidenceUnreadableError(f"{folder / name}: was not exported; take it out of the folder")
-    for name in FILES:
+    for name in sorted(expected):
         try:
             found = _measure(folder / name)
         except OSError:
@@ -95,9 +98,13 @@ def _read(path: Path) -> dict[str, tuple[int, str]]:
         version = data["version"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise EvidenceUnreadableError(f"{path}: is damaged; export again") from None
-    if version != _VERSION or files.keys() != set(FILES):
+    if version != _VERSION or not _is_export(files):
         raise EvidenceUnreadableError(f"{path}: is not the list of an export's files; export again")
     return files
+
+
+def _is_export(names: Collection[str]) -> bool:
+    return set(FILES) <= set(names) and all(_OLDER.fullmatch(name) for name in set(names).difference(FILES))
 
 
 def _names(folder: Path) -> set[str]:

@@ -48,12 +48,13 @@ class Opener:
 
     Args:
         log: its name. origin: its name in checkpoints. auditor: own key. keys: where evidence keys come from.
-        damage: gets the leaves that the service can no longer show.
+        damage: gets the leaves that the service can no longer show. base: entries of older logs of the service, from
+            which numbers that are told count; those in leaves do not.
     """
 
     def __init__(
         self, log: str, origin: str, auditor: OpeningKey, keys: KeySource, report: Report, unopened: Unopened,
-        damage: Damage | None = None,
+        damage: Damage | None = None, base: int = 0,
     ) -> None:  # fmt: skip
         self.log = log
         self._origin = origin
@@ -62,6 +63,7 @@ class Opener:
         self._report = report
         self._unopened = unopened
         self._damage = damage or Damage()
+        self._base = base
         self._chains: dict[bytes, ChainReader | None] = {}
         self._seeds: dict[bytes, OpeningKey | None] = {}
         self.seal_of: dict[bytes, int] = {}
@@ -120,25 +122,25 @@ class Opener:
 
     def _event(self, number: int, leaf: Leaf, parts: list[Part | None]) -> Event | None:
         if leaf.lost:
-            self._damage.lost.append(number)
+            self._damage.lost.append(self._base + number)
             return None
         if leaf.damaged:
-            self._damage.payloads.append(number)
+            self._damage.payloads.append(self._base + number)
         try:
             header = LeafHeader.decode(leaf.header)
         except ProxidError:
-            self._report.add(OPENING, self.log, number, "leaf's header is malformed")
+            self._report.add(OPENING, self.log, self._base + number, "leaf's header is malformed")
             return None
         opened = [self._open(header, leaf, parts, at) for at in range(len(header.parts))]
         hidden = sum(1 for data in opened if data is None)
         try:
             payload = b"" if leaf.damaged else join(header.type, opened)
         except ProxidError:
-            self._report.add(OPENING, self.log, header.number, "payload's parts are not those of its type")
+            self._report.add(OPENING, self.log, self._base + header.number, "payload's parts are not those of its type")
             payload, hidden = b"", max(1, hidden)
         tags = tuple(tag for tag, _ in header.parts)
         gone = bool(tags) and not any(leaf.parts)
-        return Event(header.number, header.type, leaf.salt, header.fields, payload, hidden, tags, gone)
+        return Event(self._base + header.number, header.type, leaf.salt, header.fields, payload, hidden, tags, gone)
 
     def _open(self, header: LeafHeader, leaf: Leaf, parts: list[Part | None], at: int) -> bytes | None:
         tag, digest = header.parts[at]
@@ -147,13 +149,13 @@ class Opener:
         if not data and leaf.damaged:
             return None
         if not data:
-            self._unopened.gone[self.log] = max(self._unopened.gone.get(self.log, 0), header.number)
+            self._unopened.gone[self.log] = max(self._unopened.gone.get(self.log, 0), self._base + header.number)
             return None
         part = parts[at]
         if part is None or part_hash(data) != digest or part.tag != tag:
             differs = "its person" if part is not None and part.tag != tag else "its hash"
             text = f"payload's part {at} is not the one that the leaf commits to: {differs} differs"
-            self._report.add(OPENING, self.log, header.number, text, firm=True)
+            self._report.add(OPENING, self.log, self._base + header.number, text, firm=True)
             return None
         if tag == OPEN_TAG:
             return part.body
@@ -165,12 +167,12 @@ class Opener:
     def _decrypt(self, header: LeafHeader, part: Part, at: int) -> bytes | None:
         chain, tag = self._chains.get(part.tag), part.tag
         if chain is None:
-            self._unopened.add(tag, self.log, header.number)
+            self._unopened.add(tag, self.log, self._base + header.number)
             return None
         try:
             data = chain.decrypt(part.index, part.body, part_context(self._origin, header.number, at, tag))
         except PayloadUnreadableError as error:
-            self._report.add(OPENING, self.log, header.number, error.rule)
+            self._report.add(OPENING, self.log, self._base + header.number, error.rule)
             return None
         return data
 

@@ -17,7 +17,7 @@ class LogScope:
 
     Attributes:
         origin: its name in its heads. key: the service's public key, base64. before: entries that earlier audits read.
-        size: entries of the newest signed head. root: its root hash, base64 as in the head.
+        size: entries of the newest signed head, and of the logs that this one follows. root: its root hash, base64.
         cosigned: Unix time and size of the newest head that the demanded witness cosigned; None if there is none.
         exported: Unix time of an exported folder's heads; None if the service itself was asked.
     """
@@ -51,15 +51,15 @@ class Scope:
     known: int = 0
     pipeline: str = ""
 
-    def shown(self, name: str, log: Verifier, witness: Verifier | None, heads: Heads, before: int) -> None:
-        """A log's heads were shown; a head that the log did not sign is left to check 1."""
+    def shown(self, name: str, log: Verifier, witness: Verifier | None, heads: Heads, before: int, base: int) -> None:
+        """A log's heads were shown, behind `base` entries of older logs; one it did not sign is left to check 1."""
         try:
             head, _ = open_checkpoint(heads.latest, log)
         except ProxidError:
             return
         known = self.logs.get(name)
         self.logs[name] = LogScope(
-            log.name, _base64(log.key), before if known is None else known.before, head.size, _base64(head.root),
+            log.name, _base64(log.key), before if known is None else known.before, base + head.size, _base64(head.root),
             None if witness is None else _cosigned(heads.cosigned, log, witness), heads.time,
         )  # fmt: skip
 

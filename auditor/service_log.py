@@ -245,7 +245,7 @@ class ServiceLog(Log):
         self._obligations.forgotten.add(bytes.fromhex(str(event.fields["tag"])))
 
     def _expired(self, event: Event) -> None:
-        self._erasures.expiry(MAIN_SERVICE, event)
+        self._erasures.expiry(MAIN_SERVICE, event, self.base)
 
     def state(self) -> tuple[object, ...]:
         """For storing."""

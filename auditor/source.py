@@ -17,6 +17,7 @@ class Heads:
     Attributes:
         time: when they were asked for, in Unix seconds. seen: entries of this log before the other one's head was asked
             for. later: the newest head after both logs and the keys were read.
+        first: salt and header of the log's first leaf, which of a successor names the log before it.
     """
 
     latest: bytes
@@ -24,6 +25,7 @@ class Heads:
     time: float | None = None
     seen: int = 0
     later: bytes = b""
+    first: Leaf | None = None
 
 
 class EvidenceSource(Protocol):
@@ -34,7 +36,11 @@ class EvidenceSource(Protocol):
         ...
 
     def leaves(self, first: int, end: int) -> Iterator[Leaf]:
-        """Leaves `first` … `end`−1 in order; raises EvidenceUnreadableError."""
+        """Leaves `first` … `end`−1 in order; raises EvidenceUnreadableError, EvidenceLostError."""
+        ...
+
+    def log(self, generation: int) -> "EvidenceSource":
+        """Another log of the same service: 1 is the first one, each successor is one more."""
         ...
 
     def consistency(self, old: int, size: int) -> list[bytes]:
@@ -44,15 +50,6 @@ class EvidenceSource(Protocol):
     def inclusion(self, number: int, size: int) -> list[bytes]:
         """Proof that leaf `number` is in the head of `size`; raises EvidenceUnreadableError."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A log up to the head that it is read by; `size` is None if that is none to go by."""
-
-    source: EvidenceSource
-    heads: Heads
-    size: int | None
 
 
 class KeySource(Protocol):
@@ -77,6 +74,10 @@ class LeafList:
     def leaves(self, first: int, end: int) -> Iterator[Leaf]:
         """Leaves by number."""
         return iter(self._leaves[first - 1 : end - 1])
+
+    def log(self, generation: int) -> EvidenceSource:
+        """There is one alone."""
+        return self
 
     def consistency(self, old: int, size: int) -> list[bytes]:
         """None is kept."""

@@ -160,6 +160,7 @@ EVENTS: Final = {
     "EPOCH_CLOSED": "period ended",
     "EXPIRED": "contents deleted because their time of keeping was over",
     "DAMAGED": "entries that the service admits to be damaged",
+    "SUCCEEDED": "new log begun, which names the last state of the one before",
 }
 """Types of entries."""
 

@@ -25,7 +25,7 @@ from cli.audit_show import show
 from proxid.config.loading import load
 from proxid.config.services import AuditorConfig
 from proxid.errors import EvidenceUnreadableError, InputError, NoteInvalidError, OutputError
-from proxid.evidence.checkpoint import open_checkpoint, origin
+from proxid.evidence.checkpoint import generation_of, open_checkpoint, origin
 from proxid.evidence.note import Verifier
 from proxid.provision.keyfile import load_opening_key
 
@@ -121,10 +121,12 @@ def _known(path: Path, trust: Trust) -> bytes:
         data = path.read_bytes()
     except OSError:
         raise InputError(f"{path}: cannot be read") from None
+    named = data.partition(b"\n")[0].decode("utf-8", "replace")
     for name, key in ((GATEWAY, trust.screener), (MAIN_SERVICE, trust.service_key)):
         with suppress(NoteInvalidError):
-            open_checkpoint(data, Verifier(origin(trust.service, name), key))
-            return data
+            if generation_of(named, origin(trust.service, name)):
+                open_checkpoint(data, Verifier(named, key))
+                return data
     raise InputError(f"{path}: is no head that one of the two logs has signed")
 
 

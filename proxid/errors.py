@@ -295,6 +295,10 @@ class EvidenceUnreadableError(ProxidError):
     code = Code.EVIDENCE_UNREADABLE
 
 
+class EvidenceLostError(EvidenceUnreadableError):
+    """A service says that leaves of its log are damaged, and cannot show even their hashes."""
+
+
 class EvidenceForeignError(EvidenceUnreadableError):
     """The auditor's keys or configuration are not those of this evidence: nothing was checked."""
 

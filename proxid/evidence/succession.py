@@ -6,11 +6,9 @@ it to: leaves that anybody has seen and that the named head does not cover are h
 
 from dataclasses import dataclass
 
-from proxid.errors import EncodingError, NoteInvalidError
-from proxid.evidence.checkpoint import Checkpoint, open_checkpoint
+from proxid.errors import EncodingError
 from proxid.evidence.events import EventType, Header, encode_header
 from proxid.evidence.leaf import Leaf, LeafHeader
-from proxid.evidence.note import Verifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +41,3 @@ class Succession:
         if (header.number, header.type) != (1, EventType.SUCCEEDED):
             raise EncodingError("the first leaf of a successor is not SUCCEEDED")
         return cls.of(header.values)
-
-    def head(self, log: Verifier) -> Checkpoint:
-        """The old log's last head; raises NoteInvalidError unless that log signed it."""
-        try:
-            return open_checkpoint(self.note, log)[0]
-        except ValueError:
-            raise NoteInvalidError("the head that a successor names is malformed") from None

@@ -79,10 +79,12 @@ class LogReader:
         return read_leaves(self._folder / SEGMENTS, max(1, first), end, self._hash)
 
     def first(self) -> Leaf | None:
-        """The first leaf, if it is there and can be read."""
+        """The first leaf of a successor, if it is there and can be read."""
+        if not self._log.name.rpartition("/")[2].isdigit():
+            return None
         try:
             return next((leaf for leaf in self.leaves(1, 1) if not leaf.lost), None)
-        except LogDamagedError:
+        except ProxidError:
             return None
 
     def _hash(self, number: int) -> bytes:

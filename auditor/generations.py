@@ -1,0 +1,191 @@
+"""A service's log and its successors, read one after the other as one log (check 1 of DESIGN 10.4).
+
+A successor's first leaf names the last head of the log before it. Whatever an auditor, a witness or anybody else has
+seen of that log must be covered by the named head: what is not is hidden. Leaves that the service can no longer show
+are counted as damaged. Numbers go on: the first leaf of a successor comes after all that the named head covers.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from auditor.belongs import shown_head
+from auditor.heads import HeadCheck, HeadRules
+from auditor.log import Log
+from auditor.opening import Opener, Unopened
+from auditor.report import HEADS, Report
+from auditor.source import EvidenceSource, Heads, KeySource
+from proxid.crypto.hpke import OpeningKey
+from proxid.errors import EncodingError, EvidenceLostError, EvidenceUnreadableError, NoteInvalidError, ProxidError
+from proxid.evidence.checkpoint import generation_of, open_checkpoint
+from proxid.evidence.leaf import Leaf
+from proxid.evidence.merkle import Frontier
+from proxid.evidence.note import Verifier
+from proxid.evidence.succession import Succession
+
+
+class AsFar:
+    """An old log as far as its service can show it."""
+
+    def __init__(self, source: EvidenceSource) -> None:
+        self._source = source
+        self.consistency, self.inclusion, self.heads, self.log = (
+            source.consistency, source.inclusion, source.heads, source.log,
+        )  # fmt: skip
+
+    def leaves(self, first: int, end: int) -> Iterator[Leaf]:
+        """Leaves until one is lost with all that follow."""
+        try:
+            yield from self._source.leaves(first, end)
+        except EvidenceLostError:
+            return
+
+
+def named_head(following: EvidenceSource, log: str) -> bytes:
+    """The signed head that a successor names.
+
+    Args:
+        following: the successor. log: its name.
+
+    Raises:
+        EvidenceUnreadableError: its first leaf cannot be read. EncodingError: that names none.
+    """
+    leaf = next(iter(following.leaves(1, 2)), None)
+    if leaf is None or leaf.lost:
+        raise EvidenceUnreadableError(f"{log}: the first entry of a successor log cannot be read")
+    return Succession.of_leaf(leaf).note
+
+
+@dataclass(slots=True)
+class Part:
+    """One log of a service in its order.
+
+    Attributes:
+        base: entries of the logs before. heads: those it is read by. size: None if there is no head to go by.
+        old: a successor follows it.
+    """
+
+    generation: int
+    base: int
+    rules: HeadRules
+    check: HeadCheck
+    opener: Opener
+    source: EvidenceSource
+    heads: Heads
+    size: int | None
+    old: bool = False
+
+    def lost(self) -> range:
+        """Numbers of the leaves that were to come and did not."""
+        size = self.size or 0
+        return range(self.base + self.check.frontier.size + 1, self.base + size + 1)
+
+
+@dataclass(slots=True)
+class ReadLog:
+    """One service's log as it is read, across its successors.
+
+    Attributes:
+        first: verifier of the first log. witness, lag: see `HeadRules`. auditor, keys, unopened: see `Opener`.
+        generation, base: of the newest log that was read, and the entries before it. parts: of this audit.
+    """
+
+    log: Log
+    first: Verifier
+    witness: Verifier | None
+    lag: float
+    report: Report
+    clock: Callable[[], float]
+    auditor: OpeningKey
+    keys: KeySource
+    unopened: Unopened
+    generation: int = 1
+    base: int = 0
+    heads: HeadCheck = field(init=False)
+    opener: Opener = field(init=False)
+    parts: list[Part] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.turn(1, 0)
+
+    @property
+    def rules(self) -> HeadRules:
+        """Whom the newest log's heads must be signed by."""
+        return HeadRules(self._verifier(self.generation), self.witness, self.lag)
+
+    def _verifier(self, generation: int) -> Verifier:
+        name = self.first.name if generation == 1 else f"{self.first.name}/{generation}"
+        return Verifier(name, self.first.key)
+
+    def turn(self, generation: int, base: int) -> None:
+        """Go on with a log of which nothing was read yet."""
+        self.generation, self.base = generation, base
+        self.heads = HeadCheck(self.log.name, self.rules, Frontier(), self.report, self.clock)
+        self.opener = Opener(
+            self.log.name, self.rules.log.name, self.auditor, self.keys, self.report, self.unopened, self.log.damage,
+            base,
+        )  # fmt: skip
+
+    def begin(self, source: EvidenceSource, known: Sequence[bytes]) -> None:
+        """Ask for the heads of what is new, and check them.
+
+        Args:
+            known: heads, of any of the service's logs, that somebody else was shown.
+
+        Raises:
+            EvidenceUnreadableError: the service is away, or shows no head.
+        """
+        heads = source.heads()
+        generation = generation_of(shown_head(heads.latest, self.first.name)[1].origin, self.first.name)
+        self.parts = []
+        while 0 < self.generation < generation:
+            self.parts.append(self._old(source, known))
+            size = self.parts[-1].size or self.heads.frontier.size
+            self.turn(self.generation + 1, self.base + size)
+        if 0 < generation < self.generation:
+            self.report.once(HEADS, self.log.name, "an older log is shown than the one that was audited before")
+            self.parts.append(self._part(source, heads, None))
+            return
+        self.report.scope.shown(
+            self.log.name, self.rules.log, self.witness, heads, self.base + self.heads.frontier.size, self.base
+        )  # fmt: skip
+        self.parts.append(self._part(source, heads, self.heads.begin(source, heads, self._of(known))))
+
+    def _part(self, source: EvidenceSource, heads: Heads, size: int | None, old: bool = False) -> Part:
+        return Part(self.generation, self.base, self.rules, self.heads, self.opener, source, heads, size, old)
+
+    def _of(self, known: Sequence[bytes]) -> list[bytes]:
+        return [note for note in known if note.startswith(f"{self.heads.origin}\n".encode())]
+
+    def _old(self, source: EvidenceSource, known: Sequence[bytes]) -> Part:
+        """A log that a successor follows, up to the head that this one names."""
+        own = AsFar(source.log(self.generation))
+        try:
+            cosigned = own.heads().cosigned
+        except EvidenceUnreadableError:
+            cosigned = ()
+        named = self._named(source.log(self.generation + 1))
+        heads = Heads(named or b"", cosigned)
+        size = None
+        if named is not None:
+            self.heads.demand_no_witness()
+            before = len(self.report.violations)
+            size = self.heads.begin(own, heads, [*self._of(known), *cosigned])
+            if len(self.report.violations) > before:
+                # What it hides is its own fault alone: nobody else is measured by what is left.
+                self.log.damage.hidden = True
+        return self._part(own, heads, size, old=True)
+
+    def _named(self, following: EvidenceSource) -> bytes | None:
+        """The signed head that the next log names; None if it names none, which is a violation."""
+        try:
+            note = named_head(following, self.log.name)
+            open_checkpoint(note, self.rules.log)
+        except (EncodingError, NoteInvalidError, ValueError) as error:
+            why = error.rule if isinstance(error, ProxidError) else "it is malformed"
+            self.report.once(HEADS, self.log.name, f"a successor log names no head of the log before it: {why}")
+            return None
+        return note
+
+    def base_of(self, generation: int) -> int:
+        """Entries before a log that was shown in this audit."""
+        return next((part.base for part in self.parts if part.generation == generation), self.base)
