@@ -49,6 +49,7 @@ class Code(StrEnum):
     GROUP_MISMATCH = "group_mismatch"
     EVIDENCE_UNREADABLE = "evidence_unreadable"
     EVIDENCE_FOREIGN = "evidence_foreign"
+    EVIDENCE_LOST = "evidence_lost"
     AUDIT_STATE_DAMAGED = "audit_state_damaged"
     AUDIT_BUSY = "audit_busy"
     RESTRICTION_VIOLATED = "restriction_violated"
@@ -297,6 +298,8 @@ class EvidenceUnreadableError(ProxidError):
 
 class EvidenceLostError(EvidenceUnreadableError):
     """A service says that leaves of its log are damaged, and cannot show even their hashes."""
+
+    code = Code.EVIDENCE_LOST
 
 
 class EvidenceForeignError(EvidenceUnreadableError):
