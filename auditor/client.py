@@ -71,7 +71,7 @@ class RemoteLog:
                     number += 1
         except grpc.RpcError as error:
             code = _code(error)
-            kind = EvidenceLostError if code == Code.LOG_DAMAGED.value else EvidenceUnreadableError
+            kind = EvidenceLostError if self._log and code in _LOST else EvidenceUnreadableError
             raise kind(f"the log of {self._name} cannot be read from leaf {number} on ({code})") from None
 
     def consistency(self, old: int, size: int) -> list[bytes]:
