@@ -75,7 +75,8 @@ def release(plan: Plan, source: Path, entry: Entry, kind: str) -> tuple[Job, Out
     method = load_method(entry.method)
     keys = {option.key for option in method.options}
     name = "".join(c if c.isalnum() else "-" for c in f"{entry.label} {kind}")
-    options = entry.options | ({"ledger": str(plan.folder / f"{name}.ledger")} if "ledger" in keys else {})
+    ledger = {"ledger": str(plan.folder / f"{name}.ledger"), "dataset": "study"} if "ledger" in keys else {}
+    options = entry.options | ledger
     options |= {"items": kind} if kind else {}
     truth = plan.folder / f"{name}.truth" if entry.kind is Kind.LOG and entry.method != "k-query" else None
     job = Job(source, plan.folder / f"{name}.tsv", method.checked(options), truth=truth)

@@ -57,14 +57,18 @@ def units(text: str) -> tuple[bytes, ...]:
 
 
 def pool_groups(rows: list[tuple[int, int, int, float]], chosen: Settings, ladder: bool) -> tuple[list, dict]:
-    """Groups of the exact pool, fed record by record, and its counts of what was suppressed."""
-    pool, groups, counts = Pool(chosen), [], {}
+    """Groups of the exact pool, each with whether a time was seen, and its counts of what was suppressed.
+
+    Its clock begins with the first time that there is.
+    """
+    pool, groups, counts, seen = Pool(chosen), [], {}, False
+    pool.clock = next((time for _, _, path, time in rows if path >= 0 and not np.isnan(time)), 0.0)
 
     def note(reason: str) -> None:
         counts[reason] = counts.get(reason, 0) + 1
 
     def step(done) -> None:
-        groups.extend(done.groups)
+        groups.extend((group, seen) for group in done.groups)
         for gone in done.suppressed:
             note(str(gone.reason))
 
@@ -72,6 +76,7 @@ def pool_groups(rows: list[tuple[int, int, int, float]], chosen: Settings, ladde
         if path < 0:
             note("no category")
             continue
+        seen = seen or not np.isnan(time)
         while True:
             done = pool.tick(pool.clock if np.isnan(time) else time)
             step(done)
@@ -90,7 +95,7 @@ def pool_groups(rows: list[tuple[int, int, int, float]], chosen: Settings, ladde
         result = pool.submit(record)
         if result.outcome is not Outcome.BUFFERED:
             note(str(result.outcome))
-        groups.extend(result.groups)
+        groups.extend((group, seen) for group in result.groups)
     while True:
         done = pool.close()
         step(done)
@@ -99,9 +104,9 @@ def pool_groups(rows: list[tuple[int, int, int, float]], chosen: Settings, ladde
 
 
 def expected(groups: list, rows: list, ladder: bool) -> list:
-    """(number, bucket, {row: (category, text)}) of each group of the pool."""
+    """(number, bucket or None, {row: (category, text)}) of each group of the pool."""
     out = []
-    for group in groups:
+    for group, seen in groups:
         members = {}
         for member in group.members:
             row = int(member.record)
@@ -113,7 +118,7 @@ def expected(groups: list, rows: list, ladder: bool) -> list:
                 members[row] = (PATHS[path], TEXTS[text])
             else:
                 members[row] = (PATHS[path], "" if member.unit is None else words[member.unit].decode())
-        out.append((group.number, group.bucket, members))
+        out.append((group.number, group.bucket if seen else None, members))
     return out
 
 
@@ -128,8 +133,9 @@ def column_groups(log: LogBatch, known: Dictionaries) -> list:
                 group.row.tolist(), group.category.tolist(), group.query.tolist(), strict=True
             )
         }
-        assert len(set(group.time.tolist())) == 1
-        out.append((number, int(group.time[0]), members))
+        times = {None if np.isnan(time) else int(time) for time in group.time.tolist()}
+        assert len(times) == 1
+        out.append((number, times.pop(), members))
     return out
 
 
@@ -138,7 +144,7 @@ rows_of = st.lists(
         st.integers(0, 6),
         st.integers(0, len(TEXTS) - 1),
         st.integers(-1, len(PATHS) - 1),
-        st.one_of(st.floats(0, 5000, width=32), st.just(float("nan"))),
+        st.one_of(st.floats(-5000, 5000, width=32), st.just(float("nan")), st.just(float("nan"))),
     ),
     max_size=120,
 )
@@ -202,7 +208,9 @@ def test_forgetting_texts_changes_nothing(rows: list, chosen: Settings, size: in
             part = make_batch(rows[at : at + size], known)
             log = shown_log(engine.feed(part), known)
             texts, users = known.query.decode(log.query), known.user.decode(log.user)
-            out += zip(texts, users, log.category.tolist(), log.group.tolist(), log.time.tolist(), strict=True)
+            out += zip(
+                texts, users, log.category.tolist(), log.group.tolist(), map(str, log.time.tolist()), strict=True
+            )
             if forget:
                 engine.forget_texts()
         engine.finish()

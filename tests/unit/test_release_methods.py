@@ -154,6 +154,15 @@ def test_times_may_be_missing_and_json_lines_are_read(tmp_path: Path) -> None:
     assert read_published(tmp_path / "out.tsv").items == [("weather",)]
 
 
+@pytest.mark.parametrize("ending", ["tsv", "jsonl", "parquet"])
+def test_a_log_without_times_is_released_without(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "log.tsv").write_text("".join(f"u{n}\tweather\t\t\t\tNews/Weather\n" for n in range(24)))
+    outcome = run("kbuffer", tmp_path / "log.tsv", tmp_path / f"out.{ending}", k=3, ladder=False)
+    batch, _ = read_log(tmp_path / f"out.{ending}")
+    assert 0 < len(batch) == outcome.records_out
+    assert np.isnan(batch.time).all()
+
+
 def test_a_delta_over_one_in_u_is_flagged(log_file: Path, tmp_path: Path) -> None:
     outcome = run("zealous", log_file, tmp_path / "out.tsv", delta=0.1, users=1000)
     assert any("1/U" in warning for warning in outcome.details["warnings"])

@@ -132,7 +132,8 @@ def _release(
     for i in range(count):
         raised = raised or slots[members[i], RAISED] == 1
     width = params[0][WIDTH]
-    bucket = np.floor(clock[0] / width) * width
+    # Before any record came with a time there is none to show.
+    bucket = np.floor(clock[0] / width) * width if clock[1] else np.nan
     for i in range(count):
         slot = members[order[i]]
         out[0][to] = slots[members[cycle[order[i]]], USER]
@@ -174,8 +175,9 @@ def mix_columns(
     """Read records from scalars[DONE] on; returns the number written to `out`.
 
     columns = (user, query, category, time, rank, url, row). state = (slots, longs, times, queues, nodes, keys, values,
-    scalars, clock, suppressed). tree = (start node of each category, parent of each node). params = (whole numbers,
-    [max delay in seconds]). random = (words, used, and room for members, cycle, order). ladder: `columns_ladder`.
+    scalars, clock, suppressed); clock = (now, whether a record came with a time). tree = (start node of each category,
+    parent of each node). params = (whole numbers, [max delay in seconds]). random = (words, used, and room for
+    members, cycle, order). ladder: `columns_ladder`.
     out = the columns of `Released`. Stops early when `out` or the words may not last for one more group.
     """
     starts, parents = tree
@@ -197,6 +199,8 @@ def mix_columns(
         if whole[LADDER] == 1 and i + _AHEAD < records:
             bring_near(ladder, columns[0][i + _AHEAD], columns[1][i + _AHEAD])
         now = columns[3][i] if columns[3][i] > clock[0] else clock[0]  # a missing time is not later
+        if not np.isnan(columns[3][i]):
+            clock[1] = 1.0
         scalars[AT] = columns[6][i]
         if first != NOWHERE and (
             scalars[ARRIVALS] - longs[first, ENTERED] >= whole[MAX_RECORDS] or now - times[first] >= seconds[0]

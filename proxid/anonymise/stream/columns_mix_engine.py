@@ -45,9 +45,10 @@ class MixEngine(ColumnEngine):
         self._longs, self._times = np.zeros((0, 3), np.int64), np.zeros(0, np.float64)
         self._queues: Codes = np.empty((0, 7), np.int32)
         self._nodes: Codes = np.empty((0, 2), np.int32)
-        self._clock, self._withheld = np.zeros(1, np.float64), np.zeros(len(_REASONS), np.int64)
+        self._clock, self._withheld = np.zeros(2, np.float64), np.zeros(len(_REASONS), np.int64)
         self._room = tuple(np.empty(settings.n, np.int32) for _ in range(3))
         self._epoch: int | None = None
+        self._timed = False
         self._largest = max(4096, settings.n)
         self._queries = dictionaries.query
         never, cap = settings.max_delay_records, settings.person_cap
@@ -101,8 +102,16 @@ class MixEngine(ColumnEngine):
             self._count(reason, records)
         self._withheld[:] = 0
 
+    def _begin_clock(self, batch: LogBatch) -> None:
+        """Let the clock begin with the first time that there is, also for the records that came without one before."""
+        known = batch.time[~np.isnan(batch.time)]
+        if not self._timed and len(known):
+            self._timed, self._clock[0] = True, known[0]
+            self._times[self._live()] = known[0]
+
     def _parts(self, batch: LogBatch) -> Iterator[LogBatch]:
-        if self.epoch_s is None or not len(batch):
+        self._begin_clock(batch)
+        if self.epoch_s is None or not self._timed:
             yield from super()._parts(batch)
             return
         times = np.where(np.isnan(batch.time), -np.inf, batch.time)
