@@ -42,8 +42,10 @@ class OpenEpochs:
 
         Raises:
             PolicyError: no policy document is held by both services. UpstreamError, UpstreamRefusedError.
+            ClockError: the clock cannot be relied on.
             CredentialError, SignatureInvalidError: MS's answer is not its key of this epoch.
         """
+        self._screener.watch.require()
         epoch = self._screener.epochs.number(self._screener.clock())
         found = await self._known(epoch)
         return await self._open(epoch) if found is None else found
@@ -101,8 +103,9 @@ class OpenEpochs:
 
     async def _open(self, epoch: int) -> EpochKey:
         screener, held = self._screener, self.policies.usable(epoch)
+        opening = screener.opening()
         try:
-            data, newest = await self._upstream.epoch(epoch, held)
+            data, newest = await self._upstream.epoch(opening, held)
             key = EpochKey.decode(data)
             key.verify(screener.service_key, screener.service, epoch)
             if key.policy not in held:

@@ -35,7 +35,9 @@ class LinkExpiry:
             await asyncio.sleep(_PAUSE)
 
     async def step(self) -> bool:
-        """Record what expires; whether anything does."""
+        """Record what expires; whether anything does. Nothing while the clock is not confirmed."""
+        if not self._screener.watch.confirmed():
+            return False
         now = self._screener.clock()
         links = await self._store.expire_links(now + _AHEAD)
         groups = await self._store.expire_feeds(sorted(self._screener.party_keys), now)

@@ -190,6 +190,8 @@ class RequestPath:
         """
         while True:
             await asyncio.sleep(seconds)
+            if self._screener.watch.doubt() is not None:
+                continue  # how long a session has been open is not known
             try:
                 await self.recover(self._screener.clock() - seconds)
             except StoreError as error:

@@ -67,6 +67,7 @@ class Rights:
         if request.user_id != enrolment.user_id:
             raise RegistrationError("request is of another user than the enrolment")
         request.verify(enrolment.user_key, screener.service, screener.key.public)
+        screener.watch.require()
         screener.verify_fresh(request.time_ms, self._epochs.in_force().clock_skew)
         user_tag = screener.user_tag(request.user_id)
         if request.right is Right.ERASE:

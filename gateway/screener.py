@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from proxid.clock import Clocks, ClockWatch
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import SealingKey
 from proxid.encoding import encode, label
 from proxid.errors import EpochError, FreshnessError
 from proxid.protocol.epochs import Epochs
+from proxid.protocol.opening import EpochOpening
 
 _USER_TAG = label("user-tag")
 _TAG_SIZE = 16
@@ -38,6 +40,7 @@ class Screener:
         service: id of the Main Service. key: sk_IS. service_key: pk_MS. authority: pk_EA.
         answer_unlogged: answer without logging while the store is away, instead of refusing.
         secret: HMAC key of aliases, user tags and tombstones, 32 bytes. party_keys: acknowledgement keys.
+        watch: whether `clock` can be relied on.
         party_seals: what notices to a party are sealed to.
     """
 
@@ -52,13 +55,15 @@ class Screener:
     clock: Callable[[], float] = field(default=time.time)
     answer_unlogged: bool = False
     party_seals: dict[str, SealingKey] = field(default_factory=dict)
+    watch: ClockWatch = field(default_factory=lambda: ClockWatch(Clocks(), 120.0))
 
     def user_tag(self, user_id: str) -> str:
         """Keyed hash of a USER_ID: what keys and tombstones in the store are named by (DESIGN 5.2 (3))."""
         return hmac.new(self.secret, encode(_USER_TAG, user_id), hashlib.sha256).hexdigest()[: 2 * _TAG_SIZE]
 
     def verify_epoch(self, epoch: int) -> None:
-        """First half of check 2 of 5.2: the epoch is current; raises EpochError."""
+        """First half of check 2 of 5.2: the epoch is current; raises ClockError, EpochError."""
+        self.watch.require()
         if epoch != self.epochs.number(self.clock()):
             raise EpochError("epoch is not the current one")
 
@@ -66,6 +71,10 @@ class Screener:
         """Second half of check 2 of 5.2: the time is within the skew, in seconds; raises FreshnessError."""
         if abs(time_ms / 1000 - self.clock()) > skew:
             raise FreshnessError("time is outside the allowed skew")
+
+    def opening(self) -> EpochOpening:
+        """The signed word that the epoch which is current by this clock has begun."""
+        return EpochOpening.at(self.service, self.epochs, self.clock()).sign(self.key)
 
     def link_ttl(self, epoch: int, retention: float) -> int:
         """Seconds from now until a link of this epoch may be forgotten, which is kept for `retention` after it."""

@@ -1,6 +1,5 @@
 """Puts the Identity Screener together from its configuration and runs it (DESIGN 2, 16)."""
 
-import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,9 @@ from gateway.rights_store import RightsStore
 from gateway.screener import Limits, Screener
 from gateway.servicers import FeedService, GatewayService
 from gateway.store import PREFIX, GatewayStore
+from gateway.timekeeping import Timekeeper
 from gateway.upstream import MainServiceClient
+from proxid.clock import Clocks, ClockWatch
 from proxid.config.services import GatewayConfig
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
@@ -36,6 +37,7 @@ from proxid.rpc.evidence import EvidenceService
 from proxid.rpc.peers import PeerRegistry
 from proxid.rpc.runner import run
 from proxid.store import connect
+from proxid.store.clock import ClockKeeper, HeardTime
 from proxid.store.evidence.scrub import Scrubber
 from proxid.store.evidence.setup import EvidenceOptions, reader_of, retention_of, writer_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
@@ -49,7 +51,7 @@ MAX_STREAMS: Final = 128
 SERVICES = ("proxid.wire.v1.Gateway", "proxid.wire.v1.Feed", "proxid.wire.v1.Evidence")
 
 
-def screener_of(config: GatewayConfig, clock: Callable[[], float] = time.time) -> Screener:
+def screener_of(config: GatewayConfig, clocks: Clocks = Clocks()) -> Screener:  # noqa: B008 - it is immutable
     """The Identity Screener of a configuration.
 
     Raises:
@@ -72,15 +74,17 @@ def screener_of(config: GatewayConfig, clock: Callable[[], float] = time.time) -
         party_keys={name: keys.acknowledge for name, keys in trust.parties.items()},
         epochs=Epochs(config.epoch_seconds),
         limits=limits,
-        clock=clock,
+        clock=clocks.wall,
+        watch=ClockWatch(clocks, config.clock_skew),
         answer_unlogged=config.on_store_failure == "answer",
         party_seals={name: SealingKey(keys.seal) for name, keys in trust.parties.items()},
     )
 
 
 async def serve(
-    config: GatewayConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0, source: Path | None = None
-) -> None:
+    config: GatewayConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0, source: Path | None = None,
+    clocks: Clocks = Clocks(),  # noqa: B008
+) -> None:  # fmt: skip
     """Run until SIGTERM.
 
     Args:
@@ -93,7 +97,7 @@ async def serve(
     """
     if config.store_url is None:
         raise ConfigError("store_url is not resolved")
-    screener = screener_of(config)
+    screener = screener_of(config, clocks)
     held = govern(config, screener.epochs.number(screener.clock()))
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     store = GatewayStore(connect(config.store_url))
@@ -123,19 +127,21 @@ async def serve(
     add_EvidenceServicer_to_server(
         EvidenceService(peers, reader, store.client, PREFIX, earlier, store.evidence_keys), server
     )
-    background: list[Coroutine[Any, Any, None]] = []
+    heard = HeardTime(store.client, PREFIX, screener.watch)
+    background: list[Coroutine[Any, Any, None]] = [ClockKeeper(screener.watch, heard, worker == 0).run()]
     if writer is not None:
         background += [
             writer.run(),
             Scrubber(writer.log).run(),
-            retention_of(config, evidence, store.client, writer.log).run(),
+            retention_of(config, evidence, store.client, writer.log, screener.watch).run(),
+            LinkExpiry(screener, store).run(),
         ]
-        background.append(LinkExpiry(screener, store).run())
     if worker == 0:
         await index_people(store.client, screener)
         await requests.recover()
         await store.reset_streams(list(screener.party_keys))
         background += [
+            Timekeeper(screener, upstream, heard).run(),
             erasures.run(),
             requests.settle_left(_ATTEMPTS * config.forward_timeout),
             Releases(screener, store, upstream, epochs).follow(),
@@ -146,7 +152,10 @@ async def serve(
         background.append(AllowListWatch(source, GatewayConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
-        await run(server, SERVICES, address, background, ready, config.shutdown_grace, peers, config.metrics_listen)
+        await run(
+            server, SERVICES, address, background, ready, config.shutdown_grace, peers, config.metrics_listen,
+            lambda: screener.watch.doubt() is None,
+        )  # fmt: skip
     finally:
         await upstream.close()
         await channel.close()

@@ -11,6 +11,7 @@ from gateway.forwarding import Forwarding
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import Code, PolicyError, StaleKeyError, UpstreamClockError, UpstreamError, UpstreamRefusedError
 from proxid.protocol import request
+from proxid.protocol.opening import EpochOpening
 from proxid.rpc.convert import from_wire, to_wire
 from proxid.rpc.status import TABLE, code_of
 from proxid.wire.v1 import main_service_pb2 as wire
@@ -53,16 +54,30 @@ class MainServiceClient:
         """End the stream of requests."""
         await self._asked.close()
 
-    async def epoch(self, epoch: int, policies: Sequence[bytes]) -> tuple[bytes, bytes]:
+    async def time(self, opening: bytes, nonce: bytes) -> bytes:
+        """MS's signed time, in answer to a nonce; raises UpstreamError, UpstreamRefusedError.
+
+        Args:
+            opening: the signed word that the current epoch has begun, or empty.
+        """
+        try:
+            asked = wire.TimeRequest(opening=opening, nonce=nonce)
+            reply = await self._stub.TellTime(asked, timeout=self._timeout)
+        except grpc.aio.AioRpcError as error:
+            raise _translated(error) from None
+        return bytes(reply.time)
+
+    async def epoch(self, opening: EpochOpening, policies: Sequence[bytes]) -> tuple[bytes, bytes]:
         """MS's signed key of an epoch, and the digest of the policy document that MS would have it go by.
 
         Args:
+            opening: the signed word that the epoch has begun.
             policies: digests of the documents that are held here, the one that should count first.
 
         Raises:
             PolicyError: MS holds none of them. UpstreamError, UpstreamRefusedError.
         """
-        asked = wire.EpochRequest(epoch=epoch, policies=policies)
+        asked = wire.EpochRequest(epoch=opening.epoch, policies=policies, opening=opening.encode())
         try:
             reply = await self._stub.GetEpoch(asked, timeout=self._timeout)
         except grpc.aio.AioRpcError as error:

@@ -27,6 +27,7 @@ class Consents:
             ConsentError: the bundle is not offered, or not the next version. ProxidError: a check failed.
         """
         service, header = self._service, signed.header
+        service.watch.require()
         credential = (await self._credentials.of(header.signer, header.epoch, shown)).credential
         verify_prox_id(signed.message.user_block, service.name, credential.epoch, credential.epoch_key)
         expected = consent.expectation(service.name, credential.epoch, credential.epoch_key, service.screener)

@@ -4,6 +4,7 @@ An epoch is opened when IS asks for its key and names the policy documents that 
 hold, whose digest stands in the key (DESIGN 7).
 """
 
+import asyncio
 import os
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -18,14 +19,18 @@ from proxid.anonymise.stream.settings import Settings
 from proxid.config.terms import Terms
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import EpochKey
-from proxid.errors import EpochError, PolicyError
+from proxid.errors import EpochError, PolicyError, StoreError
 from proxid.evidence.disclosure import disclosure_info
 from proxid.evidence.events import EpochOpened
 from proxid.observability.metrics import set_policy_behind
+from proxid.protocol.opening import EpochOpening
 from proxid.provision.policies import Held
 
 _log = structlog.get_logger(__name__)
 _SEED_SIZE: Final = 32
+_SETTLE_SECONDS: Final = 12.0
+"""An epoch that is over is closed within seconds; IS waits longer for its answer."""
+_POLL: Final = 0.1
 
 
 class EpochKeys:
@@ -57,20 +62,24 @@ class EpochKeys:
             raise EpochError("epoch is not open")
         return found
 
-    async def open(self, epoch: int, held: Sequence[bytes]) -> EpochSecrets:
+    async def open(self, opening: EpochOpening, held: Sequence[bytes]) -> EpochSecrets:
         """The secrets of the current epoch, opened now if nobody has yet.
 
         Args:
+            opening: IS's word that the epoch has begun, verified.
             held: digests of the documents that IS holds for this epoch, the one that should count first.
 
         Raises:
             EpochError: the epoch is not current, or it or a later one was closed.
-            PolicyError: no document is held by both.
+            PolicyError: no document is held by both. StoreError: an epoch that is over has still to be closed.
         """
+        epoch = opening.epoch
         self._verify_current(epoch)
         secrets = await self.closing(epoch)
         if secrets is None:
-            secrets = self._cache[epoch] = await self._open(epoch, self._chosen(epoch, held))
+            policy = self._chosen(epoch, held)
+            now = await self._settled()
+            secrets = self._cache[epoch] = await self._open(opening, policy, now)
         if secrets.key.policy not in held:
             raise PolicyError("the epoch is open under a policy that the gateway does not hold")
         self._tell(epoch, secrets.key.policy, held)
@@ -127,13 +136,26 @@ class EpochKeys:
             if lags:
                 _log.warning("policy waits", epoch=epoch, kind=side, policy=chosen.hex())
 
-    async def _open(self, epoch: int, policy: bytes) -> EpochSecrets:
-        service = self._service
-        seed, opening = self._random(_SEED_SIZE), OpeningKey.generate(self._random)
+    async def _settled(self) -> float:
+        """Now, once every epoch whose time of grace is over is closed: no new one begins beside it."""
+        service, waited = self._service, 0.0
+        while waited < _SETTLE_SECONDS:
+            now = service.clock()
+            over = [e for e in await self._store.open_epochs() if service.epochs.end(e) + service.grace <= now]
+            if not over:
+                return now
+            await asyncio.sleep(_POLL)
+            waited += _POLL
+        raise StoreError("an epoch that is over is not closed yet")
+
+    async def _open(self, opening: EpochOpening, policy: bytes, now: float) -> EpochSecrets:
+        service, epoch = self._service, opening.epoch
+        seed, opener = self._random(_SEED_SIZE), OpeningKey.generate(self._random)
         commitment = seed_commitment(seed, epoch, service.name)
-        key = EpochKey(service.name, epoch, opening.public.data, commitment, policy).issue(service.key).encode()
+        key = EpochKey(service.name, epoch, opener.public.data, commitment, policy).issue(service.key).encode()
         sealed = service.auditor.seal(seed, disclosure_info(service.name, epoch))
-        stored = await self._store.open(epoch, (seed, opening.seed, key), EpochOpened(key, sealed))
+        opened = EpochOpened(key, sealed, opening.encode(), int(now * 1000))
+        stored = await self._store.open(epoch, (seed, opener.seed, key), opened)
         if stored is None:
             raise EpochError("epoch is closed, or one after it")
         return self._decode(epoch, *stored)

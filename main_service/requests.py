@@ -180,6 +180,7 @@ class RequestPath:
 
     async def _verify(self, signed: SignedMessage, shown: bytes) -> Accepted:
         service, header = self._service, signed.header
+        service.watch.require()
         if header.blocks != request.BLOCKS:
             raise MessageInvalidError("a request has four blocks")
         # (2) credential

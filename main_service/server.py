@@ -1,7 +1,6 @@
 """Puts the Main Service together from its configuration and runs it (DESIGN 2, 16)."""
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +13,7 @@ from main_service.epochs import EpochKeys
 from main_service.gauges import Gauges
 from main_service.indexing import index_people
 from main_service.integrator import Integrator
+from main_service.openings import Openings
 from main_service.requests import Credentials, RequestPath
 from main_service.responder import Answering, BuiltInSkills
 from main_service.service import Service
@@ -30,6 +30,7 @@ from main_service.store.subjects import SubjectStore
 from main_service.subjects import Subjects
 from main_service.worker import Worker
 from proxid.classify import Classifier, load_default
+from proxid.clock import Clocks, ClockWatch
 from proxid.config.services import MainServiceConfig
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
@@ -42,6 +43,7 @@ from proxid.rpc.evidence import EvidenceService
 from proxid.rpc.peers import PeerRegistry
 from proxid.rpc.runner import run
 from proxid.store import connect
+from proxid.store.clock import ClockKeeper, HeardTime
 from proxid.store.evidence.scrub import Scrubber
 from proxid.store.evidence.setup import EvidenceOptions, reader_of, retention_of, writer_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
@@ -50,7 +52,7 @@ from proxid.wire.v1.main_service_pb2_grpc import add_MainServiceServicer_to_serv
 SERVICES = ("proxid.wire.v1.MainService", "proxid.wire.v1.Evidence")
 
 
-def service_of(config: MainServiceConfig, clock: Callable[[], float] = time.time) -> Service:
+def service_of(config: MainServiceConfig, clocks: Clocks = Clocks()) -> Service:  # noqa: B008 - it is immutable
     """The Main Service of a configuration.
 
     Raises:
@@ -68,7 +70,8 @@ def service_of(config: MainServiceConfig, clock: Callable[[], float] = time.time
         epochs=Epochs(config.epoch_seconds),
         nonce_ttl=int(config.nonce_ttl),
         grace=config.epoch_grace,
-        clock=clock,
+        clock=clocks.wall,
+        watch=ClockWatch(clocks, config.clock_skew),
         answer_unlogged=config.on_store_failure == "answer",
     )
 
@@ -84,7 +87,7 @@ async def _verify_parties(service: Service, epochs: EpochKeys, opened: Sequence[
 
 async def serve(
     config: MainServiceConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0,
-    classifier: Classifier | None = None, source: Path | None = None,
+    classifier: Classifier | None = None, source: Path | None = None, clocks: Clocks = Clocks(),  # noqa: B008
 ) -> None:  # fmt: skip
     """Run until SIGTERM.
 
@@ -98,7 +101,7 @@ async def serve(
     """
     if config.store_url is None:
         raise ConfigError("store_url is not resolved")
-    service = service_of(config)
+    service = service_of(config, clocks)
     epoch = service.epochs.number(service.clock())
     held = govern(config, epoch, service.parties)
     in_force = held.in_force(epoch)
@@ -122,15 +125,17 @@ async def serve(
     peers = PeerRegistry(config.trust.allow_list())
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     server, port = new_server(tls, config.listen, config.workers > 1)
+    heard = HeardTime(client, PREFIX, service.watch)
+    openings = Openings(service, epoch_store, heard)
     servicer = MainService(
-        peers, epochs, path, Consents(service, pool, credentials, epochs), Outbox(blocking), subjects
+        peers, epochs, openings, path, Consents(service, pool, credentials, epochs), Outbox(blocking), subjects
     )
     add_MainServiceServicer_to_server(servicer, server)
     if worker == 0:
         await index_people(client)
     reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
     add_EvidenceServicer_to_server(EvidenceService(peers, reader, client, PREFIX, earlier), server)
-    background: list[Coroutine[Any, Any, None]] = []
+    background: list[Coroutine[Any, Any, None]] = [ClockKeeper(service.watch, heard, worker == 0).run()]
     if worker == 0:
         anonymiser = Anonymiser(classifier or load_default())
         jobs = Worker(
@@ -142,19 +147,22 @@ async def serve(
             wake,
             PlaceLedger(beside),
         )
-        background = [jobs.log_requests(), jobs.release_groups(), jobs.keep_time()]
+        background += [jobs.log_requests(), jobs.release_groups(), jobs.keep_time()]
         background.append(Gauges(CountStore(functions, client), epoch_store).run())
     if writer is not None:
         background += [
             writer.run(),
             Scrubber(writer.log).run(),
-            retention_of(config, evidence, client, writer.log).run(),
+            retention_of(config, evidence, client, writer.log, service.watch).run(),
         ]
     if source is not None:
         background.append(AllowListWatch(source, MainServiceConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
-        await run(server, SERVICES, address, background, ready, config.shutdown_grace, peers, config.metrics_listen)
+        await run(
+            server, SERVICES, address, background, ready, config.shutdown_grace, peers, config.metrics_listen,
+            lambda: service.watch.doubt() is None,
+        )  # fmt: skip
     finally:
         await client.aclose()
         await blocking.aclose()

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from proxid.clock import Clocks, ClockWatch
 from proxid.config.terms import Terms
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey, SealingKey
@@ -20,6 +21,7 @@ class Service:
         name: MS id, part of everything signed. key: sk_MS. screener: pk_IS. auditor: HPKE key for disclosures.
         parties: HPKE keys of the third parties. nonce_ttl: seconds that a nonce is kept at least.
         clock_skew, grace: seconds, as in force at the start; what an epoch says of its own messages goes before.
+        watch: whether `clock` can be relied on.
         answer_unlogged: answer without logging while a store is away, instead of refusing.
     """
 
@@ -34,11 +36,15 @@ class Service:
     grace: float = 300.0
     clock: Callable[[], float] = field(default=time.time)
     answer_unlogged: bool = False
+    watch: ClockWatch = field(default_factory=lambda: ClockWatch(Clocks(), 120.0))
 
     def verify_fresh(self, epoch: int, time_ms: int, skew: float) -> None:
         """First half of check 5 of 5.3: epoch and time within the skew; raises EpochError, FreshnessError.
 
         IS decides by its clock which epoch is current; near an end that is another one than by this clock.
+
+        Raises:
+            EpochError, FreshnessError: the message is of another time.
         """
         now = self.clock()
         if epoch not in self.epochs.near(now, skew):

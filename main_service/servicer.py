@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from main_service.consents import Consents
 from main_service.epochs import EpochKeys
+from main_service.openings import Openings
 from main_service.requests import RequestPath
 from main_service.store.outbox import Outbox
 from main_service.subjects import Subjects
@@ -31,11 +32,12 @@ class MainService(MainServiceServicer):
     """What IS calls."""
 
     def __init__(
-        self, peers: PeerRegistry, epochs: EpochKeys, requests: RequestPath, consents: Consents, outbox: Outbox,
-        subjects: Subjects,
+        self, peers: PeerRegistry, epochs: EpochKeys, openings: Openings, requests: RequestPath, consents: Consents,
+        outbox: Outbox, subjects: Subjects,
     ) -> None:  # fmt: skip
         self.peers = peers
         self._epochs = epochs
+        self._openings = openings
         self._requests = requests
         self._consents = consents
         self._outbox = outbox
@@ -44,8 +46,14 @@ class MainService(MainServiceServicer):
     @unary("gateway")
     async def GetEpoch(self, request: wire.EpochRequest, peer: Peer) -> wire.EpochReply:
         """The signed key of the current epoch, which goes by one of the policy documents that IS names."""
-        secrets = await self._epochs.open(request.epoch, list(request.policies))
+        opening = await self._openings.take(request.opening, request.epoch)
+        secrets = await self._epochs.open(opening, list(request.policies))
         return wire.EpochReply(epoch_key=secrets.key.encode(), newest=self._epochs.newest(request.epoch))
+
+    @unary("gateway")
+    async def TellTime(self, request: wire.TimeRequest, peer: Peer) -> wire.TimeReply:
+        """Take the other side's time, and tell this one's."""
+        return wire.TimeReply(time=(await self._openings.tell(request.opening, request.nonce)).encode())
 
     @unary("gateway")
     async def Ask(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:

@@ -169,7 +169,9 @@ class Worker:
             await asyncio.sleep(_TICK)
 
     async def tick(self) -> None:
-        """Move up, in bounded steps, and close slots."""
+        """Move up, in bounded steps, and close slots; nothing while the clock cannot be relied on."""
+        if self._service.watch.doubt() is not None:
+            return
         for epoch in await self._epoch_store.open_epochs():
             for kind in KINDS:
                 if not await self._slots.unreleased(epoch, kind):
@@ -178,10 +180,17 @@ class Worker:
                 pass
 
     async def close_epochs(self) -> None:
-        """Close epochs whose grace time is over: suppress what waits, release what formed, destroy the secrets."""
-        now = self._service.clock()
+        """Close epochs whose grace time is over: suppress what waits, release what formed, destroy the secrets.
+
+        That cannot be undone, so this clock is not enough: IS has signed that a later epoch has begun, or has been
+        silent for an hour in which this clock was steady.
+        """
+        service, watch = self._service, self._service.watch
+        now, (begun, opening) = service.clock(), await self._epoch_store.opening()
         for epoch in await self._epoch_store.open_epochs():
-            if now < self._service.epochs.end(epoch) + self._service.grace:
+            if now < service.epochs.end(epoch) + service.grace:
+                continue
+            if watch.doubt() is not None or (begun <= epoch and not watch.alone()):
                 continue
             while (await self._pool.close(epoch)).more:
                 pass
@@ -191,7 +200,7 @@ class Worker:
             await self._release_rest()
             while not await self._forget(epoch):
                 await self.release_all()
-            await self._epoch_store.close(epoch)
+            await self._epoch_store.close(epoch, int(now * 1000), opening if begun > epoch else b"")
             self._epochs.forget(epoch)
 
     async def _release_rest(self) -> None:

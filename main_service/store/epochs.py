@@ -37,6 +37,21 @@ class EpochStore:
         """Epochs whose secrets exist, in order."""
         return sorted(int(epoch) for epoch in await self._functions.call("ms_open_epochs", KEYS))
 
-    async def close(self, epoch: int) -> None:
-        """Destroy an epoch's secrets; records EPOCH_CLOSED, once."""
-        await self._functions.call("ms_close_epoch", KEYS, epoch, self._random(SALT_SIZE), encode_header(epoch=epoch))
+    async def keep_opening(self, epoch: int, opening: bytes) -> None:
+        """Keep IS's signed word that an epoch has begun, in the place of one of another epoch."""
+        await self._functions.call("ms_keep_opening", KEYS, epoch, opening)
+
+    async def opening(self) -> tuple[int, bytes]:
+        """The epoch that IS has last signed to have begun, and its word; -1 if there is none."""
+        epoch, opening = await self._functions.call("ms_opening", KEYS)
+        return (-1, b"") if epoch is None else (int(epoch), opening)
+
+    async def close(self, epoch: int, time_ms: int, opening: bytes) -> None:
+        """Destroy an epoch's secrets; records EPOCH_CLOSED, once.
+
+        Args:
+            time_ms: Unix milliseconds. opening: IS's word that a later one has begun; empty if this clock alone is
+                believed.
+        """
+        header = encode_header(epoch=epoch, v=2, time=time_ms, opening=opening.hex(), believed=not opening)
+        await self._functions.call("ms_close_epoch", KEYS, epoch, self._random(SALT_SIZE), header)

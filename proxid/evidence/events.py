@@ -297,29 +297,39 @@ def _party(data: bytes) -> tuple[str, tuple[bytes, ...], tuple[bytes, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class EpochOpened:
-    """EPOCH_OPENED: the epoch's key as MS signed it and, in MS's log, the seed sealed to the auditor.
+    """EPOCH_OPENED: the epoch's key as MS signed it.
 
-    The header repeats of the key what has to stay readable: epoch, commitment to the seed, digest of the policy.
+    The header repeats what has to stay readable: epoch, commitment to the seed, digest of the policy, opening, time.
+
+    Attributes:
+        sealed, opening, time_ms: in MS's log alone: the seed sealed to the auditor; IS's signed word that the epoch
+            has begun; MS's time (Unix milliseconds).
     """
 
     key: bytes
     sealed: bytes = b""
+    opening: bytes = b""
+    time_ms: int = 0
 
     @property
     def header(self) -> bytes:
         """Canonical header."""
         key = EpochKey.decode(self.key)
-        return encode_header(commitment=key.seed_commitment.hex(), epoch=key.epoch, policy=key.policy.hex())
+        fields: Header = {"commitment": key.seed_commitment.hex(), "epoch": key.epoch, "policy": key.policy.hex()}
+        if self.opening:
+            fields |= {"opening": self.opening.hex(), "time": self.time_ms}
+        return encode_header(**fields)
 
     @property
     def payload(self) -> bytes:
         """Canonical payload."""
-        return encode(self.key, self.sealed)
+        return encode(self.key, self.sealed, self.opening, self.time_ms)
 
     @classmethod
     def decode(cls, payload: bytes) -> "EpochOpened":
         """The event of a payload; raises EncodingError."""
-        return cls(*decode(payload, 2))
+        key, sealed, opening, time_ms = decode(payload, 4)
+        return cls(key, sealed, opening, decode_int(time_ms))
 
 
 @dataclass(frozen=True, slots=True)

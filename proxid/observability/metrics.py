@@ -68,6 +68,12 @@ def set_policy_behind(side: str, behind: bool) -> None:
     BEHIND.labels(side).set(int(behind))
 
 
+CLOCK_DOUBTED: Final = Gauge(
+    "proxid_clock_doubted", "1 while the service cannot rely on its clock: no epoch begins, ends or expires.",
+    multiprocess_mode="mostrecent",
+)  # fmt: skip
+
+
 def set_unclassified(requests: int) -> None:
     """How many answered requests wait to be classified."""
     WORK.labels("classification").set(requests)
@@ -81,6 +87,11 @@ def set_unlogged(events: int) -> None:
 def set_damaged(leaves: int) -> None:
     """How many leaves of a service's log are damaged."""
     DAMAGED.set(leaves)
+
+
+def set_clock_doubted(doubted: bool) -> None:
+    """Whether the service cannot rely on its clock."""
+    CLOCK_DOUBTED.set(int(doubted))
 
 
 def set_waiting(kind: str, people: int) -> None:

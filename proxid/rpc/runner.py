@@ -19,6 +19,7 @@ from proxid.rpc.peers import PeerRegistry
 
 _log = structlog.get_logger(__name__)
 _CANCEL_SECONDS: Final = 0.5
+_HEALTH_SECONDS: Final = 1.0
 _SWITCH_SECONDS: Final = 0.0005
 
 
@@ -65,9 +66,26 @@ async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
         _, pending = await asyncio.wait(pending, timeout=_CANCEL_SECONDS)
 
 
+async def _say(health: Health, services: Sequence[str], fit: bool) -> None:
+    status = health_pb2.HealthCheckResponse.SERVING if fit else health_pb2.HealthCheckResponse.NOT_SERVING
+    for name in (*services, ""):
+        await health.set(name, status)
+
+
+async def _keep_saying(health: Health, services: Sequence[str], fit: Callable[[], bool]) -> None:
+    said = None
+    while True:
+        found = fit()
+        if found != said:
+            await _say(health, services, found)
+            said = found
+        await asyncio.sleep(_HEALTH_SECONDS)
+
+
 async def run(
     server: grpc.aio.Server, services: Sequence[str], address: str, background: Sequence[Coroutine[Any, Any, None]],
     ready: Callable[[str], None] | None, grace: float, peers: PeerRegistry, metrics: str | None = None,
+    fit: Callable[[], bool] = lambda: True,
 ) -> None:  # fmt: skip
     """Serve until SIGTERM or SIGINT; running calls get `grace` seconds to finish.
 
@@ -75,6 +93,7 @@ async def run(
         services: full names, for health and reflection. address: where it serves, told to `ready` once it does.
         background: what runs beside the server and is cancelled with it.
         metrics: HOST:PORT of the metrics, bound once everything else is there: a port is the least telling fault.
+        fit: whether it can serve, asked each second; health says so.
         peers: who may ask for health; closed when it begins to stop, for calls that would not end by themselves.
 
     Raises:
@@ -82,7 +101,7 @@ async def run(
     """
     try:
         with metrics_endpoint(metrics):
-            await _run(server, services, address, background, ready, grace, peers)
+            await _run(server, services, address, background, ready, grace, peers, fit)
     finally:
         for job in background:
             job.close()  # nothing happens to those that ran
@@ -90,7 +109,7 @@ async def run(
 
 async def _run(
     server: grpc.aio.Server, services: Sequence[str], address: str, background: Sequence[Coroutine[Any, Any, None]],
-    ready: Callable[[str], None] | None, grace: float, peers: PeerRegistry,
+    ready: Callable[[str], None] | None, grace: float, peers: PeerRegistry, fit: Callable[[], bool],
 ) -> None:  # fmt: skip
     health = Health(peers)
     health_pb2_grpc.add_HealthServicer_to_server(health, server)
@@ -101,9 +120,8 @@ async def _run(
     _spare_collector()
     _share_interpreter()
     await server.start()
-    for name in (*services, ""):
-        await health.set(name, health_pb2.HealthCheckResponse.SERVING)
-    tasks = [asyncio.create_task(job) for job in background]
+    await _say(health, services, fit())
+    tasks = [asyncio.create_task(job) for job in (*background, _keep_saying(health, services, fit))]
     failed: list[ProxidError] = []
     for task in tasks:
         _guard(task, stop, failed)

@@ -1,20 +1,29 @@
-"""An epoch is opened once: none is opened at or before a closed one, whatever a clock says (DESIGN 4.3)."""
+"""An epoch is opened once, and closed when both sides' clocks say so (DESIGN 4.3). Clocks are moved; nothing sleeps."""
 
+import asyncio
+import json
 from typing import Any, cast
 
 import pytest
 from redis.asyncio import Redis
 
 from main_service.epochs import EpochKeys
-from main_service.service import Service
+from main_service.openings import Openings
+from main_service.service import EpochSecrets, Service
 from main_service.store.epochs import EpochStore
-from main_service.store.library import library
-from proxid.errors import EpochError
+from main_service.store.library import PREFIX, library
+from main_service.worker import Worker
+from proxid.clock import ALONE_SECONDS, Clocks, ClockWatch
+from proxid.crypto.ed25519 import SigningKey
+from proxid.errors import ClockError, CredentialError, EpochError, SignatureInvalidError
 from proxid.protocol.epochs import Epochs
-from tests.support.scene import MS, SCREENER, SERVICE, opening_key
+from proxid.protocol.opening import EpochOpening
+from proxid.store.clock import HeardTime
+from tests.support.scene import MALLORY, MS, SCREENER, SERVICE, opening_key
 
 DAY = 86_400
 TODAY = 20_000
+EPOCHS = Epochs(DAY)
 HELD = [bytes(32)]
 
 
@@ -28,64 +37,215 @@ class Documents:
         return None
 
 
-class Clock:
-    """Stands still until told otherwise."""
+class Nothing:
+    """Where nothing waits and nothing is formed."""
 
-    now = TODAY * DAY + 3600.0
+    more = False
 
-    def __call__(self) -> float:
-        return self.now
+    def __getattr__(self, name: str) -> Any:
+        async def done(*arguments: Any) -> Any:
+            return {"unreleased": [], "forget": True}.get(name, self)
+
+        return done
+
+
+class Day:
+    """The main service's epochs, and two clocks that a test moves."""
+
+    def __init__(self, client: Redis, store: EpochStore) -> None:
+        self.truth = TODAY * DAY + 3600.0
+        self.ours = self.theirs = 0.0
+        self.client, self.store = client, store
+        self.restart()
+
+    def restart(self) -> None:
+        """The main service starts anew, with whatever its clock shows."""
+        clocks = Clocks(lambda: self.truth + self.ours, lambda: self.truth - TODAY * DAY)
+        self.watch = ClockWatch(clocks, 120.0)
+        service = Service(
+            name=MS, key=SERVICE, screener=SCREENER.public, auditor=opening_key("auditor").public, parties={},
+            epochs=EPOCHS, clock=clocks.wall, watch=self.watch,
+        )  # fmt: skip
+        self.keys = EpochKeys(service, self.store, cast(Any, Documents()))
+        self.openings = Openings(service, self.store, HeardTime(self.client, PREFIX, self.watch))
+        nothing: Any = Nothing()
+        stores = (nothing, nothing, nothing, self.store)
+        self.worker = Worker(service, stores, self.keys, nothing, nothing, asyncio.Event(), nothing)
+
+    def word(self, key: SigningKey = SCREENER) -> bytes:
+        return EpochOpening.at(MS, EPOCHS, self.truth + self.theirs).sign(key).encode()
+
+    async def tell(self) -> None:
+        await self.openings.tell(self.word(), bytes(16))
+
+    async def open(self) -> EpochSecrets:
+        """As IS asks for the key of its current epoch."""
+        opening = EpochOpening.decode(self.word())
+        return await self.keys.open(await self.openings.take(self.word(), opening.epoch), HELD)
+
+    async def close(self) -> list[int]:
+        """What is open after a tick."""
+        await self.worker.close_epochs()
+        return await self.store.open_epochs()
+
+    async def events(self) -> list[tuple[str, dict[str, Any]]]:
+        found: Any = await self.client.xrange("{ms}:events")
+        return [(fields[b"t"].decode(), json.loads(fields[b"h"])) for _, fields in found]
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def keys(client: Redis, clock: Clock) -> tuple[EpochKeys, EpochStore]:
+async def day(client: Redis) -> Day:
     functions = library(client)
     await functions.load()
-    service = Service(
-        name=MS, key=SERVICE, screener=SCREENER.public, auditor=opening_key("auditor").public, parties={},
-        epochs=Epochs(DAY), clock=clock,
-    )  # fmt: skip
-    store = EpochStore(functions)
-    return EpochKeys(service, store, cast(Any, Documents())), store
+    return Day(client, EpochStore(functions))
 
 
-async def test_closed_epoch_is_not_opened_again(keys: tuple[EpochKeys, EpochStore], client: Redis) -> None:
-    epochs, store = keys
-    await epochs.open(TODAY, HELD)
-    await store.close(TODAY)
-    epochs.forget(TODAY)
-    with pytest.raises(EpochError):
-        await epochs.open(TODAY, HELD)
-    assert await store.open_epochs() == []
-    events = await client.xrange("{ms}:events")
-    assert [fields[b"t"] for _, fields in events] == [b"EPOCH_OPENED", b"EPOCH_CLOSED"]
+async def test_epoch_is_closed_once_both_sides_say_so(day: Day) -> None:
+    await day.open()
+    day.truth = (TODAY + 1) * DAY + 200.0
+    await day.tell()
+    assert await day.close() == [TODAY]
+    day.truth += 100.0
+    assert await day.close() == []
+    (kind, header) = (await day.events())[-1]
+    assert (kind, header["v"], header["believed"]) == ("EPOCH_CLOSED", 2, False)
+    assert EpochOpening.decode(bytes.fromhex(header["opening"])).epoch == TODAY + 1
+    assert header["time"] == day.truth * 1000
 
 
-async def test_nothing_is_opened_before_a_closed_epoch(keys: tuple[EpochKeys, EpochStore], clock: Clock) -> None:
-    epochs, store = keys
-    clock.now += DAY
-    await epochs.open(TODAY + 1, HELD)
-    await store.close(TODAY + 1)
-    clock.now -= DAY
-    with pytest.raises(EpochError):
-        await epochs.open(TODAY, HELD)
-    clock.now += 2 * DAY
-    assert (await epochs.open(TODAY + 2, HELD)).epoch == TODAY + 2
+async def test_own_clock_alone_closes_nothing(day: Day) -> None:
+    """A day ahead for six seconds, heard or not heard of."""
+    await day.open()
+    day.ours = float(DAY)
+    assert await day.close() == [TODAY]
+    with pytest.raises(ClockError):
+        await day.open()
+    day.truth += 6.0
+    assert await day.close() == [TODAY]
+    day.ours = 0.0
+    assert (await day.open()).epoch == TODAY
+    assert await day.close() == [TODAY]
 
 
-@pytest.mark.parametrize(("off", "good"), [(-119.0, True), (-121.0, False)])
-async def test_gateway_that_is_a_little_ahead_is_followed(
-    keys: tuple[EpochKeys, EpochStore], clock: Clock, off: float, good: bool
-) -> None:
-    epochs, _ = keys
-    clock.now = (TODAY + 1) * DAY + off
-    if good:
-        assert (await epochs.open(TODAY + 1, HELD)).epoch == TODAY + 1
+async def test_restart_with_a_wrong_clock_closes_nothing(day: Day) -> None:
+    await day.open()
+    day.ours = float(DAY)
+    day.restart()
+    assert await day.close() == [TODAY]
+    with pytest.raises(ClockError):
+        await day.open()
+    day.truth += ALONE_SECONDS
+    await day.tell()
+    assert await day.close() == [TODAY]
+    day.ours = 0.0
+    await day.tell()
+    assert (await day.open()).epoch == TODAY
+
+
+async def test_gateways_clock_closes_nothing_either(day: Day) -> None:
+    await day.open()
+    day.theirs = float(DAY)
+    await day.tell()
+    assert await day.close() == [TODAY]
+    with pytest.raises(ClockError):
+        await day.open()
+    day.theirs = 0.0
+    assert (await day.open()).epoch == TODAY
+    assert (await day.store.opening())[0] == TODAY
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_without_the_gateway_an_hour_of_steady_time_is_believed(day: Day, restarted: bool) -> None:
+    await day.open()
+    if restarted:
+        day.truth += 24 * 3600.0
+        day.restart()
+        assert await day.close() == [TODAY]
+        day.truth += 3600.0
     else:
-        with pytest.raises(EpochError):
-            await epochs.open(TODAY + 1, HELD)
+        day.truth += 26 * 3600.0
+    assert await day.close() == []
+    (kind, header) = (await day.events())[-1]
+    assert (kind, header["opening"], header["believed"]) == ("EPOCH_CLOSED", "", True)
+    day.truth = (TODAY + 2) * DAY + 1.0
+    assert (await day.open()).epoch == TODAY + 2
+
+
+async def test_closed_epoch_is_not_opened_again(day: Day) -> None:
+    """Restarted with a wrong clock, and nobody there to say so for an hour: then the day is over for good."""
+    await day.open()
+    day.ours = float(DAY)
+    day.restart()
+    day.truth += ALONE_SECONDS
+    assert await day.close() == []
+    day.ours = 0.0
+    day.restart()
+    with pytest.raises(EpochError):
+        await day.open()
+    day.truth += DAY
+    assert (await day.open()).epoch == TODAY + 1
+    assert [kind for kind, _ in await day.events()] == ["EPOCH_OPENED", "EPOCH_CLOSED", "EPOCH_OPENED"]
+
+
+async def test_nothing_is_opened_before_a_closed_epoch(day: Day) -> None:
+    day.ours = day.theirs = float(DAY)
+    day.restart()
+    assert (await day.open()).epoch == TODAY + 1
+    day.truth += 2 * DAY
+    await day.tell()
+    assert await day.close() == []
+    day.truth, day.ours, day.theirs = TODAY * DAY + 3600.0, 0.0, 0.0
+    day.restart()
+    with pytest.raises(EpochError):
+        await day.open()
+
+
+async def test_no_epoch_begins_beside_one_that_is_long_over(day: Day) -> None:
+    """A service that was away for days closes what is over first."""
+    await day.open()
+    day.truth += 3 * DAY
+    day.restart()
+    opening = asyncio.create_task(day.open())
+    while (await day.store.opening())[0] == TODAY:  # noqa: ASYNC110 - nothing signals it
+        await asyncio.sleep(0.01)
+    assert await day.close() == []
+    assert (await opening).epoch == TODAY + 3
+
+
+@pytest.mark.parametrize("off", [-2.0, 2.0, 119.0, -119.0])
+async def test_clocks_within_the_skew_agree_at_an_epochs_start(day: Day, off: float) -> None:
+    await day.open()
+    day.ours = off
+    day.truth = (TODAY + 1) * DAY + 0.5
+    assert (await day.open()).epoch == TODAY + 1
+    assert (await day.keys.current(TODAY)).epoch == TODAY
+
+
+@pytest.mark.parametrize(
+    "change", [{"epoch": TODAY + 1}, {"start": TODAY * DAY + 1}, {"time_ms": TODAY * DAY * 1000 - 1}]
+)
+async def test_word_that_contradicts_itself_is_not_kept(day: Day, change: dict[str, int]) -> None:
+    fields = {"service": MS, "epoch": TODAY, "start": TODAY * DAY, "time_ms": int(day.truth * 1000)} | change
+    word = EpochOpening(**fields).sign(SCREENER)  # type: ignore[arg-type]
+    with pytest.raises((EpochError, ClockError)):
+        await day.openings.take(word.encode(), word.epoch)
+    assert await day.store.opening() == (-1, b"")
+
+
+async def test_word_of_somebody_else_is_not_heard(day: Day) -> None:
+    day.theirs = float(DAY)
+    with pytest.raises(SignatureInvalidError):
+        await day.openings.tell(day.word(MALLORY), bytes(16))
+    other = EpochOpening.at("another", EPOCHS, day.truth).sign(SCREENER)
+    with pytest.raises(CredentialError):
+        await day.openings.take(other.encode(), TODAY)
+    assert day.watch.doubt() is None
+
+
+async def test_time_is_told_whatever_it_is(day: Day) -> None:
+    day.ours = float(DAY)
+    told = await day.openings.tell(b"", b"n" * 16)
+    told.verify(SERVICE.public, MS, b"n" * 16)
+    assert told.time_ms == (day.truth + DAY) * 1000
+    with pytest.raises(CredentialError):
+        told.verify(SERVICE.public, MS, b"m" * 16)

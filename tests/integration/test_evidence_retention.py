@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from gateway.expiry import LinkExpiry
+from gateway.screener import Screener
 from gateway.server import screener_of
 from gateway.store import GatewayStore
+from proxid.clock import Clocks
 from proxid.config import PartyConfig, load
 from proxid.party.subscriber import open_subscriber
 from proxid.store import connect
@@ -30,11 +32,18 @@ async def pass_time(client: Any, seconds: int) -> None:
             await client.expire(key, left - seconds)
 
 
+def believed(config: Any, seconds: int) -> Screener:
+    """A gateway whose clock says that so much time has passed, as the main service's does."""
+    screener = screener_of(config, Clocks(lambda: time.time() + seconds))
+    screener.watch.heard(screener.watch.offset_of(int(screener.clock() * 1000)), screener.watch.monotonic)
+    return screener
+
+
 async def later(house: House, seconds: int, say: bool = True) -> None:
     """The gateway's expiry, so much later; without its event if `say` is not set."""
     client = connect(house.url("gateway"))
     config = house.config("gateway")
-    screener = screener_of(config, clock=lambda: time.time() + seconds)
+    screener = believed(config, seconds)
     if say:
         assert await LinkExpiry(screener, GatewayStore(client)).step()
     await pass_time(client, seconds)
@@ -69,7 +78,7 @@ async def test_links_and_evidence_keys_expire_by_an_event_and_nothing_opens_any_
 
 async def later_says(house: House) -> bool:
     client = connect(house.url("gateway"))
-    screener = screener_of(house.config("gateway"), clock=lambda: time.time() + 2 * YEAR)
+    screener = believed(house.config("gateway"), 2 * YEAR)
     said = await LinkExpiry(screener, GatewayStore(client)).step()
     await client.aclose()
     return said

@@ -6,6 +6,7 @@
 import asyncio
 import datetime
 import socket
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -16,9 +17,11 @@ from auditor.report import Report
 from auditor.setup import logs_of, trust_of
 from auditor.state import AuditState
 from device_sim import enrolment
+from device_sim.gateway import GatewayClient
 from device_sim.household import Household
 from device_sim.state import HouseholdState
 from proxid.classify import Classification, RequestType
+from proxid.clock import Clocks, uptime
 from proxid.config import AuditorConfig, DeviceConfig, EnrolmentAuthorityConfig, PartyConfig, load
 from proxid.config.services import GatewayConfig, MainServiceConfig
 from proxid.party.subscriber import open_subscriber
@@ -76,6 +79,21 @@ def provision(
     enrolment.accept(state, issued, config.trust.enrolment_authority)
 
 
+class MovedClock:
+    """A wall clock and a monotonic one, this machine's until a test moves them."""
+
+    def __init__(self) -> None:
+        self.set = self.passed = 0.0
+        """Seconds by which the wall clock was set, and by which time has passed for both."""
+        self.clocks = Clocks(self.wall, self.monotonic)
+
+    def wall(self) -> float:
+        return time.time() + self.set + self.passed
+
+    def monotonic(self) -> float:
+        return uptime() + self.passed
+
+
 class House:
     """See the module; made by `running`."""
 
@@ -85,6 +103,8 @@ class House:
         self.folder = folder
         self.device: Household
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self.clocks = {role: MovedClock() for role in ("gateway", "main-service", "device")}
+        """What each goes by; a test moves them."""
 
     def config(self, role: str) -> Any:
         kinds = {"gateway": GatewayConfig, "main-service": MainServiceConfig, "auditor": AuditorConfig}
@@ -107,7 +127,8 @@ class House:
         for role in ("main-service", "gateway"):
             await self.serve(role)
         stack.push_async_callback(self.stop)
-        self.device = Household.open(load(DeviceConfig, self.folder / "devices/household-1/device.toml"))
+        config = load(DeviceConfig, self.folder / "devices/household-1/device.toml")
+        self.device = Household(config, GatewayClient.open(config), self.clocks["device"].wall)
         stack.push_async_callback(self.device.close)
 
     async def serve(self, role: str) -> None:
@@ -119,10 +140,11 @@ class House:
         kind = MainServiceConfig if role == "main-service" else GatewayConfig
         source = self.folder / role / f"{role}.toml"
         config = load(kind, source).model_copy(update={"store_url": self._urls[role]})
+        common: Any = {"ready": lambda _: ready.set(), "source": source, "clocks": self.clocks[role].clocks}
         if role == "main-service":
-            job = serve_main(config, ready=lambda _: ready.set(), classifier=self.classifier, source=source)
+            job = serve_main(config, classifier=self.classifier, **common)
         else:
-            job = serve_gateway(config, ready=lambda _: ready.set(), source=source)
+            job = serve_gateway(config, **common)
         task = self._tasks[role] = asyncio.create_task(job)
         waiter = asyncio.create_task(ready.wait())
         await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)

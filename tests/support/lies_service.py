@@ -127,7 +127,8 @@ async def service_discloses_another_seed(liar: Liar) -> None:
     def other(event: PlainEvent) -> PlainEvent:
         epoch = json.loads(event.fields)["epoch"]
         sealed = auditor.public.seal(bytes(32), disclosure_info("main-service", epoch))
-        return dataclasses.replace(event, payload=EpochOpened(EpochOpened.decode(event.payload).key, sealed).payload)
+        opened = dataclasses.replace(EpochOpened.decode(event.payload), sealed=sealed)
+        return dataclasses.replace(event, payload=opened.payload)
 
     liar.changes(MAIN, E.EPOCH_OPENED, other)
     await liar.house.busy(1)

@@ -3,6 +3,7 @@
 --   n:NONCE   request hash seen under a nonce     a:SESSION   stored answer        q:KEY      credential
 --   pending   sorted set of sessions by arrival   w:SESSION   hash of what waits   arrivals   counter
 --   c:PROX    hash of a consent: b bundle, v version, h hash of the message, a acknowledgement
+--   closed    the newest epoch that was closed    opening   hash of IS's latest word that an epoch has begun
 --   epoch:N   hash of an epoch's secrets          ob:PROX   the person objected: nothing is logged, whatever was consented
 --   i:PROX    what is found by the person's own index alone: sorted set of q, n, a and w keys by the second at which they
 --             are gone by themselves; everything else of a person is named by the PROX_ID
@@ -128,6 +129,17 @@ local function ms_open_epochs(keys, a)
   return redis.call('SMEMBERS', mkey(keys[1], 'epochs'))
 end
 
+-- ARGV: epoch, IS's word that it has begun. The latest epoch's is kept.
+local function ms_keep_opening(keys, a)
+  local entry = mkey(keys[1], 'opening')
+  if redis.call('HGET', entry, 'e') == a[1] then return 0 end
+  return redis.call('HSET', entry, 'e', a[1], 'd', a[2])
+end
+
+local function ms_opening(keys, a)
+  return redis.call('HMGET', mkey(keys[1], 'opening'), 'e', 'd')
+end
+
 -- ARGV: epoch, salt, header. Destroys the epoch's secrets.
 local function ms_close_epoch(keys, a)
   if redis.call('SREM', mkey(keys[1], 'epochs'), a[1]) == 0 then return 0 end
@@ -143,6 +155,8 @@ redis.register_function('ms_refuse', ms_refuse)
 redis.register_function('ms_suppress', ms_suppress)
 redis.register_function('ms_open_epoch', ms_open_epoch)
 redis.register_function('ms_close_epoch', ms_close_epoch)
+redis.register_function('ms_keep_opening', ms_keep_opening)
+redis.register_function{function_name = 'ms_opening', callback = ms_opening, flags = {'no-writes'}}
 redis.register_function{function_name = 'ms_credential', callback = ms_credential, flags = {'no-writes'}}
 redis.register_function{function_name = 'ms_answer', callback = ms_answer, flags = {'no-writes'}}
 redis.register_function{function_name = 'ms_pending', callback = ms_pending, flags = {'no-writes'}}

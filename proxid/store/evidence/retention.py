@@ -34,11 +34,12 @@ class PayloadRetention:
 
     Args:
         client, prefix: the service's store. log: the writer's. seconds: how long payloads stay.
+        reliable: whether the clock can be relied on; nothing expires while it cannot.
     """
 
     def __init__(
         self, client: Redis, prefix: str, log: LeafLog, seconds: float, random: Random,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.time, reliable: Callable[[], bool] = lambda: True,
     ) -> None:  # fmt: skip
         self._client = client
         self._prefix = prefix
@@ -46,6 +47,7 @@ class PayloadRetention:
         self._seconds = seconds
         self._random = random
         self._clock = clock
+        self._reliable = reliable
         self._said = 0
 
     async def run(self) -> None:
@@ -60,6 +62,8 @@ class PayloadRetention:
 
     async def step(self) -> int:
         """Say that what is too old expires; up to which number, 0 if nothing does."""
+        if not self._reliable():
+            return 0
         age = min(DAY, self._seconds / 4)
         until = await asyncio.to_thread(self._log.older_than, self._clock() - self._seconds, self._clock() - age)
         if until <= self._said:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from redis.asyncio import Redis
 
+from proxid.clock import ClockWatch
 from proxid.config.services import ServiceConfig
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import SealingKey
@@ -113,6 +114,9 @@ async def begin_if_asked(config: ServiceConfig, options: EvidenceOptions, client
     await wait_on_disk(client, f"{options.prefix}:events:seen", 0)
 
 
-def retention_of(config: ServiceConfig, options: EvidenceOptions, client: Redis, log: LeafLog) -> PayloadRetention:
-    """The job that lets payloads of the writer's log expire."""
-    return PayloadRetention(client, options.prefix, log, config.retention.payloads, os.urandom)
+def retention_of(
+    config: ServiceConfig, options: EvidenceOptions, client: Redis, log: LeafLog, watch: ClockWatch
+) -> PayloadRetention:
+    """The job that lets payloads of the writer's log expire, while the clock can be relied on."""
+    seconds = config.retention.payloads
+    return PayloadRetention(client, options.prefix, log, seconds, os.urandom, watch.wall, watch.confirmed)

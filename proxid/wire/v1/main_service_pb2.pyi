@@ -25,7 +25,10 @@ class EpochRequest(_message.Message):
 
     EPOCH_FIELD_NUMBER: _builtins.int
     POLICIES_FIELD_NUMBER: _builtins.int
+    OPENING_FIELD_NUMBER: _builtins.int
     epoch: _builtins.int
+    opening: _builtins.bytes
+    """IS's signed word that the epoch has begun"""
     @_builtins.property
     def policies(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
         """digests of the documents that IS holds for the epoch, the one that should count first"""
@@ -35,14 +38,58 @@ class EpochRequest(_message.Message):
         *,
         epoch: _builtins.int = ...,
         policies: _abc.Iterable[_builtins.bytes] | None = ...,
+        opening: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "policies", b"policies"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "opening", b"opening", "policies", b"policies"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___EpochRequest: _TypeAlias = EpochRequest  # noqa: Y015
+
+@_typing.final
+class TimeRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OPENING_FIELD_NUMBER: _builtins.int
+    NONCE_FIELD_NUMBER: _builtins.int
+    opening: _builtins.bytes
+    """as in EpochRequest; empty while IS does not rely on its clock"""
+    nonce: _builtins.bytes
+    def __init__(
+        self,
+        *,
+        opening: _builtins.bytes = ...,
+        nonce: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nonce", b"nonce", "opening", b"opening"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimeRequest: _TypeAlias = TimeRequest  # noqa: Y015
+
+@_typing.final
+class TimeReply(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIME_FIELD_NUMBER: _builtins.int
+    time: _builtins.bytes
+    """MS's time, signed together with the nonce"""
+    def __init__(
+        self,
+        *,
+        time: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimeReply: _TypeAlias = TimeReply  # noqa: Y015
 
 @_typing.final
 class EpochReply(_message.Message):

@@ -39,6 +39,11 @@ class MainServiceStub:
                 request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EpochRequest.SerializeToString,
                 response_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EpochReply.FromString,
                 _registered_method=True)
+        self.TellTime = channel.unary_unary(
+                '/proxid.wire.v1.MainService/TellTime',
+                request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.TimeRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.TimeReply.FromString,
+                _registered_method=True)
         self.Ask = channel.unary_unary(
                 '/proxid.wire.v1.MainService/Ask',
                 request_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.ForwardRequest.SerializeToString,
@@ -81,6 +86,13 @@ class MainServiceServicer:
 
     def GetEpoch(self, request, context):
         """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TellTime(self, request, context):
+        """At each epoch's start and now and then: each side learns the other's time.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -134,6 +146,11 @@ def add_MainServiceServicer_to_server(servicer, server):
                     servicer.GetEpoch,
                     request_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EpochRequest.FromString,
                     response_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.EpochReply.SerializeToString,
+            ),
+            'TellTime': grpc.unary_unary_rpc_method_handler(
+                    servicer.TellTime,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.TimeRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_main__service__pb2.TimeReply.SerializeToString,
             ),
             'Ask': grpc.unary_unary_rpc_method_handler(
                     servicer.Ask,
@@ -198,6 +215,33 @@ class MainService:
             '/proxid.wire.v1.MainService/GetEpoch',
             proxid_dot_wire_dot_v1_dot_main__service__pb2.EpochRequest.SerializeToString,
             proxid_dot_wire_dot_v1_dot_main__service__pb2.EpochReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TellTime(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.MainService/TellTime',
+            proxid_dot_wire_dot_v1_dot_main__service__pb2.TimeRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_main__service__pb2.TimeReply.FromString,
             options,
             channel_credentials,
             insecure,

@@ -32,6 +32,8 @@ class MainServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> MainServiceAsyncStub: ...
     GetEpoch: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.EpochRequest, _main_service_pb2.EpochReply]
+    TellTime: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.TimeRequest, _main_service_pb2.TimeReply]
+    """At each epoch's start and now and then: each side learns the other's time."""
     Ask: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]
     Forward: _grpc.StreamStreamMultiCallable[_main_service_pb2.ForwardBatch, _main_service_pb2.ForwardOutcomes]
     Consent: _grpc.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]
@@ -44,6 +46,8 @@ class MainServiceStub:
 class MainServiceAsyncStub(MainServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetEpoch: _aio.UnaryUnaryMultiCallable[_main_service_pb2.EpochRequest, _main_service_pb2.EpochReply]  # type: ignore[assignment]
+    TellTime: _aio.UnaryUnaryMultiCallable[_main_service_pb2.TimeRequest, _main_service_pb2.TimeReply]  # type: ignore[assignment]
+    """At each epoch's start and now and then: each side learns the other's time."""
     Ask: _aio.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]  # type: ignore[assignment]
     Forward: _aio.StreamStreamMultiCallable[_main_service_pb2.ForwardBatch, _main_service_pb2.ForwardOutcomes]  # type: ignore[assignment]
     Consent: _aio.UnaryUnaryMultiCallable[_main_service_pb2.ForwardRequest, _main_service_pb2.ForwardReply]  # type: ignore[assignment]
@@ -59,6 +63,14 @@ class MainServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _main_service_pb2.EpochRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_main_service_pb2.EpochReply, _abc.Awaitable[_main_service_pb2.EpochReply]]: ...
+
+    @_abc_1.abstractmethod
+    def TellTime(
+        self,
+        request: _main_service_pb2.TimeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_main_service_pb2.TimeReply, _abc.Awaitable[_main_service_pb2.TimeReply]]:
+        """At each epoch's start and now and then: each side learns the other's time."""
 
     @_abc_1.abstractmethod
     def Ask(
