@@ -295,4 +295,6 @@ class Audit:
         self.report.counts.update({name: n for name, n in state["counts"].items() if name.partition(".")[0] in _LOGS})
 
 
-_LOGS: Final = ("gateway", "main-service", "events", "groups", "group", "pipeline", "rights", "consents", "unlisted")
+_LOGS: Final = (
+    "gateway", "main-service", "events", "groups", "group", "epochs", "pipeline", "rights", "consents", "unlisted",
+)  # fmt: skip

@@ -94,7 +94,7 @@ class Policies:
         own = replace(
             trust, bundles=terms.bundles, settings=terms.settings, slots=terms.slots, places=terms.places,
             noise=terms.noise, season_seconds=terms.season_seconds, alias_period=terms.alias_period,
-            pipeline=terms.pipeline,
+            pipeline=terms.pipeline, clock_skew=terms.clock_skew, epoch_grace=terms.epoch_grace,
         )  # fmt: skip
         return Judged(ACCEPTED, own, tuple(fallen))
 

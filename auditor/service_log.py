@@ -3,6 +3,7 @@
 from typing import Any
 
 from auditor.completeness import HIDDEN_OWNERS, Sets
+from auditor.epochs import EpochTimes
 from auditor.erasures import Erasures
 from auditor.groups import Groups
 from auditor.log import Log, check_of
@@ -41,6 +42,7 @@ class ServiceLog(Log):
         self._unknown: set[bytes] = set()
         """Subject tags of people whose consent at MS cannot be read."""
         self._opened: set[int] = set()
+        self._times = EpochTimes(policies, report)
         self._bundles: dict[str, str] = {}
         self._erasures = erasures
         self._obligations = obligations
@@ -74,17 +76,21 @@ class ServiceLog(Log):
         sealed = self._policies.began(event, self._report)
         self._opened.add(epoch)
         self._groups.opened(epoch, bytes.fromhex(str(fields["commitment"])), sealed)
+        self._times.opened(event)
 
     def _epoch_opened_unread(self, event: Event) -> None:
         epoch = int(str(event.fields["epoch"]))
         self._policies.began_unread(event, self._report)
         self._groups.opened_blind(epoch)
         self._opened.add(epoch)
+        with check_of(GROUPS):
+            self._times.opened(event)
 
     def _epoch_closed(self, event: Event) -> None:
         if int(str(event.fields["epoch"])) not in self._opened:
             raise GroupMismatchError("an epoch was closed that was never opened")
         self._groups.closed(int(str(event.fields["epoch"])))
+        self._times.closed(event)
 
     def _consent(self, event: Event) -> None:
         message, _ack, _credential = decode(event.payload, 3)
@@ -249,11 +255,13 @@ class ServiceLog(Log):
 
     def state(self) -> tuple[object, ...]:
         """For storing."""
-        return self._groups.state(), self._commits, self._opened, self._bundles, self._unknown
+        times = self._times.state()
+        return self._groups.state(), self._commits, self._opened, self._bundles, self._unknown, times
 
     def restore(self, state: tuple[Any, ...]) -> None:
         """Go on from a state."""
-        groups, self._commits, self._opened, self._bundles, self._unknown = state
+        groups, self._commits, self._opened, self._bundles, self._unknown, times = state
+        self._times.restore(times)
         self._groups.restore(groups)
 
     def finish(self) -> None:
@@ -262,6 +270,7 @@ class ServiceLog(Log):
             self._report.counts["groups.pending"] = self._groups.unreleased()
         except GroupMismatchError as error:
             self._report.add(GROUPS, MAIN_SERVICE, 0, error.rule)
+        self._times.finish()
 
 
 def _path(value: object) -> tuple[str, ...]:

@@ -43,6 +43,8 @@ def trust_of(config: AuditorConfig, pipeline: bool = True) -> Trust:
         witness=trust.witness if config.require_witness else None,
         witness_lag=config.witness_lag,
         pipeline=config.pipeline,
+        clock_skew=config.clock_skew,
+        epoch_grace=config.epoch_grace,
         accepted=_accepted(config),
         floors=config.floors,
     )

@@ -25,6 +25,7 @@ class Trust:
         witness: key of the witness whose cosignature must be there, or None; witness_lag: seconds (check 1).
         places, noise: how fine, and under what noise, places may be shown.
         party_keys: parties' acknowledgement keys. season_seconds, alias_period: as IS is configured.
+        clock_skew, epoch_grace: seconds, as the services are configured.
         pipeline: version of classifier and masking that must have been used; any if empty.
         accepted: the settings of a policy document that the operator accepted, by its digest; raises ConfigError.
         floors: below which no document may fall.
@@ -53,5 +54,7 @@ class Trust:
     witness_name: str = WITNESS
     witness_lag: float = 3600.0
     pipeline: str = ""
+    clock_skew: float = 120.0
+    epoch_grace: float = 300.0
     accepted: Callable[[bytes], Terms | None] = lambda digest: None
     floors: Floors = field(default_factory=Floors)

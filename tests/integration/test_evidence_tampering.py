@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.support.lies_epochs
 import tests.support.lies_screener
 import tests.support.lies_service
 import tests.support.lies_stored  # noqa: F401 - each registers its lies

@@ -1,0 +1,140 @@
+"""When epochs began and ended (check 5 of DESIGN 10.4): what MS says it did, and IS's signed word that it did it by.
+
+A wrong clock is no lie: whoever goes by one says so in good faith. What is held against a service is what contradicts
+its own word, or the other side's signature. That a clock was wrong is told, as something that nobody can check.
+"""
+
+from typing import Any, Final
+
+from auditor.policies import Policies, spans
+from auditor.report import GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
+from auditor.trust import Trust
+from proxid.errors import EpochError, GroupMismatchError, ProxidError
+from proxid.evidence.events import Event
+from proxid.protocol.opening import EpochOpening
+
+_LENIENT: Final = 3600.0
+"""Seconds: a service that was not restarted may go by an older document's skew and grace than the epoch's."""
+_FALSE_WORD: Final = "the gateway signed outside an epoch that it had begun"
+
+
+class EpochTimes:
+    """What MS's log says of its epochs, in the order of the log."""
+
+    def __init__(self, policies: Policies, report: Report) -> None:
+        self._policies = policies
+        self._report = report
+        self._open: set[int] = set()
+        self._last = self._closed = -1
+        """The epoch that was opened last, and the newest that was closed."""
+        self._timed = False
+        """Whether the log says when: one of version 1 does not."""
+        self._latest = 0
+        """The latest time that MS has said, in Unix milliseconds."""
+        self._doubted: set[int] = set()
+        """Epochs that began or ended when MS's time lay before what it had said."""
+
+    def opened(self, event: Event) -> None:
+        """EPOCH_OPENED in MS's log.
+
+        Raises:
+            GroupMismatchError: not on the gateway's word, again or before an epoch that was closed, or beside one that
+                should have been closed long before.
+        """
+        fields = event.fields
+        epoch = int(str(fields["epoch"]))
+        over = sorted(self._open)
+        self._open.add(epoch)
+        self._last = epoch
+        if "opening" not in fields:
+            if self._timed or "policy" in fields:
+                raise GroupMismatchError("epoch began without the gateway's word")
+            return
+        self._timed, time = True, int(str(fields["time"]))
+        if epoch <= self._closed:
+            raise GroupMismatchError("epoch was opened again, or after a later one was closed")
+        word = self._word(event)
+        if word.epoch != epoch:
+            raise GroupMismatchError("epoch began on the gateway's word of another one")
+        if abs(word.time_ms - time) > self._skew(epoch) * 1000:
+            raise GroupMismatchError("epoch began although the clocks of the services differed")
+        self._said(epoch, time)
+        late = [e for e in over if self._end(e) + self._grace(e) <= time / 1000]
+        if late:
+            raise GroupMismatchError(f"epoch began while {spans(late)} should have been closed long before")
+
+    def closed(self, event: Event) -> None:
+        """EPOCH_CLOSED in MS's log.
+
+        Raises:
+            GroupMismatchError: before its end, or neither on the gateway's word that a later one has begun nor as
+                believed, or as believed although that word was there.
+        """
+        fields = event.fields
+        epoch = int(str(fields["epoch"]))
+        self._open.discard(epoch)
+        if fields.get("v") != 2:
+            if self._timed:
+                raise GroupMismatchError("epoch ended without saying when and why")
+            return
+        self._timed, time = True, int(str(fields["time"]))
+        self._closed = max(self._closed, epoch)
+        if time / 1000 < self._end(epoch):
+            raise GroupMismatchError("epoch was closed before its end")
+        self._said(epoch, time)
+        if fields["opening"]:
+            if self._word(event).epoch <= epoch:
+                raise GroupMismatchError("epoch was closed without the gateway's word that a later one has begun")
+        elif fields["believed"] is not True:
+            raise GroupMismatchError("epoch was closed without the gateway's word that a later one has begun")
+        elif self._last > epoch:
+            raise GroupMismatchError("epoch was closed on one clock alone although the gateway's word was there")
+        else:
+            self._report.counts["epochs.believed"] += 1
+
+    def finish(self) -> None:
+        """At the end: when epochs began and ended cannot be told if MS's clock was set back."""
+        if self._doubted:
+            text = f"the main service's clock was set back by more than an hour about {spans(sorted(self._doubted))}"
+            self._report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, text))
+
+    def state(self) -> tuple[Any, ...]:
+        """For storing."""
+        return self._open, self._last, self._closed, self._timed, self._latest, self._doubted
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Go on from a state."""
+        self._open, self._last, self._closed, self._timed, self._latest, self._doubted = state
+
+    def _word(self, event: Event) -> EpochOpening:
+        """IS's word that an event rests on; what IS contradicts itself in is IS's violation, and MS's to go by it."""
+        trust = self._policies.trust
+        try:
+            word = EpochOpening.decode(bytes.fromhex(str(event.fields["opening"])))
+            word.verify(trust.screener, trust.service)
+        except ProxidError:
+            raise GroupMismatchError("epoch began or ended on what is not the gateway's word") from None
+        try:
+            word.verify_time(trust.epochs)
+        except EpochError:
+            self._report.once(GROUPS, GATEWAY, f"{_FALSE_WORD} (epoch {word.epoch})")
+            raise GroupMismatchError("epoch began or ended on a word of the gateway that contradicts itself") from None
+        return word
+
+    def _said(self, epoch: int, time_ms: int) -> None:
+        if time_ms < self._latest - _LENIENT * 1000:
+            self._doubted.add(epoch)
+        self._latest = max(self._latest, time_ms)
+
+    def _end(self, epoch: int) -> int:
+        return self._policies.trust.epochs.end(epoch)
+
+    def _trusts(self, epoch: int) -> list[Trust]:
+        judged = self._policies.of(epoch)
+        return [self._policies.trust] if judged is None else [self._policies.trust, judged]
+
+    def _skew(self, epoch: int) -> float:
+        return max(_LENIENT, *(trust.clock_skew for trust in self._trusts(epoch)))
+
+    def _grace(self, epoch: int) -> float:
+        return max(_LENIENT, *(trust.epoch_grace for trust in self._trusts(epoch)))

@@ -1,0 +1,112 @@
+"""Lies about when epochs began and ended."""
+
+import asyncio
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any
+
+from gateway.screener import Screener
+from gateway.server import screener_of
+from proxid.evidence.events import EventType, encode_header
+from proxid.protocol.opening import EpochOpening
+from proxid.store import connect
+from proxid.store.evidence.encryptor import PlainEvent
+from tests.support.lies import MAIN, Liar, lie
+
+E = EventType
+DAY = 86_400.0
+
+
+async def next_day(liar: Liar) -> None:
+    """The next day begins for everybody, and the one that is over is closed."""
+    house = liar.house
+    before = await closed(liar)
+    house.leap(60.0)
+    await house.ask("node2 question")
+    for clock in house.clocks.values():
+        clock.passed += 600.0
+    async with asyncio.timeout(30):
+        while await closed(liar) == before:  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.1)
+    await house.settle()
+
+
+async def closed(liar: Liar) -> bytes | None:
+    client = connect(liar.house.url(MAIN))
+    found: Any = await client.get("{ms}:closed")
+    await client.aclose()
+    return found
+
+
+def headed(event: PlainEvent, **changes: Any) -> PlainEvent:
+    return dataclasses.replace(event, fields=encode_header(**{**json.loads(event.fields), **changes}))
+
+
+async def days(liar: Liar, kind: EventType, change: Callable[[PlainEvent], PlainEvent]) -> None:
+    liar.changes(MAIN, kind, change)
+    await liar.house.busy(1)
+    await next_day(liar)
+
+
+@lie(5, quick=True)
+async def service_ends_an_epoch_before_its_end(liar: Liar) -> None:
+    early = lambda e: headed(e, time=int(json.loads(e.fields)["time"] - DAY * 1000))  # noqa: E731
+    await days(liar, E.EPOCH_CLOSED, early)
+
+
+@lie(5)
+async def service_ends_an_epoch_without_the_gateways_word(liar: Liar) -> None:
+    await days(liar, E.EPOCH_CLOSED, lambda e: headed(e, opening=""))
+
+
+@lie(5)
+async def service_says_that_it_was_alone(liar: Liar) -> None:
+    await days(liar, E.EPOCH_CLOSED, lambda e: headed(e, opening="", believed=True))
+
+
+@lie(5)
+async def service_keeps_an_epoch_open(liar: Liar) -> None:
+    liar.drops(MAIN, E.EPOCH_CLOSED, times=1)
+    await liar.house.busy(1)
+    await next_day(liar)
+    await next_day(liar)
+
+
+@lie(5)
+async def service_opens_a_closed_epoch_again(liar: Liar) -> None:
+    first: list[PlainEvent] = []
+
+    def again(events: list[PlainEvent]) -> list[PlainEvent]:
+        out = []
+        for event in events:
+            out.append(event)
+            if event.type is E.EPOCH_OPENED:
+                first.append(event)
+            elif event.type is E.EPOCH_CLOSED:
+                out.append(first[0])
+        return out
+
+    liar.records(MAIN, again)
+    await liar.house.busy(1)
+    await next_day(liar)
+
+
+@lie(5)
+async def gateway_signs_that_an_epoch_has_begun_ahead_of_time(liar: Liar) -> None:
+    """And the main service goes by it: it could end the day whenever it likes."""
+    honest = Screener.opening
+
+    def ahead(self: Screener) -> EpochOpening:
+        word = honest(self)
+        tomorrow = dataclasses.replace(word, epoch=word.epoch + 1, start=self.epochs.start(word.epoch + 1))
+        return tomorrow.sign(self.key)
+
+    def on_a_false_word(event: PlainEvent) -> PlainEvent:
+        return headed(event, opening=false_word)
+
+    await liar.house.busy(1)
+    clocks = liar.house.clocks["gateway"].clocks
+    false_word = ahead(screener_of(liar.house.config("gateway"), clocks)).encode().hex()
+    liar.changes(MAIN, E.EPOCH_CLOSED, on_a_false_word)
+    await next_day(liar)
