@@ -195,7 +195,7 @@ UNCHECKED: Final = {
     "groups.partly_erased": "Published groups checked only for size and for nobody being in them twice",
     "groups.hidden_owners": "Published requests whose owner cannot be read any more",
     "pipeline.unknown": "Requests handled by a version of the rules that the auditor does not have",
-    "epochs.believed": "Periods that the main service ended by its own clock alone, while the gateway was silent",
+    "epochs.believed": "Periods that the main service ended by its own clock, while the gateway was silent",
     "receipts.unproven": "Presented receipts that these services and third parties did not sign: they prove nothing",
     "receipts.recent": "Presented receipts so new that their entry may follow: to be presented again at the next audit",
 }
