@@ -1,4 +1,4 @@
-"""`proxid bench rights`: what erasure and access cost in a full store.
+"""`proxid bench rights`: what erasure and access cost in a full store, and that nobody is kept from them.
 
 The house of the demo is started: gateway and main service as processes of their own, a store each, evidence on. The
 stores are filled with the keys of `links` (100,000) person-epochs and as many waiting records, of other people.
@@ -6,8 +6,11 @@ stores are filled with the keys of `links` (100,000) person-epochs and as many w
     erase_accepted_s_at_100k          from the request of an erasure to its acceptance
     erase_keys_gone_s_at_100k         until none of the person's keys is in the gateway's store
     access_s_at_100k_waiting          20 people ask for access at once: until the last is answered
+    connect_ok_at_1200ms              of 50 devices at once behind lines of 600 ms each way, how many are answered
+    rss_growth_mb_under_abuse         MiB of memory that the service gains which gains more, while 24 hostile clients
+                                      (`cli.hostile`) send for `abuse_seconds` and rest as long
 
-Options: links (100000), people (24).
+Options: links (100000), people (24), abuse_seconds (60).
 """
 
 import asyncio
@@ -15,6 +18,7 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +29,9 @@ from redis.asyncio import Redis
 from cli.bench import Figure
 from cli.demo_house import DemoHouse, DemoOptions
 from cli.device_common import open_households
+from cli.hostile import abuse, memory
+from cli.slow_line import SlowLine
+from device_sim.gateway import GatewayClient
 from device_sim.rights import RightsClient
 from device_sim.state import HouseholdState
 from gateway.server import screener_of
@@ -34,8 +41,8 @@ from main_service.store.library import library
 from main_service.store.pool import PoolStore, SettingsOf
 from proxid.anonymise.stream.settings import Settings
 from proxid.anonymise.stream.types import Record
-from proxid.config import GatewayConfig, MainServiceConfig, load
-from proxid.errors import InputError
+from proxid.config import DeviceConfig, GatewayConfig, MainServiceConfig, load
+from proxid.errors import InputError, ProxidError
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.request import Utterance
 from proxid.store import connect
@@ -43,6 +50,9 @@ from proxid.store.evidence.stream import unlogged
 from proxid.store.folder import socket_path
 
 ASKING: Final = 20
+CONNECTING: Final = 50
+ROUND_TRIP: Final = 1.2
+HOSTILE: Final = 24
 _CHUNK: Final = 500
 _POLL: Final = 0.02
 _LETTERS: Final = str.maketrans("0189", "abcd")
@@ -54,16 +64,17 @@ class Options:
 
     links: int = 100_000
     people: int = 24
+    abuse_seconds: int = 60
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
         """Options from the command line; raises InputError."""
         try:
-            chosen = cls(**{key: int(value) for key, value in options.items() if key in ("links", "people")})
+            chosen = cls(**{key: int(value) for key, value in options.items() if key in cls.__slots__})
         except ValueError:
             raise InputError("an option of this benchmark is a whole number") from None
-        if chosen.links < 1 or chosen.people <= ASKING:
-            raise InputError(f"links is at least 1, people at least {ASKING + 1}")
+        if min(chosen.links, chosen.abuse_seconds) < 1 or chosen.people <= ASKING:
+            raise InputError(f"links and abuse_seconds are at least 1, people at least {ASKING + 1}")
         return chosen
 
 
@@ -89,6 +100,10 @@ async def _measure(house: DemoHouse, options: Options) -> dict[str, Figure]:
     async with open_households(house.devices()) as speakers:
         for user, household in speakers.items():
             await household.consent(user, "everything")
+            await household.ask(user, "what time is it")
+        connected = await _connected(house.devices()[0])
+        grown = await _grown(house, options.abuse_seconds)
+        await asyncio.gather(*(household.ask(user, "what time is it") for user, household in speakers.items()))
         await _fill_gateway(gateway, options.links)
         await _fill_service(service_config, service, options.links)
         while await unlogged(service, SERVICE):  # noqa: ASYNC110 - what filling left for the evidence is not measured
@@ -110,7 +125,36 @@ async def _measure(house: DemoHouse, options: Options) -> dict[str, Figure]:
         "erase_accepted_s_at_100k": {"value": round(accepted, 3), "unit": "s", "reach": 1.0},
         "erase_keys_gone_s_at_100k": {"value": round(gone, 3), "unit": "s", "reach": 5.0},
         "access_s_at_100k_waiting": {"value": round(accessed, 3), "unit": "s", "reach": 3.0},
+        "connect_ok_at_1200ms": {"value": connected, "unit": "ratio", "reach": 1.0},
+        "rss_growth_mb_under_abuse": {"value": round(grown, 1), "unit": "MiB", "reach": 64.0},
     }
+
+
+async def _connected(config: DeviceConfig) -> float:
+    """The share of devices that are answered, each over a slow line of its own."""
+    async with AsyncExitStack() as stack:
+        made = [SlowLine(config.gateway, ROUND_TRIP / 2) for _ in range(CONNECTING)]
+        lines = [await stack.enter_async_context(line.running()) for line in made]
+        answers = await asyncio.gather(*(_answered(config, line.address) for line in lines))
+    return sum(answers) / len(answers)
+
+
+async def _answered(config: DeviceConfig, address: str) -> bool:
+    client = GatewayClient.open(config.model_copy(update={"gateway": address, "attempts": 1}))
+    try:
+        return bool((await client.parameters()).epoch_key)
+    except ProxidError:
+        return False
+    finally:
+        await client.close()
+
+
+async def _grown(house: DemoHouse, seconds: int) -> float:
+    before = memory(house)
+    await abuse(house, HOSTILE, seconds)
+    await asyncio.sleep(seconds)
+    after = memory(house)
+    return max(after[name] - before[name] for name in before)
 
 
 async def _access(asking: list[tuple[RightsClient, str]]) -> float:

@@ -64,7 +64,18 @@ def note(error: Exception, method: str) -> Code:
 async def fail(context: Any, error: Exception, method: str) -> None:
     """Answer a call with an error's status; never returns."""
     note(error, method)
-    await context.abort(status_of(error), public_text(error), ((CODE_KEY, public_code(error).value),))
+    status, text, code = status_of(error), public_text(error), public_code(error).value
+    _let_go(error)
+    await context.abort(status, text, ((CODE_KEY, code),))
+
+
+def _let_go(error: BaseException) -> None:
+    """Drop what led to an error: its frames hold the caller's message.
+
+    gRPC keeps what ended a call in a circle with the call, until the garbage collector comes by, which counts objects
+    and not bytes: a few hundred refused messages of a few MB would be a GB by then.
+    """
+    error.__traceback__ = error.__context__ = error.__cause__ = None
 
 
 def require(servicer: Servicer, context: Any, roles: Collection[str]) -> Peer:
@@ -91,7 +102,7 @@ def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[...
                 code = GONE
                 raise
             except Exception as error:
-                code = error.code.value if isinstance(error, ProxidError) else Code.INTERNAL.value
+                code, request = error.code.value if isinstance(error, ProxidError) else Code.INTERNAL.value, None
                 await fail(context, error, method.__name__)
             finally:
                 observe_call(method.__name__, code, time.perf_counter() - start)
@@ -187,7 +198,7 @@ def streaming(
                 code = public_code(revoked.error).value
                 await fail(context, revoked.error, method.__name__)
             except Exception as error:
-                code = error.code.value if isinstance(error, ProxidError) else Code.INTERNAL.value
+                code, request = error.code.value if isinstance(error, ProxidError) else Code.INTERNAL.value, None
                 await fail(context, error, method.__name__)
             finally:
                 observe_call(method.__name__, code, time.perf_counter() - start)

@@ -1,9 +1,11 @@
 """A message of too many fields or bytes is refused before it is parsed, by every method, and takes no memory."""
 
 import asyncio
+import gc
 import resource
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -12,15 +14,33 @@ from google.protobuf import descriptor_pool
 from proxid.errors import Code, OversizedError
 from proxid.rpc.channel import open_channel
 from proxid.rpc.fields import MOST, request_type, verify_count
+from proxid.rpc.methods import unary
 from proxid.rpc.status import code_of
 from proxid.wire.v1 import common_pb2, gateway_pb2, main_service_pb2
+from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer
 from tests.support.house import House, running
-from tests.support.rpc_house import files
+from tests.support.rpc_house import channel, files, make_house, peers, serving
 
 EMPTY = b"\x12\x00"
 """An empty field 2: of SignedMessage a block, of others something unknown."""
 # Who may call: the frame looks at the caller before it looks at the message.
 WHO = {"Gateway": "devices/household-1", "Feed": "parties/acme", "Evidence": "auditor", "MainService": "gateway"}
+
+
+class Refusing(GatewayServicer):
+    """Refuses whoever asks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.peers = peers(folder)
+
+    @unary("device")
+    async def Ask(self, request: Any, peer: Any) -> Any:
+        raise OversizedError("refused")
+
+
+def resident() -> float:
+    """MiB of memory that this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
 
 
 def nested(*levels: int) -> bytes:
@@ -92,6 +112,31 @@ async def test_many_messages_of_a_million_blocks_take_no_memory_and_hold_nobody_
         assert {code_of(error) for error in refused if error is not None} == {Code.OVERSIZED} and len(refused) == 24
         assert grown < 250, "the messages themselves, 2 MB each and twice over, and not a hundred MB of their blocks"
         await house.ask("node question", ("person-0",))
+
+
+@pytest.mark.parametrize(
+    "data", [nested(1, 1_000_000), b"\x0a" + _varint(2_000_000) + bytes(2_000_000), b"\xff" * 2_000_000]
+)
+async def test_a_refused_message_is_let_go_without_the_garbage_collector(tmp_path: Path, data: bytes) -> None:
+    """Refused as of too many fields, by the servicer, and as no message: its memory is free once the call is over."""
+    folder = make_house(tmp_path)
+    async with serving(folder, Refusing(folder)) as (_, address), channel(folder, address, "devices/home") as found:
+        call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = found.unary_unary("/proxid.wire.v1.Gateway/Ask")
+
+        async def refused(times: int) -> None:
+            for _ in range(times):
+                with pytest.raises(grpc.aio.AioRpcError):
+                    await call(data, timeout=20)
+
+        gc.collect()
+        gc.disable()
+        try:
+            await refused(10)
+            before = resident()
+            await refused(60)
+            assert resident() - before < 60, "less than half of what 60 messages of 2 MB take"
+        finally:
+            gc.enable()
 
 
 def test_honest_messages_are_far_below_the_limit_and_counting_agrees_with_the_parser() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cli.slow_line import SlowLine
 from device_sim.household import Household
 from proxid.config import DeviceConfig, load
 from proxid.rpc.methods import unary
@@ -14,7 +15,6 @@ from proxid.wire.v1 import gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
 from tests.support.house import PEOPLE, running
 from tests.support.rpc_house import channel, make_house, peers, serving
-from tests.support.slow_line import SlowLine
 
 DEVICES = 50
 
