@@ -88,6 +88,10 @@ class RemoteLog:
         """Evidence keys, of the Identity Screener's log alone; raises EvidenceUnreadableError."""
         return list(self._call(self._stub.Keys, wire.EvidenceKeysRequest(tags=tags)).seeds)
 
+    def show(self, heads: Sequence[bytes]) -> None:
+        """Show signed heads, as a witness; raises EvidenceUnreadableError."""
+        self._call(self._stub.ShowHeads, wire.HeadsRequest(heads=heads))
+
     def cosign(self, note: bytes) -> None:
         """Hand in a cosigned head, as a witness; raises EvidenceUnreadableError."""
         self._call(self._stub.Cosign, wire.CosignRequest(checkpoint=note))

@@ -7,6 +7,7 @@ names, in its first leaf, a head of the log before it that covers what was cosig
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -51,6 +52,10 @@ class WitnessedLog(Protocol):
         """Hand in a cosigned head."""
         ...
 
+    def show(self, heads: Sequence[bytes]) -> None:
+        """Show heads of either service's log."""
+        ...
+
 
 class Witness:
     """Cosigns the heads of one service's log and of its successors.
@@ -87,6 +92,14 @@ class Witness:
         except (OSError, NoteInvalidError):
             # Without its memory it could be made to cosign another history.
             raise InputError(f"{path}: the witness's memory is damaged, or of a log under another key") from None
+
+    def memory(self) -> list[bytes]:
+        """The newest head of each log that it has cosigned."""
+        generation, notes = 1, []
+        while self._path(generation).exists():
+            notes.append(self._path(generation).read_bytes())
+            generation += 1
+        return notes
 
     def cosign(self, source: WitnessedLog, seconds: int) -> Checkpoint:
         """Cosign the log's newest head at a Unix time and hand it in; the head.

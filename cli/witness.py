@@ -4,6 +4,7 @@ import json
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -48,6 +49,7 @@ def command(path: Path, every: float, once: bool, as_json: bool) -> int:
                         forked.add(name)
                     case "waiting":
                         waiting.add(name)
+            _show(logs)
             if once or len(forked) == len(logs):
                 break
             stop.wait(every)
@@ -73,6 +75,14 @@ def _logs(config: WitnessConfig) -> dict[str, tuple[Witness, RemoteLog]]:
         verifier = Verifier(origin(config.service, name), signer)
         logs[name] = (Witness(folder, WITNESS, key, verifier), RemoteLog(address, tls, host, fresh=False))
     return logs
+
+
+def _show(logs: dict[str, tuple[Witness, RemoteLog]]) -> None:
+    """Show each service what was cosigned of both logs: one whose log was put back hears of it, whoever is away."""
+    heads = [note for witness, _ in logs.values() for note in witness.memory()]
+    for _, log in logs.values():
+        with suppress(EvidenceUnreadableError):
+            log.show(heads)
 
 
 def _cosign(name: str, witness: Witness, log: WitnessedLog, as_json: bool) -> str:

@@ -1,9 +1,9 @@
 """Puts the Identity Screener together from its configuration and runs it (DESIGN 2, 16)."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gateway.consents import Consents
 from gateway.departures import Departures
@@ -34,12 +34,12 @@ from proxid.provision.keyfile import load_secret, load_signing_key
 from proxid.provision.policies import govern
 from proxid.rpc.channel import TlsFiles, new_server, open_channel
 from proxid.rpc.evidence import EvidenceService
+from proxid.rpc.heads import Heard, meet
 from proxid.rpc.peers import PeerRegistry
 from proxid.rpc.runner import run
 from proxid.store import connect
 from proxid.store.clock import ClockKeeper, HeardTime
-from proxid.store.evidence.scrub import Scrubber
-from proxid.store.evidence.setup import EvidenceOptions, reader_of, retention_of, writer_of
+from proxid.store.evidence.setup import EvidenceOptions, held_of, jobs_of, other_log, reader_of, writer_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.gateway_pb2_grpc import add_FeedServicer_to_server, add_GatewayServicer_to_server
 
@@ -104,8 +104,10 @@ async def serve(
     await store.open()
     # Before anything is bound: a log that does not open is named, and the address stays free.
     evidence = EvidenceOptions("gateway", PREFIX, screener.key)
-    writer = await writer_of(config, evidence, store.client) if worker == 0 else None
     channel = open_channel(config.main_service, tls, config.main_service_name)
+    known = held_of(config, evidence, other_log(config, "main-service", config.trust.service))
+    heads = await meet(channel, Heard(known, store.client, PREFIX, worker))
+    writer = await writer_of(config, evidence, store.client) if worker == 0 else None
     upstream = MainServiceClient(channel, config.forward_timeout)
     epochs = OpenEpochs(screener, store, upstream, held)
     registrations = Registrations(store)
@@ -125,23 +127,20 @@ async def serve(
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices, epochs), notices), server)
     reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
     add_EvidenceServicer_to_server(
-        EvidenceService(peers, reader, store.client, PREFIX, earlier, store.evidence_keys), server
+        EvidenceService(peers, reader, store.client, PREFIX, earlier, heads.heard, store.evidence_keys), server
     )
     heard = HeardTime(store.client, PREFIX, screener.watch)
-    background: list[Coroutine[Any, Any, None]] = [ClockKeeper(screener.watch, heard, worker == 0).run()]
+    background = [ClockKeeper(screener.watch, heard, worker == 0).run(), heads.heard.watch()]
     if writer is not None:
-        background += [
-            writer.run(),
-            Scrubber(writer.log).run(),
-            retention_of(config, evidence, store.client, writer.log, screener.watch).run(),
-            LinkExpiry(screener, store).run(),
-        ]
+        background += jobs_of(config, evidence, store.client, writer, screener.watch)
+        background.append(LinkExpiry(screener, store).run())
     if worker == 0:
         await index_people(store.client, screener)
         await requests.recover()
         await store.reset_streams(list(screener.party_keys))
         background += [
             Timekeeper(screener, upstream, heard).run(),
+            heads.run(),
             erasures.run(),
             requests.settle_left(_ATTEMPTS * config.forward_timeout),
             Releases(screener, store, upstream, epochs).follow(),

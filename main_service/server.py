@@ -1,11 +1,10 @@
 """Puts the Main Service together from its configuration and runs it (DESIGN 2, 16)."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from main_service.anonymiser import Anonymiser
 from main_service.consents import Consents
@@ -40,12 +39,12 @@ from proxid.provision.keyfile import load_signing_key
 from proxid.provision.policies import govern
 from proxid.rpc.channel import TlsFiles, new_server
 from proxid.rpc.evidence import EvidenceService
+from proxid.rpc.heads import Heard
 from proxid.rpc.peers import PeerRegistry
 from proxid.rpc.runner import run
 from proxid.store import connect
 from proxid.store.clock import ClockKeeper, HeardTime
-from proxid.store.evidence.scrub import Scrubber
-from proxid.store.evidence.setup import EvidenceOptions, reader_of, retention_of, writer_of
+from proxid.store.evidence.setup import EvidenceOptions, held_of, jobs_of, other_log, reader_of, writer_of
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.main_service_pb2_grpc import add_MainServiceServicer_to_server
 
@@ -112,13 +111,14 @@ async def serve(
     await functions.load()
     # Before anything is bound: a log that does not open is named, and the address stays free.
     evidence = EvidenceOptions("main-service", PREFIX, service.key)
+    screener = other_log(config, "gateway", config.trust.screener)
+    compared = await Heard(held_of(config, evidence, screener), client, PREFIX, worker).begun()
     writer = await writer_of(config, evidence, client) if worker == 0 else None
     requests, epoch_store = RequestStore(functions), EpochStore(functions)
     epochs = EpochKeys(service, epoch_store, held)
     await _verify_parties(service, epochs, await epoch_store.open_epochs())
     pool, slot_store = PoolStore(beside, epochs.settings), SlotStore(beside, epochs.slots, service.epochs)
-    wake = asyncio.Event()
-    credentials = Credentials(service, requests)
+    wake, credentials = asyncio.Event(), Credentials(service, requests)
     subjects = Subjects(service, client, SubjectStore(functions), pool, epoch_store)
     responder = Answering(BuiltInSkills(), config.answer_timeout)
     path = RequestPath(service, requests, epochs, credentials, responder, wake, subjects.share)
@@ -128,14 +128,21 @@ async def serve(
     heard = HeardTime(client, PREFIX, service.watch)
     openings = Openings(service, epoch_store, heard)
     servicer = MainService(
-        peers, epochs, openings, path, Consents(service, pool, credentials, epochs), Outbox(blocking), subjects
+        peers,
+        epochs,
+        openings,
+        path,
+        Consents(service, pool, credentials, epochs),
+        Outbox(blocking),
+        subjects,
+        compared.wait,
     )
     add_MainServiceServicer_to_server(servicer, server)
     if worker == 0:
         await index_people(client)
     reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
-    add_EvidenceServicer_to_server(EvidenceService(peers, reader, client, PREFIX, earlier), server)
-    background: list[Coroutine[Any, Any, None]] = [ClockKeeper(service.watch, heard, worker == 0).run()]
+    add_EvidenceServicer_to_server(EvidenceService(peers, reader, client, PREFIX, earlier, compared), server)
+    background = [ClockKeeper(service.watch, heard, worker == 0).run(), compared.watch()]
     if worker == 0:
         anonymiser = Anonymiser(classifier or load_default())
         jobs = Worker(
@@ -147,14 +154,9 @@ async def serve(
             wake,
             PlaceLedger(beside),
         )
-        background += [jobs.log_requests(), jobs.release_groups(), jobs.keep_time()]
-        background.append(Gauges(CountStore(functions, client), epoch_store).run())
-    if writer is not None:
-        background += [
-            writer.run(),
-            Scrubber(writer.log).run(),
-            retention_of(config, evidence, client, writer.log, service.watch).run(),
-        ]
+        gauges = Gauges(CountStore(functions, client), epoch_store).run()
+        background += [jobs.log_requests(), jobs.release_groups(), jobs.keep_time(), gauges]
+    background += [] if writer is None else jobs_of(config, evidence, client, writer, service.watch)
     if source is not None:
         background.append(AllowListWatch(source, MainServiceConfig, peers).run())
     address = f"{config.listen.rpartition(':')[0]}:{port}"

@@ -1,6 +1,6 @@
 """The Main Service's gRPC surface, for IS alone (DESIGN 5.3 (1)): translates, and calls the plain classes."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from main_service.consents import Consents
 from main_service.epochs import EpochKeys
@@ -29,11 +29,15 @@ def _outcomes(done: list[wire.ForwardOutcome]) -> wire.ForwardOutcomes:
 
 
 class MainService(MainServiceServicer):
-    """What IS calls."""
+    """What IS calls.
+
+    Args:
+        compared: waits until IS has shown what it holds of this service's log: nothing is served before.
+    """
 
     def __init__(
         self, peers: PeerRegistry, epochs: EpochKeys, openings: Openings, requests: RequestPath, consents: Consents,
-        outbox: Outbox, subjects: Subjects,
+        outbox: Outbox, subjects: Subjects, compared: Callable[[], Awaitable[None]],
     ) -> None:  # fmt: skip
         self.peers = peers
         self._epochs = epochs
@@ -42,10 +46,12 @@ class MainService(MainServiceServicer):
         self._consents = consents
         self._outbox = outbox
         self._subjects = subjects
+        self._compared = compared
 
     @unary("gateway")
     async def GetEpoch(self, request: wire.EpochRequest, peer: Peer) -> wire.EpochReply:
         """The signed key of the current epoch, which goes by one of the policy documents that IS names."""
+        await self._compared()
         opening = await self._openings.take(request.opening, request.epoch)
         secrets = await self._epochs.open(opening, list(request.policies))
         return wire.EpochReply(epoch_key=secrets.key.encode(), newest=self._epochs.newest(request.epoch))
@@ -53,6 +59,7 @@ class MainService(MainServiceServicer):
     @unary("gateway")
     async def TellTime(self, request: wire.TimeRequest, peer: Peer) -> wire.TimeReply:
         """Take the other side's time, and tell this one's."""
+        await self._compared()
         return wire.TimeReply(time=(await self._openings.tell(request.opening, request.nonce)).encode())
 
     @unary("gateway")
@@ -69,6 +76,7 @@ class MainService(MainServiceServicer):
         return wire.ForwardOutcome(number=request.number, reply=found)
 
     async def _ask(self, request: wire.ForwardRequest) -> wire.ForwardReply:
+        await self._compared()
         message = from_wire(request.message)
         answer, logged = await self._requests.ask(message, request.credential, request.unlogged)
         return wire.ForwardReply(message=to_wire(answer), unlogged=not logged)
@@ -76,24 +84,28 @@ class MainService(MainServiceServicer):
     @unary("gateway")
     async def Consent(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:
         """Put a consent into effect."""
+        await self._compared()
         acknowledgement = await self._consents.change(from_wire(request.message), request.credential)
         return wire.ForwardReply(message=to_wire(acknowledgement))
 
     @unary("gateway")
     async def Erase(self, request: wire.EraseRequest, peer: Peer) -> wire.EraseReply:
         """Forget a live PROX_ID."""
+        await self._compared()
         await self._subjects.erase(request.prox_id, request.tag)
         return wire.EraseReply()
 
     @unary("gateway")
     async def Restrict(self, request: wire.RestrictRequest, peer: Peer) -> wire.RestrictReply:
         """Log nothing of a live PROX_ID, or again."""
+        await self._compared()
         await self._subjects.restrict(request.prox_id, request.restricted)
         return wire.RestrictReply()
 
     @streaming("gateway", endless=True)
     async def Releases(self, request: wire.ReleasesRequest, peer: Peer) -> AsyncIterator[wire.Release]:
         """Stream released groups."""
+        await self._compared()
         async for entry in self._outbox.follow(request.after):
             records = [to_wire(SignedMessage.decode(r)) for r in entry.records]
             yield wire.Release(
@@ -103,5 +115,6 @@ class MainService(MainServiceServicer):
     @unary("gateway")
     async def Acknowledge(self, request: wire.AcknowledgeReleases, peer: Peer) -> wire.AcknowledgeReleasesReply:
         """Forget what IS has stored."""
+        await self._compared()
         await self._outbox.trim(request.cursor)
         return wire.AcknowledgeReleasesReply()

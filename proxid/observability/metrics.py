@@ -57,6 +57,11 @@ DAMAGED: Final = Gauge(
     multiprocess_mode="mostrecent",
 )  # fmt: skip
 
+UNHEARD: Final = Gauge(
+    "proxid_peer_unheard", "1 if it serves and has not compared signed heads with the other service since its start.",
+    multiprocess_mode="mostrecent",
+)  # fmt: skip
+
 BEHIND: Final = Gauge(
     "proxid_policy_behind", "1 if the epoch goes by an older policy because this side does not hold the newest one.",
     ["side"], multiprocess_mode="mostrecent",
@@ -92,6 +97,11 @@ def set_damaged(leaves: int) -> None:
 def set_clock_doubted(doubted: bool) -> None:
     """Whether the service cannot rely on its clock."""
     CLOCK_DOUBTED.set(int(doubted))
+
+
+def set_unheard(unheard: bool) -> None:
+    """Whether the other service was away when this one started, and still is."""
+    UNHEARD.set(int(unheard))
 
 
 def set_waiting(kind: str, people: int) -> None:

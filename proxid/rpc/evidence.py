@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 
 from proxid.errors import EvidenceUnreadableError, PeerRefusedError
 from proxid.evidence.leaf import Leaf
+from proxid.rpc.heads import Heard
 from proxid.rpc.methods import streaming, unary
 from proxid.rpc.peers import Peer, PeerRegistry
 from proxid.store.evidence.reading import LogReader
@@ -33,18 +34,19 @@ class EvidenceService(EvidenceServicer):
     Args:
         peers: who may call. reader: of the log's folder. client, prefix: the store that events come from.
         earlier: the reader of an older log of this service, by generation; raises InputError if there is none.
-        keys: the Identity Screener's evidence keys; None at the Main Service.
+        heard: what others show of both logs. keys: the Identity Screener's evidence keys; None at the Main Service.
     """
 
     def __init__(
         self, peers: PeerRegistry, reader: LogReader, client: Redis, prefix: str,
-        earlier: Callable[[int], LogReader], keys: KeySource | None = None,
+        earlier: Callable[[int], LogReader], heard: Heard, keys: KeySource | None = None,
     ) -> None:  # fmt: skip
         self.peers = peers
         self._reader = reader
         self._client = client
         self._prefix = prefix
         self._earlier = earlier
+        self._heard = heard
         self._keys = keys
 
     @streaming("auditor")
@@ -98,6 +100,14 @@ class EvidenceService(EvidenceServicer):
         """Keep a cosigned head."""
         self._reader.cosign(request.checkpoint)
         return wire.CosignReply()
+
+    @unary("gateway", "witness")
+    async def ShowHeads(self, request: wire.HeadsRequest, peer: Peer) -> wire.HeadsReply:
+        """Take heads that the caller holds of either log, and show those that are held here; raises LogDamagedError."""
+        await self._heard.take(list(request.heads))
+        if peer.role == "gateway":
+            await self._heard.heard()
+        return wire.HeadsReply(heads=await asyncio.to_thread(self._heard.held.shown))
 
     @unary("auditor")
     async def Keys(self, request: wire.EvidenceKeysRequest, peer: Peer) -> wire.EvidenceKeysReply:

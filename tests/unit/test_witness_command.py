@@ -38,6 +38,9 @@ class Log:
     def cosign(self, note: bytes) -> None:
         self.cosigned = note
 
+    def show(self, heads: list[bytes]) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

@@ -22,6 +22,8 @@ SUCCESSOR: Final = "proxid mend successor --config FILE"
 PREDECESSOR: Final = "predecessor"
 CHECKPOINT: Final = "checkpoint"
 COSIGNED: Final = "cosigned"
+HEADS: Final = "heads"
+OWN: Final = "own.head"
 _VERSION_FILE: Final = "version"
 _VERSION: Final = b"2\n"
 _NEW: Final = ".successor"
@@ -69,7 +71,7 @@ def begin_successor(data_dir: Path, old: Verifier, given: Iterable[Path] = ()) -
     generation = newest(data_dir)
     folder, following = folder_of(data_dir, generation), folder_of(data_dir, generation + 1)
     if (folder / PREDECESSOR).exists() and not (folder / CHECKPOINT).exists():
-        raise InputError(f"{folder}: a successor was begun already; start the service")
+        raise InputError(f"{folder}: a successor was begun already; start the service, or remove this folder")
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = lock_folder(folder, seconds=1.0) if folder.exists() else None
     try:
@@ -89,7 +91,8 @@ def begin_successor(data_dir: Path, old: Verifier, given: Iterable[Path] = ()) -
 
 def _longest(folder: Path, old: Verifier, given: Iterable[Path]) -> tuple[Checkpoint, bytes]:
     found: list[tuple[Checkpoint, bytes]] = []
-    for path in [folder / CHECKPOINT, *sorted((folder / COSIGNED).glob("*.note"))]:
+    here = [folder / CHECKPOINT, folder.parent / HEADS / OWN, *sorted((folder / COSIGNED).glob("*.note"))]
+    for path in here:
         head = _head(path, old)
         found += [] if head is None else [head]
     for path in given:
@@ -100,7 +103,7 @@ def _longest(folder: Path, old: Verifier, given: Iterable[Path]) -> tuple[Checkp
     if not found:
         raise InputError(
             f"{folder}: holds no signed head; give the newest that anybody has of {old.name} with --head: the other "
-            f"service keeps it in its data folder, a witness in data/heads"
+            f"service keeps it in data/heads/other.head, a witness in data/heads"
         )
     return max(found, key=lambda pair: pair[0].size)
 

@@ -9,6 +9,7 @@ from proxid.errors import LogDamagedError, NoteInvalidError, ProxidError, TreePr
 from proxid.evidence.checkpoint import Checkpoint, open_checkpoint, verify_cosignature
 from proxid.evidence.leaf import Leaf
 from proxid.evidence.merkle import (
+    EMPTY_ROOT,
     consistency_proof,
     inclusion_proof,
     range_hash,
@@ -50,6 +51,11 @@ class LogReader:
             ) from None
         return data
 
+    @property
+    def begun(self) -> bool:
+        """Whether a head was ever signed here."""
+        return (self._folder / CHECKPOINT).exists()
+
     def head(self) -> Checkpoint:
         """The newest signed head, parsed; raises LogDamagedError."""
         return open_checkpoint(self.checkpoint(), self._log)[0]
@@ -77,6 +83,13 @@ class LogReader:
         if limit:
             end = min(end, first + limit)
         return read_leaves(self._folder / SEGMENTS, max(1, first), end, self._hash)
+
+    def root(self, size: int) -> bytes:
+        """The root over the first leaves; raises TreeProofError, LogDamagedError."""
+        self._verify_size(size)
+        if size:
+            self._verify_tree(size)
+        return range_hash(self._node, 0, size) if size else EMPTY_ROOT
 
     def first(self) -> Leaf | None:
         """The first leaf of a successor, if it is there and can be read."""

@@ -1,8 +1,10 @@
 """A service's evidence from its configuration: the reader of every worker, the writer of worker 0."""
 
 import os
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from redis.asyncio import Redis
 
@@ -19,9 +21,11 @@ from proxid.store.connection import verify_server
 from proxid.store.durable import wait_on_disk
 from proxid.store.evidence import generations
 from proxid.store.evidence.encryptor import Encryptor
+from proxid.store.evidence.held import HeldHeads
 from proxid.store.evidence.log import LeafLog
 from proxid.store.evidence.reading import LogReader
 from proxid.store.evidence.retention import PayloadRetention
+from proxid.store.evidence.scrub import Scrubber
 from proxid.store.evidence.stream import counted, succeed
 from proxid.store.evidence.writer import EvidenceWriter
 
@@ -64,6 +68,30 @@ def reader_of(config: ServiceConfig, options: EvidenceOptions, generation: int =
     key = config.trust.witness
     witnesses = () if key is None else (witness(WITNESS, key),)
     return LogReader(generations.folder_of(config.data_dir, generation), options.log_of(config, generation), witnesses)
+
+
+def other_log(config: ServiceConfig, log: str, key: bytes | None) -> Verifier:
+    """The verifier of the other service's first log; raises ConfigError without its key."""
+    if key is None:
+        raise ConfigError("trust.screener and trust.service are needed")
+    return Verifier(origin(config.service, log), key)
+
+
+def held_of(config: ServiceConfig, options: EvidenceOptions, other: Verifier) -> HeldHeads:
+    """Heads that others hold of the log, and this service of the other's.
+
+    Args:
+        other: the verifier of the other service's first log.
+
+    Raises:
+        LogDamagedError: the head that a successor names cannot be read.
+    """
+    generation = generations.newest(config.data_dir)
+    before = None
+    if generation > 1:
+        before, _ = generations.predecessor(folder_of(config), options.log_of(config, generation - 1))
+    reader = reader_of(config, options)
+    return HeldHeads(config.data_dir, options.log_of(config, 1), other, reader, generation, before)
 
 
 async def writer_of(config: ServiceConfig, options: EvidenceOptions, client: Redis) -> EvidenceWriter:
@@ -114,9 +142,10 @@ async def begin_if_asked(config: ServiceConfig, options: EvidenceOptions, client
     await wait_on_disk(client, f"{options.prefix}:events:seen", 0)
 
 
-def retention_of(
-    config: ServiceConfig, options: EvidenceOptions, client: Redis, log: LeafLog, watch: ClockWatch
-) -> PayloadRetention:
-    """The job that lets payloads of the writer's log expire, while the clock can be relied on."""
-    seconds = config.retention.payloads
-    return PayloadRetention(client, options.prefix, log, seconds, os.urandom, watch.wall, watch.confirmed)
+def jobs_of(
+    config: ServiceConfig, options: EvidenceOptions, client: Redis, writer: EvidenceWriter, watch: ClockWatch
+) -> list[Coroutine[Any, Any, None]]:
+    """What worker 0 does for the log: write, look for damage, let payloads expire while the clock can be relied on."""
+    kept = config.retention.payloads
+    expiry = PayloadRetention(client, options.prefix, writer.log, kept, os.urandom, watch.wall, watch.confirmed)
+    return [writer.run(), Scrubber(writer.log).run(), expiry.run()]

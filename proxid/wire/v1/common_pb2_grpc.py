@@ -59,6 +59,11 @@ class EvidenceStub:
                 request_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.CosignRequest.SerializeToString,
                 response_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.CosignReply.FromString,
                 _registered_method=True)
+        self.ShowHeads = channel.unary_unary(
+                '/proxid.wire.v1.Evidence/ShowHeads',
+                request_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.HeadsRequest.SerializeToString,
+                response_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.HeadsReply.FromString,
+                _registered_method=True)
         self.Keys = channel.unary_unary(
                 '/proxid.wire.v1.Evidence/Keys',
                 request_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.EvidenceKeysRequest.SerializeToString,
@@ -99,6 +104,13 @@ class EvidenceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ShowHeads(self, request, context):
+        """of the other service, and of a witness
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Keys(self, request, context):
         """the Identity Screener's log alone
         """
@@ -133,6 +145,11 @@ def add_EvidenceServicer_to_server(servicer, server):
                     servicer.Cosign,
                     request_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.CosignRequest.FromString,
                     response_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.CosignReply.SerializeToString,
+            ),
+            'ShowHeads': grpc.unary_unary_rpc_method_handler(
+                    servicer.ShowHeads,
+                    request_deserializer=proxid_dot_wire_dot_v1_dot_common__pb2.HeadsRequest.FromString,
+                    response_serializer=proxid_dot_wire_dot_v1_dot_common__pb2.HeadsReply.SerializeToString,
             ),
             'Keys': grpc.unary_unary_rpc_method_handler(
                     servicer.Keys,
@@ -275,6 +292,33 @@ class Evidence:
             '/proxid.wire.v1.Evidence/Cosign',
             proxid_dot_wire_dot_v1_dot_common__pb2.CosignRequest.SerializeToString,
             proxid_dot_wire_dot_v1_dot_common__pb2.CosignReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ShowHeads(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/proxid.wire.v1.Evidence/ShowHeads',
+            proxid_dot_wire_dot_v1_dot_common__pb2.HeadsRequest.SerializeToString,
+            proxid_dot_wire_dot_v1_dot_common__pb2.HeadsReply.FromString,
             options,
             channel_credentials,
             insecure,

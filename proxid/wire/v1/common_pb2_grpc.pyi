@@ -38,6 +38,8 @@ class EvidenceStub:
     Consistency: _grpc.UnaryUnaryMultiCallable[_common_pb2.ConsistencyRequest, _common_pb2.ProofReply]
     Inclusion: _grpc.UnaryUnaryMultiCallable[_common_pb2.InclusionRequest, _common_pb2.ProofReply]
     Cosign: _grpc.UnaryUnaryMultiCallable[_common_pb2.CosignRequest, _common_pb2.CosignReply]
+    ShowHeads: _grpc.UnaryUnaryMultiCallable[_common_pb2.HeadsRequest, _common_pb2.HeadsReply]
+    """of the other service, and of a witness"""
     Keys: _grpc.UnaryUnaryMultiCallable[_common_pb2.EvidenceKeysRequest, _common_pb2.EvidenceKeysReply]
     """the Identity Screener's log alone"""
 
@@ -49,6 +51,8 @@ class EvidenceAsyncStub(EvidenceStub):
     Consistency: _aio.UnaryUnaryMultiCallable[_common_pb2.ConsistencyRequest, _common_pb2.ProofReply]  # type: ignore[assignment]
     Inclusion: _aio.UnaryUnaryMultiCallable[_common_pb2.InclusionRequest, _common_pb2.ProofReply]  # type: ignore[assignment]
     Cosign: _aio.UnaryUnaryMultiCallable[_common_pb2.CosignRequest, _common_pb2.CosignReply]  # type: ignore[assignment]
+    ShowHeads: _aio.UnaryUnaryMultiCallable[_common_pb2.HeadsRequest, _common_pb2.HeadsReply]  # type: ignore[assignment]
+    """of the other service, and of a witness"""
     Keys: _aio.UnaryUnaryMultiCallable[_common_pb2.EvidenceKeysRequest, _common_pb2.EvidenceKeysReply]  # type: ignore[assignment]
     """the Identity Screener's log alone"""
 
@@ -87,6 +91,14 @@ class EvidenceServicer(metaclass=_abc_1.ABCMeta):
         request: _common_pb2.CosignRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_common_pb2.CosignReply, _abc.Awaitable[_common_pb2.CosignReply]]: ...
+
+    @_abc_1.abstractmethod
+    def ShowHeads(
+        self,
+        request: _common_pb2.HeadsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_common_pb2.HeadsReply, _abc.Awaitable[_common_pb2.HeadsReply]]:
+        """of the other service, and of a witness"""
 
     @_abc_1.abstractmethod
     def Keys(
