@@ -30,6 +30,7 @@ from proxid.encoding import label
 from proxid.errors import EvidenceForeignError, EvidenceUnreadableError, ProxidError
 from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader
 from proxid.evidence.merkle import HASH_SIZE, Frontier, consistency_proof, inclusion_proof
+from proxid.jsontext import load_json
 
 _LENGTH: Final = struct.Struct(">I")
 _KEYS: Final = label("exported-evidence-key")
@@ -160,7 +161,7 @@ class FolderLog:
     def heads(self) -> Heads:
         """The heads as exported; raises EvidenceUnreadableError."""
         try:
-            notes = json.loads((self._folder / "heads.json").read_text(encoding="utf-8"))
+            notes = load_json((self._folder / "heads.json").read_text(encoding="utf-8"))
             cosigned = tuple(note.encode() for note in notes["cosigned"])
             later = notes["later"].encode()
             return Heads(notes["latest"].encode(), cosigned, float(notes["time"]), int(notes["seen"]), later)
@@ -246,7 +247,7 @@ class FolderKeys:
         self._auditor = auditor
         path = folder / "keys.json"
         try:
-            self._sealed: dict[str, str] = dict(json.loads(path.read_text(encoding="ascii")))
+            self._sealed: dict[str, str] = dict(load_json(path.read_text(encoding="ascii")))
         except (OSError, ValueError, TypeError):
             raise EvidenceUnreadableError(f"{path}: exported keys cannot be read") from None
         self._empty = f"{path}: holds no key, not even an empty one: it is not the file that was exported"

@@ -13,6 +13,7 @@ from typing import Final
 
 from auditor.report import GATEWAY, MAIN_SERVICE
 from proxid.errors import EvidenceUnreadableError, OutputError
+from proxid.jsontext import load_json
 
 MANIFEST: Final = "manifest.json"
 
@@ -93,10 +94,10 @@ def _read(path: Path) -> dict[str, tuple[int, str]]:
     except (OSError, ValueError):
         raise EvidenceUnreadableError(f"{path}: cannot be read; export again") from None
     try:
-        data = json.loads(text)
+        data = load_json(text)
         files = {str(name): (int(entry["bytes"]), str(entry["sha256"])) for name, entry in data["files"].items()}
         version = data["version"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise EvidenceUnreadableError(f"{path}: is damaged; export again") from None
     if version != _VERSION or not _is_export(files):
         raise EvidenceUnreadableError(f"{path}: is not the list of an export's files; export again")

@@ -8,7 +8,6 @@ after the heads is counted too, and shows something when it is presented again.
 """
 
 import base64
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from auditor.trust import Trust
 from proxid.crypto.sansig import Role, SignedMessage
 from proxid.crypto.sansig.scheme import verify_signatures
 from proxid.errors import InputError, ProxidError, RecordMismatchError
+from proxid.jsontext import load_json
 from proxid.protocol import consent, response
 from proxid.protocol.receipt import DeliveryAck
 from proxid.protocol.rights import RightsReceipt
@@ -64,7 +64,7 @@ def verify_receipts(paths: Iterable[Path]) -> None:
 
 def _presented(line: bytes, written_ms: int) -> Presented | None:
     try:
-        data = json.loads(line)
+        data = load_json(line)
         message = base64.b64decode(data["message"], validate=True)
         return Presented(str(data["kind"]), bytes.fromhex(data.get("session", "")), message, written_ms)
     except (ValueError, KeyError, TypeError):

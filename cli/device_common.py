@@ -33,13 +33,15 @@ def load_households(paths: Iterable[Path]) -> list[DeviceConfig]:
 
 @asynccontextmanager
 async def open_households(configs: Sequence[DeviceConfig]) -> AsyncIterator[Mapping[str, Household]]:
-    """Household by USER_ID; the first one that enrolled a user counts."""
+    """Household by USER_ID; the first one that enrolled a user counts. Raises InputError if there is nobody."""
     households = [Household.open(config) for config in configs]
     try:
         speakers: dict[str, Household] = {}
         for household in households:
             for user in household.users:
                 speakers.setdefault(user, household)
+        if not speakers:
+            raise InputError("nobody is enrolled in these households yet: proxid device enrol")
         yield speakers
     finally:
         for household in households:

@@ -78,6 +78,8 @@ class Known:
 def _enrol(options: dict[str, Any], known: Known) -> int:
     now = datetime.datetime.now(datetime.UTC)
     since = int((options["since"] or now).replace(tzinfo=datetime.UTC).timestamp())
+    if since < 0:
+        raise InputError("--since is 1970-01-01 or later")
     if options["sign"] is not None:
         requests = enrolment.read_request(options["sign"])
         issued = enrolment.issue(_authority(options), requests, since, options["alike"])

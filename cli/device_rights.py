@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from cli.ended import run_async
 from device_sim.household import Household
 from device_sim.rights import RightsClient
 from proxid.config import DeviceConfig, load
-from proxid.errors import InputError, ProxidError
+from proxid.errors import InputError, OutputError, ProxidError
 from proxid.protocol.rights import Right
+from proxid.whole import write_whole
 
 _USER = click.option("-u", "--user", required=True, help="USER_ID of the person whose right it is.")
 
@@ -37,9 +39,21 @@ def access(path: Path, user: str, output: Path | None, as_json: bool) -> None:
     if output is None:
         click.echo(text)
         return
-    output.write_text(text + "\n", encoding="utf-8")
-    output.chmod(0o600)
+    _write_own(output, (text + "\n").encode())
     click.echo(json.dumps({"written": str(output)}) if as_json else f"written to {output}")
+
+
+def _write_own(path: Path, data: bytes) -> None:
+    """Write a file that its owner alone may read; raises OutputError."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            os.fchmod(descriptor, 0o600)
+            write_whole(descriptor, data)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise OutputError(f"{path.name}: the file cannot be written: {error.strerror}") from None
 
 
 @rights.command("erase", epilog="Example: proxid device rights erase --config device.toml -u ann --yes")

@@ -112,7 +112,11 @@ def _status(argv: Sequence[str] | None) -> int:
         click.echo(f"proxid: {error.code}: {error.rule}", err=True)
         return 2
     except click.ClickException as error:
-        error.show()
+        if isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter):
+            # A folder for a file, a file that is not there, a word for a number: the line says which and why.
+            click.echo(f"proxid: {Code.INPUT_INVALID}: {error.format_message()}", err=True)
+        else:
+            error.show()
         return 2
     except _ReaderGoneError:
         return _PIPE_CLOSED

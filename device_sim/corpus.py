@@ -18,8 +18,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from device_sim.said import check_location
-from proxid.errors import InputError
+from device_sim.said import check_location, check_text
+from proxid.errors import InputError, OversizedError
 from proxid.loglines import Line, read_lines
 from proxid.loglines.rows import Cells
 
@@ -86,11 +86,10 @@ def _wrong(cells: Cells) -> str:
     """What a household could not ask of a record that can be read, or ""."""
     if cells.get("consent"):
         return ""
-    if not cells["query"].strip():
-        return "no text"
     try:
+        check_text(cells["query"])
         check_location(cells.get("location", ""))
-    except InputError as error:
+    except (InputError, OversizedError) as error:
         return error.rule
     return ""
 

@@ -16,6 +16,7 @@ from proxid.config import EnrolmentAuthorityConfig
 from proxid.crypto.identity import Enrolment
 from proxid.encoding import encode_text
 from proxid.errors import EncodingError, InputError
+from proxid.jsontext import load_json
 from proxid.protocol.request import MAX_USER_BLOCK
 from proxid.provision.keyfile import load_signing_key
 from proxid.provision.public import write_public
@@ -96,6 +97,6 @@ def read_answer(path: Path) -> list[Enrolment]:
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return load_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise InputError(f"{path.name}: the file cannot be read") from None

@@ -42,8 +42,9 @@ class GatewayClient:
 
     @classmethod
     def open(cls, config: DeviceConfig) -> "GatewayClient":
-        """The client of a configuration."""
+        """The client of a configuration; raises ConfigError for a certificate that no gateway would take."""
         tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
+        tls.verify_issued()
         return cls(open_channel(config.gateway, tls, config.gateway_name), config.timeout, config.attempts)
 
     def attempts(self) -> Attempts:

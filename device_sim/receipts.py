@@ -14,6 +14,7 @@ from pathlib import Path
 
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import InputError, OutputError
+from proxid.jsontext import load_json
 from proxid.whole import append_whole
 
 
@@ -59,7 +60,7 @@ def read_receipts(path: Path) -> Iterator[Receipt]:
     lines = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines[:-1], 1):
         try:
-            data = json.loads(line)
+            data = load_json(line)
             if data["kind"] == "rights":
                 continue
             message = SignedMessage.decode(base64.b64decode(data["message"]))

@@ -14,6 +14,7 @@ from proxid.crypto.identity import Enrolment
 from proxid.crypto.lookalike import looks, looks_of_any
 from proxid.encoding import encode_text
 from proxid.errors import InputError, NameAlikeError, OutputError
+from proxid.jsontext import load_json
 
 FILE: Final = "register.jsonl"
 
@@ -37,7 +38,7 @@ class Register:
 
     def _read(self, number: int, line: bytes) -> None:
         try:
-            entry: dict[str, Any] = json.loads(line)
+            entry: dict[str, Any] = load_json(line)
             user_id, key = str(entry["user_id"]), str(entry["key"])
             encode_text(user_id)
         except (ValueError, KeyError, TypeError):

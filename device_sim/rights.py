@@ -5,7 +5,6 @@ and never who. MS's comes sealed through IS, like any answer.
 """
 
 import asyncio
-import json
 import os
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from device_sim.state import HouseholdState, UserState
 from proxid.config import DeviceConfig
 from proxid.crypto.sansig import Role
 from proxid.errors import ConfigError, InputError, ResponseMismatchError
+from proxid.jsontext import load_json
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
 from proxid.protocol.rights import Right, RightsReceipt, RightsRequest
@@ -107,7 +107,7 @@ class RightsClient:
             made and acknowledged (Unix seconds or None), and the party's signed acknowledgement in base64.
         """
         _, share = await self.exercise(Right.STATUS, user_id)
-        found: dict[str, Any] = json.loads(share)
+        found: dict[str, Any] = load_json(share)
         return found
 
     async def access(self, user_id: str) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class RightsClient:
             RefusedError, UpstreamError: a service did not answer; as `exercise`.
         """
         _, share = await self.exercise(Right.ACCESS, user_id)
-        held = json.loads(share)
+        held = load_json(share)
         epoch, share = await self._household.in_epoch(user_id, self._ask_share)
         deliveries = [{**item, "record": "one record of a group"} for item in held["deliveries"]]
         return {
@@ -125,7 +125,7 @@ class RightsClient:
             "made": int(self._clock()),
             "user_id": user_id,
             "identity_screener": {**held, "deliveries": deliveries},
-            "main_service": {"epoch": epoch, **json.loads(share)},
+            "main_service": {"epoch": epoch, **load_json(share)},
         }
 
     async def _ask_share(self, session: Session) -> tuple[int, str]:

@@ -4,16 +4,27 @@ The main service would only record that no record was made.
 """
 
 import math
+import unicodedata
+from typing import Final
 
-from proxid.errors import InputError
+from proxid.errors import InputError, OversizedError
+from proxid.protocol.request import BUCKETS
+
+_LARGEST: Final = BUCKETS[-1] - 512
+"""Bytes of a text; the rest of the largest message is for what goes along with it."""
+_SPACES: Final = "\t\n\r"
 
 _LOCATION = 'a location is "LAT,LON": latitude from -90 to 90, longitude from -180 to 180, as in "48.85,2.35"'
 
 
 def check_text(text: str) -> None:
-    """Raises InputError for a question in which nothing is said."""
+    """Raises InputError for a question in which nothing is said, or which no speech becomes; OversizedError."""
     if not text.strip():
         raise InputError('the text to ask is empty: say something, as in "what time is it"')
+    if any(unicodedata.category(sign) in ("Cc", "Cs") and sign not in _SPACES for sign in text):
+        raise InputError("the text to ask holds control characters or is no UTF-8")
+    if len(text.encode()) > _LARGEST:
+        raise OversizedError(f"the text to ask is longer than {_LARGEST} bytes")
 
 
 def check_location(text: str) -> None:

@@ -18,6 +18,7 @@ from typing import Final
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.identity import Enrolment
 from proxid.errors import InputError, OutputError
+from proxid.jsontext import load_json
 from proxid.protocol.consent import NOTHING
 from proxid.provision.keyfile import SIGNING, create_key, load_signing_key, read_private, write_private
 from proxid.provision.public import write_public
@@ -76,7 +77,7 @@ class UserState:
         if not path.exists():
             return ConsentState()
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = load_json(path.read_text(encoding="utf-8"))
             pending = tuple(base64.b64decode(part) for part in data["pending"]) if data["pending"] else None
             assert pending is None or len(pending) == 2
             return ConsentState(int(data["version"]), str(data["bundle"]), pending)

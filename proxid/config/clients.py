@@ -10,6 +10,7 @@ from proxid.config.fields import CENTURY, Address, ConfigPath, Duration, Name
 from proxid.config.loading import Config
 from proxid.config.policy import Policy, PolicyField
 from proxid.config.services import PartyBase, require
+from proxid.config.wording import LOCALE_PATTERN
 
 
 class DeviceConfig(PartyBase):
@@ -31,7 +32,7 @@ class DeviceConfig(PartyBase):
     attempts: int = Field(default=12, ge=1)
     epoch_seconds: int = Field(default=86_400, ge=60, le=CENTURY)
     clock_skew: Duration = Field(default=120.0, gt=0)
-    locale: str = Field(default="en-US", min_length=2, max_length=35)
+    locale: str = Field(default="en-US", max_length=35, pattern=LOCALE_PATTERN)
     policy: PolicyField = Field(default_factory=Policy)
 
     @model_validator(mode="after")

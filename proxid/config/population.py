@@ -10,7 +10,7 @@ from pathlib import Path
 from proxid.anonymise.slotted.places import population_totals
 from proxid.errors import ConfigError
 
-_LINE = re.compile(r"^([0-9a-f]{15})[\t,; ]+(\d+(?:\.\d+)?)$")
+_LINE = re.compile(r"^([0-9a-f]{15})[\t,; ]+(\d{1,10}(?:\.\d{1,9})?)$")
 
 
 @lru_cache(maxsize=2)

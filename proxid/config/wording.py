@@ -12,9 +12,12 @@ from pydantic_core import ErrorDetails
 
 NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9._-]{0,62}$"
 FINGERPRINT_PATTERN: Final = r"^[0-9a-f]{64}$"
+LOCALE_PATTERN: Final = r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"
+"""The form of RFC 5646's language tags."""
 
 PATTERNS: Final = {
     NAME_PATTERN: "must be a name: lower-case letters, digits, dot, dash and underscore, at most 63",
+    LOCALE_PATTERN: "must be a language tag, as en-US",
     FINGERPRINT_PATTERN: "must be a fingerprint: 64 hexadecimal digits in lower case",
 }
 _REMOVED: Final = {"rate_burst": "is no key any more and never had an effect: take it out"}

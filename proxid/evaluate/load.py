@@ -6,7 +6,6 @@ row in the input and, optionally, the input row whose arrival released it and it
 """
 
 import hashlib
-import json
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ import numpy as np
 from proxid.errors import InputError
 from proxid.evaluate.mechanism import Mechanism
 from proxid.evaluate.release import Release, make_release, origin_column
+from proxid.jsontext import load_json
 from proxid.logs import LogBatch, LogReader, open_log
 from proxid.logs.files import Classifier
 from proxid.logs.jit import Codes, Longs
@@ -132,9 +132,9 @@ def manifest_of(released: Path) -> dict[str, Any]:
     for path in (released.with_name(released.name + ".manifest.json"), released.with_suffix(".manifest.json")):
         if path.is_file():
             try:
-                found = json.loads(path.read_text())
+                found = load_json(path.read_text())
             except (OSError, ValueError):
-                raise InputError("the manifest beside the release is no JSON") from None
+                raise InputError(f"{path.name}: the manifest beside the release is no JSON") from None
             return found if isinstance(found, dict) else {}
     return {}
 

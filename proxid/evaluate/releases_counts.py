@@ -1,7 +1,7 @@
 """`proxid evaluate` for releases of counted items: histograms against the original log's (003 §7, §8)."""
 
 import gzip
-import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from proxid.anonymise.release.source import open_source
 from proxid.errors import InputError
 from proxid.evaluate.releases_caching import cached_keywords, documents_of, hit_probability
 from proxid.evaluate.releases_histogram import Original, histogram_utility
+from proxid.jsontext import load_json
 from proxid.loglines.layout import Layout, layout_of
 
 MEMORY_SHARE = 0.05
@@ -29,8 +30,8 @@ def is_counted(path: Path) -> bool:
             return "count" in pq.read_schema(path).names
         with gzip.open(path) if layout.compressed else path.open("rb") as file:
             line = file.readline(1 << 20)
-        return line.startswith(b"count\t") if layout.format == "tsv" else "count" in json.loads(line or b"{}")
-    except (OSError, EOFError, ValueError, TypeError, pa.ArrowException):
+        return line.startswith(b"count\t") if layout.format == "tsv" else "count" in load_json(line or b"{}")
+    except (OSError, EOFError, zlib.error, ValueError, TypeError, pa.ArrowException):
         return False
 
 
@@ -38,7 +39,10 @@ def kind_of(release: Published) -> str:
     """The kind of items. Raises InputError for sequences, which the original has no histogram of."""
     if release.columns == (SEQUENCE,):
         raise InputError("sequences are evaluated by query suggestion: proxid study sessions")
-    return next(kind for kind, columns in KINDS.items() if columns == release.columns)
+    kinds = [kind for kind, columns in KINDS.items() if columns == release.columns]
+    if not kinds:
+        raise InputError("the release's columns are those of no items that are counted")
+    return kinds[0]
 
 
 def counted_utility(original: Path, released: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from proxid.crypto.identity import EpochKey
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_int, decode_text, encode
 from proxid.errors import EncodingError
+from proxid.jsontext import load_json
 
 SALT_SIZE: Final = 16
 
@@ -67,7 +68,7 @@ def session_header(session: bytes) -> bytes:
 def decode_header(data: bytes) -> Header:
     """The fields of a header; raises EncodingError."""
     try:
-        fields = json.loads(data)
+        fields = load_json(data)
     except ValueError:
         raise EncodingError("event header is not JSON") from None
     if not isinstance(fields, dict):

@@ -3,12 +3,12 @@
 A guess that may be wrong is refused rather than made: a user taken for a query is released as one.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Final
 
 from proxid.errors import InputError
+from proxid.jsontext import load_json
 from proxid.loglines.layout import FIELDS, Layout, fields_of, need_fields
 
 SAMPLE: Final = 1000
@@ -130,9 +130,9 @@ def jsonl_layout(head: bytes, compressed: bool) -> Layout:
     seen: set[str] = set()
     for text in _texts(head):
         try:
-            found = json.loads(text)
+            found = load_json(text)
             seen |= set(fields_of(list(found)) if isinstance(found, dict) else ())
-        except (ValueError, RecursionError, InputError):
+        except (ValueError, InputError):
             continue
     if seen:
         need_fields(seen, "the log has JSON objects")

@@ -1,11 +1,11 @@
 """One line of a log to its fields, or the reason why it is no record (DESIGN 13): TSV cells and JSON objects."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from proxid.errors import InputError
+from proxid.jsontext import load_json
 from proxid.loglines.layout import FIELDS, MAX_LINE, fields_of
 from proxid.loglines.times import parse_cell, parse_time
 
@@ -98,11 +98,11 @@ def _of_object(line: bytes, extra: Mapping[str, str] | None) -> Cells:
     if len(line) > MAX_LINE:
         raise _Unreadable(TOO_LONG)
     try:
-        found = json.loads(line.decode("utf-8"))
+        found = load_json(line.decode("utf-8"))
         names = fields_of(list(found), extra) if isinstance(found, dict) else []
     except UnicodeDecodeError:
         raise _Unreadable(NOT_UTF8) from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise _Unreadable("not JSON") from None
     except InputError:
         raise _Unreadable("a field twice") from None

@@ -122,11 +122,9 @@ def read_groups(path: Path) -> list[dict[str, Any]]:
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:
     for number, entry in read_lines(path):
-        if "notice" in entry:
-            yield entry
-            continue
         try:
-            entry["epoch"], entry["group"], entry["cursor"], bytes.fromhex(entry.get("digest", ""))
+            if "notice" not in entry:
+                hash((entry["epoch"], entry["group"], entry["cursor"], bytes.fromhex(entry.get("digest", ""))))
         except (AttributeError, ValueError, KeyError, TypeError):
             raise InputError(f"{path.name}: line {number} is damaged") from None
         yield entry

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from proxid.errors import InputError, OutputError
+from proxid.jsontext import load_json
 from proxid.whole import append_whole
 
 
@@ -61,10 +62,15 @@ class Lines:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """Number and value of each line; raises InputError naming the line that is no JSON."""
-    with path.open(encoding="utf-8") as file:
+    """Number and value of each line; raises InputError naming the file, and the line that is no JSON."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(f"{path.name}: the file cannot be read: {error.strerror}") from None
+    with file:
         for number, line in enumerate(file, 1):
             try:
-                yield number, json.loads(line)
+                value = load_json(line)
             except ValueError:
                 raise InputError(f"{path.name}: line {number} is damaged") from None
+            yield number, value

@@ -196,6 +196,7 @@ async def open_subscriber(config: PartyConfig) -> AsyncIterator[Subscriber]:
     """The subscriber of a configuration, with its channel and ledger. Raises as `Ledger` and `reader_of`."""
     reader, key = reader_of(config), load_signing_key(config.signing_key)
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
+    tls.verify_issued()
     channel = open_channel(config.gateway, tls, config.gateway_name)
     try:
         with Ledger(config.data_dir / "feed.jsonl") as ledger, Acknowledgements(config.data_dir / FILE) as taken:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from proxid.encoding import encode, label
 from proxid.errors import EncodingError
+from proxid.jsontext import load_json
 from proxid.protocol.consent import FIDELITIES, NOTHING, TYPES, Bundles, Grant
 
 DIGEST_SIZE: Final = 32
@@ -48,7 +49,7 @@ class PolicyDocument:
             return _CANONICAL.encode(
                 {"bundles": bundles, "parties": list(self.parties), "settings": dict(self.settings)}
             )
-        except (ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError):
             raise EncodingError(_MALFORMED) from None
 
     @cached_property
@@ -62,7 +63,7 @@ class PolicyDocument:
         if len(text) > MAX_TEXT:
             raise EncodingError("policy document is too long")
         try:
-            found = json.loads(text)
+            found = load_json(text)
             bundles = {name: _grants(table) for name, table in found["bundles"].items()}
             parties, settings = tuple(found["parties"]), found["settings"]
             document = cls(parties, bundles, settings)
@@ -70,7 +71,7 @@ class PolicyDocument:
             good = bundles[NOTHING] == () and list(parties) == sorted(set(parties)) and names <= set(parties)
             if not good or not isinstance(settings, dict) or document.text != text:
                 raise EncodingError(_MALFORMED)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise EncodingError(_MALFORMED) from None
         return document
 
@@ -85,7 +86,7 @@ class PolicyDocument:
 
 def differences(old: PolicyDocument, new: PolicyDocument) -> list[tuple[str, Any, Any]]:
     """What two documents say differently: dotted name, what the old one says and what the new one; None for nothing."""
-    before, after = _flat(json.loads(old.text)), _flat(json.loads(new.text))
+    before, after = _flat(load_json(old.text)), _flat(load_json(new.text))
     names = sorted(before.keys() | after.keys())
     return [(n, before.get(n), after.get(n)) for n in names if before.get(n) != after.get(n)]
 

@@ -118,8 +118,11 @@ def _write_public(party: Party) -> None:
 
 
 def sign_request(ca_folder: Path, csr: bytes, now: datetime.datetime, hosts: tuple[str, ...] = ()) -> bytes:
-    """A certificate (PEM) by the CA of a folder; raises CredentialError, KeyInvalidError."""
-    ca = (ca_folder / "ca.crt").read_bytes()
+    """A certificate (PEM) by the CA of a folder; raises CredentialError, KeyInvalidError, InputError."""
+    try:
+        ca = (ca_folder / "ca.crt").read_bytes()
+    except OSError:
+        raise InputError(f"{ca_folder.name}: no CA's folder, ca.crt cannot be read") from None
     return certificate.sign_request(csr, read_private(ca_folder / "ca.key"), ca, now, hosts)
 
 

@@ -19,6 +19,7 @@ import structlog
 from proxid.config.services import GovernedConfig
 from proxid.config.terms import Grid, Terms, document_of, grid_digest, grid_of, terms_of
 from proxid.errors import ConfigError, EncodingError, InputError, OutputError, PolicyError
+from proxid.jsontext import load_json
 from proxid.protocol.policy import PolicyDocument
 
 _log = structlog.get_logger(__name__)
@@ -61,7 +62,7 @@ class PolicyFolder:
     def grid(self, digest: str) -> Grid | None:
         """A grid of people by its digest; None if it is not held."""
         try:
-            found: Grid = json.loads((self.folder / f"{digest}.grid").read_text(encoding="ascii"))
+            found: Grid = load_json((self.folder / f"{digest}.grid").read_text(encoding="ascii"))
         except (OSError, ValueError):
             return None
         return found if isinstance(found, Mapping) and grid_digest(found) == digest else None

@@ -238,16 +238,18 @@ async def test_unknown_fields_change_nothing(scene: Scene) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["\x00\x07\x1b[31m", "שלום מה מזג האוויר", "🕺🏽" * 50, "\u202eevil\u202c", "a" * 14_000],
-    ids=["control", "hebrew", "emoji", "bidi override", "long"],
+    ["שלום מה מזג האוויר", "🕺🏽" * 50, "\u202eevil\u202c", "a" * 14_000],
+    ids=["hebrew", "emoji", "bidi override", "long"],
 )
 async def test_any_text_that_fits_is_answered(scene: Scene, text: str) -> None:
     user = scene.household.users[USER]
     assert (await scene.household.ask(user, text)).text
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n" * 500], ids=["empty", "blank", "newlines"])
-async def test_a_text_of_nothing_never_leaves_the_device(scene: Scene, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["", " ", "\n" * 500, "\x00\x07\x1b[31m", "\ud800"], ids=["empty", "blank", "newlines", "control", "half"]
+)
+async def test_a_text_that_nobody_says_never_leaves_the_device(scene: Scene, text: str) -> None:
     with pytest.raises(InputError):
         await scene.household.ask(scene.household.users[USER], text)
 

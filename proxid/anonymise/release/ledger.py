@@ -21,6 +21,7 @@ from typing import Any, Final
 from proxid.anonymise.release.account import Account, Entry, Part
 from proxid.anonymise.release.guarantee import DeltaKind, Guarantee, Relation
 from proxid.errors import BudgetError, InputError
+from proxid.jsontext import load_json
 from proxid.logs.whole import whole_file
 
 VERSION: Final = 2
@@ -120,7 +121,7 @@ class Ledger:
                 self.path.with_name(self.path.name + ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
             )
         except OSError as error:
-            raise InputError(f"the ledger cannot be opened: {error.strerror}") from None
+            raise InputError(f"{self.path.name}: the ledger cannot be opened: {error.strerror}") from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -133,15 +134,15 @@ class Ledger:
         except FileNotFoundError:
             return Book()
         except (OSError, UnicodeDecodeError):
-            raise InputError("the ledger cannot be read: nothing is released without it") from None
+            raise InputError(f"{self.path.name}: the ledger cannot be read: nothing is released without it") from None
         try:
-            data = json.loads(text)
+            data = load_json(text)
             if data["version"] not in _READ:
-                raise InputError("the ledger has a version that this release does not know")
+                raise InputError(f"{self.path.name}: the ledger has a version that this release does not know")
             accounts = {str(key): _account(item) for key, item in data["inputs"].items()}
             return Book(accounts, {str(file): str(key) for file, key in data.get("files", {}).items()})
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise InputError("the ledger is damaged: nothing is released without it") from None
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+            raise InputError(f"{self.path.name}: the ledger is damaged: nothing is released without it") from None
 
     def _write(self, book: Book) -> None:
         inputs = {key: _as_dict(item) for key, item in book.accounts.items()}

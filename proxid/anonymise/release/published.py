@@ -8,6 +8,7 @@ cells of its row (TSV).
 import gzip
 import io
 import json
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proxid.errors import InputError
+from proxid.jsontext import load_json
 from proxid.loglines.layout import layout_of
 from proxid.logs.whole import whole_file
 
@@ -72,9 +74,9 @@ def read_published(path: Path) -> Published:
             return _from_rows(pq.read_table(path).to_pylist())
         data = path.read_bytes()
         text = (gzip.decompress(data) if layout.compressed else data).decode()
-        return _from_tsv(text) if layout.format == "tsv" else _from_rows([json.loads(x) for x in text.splitlines()])
-    except (OSError, EOFError, ValueError, KeyError, TypeError, IndexError, pa.ArrowException):
-        raise InputError("the file is no release of items and counts") from None
+        return _from_tsv(text) if layout.format == "tsv" else _from_rows([load_json(x) for x in text.splitlines()])
+    except (OSError, EOFError, zlib.error, pa.ArrowException, ArithmeticError, ValueError, LookupError, TypeError):
+        raise InputError(f"{path.name}: the file is no release of items and counts") from None
 
 
 def _tsv(release: Published) -> list[str]:

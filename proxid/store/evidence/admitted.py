@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from proxid.errors import LogDamagedError
+from proxid.jsontext import load_json
 from proxid.store.evidence.files import replace_file
 
 FILE: Final = "damaged"
@@ -46,7 +47,7 @@ class Admitted:
         if not path.exists():
             return NOTHING
         try:
-            rows = [json.loads(row) for row in path.read_text(encoding="ascii").splitlines()]
+            rows = [load_json(row) for row in path.read_text(encoding="ascii").splitlines()]
             return cls(
                 tuple(Damage(int(r["first"]), int(r["last"]), str(r["reason"]), bool(r["logged"])) for r in rows)
             )

@@ -6,7 +6,6 @@
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,8 @@ import numpy.typing as npt
 from proxid.anonymise.release.guarantee import require_epsilon_delta
 from proxid.anonymise.release.semantic.exponential import check_epsilon
 from proxid.errors import ConfigError, InputError
+from proxid.jsontext import load_json
+from proxid.logs.whole import whole_file
 
 STATE_VERSION = 1
 
@@ -80,24 +81,20 @@ def load_stream_budget(path: Path, epsilon: float, maximum: int) -> StreamBudget
     if not path.exists():
         return StreamBudget(epsilon, maximum)
     try:
-        kept = json.loads(path.read_text())
+        kept = load_json(path.read_text())
         spent = {str(user): int(count) for user, count in kept["spent"].items()}
         same = (kept["version"], kept["epsilon"], kept["maximum"]) == (STATE_VERSION, epsilon, maximum)
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise InputError("the file of spent budgets is damaged") from error
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, OverflowError):
+        raise InputError(f"{path.name}: the file of spent budgets is damaged") from None
     if not same or not all(0 <= count <= maximum for count in spent.values()):
         raise InputError("the file of spent budgets was made for another epsilon or max_queries")
     return StreamBudget(epsilon, maximum, spent)
 
 
 def save_stream_budget(path: Path, budget: StreamBudget) -> None:
-    """Write the counts, whole or not at all; readable by the owner only, since it lists users."""
+    """Write the counts, whole or not at all; readable by the owner only, since it lists users. Raises OutputError."""
     content: Mapping[str, object] = {
         "version": STATE_VERSION, "epsilon": budget.epsilon, "maximum": budget.maximum, "spent": budget.spent,
     }  # fmt: skip
-    part = path.with_name(path.name + ".part")
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    with whole_file(path, 0o600) as file:
+        file.write(json.dumps(content).encode())
