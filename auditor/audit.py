@@ -11,30 +11,30 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from auditor.ahead import Ahead
-from auditor.belongs import shown_head, stranger
-from auditor.completeness import Sets, check, period, summarise
-from auditor.damage import count, excuse_compared, excuse_read
-from auditor.deliveries import Deliveries
-from auditor.erasures import Erasures
+from auditor.beyond_heads import Later
+from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c3_deliveries import Deliveries
+from auditor.checks.c3_links import People
+from auditor.checks.c3_signatures import Signatures
+from auditor.checks.c3_tuples import Tuples
+from auditor.checks.c3_workers import Ahead
+from auditor.checks.c5_spill import Spill
+from auditor.checks.c7_completeness import Sets, check, period, summarise
+from auditor.checks.c8_obligations import Obligations
+from auditor.checks.c9_receipts import Presented, ReceiptCheck
+from auditor.event_log import Log
+from auditor.findings import HEADS, RECEIPTS, Report
 from auditor.gateway_log import GatewayLog
 from auditor.generations import Part, ReadLog
-from auditor.later import Later
-from auditor.log import Log
-from auditor.obligations import Obligations
-from auditor.opening import Unopened
-from auditor.people import People
 from auditor.policies import Policies
-from auditor.receipts import Presented, ReceiptCheck
-from auditor.report import HEADS, RECEIPTS, Report
+from auditor.reading.belongs import shown_head, stranger
+from auditor.reading.damage import count, excuse_compared, excuse_read
+from auditor.reading.opening import Unopened
+from auditor.reading.source import EvidenceSource, KeySource
+from auditor.report.wording import NO_PIPELINE, NO_RECEIPTS, NO_WITNESS
 from auditor.service_log import ServiceLog
-from auditor.signatures import Signatures
-from auditor.source import EvidenceSource, KeySource
-from auditor.spill import Spill
 from auditor.state import AuditState
 from auditor.trust import Trust
-from auditor.tuples import Tuples
-from auditor.words import NO_PIPELINE, NO_RECEIPTS, NO_WITNESS
 from proxid.errors import EvidenceForeignError
 from proxid.evidence.checkpoint import generation_of, origin, witness
 from proxid.evidence.merkle import Frontier

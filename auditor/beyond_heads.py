@@ -7,13 +7,13 @@ here; the next audit reads all of them.
 
 from collections.abc import Sequence
 
-from auditor.belongs import shown_head
-from auditor.erasures import Erasures
+from auditor.checks.c1_heads import HeadCheck, HeadRules
+from auditor.checks.c2_erasures import Erasures
+from auditor.findings import Report
 from auditor.generations import Part
-from auditor.heads import HeadCheck, HeadRules
-from auditor.opening import Opener, Unopened
-from auditor.report import Report
-from auditor.source import Heads
+from auditor.reading.belongs import shown_head
+from auditor.reading.opening import Opener, Unopened
+from auditor.reading.source import Heads
 from proxid.errors import EvidenceUnreadableError, ProxidError
 from proxid.evidence.events import Event, EventType
 from proxid.evidence.merkle import Frontier

@@ -6,8 +6,8 @@ its own word, or the other side's signature. That a clock was wrong is told, as 
 
 from typing import Any, Final
 
+from auditor.findings import GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
 from auditor.policies import Policies, spans
-from auditor.report import GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
 from auditor.trust import Trust
 from proxid.errors import EpochError, GroupMismatchError, ProxidError
 from proxid.evidence.events import Event

@@ -4,8 +4,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from auditor.damage import Damage
-from auditor.report import COMPLETENESS, HEADS, Report
+from auditor.findings import COMPLETENESS, HEADS, Report
+from auditor.reading.damage import Damage
 from proxid.errors import EncodingError, ProxidError
 from proxid.evidence.events import Event, EventType
 from proxid.evidence.succession import Succession

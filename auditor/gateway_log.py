@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import Final
 
-from auditor.completeness import Sets
-from auditor.consents import Consents
-from auditor.deliveries import Deliveries
-from auditor.erasures import Erasures
-from auditor.log import Log, check_of
-from auditor.obligations import Obligations
-from auditor.people import People, Person
+from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c3_deliveries import Deliveries
+from auditor.checks.c3_links import People, Person
+from auditor.checks.c3_signatures import NAME_SIZE, name_of
+from auditor.checks.c3_tuples import Tuples
+from auditor.checks.c6_consents import Consents
+from auditor.checks.c7_completeness import Sets
+from auditor.checks.c8_obligations import Obligations
+from auditor.event_log import Log, check_of
+from auditor.findings import COMPLETENESS, CONSENT, ERASURE, GATEWAY, GROUPS, OPENING, SIGNATURES, Report
 from auditor.policies import Policies
-from auditor.report import COMPLETENESS, CONSENT, ERASURE, GATEWAY, GROUPS, OPENING, SIGNATURES, Report
-from auditor.signatures import NAME_SIZE, name_of
-from auditor.tuples import Tuples
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.sansig import Role
 from proxid.encoding import decode_int, decode_text

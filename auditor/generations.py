@@ -8,12 +8,12 @@ are counted as damaged. Numbers go on: the first leaf of a successor comes after
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from auditor.belongs import shown_head
-from auditor.heads import HeadCheck, HeadRules
-from auditor.log import Log
-from auditor.opening import Opener, Unopened
-from auditor.report import HEADS, Report
-from auditor.source import EvidenceSource, Heads, KeySource
+from auditor.checks.c1_heads import HeadCheck, HeadRules
+from auditor.event_log import Log
+from auditor.findings import HEADS, Report
+from auditor.reading.belongs import shown_head
+from auditor.reading.opening import Opener, Unopened
+from auditor.reading.source import EvidenceSource, Heads, KeySource
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import EncodingError, EvidenceLostError, EvidenceUnreadableError, NoteInvalidError, ProxidError
 from proxid.evidence.checkpoint import generation_of, open_checkpoint

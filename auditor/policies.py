@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from auditor.report import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
+from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
 from auditor.trust import Trust
-from proxid.config.terms import Terms, below
 from proxid.crypto.identity import EpochKey
 from proxid.errors import ConfigError, CredentialError, GroupMismatchError
 from proxid.evidence.events import EpochOpened, Event
+from proxid.runtime.config.terms import Terms, below
 
 ACCEPTED: Final = "accepted"
 UNACCEPTED: Final = "not accepted"

@@ -6,11 +6,11 @@ For the auditor alone: it names people and texts.
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from auditor.belongs import shown_head
+from auditor.findings import GATEWAY, MAIN_SERVICE, Report
 from auditor.generations import AsFar, named_head
-from auditor.opening import Opener, Unopened
-from auditor.report import GATEWAY, MAIN_SERVICE, Report
-from auditor.source import EvidenceSource, KeySource
+from auditor.reading.belongs import shown_head
+from auditor.reading.opening import Opener, Unopened
+from auditor.reading.source import EvidenceSource, KeySource
 from auditor.trust import Trust
 from proxid.crypto.identity import Link
 from proxid.encoding import decode_text

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from auditor.source import Heads
+from auditor.reading.source import Heads
 from proxid.errors import ProxidError
 from proxid.evidence.checkpoint import open_checkpoint, verify_cosignature
 from proxid.evidence.note import Note, Verifier

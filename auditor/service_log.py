@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from auditor.completeness import HIDDEN_OWNERS, Sets
+from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c3_links import People
+from auditor.checks.c3_tuples import Tuples
+from auditor.checks.c4_pipeline import Pipeline
+from auditor.checks.c5_groups import Groups
+from auditor.checks.c5_spill import Spill
+from auditor.checks.c7_completeness import HIDDEN_OWNERS, Sets
+from auditor.checks.c8_obligations import Obligations
 from auditor.epochs import EpochTimes
-from auditor.erasures import Erasures
-from auditor.groups import Groups
-from auditor.log import Log, check_of
-from auditor.obligations import Obligations
-from auditor.people import People
-from auditor.pipeline import Pipeline
+from auditor.event_log import Log, check_of
+from auditor.findings import COMMITS, COMPLETENESS, CONSENT, ERASURE, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
 from auditor.policies import Policies
-from auditor.report import COMMITS, COMPLETENESS, CONSENT, ERASURE, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
-from auditor.spill import Spill
 from auditor.trust import Trust
-from auditor.tuples import Tuples
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.encoding import decode
 from proxid.errors import CommitMismatchError, ConsentError, GroupMismatchError, MessageInvalidError

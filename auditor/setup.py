@@ -2,17 +2,17 @@
 
 from collections.abc import Callable
 
-from auditor.client import RemoteLog
+from auditor.config import AuditorConfig
+from auditor.reading.remote import RemoteLog
 from auditor.trust import Trust
 from proxid.classify import load_default
-from proxid.config.bundles import bundles_of
-from proxid.config.services import AuditorConfig
-from proxid.config.terms import Terms, document_of, grid_of, terms_of
 from proxid.errors import ConfigError
 from proxid.protocol.epochs import Epochs
-from proxid.provision.keyfile import load_opening_key
-from proxid.provision.policies import PolicyFolder
-from proxid.rpc.channel import TlsFiles
+from proxid.runtime.config.bundles import bundles_of
+from proxid.runtime.config.terms import Terms, document_of, grid_of, terms_of
+from proxid.runtime.provision.keyfile import load_opening_key
+from proxid.runtime.provision.policies import PolicyFolder
+from proxid.runtime.transport.channel import TlsFiles
 
 
 def trust_of(config: AuditorConfig, pipeline: bool = True) -> Trust:

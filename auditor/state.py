@@ -83,7 +83,10 @@ class AuditState:
                 raise AuditStateError(f"{path}: file is missing; {_ANEW}")
             return None
         # What opens under the auditor's own key was written by the auditor itself.
-        state: dict[str, Any] = pickle.loads(self._open(path))  # noqa: S301
+        try:
+            state: dict[str, Any] = pickle.loads(self._open(path))  # noqa: S301
+        except (AttributeError, ImportError):
+            state = {"version": None}  # it names what another version had
         if state["version"] != VERSION:
             raise AuditStateError(f"{path}: written by another version of proxid; {_ANEW}")
         sets = self._sets(state["sets"])

@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.anonymise.slotted.places import PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
-from proxid.anonymise.stream.settings import Settings
 from proxid.classify import Classifier
-from proxid.config.services import Floors
-from proxid.config.terms import Terms
 from proxid.crypto.hpke import OpeningKey
 from proxid.evidence.checkpoint import WITNESS
 from proxid.protocol.consent import Bundles
 from proxid.protocol.epochs import Epochs
+from proxid.runtime.config.base import Floors
+from proxid.runtime.config.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from auditor.belongs import shown_head
-from auditor.source import Heads
+from auditor.reading.belongs import shown_head
+from auditor.reading.source import Heads
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import (
     EvidenceLostError,
@@ -30,7 +30,7 @@ from proxid.evidence.succession import Succession
 
 
 class WitnessedLog(Protocol):
-    """What a witness needs of a log, as `auditor.client.RemoteLog` has it."""
+    """What a witness needs of a log, as `auditor.reading.remote.RemoteLog` has it."""
 
     def heads(self) -> Heads:
         """The log's heads."""

@@ -1,7 +1,8 @@
 """`proxid bench NAME`: what a part costs, next to a named baseline measured in the same run.
 
-A benchmark is a module `cli.bench_NAME` (a dash in NAME is an underscore) with `run(options) -> dict[str, Figure]`;
-it is imported only when it is asked for. Figures are never checked here: the exit status is 0 when they were measured.
+A benchmark is a module or package `bench.NAME` (a dash in NAME is an underscore) with `run(options) -> dict[str,
+Figure]`; it is imported only when it is asked for. They come with a checkout alone. Figures
+are never checked here: the exit status is 0 when they were measured.
 """
 
 import importlib
@@ -19,8 +20,8 @@ from rich.table import Table
 
 from proxid.errors import InputError
 
-PREFIX = "bench_"
 ALL = "all"
+_YARDSTICKS = "yardsticks"
 
 
 class Figure(TypedDict):
@@ -37,15 +38,15 @@ Run = Callable[[Mapping[str, str]], Mapping[str, Figure]]
 
 def names() -> list[str]:
     """The benchmarks there are, found by the names of their modules."""
-    found = pkgutil.iter_modules([str(Path(__file__).parent)])
-    return sorted(m.name.removeprefix(PREFIX).replace("_", "-") for m in found if m.name.startswith(PREFIX))
+    there = pkgutil.iter_modules([str(Path(__file__).parent)])
+    return sorted(module.name.replace("_", "-") for module in there if module.name != _YARDSTICKS)
 
 
 def load(name: str) -> Run:
     """The `run` of one benchmark; raises InputError for a name that there is none of."""
     if name not in names():
         raise InputError(f"no such benchmark; there are: {', '.join(names())}")
-    run: Run = importlib.import_module(f"cli.{PREFIX}{name.replace('-', '_')}").run
+    run: Run = importlib.import_module(f"bench.{name.replace('-', '_')}").run
     return run
 
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from cli.bench import Figure
+from bench import Figure
 from proxid.classify import Pipeline, corpora, load_default
 from proxid.classify.categories import Categories
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.intents import Intents
 from proxid.classify.pipeline import Reading, unmasked
-from proxid.classify.redact.utterance import Utterance
 from proxid.classify.scoring import SpanScore, accuracy, macro_f1, parse, wilson
 from proxid.classify.text import clean
 from proxid.errors import InputError

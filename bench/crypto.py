@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from cli.bench import Figure
+from bench import Figure
 from proxid.crypto import ed25519
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey

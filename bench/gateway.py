@@ -1,6 +1,6 @@
 """`proxid bench gateway`: the full request path, next to a bare two-hop gRPC echo in the same run.
 
-The house of the demo is started: gateway and main service as processes of their own, mutual TLS on both hops, a store
+The trial of the demo is started: gateway and main service as processes of their own, mutual TLS on both hops, a store
 each with `appendfsync always`, evidence and classifier on. Requests are sealed and signed before the clock starts and
 answers are verified after it stops, so that what is measured is the services; the echo's client does nothing either.
 Third parties, who open and check what they get on machines of their own, are not started: groups are released, verified
@@ -27,24 +27,26 @@ from typing import Any, Final
 
 import uvloop
 
-from cli.bench import Figure
-from cli.bench_crypto import crypto_figures
-from cli.demo_house import DemoHouse, DemoOptions
-from cli.device_common import open_households
+from bench import Figure
+from bench.crypto import crypto_figures
+from device_sim.commands.common import open_households
 from device_sim.load import Prepared, Round, drive, prepare
+from gateway.config import GatewayConfig
 from gateway.server import MAX_STREAMS
-from gateway.store import PREFIX
+from gateway.store.library import PREFIX
+from main_service.config import MainServiceConfig
 from main_service.store.counts import CountStore
 from main_service.store.library import library
-from proxid.config import GatewayConfig, MainServiceConfig, load
+from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.errors import InputError
-from proxid.store import connect
-from proxid.store.evidence.stream import unlogged
-from proxid.store.folder import socket_path
+from proxid.runtime.config import load
+from proxid.runtime.evidence_log.stream import unlogged
+from proxid.runtime.store import connect
+from proxid.runtime.store.folder import socket_path
 
 CONCURRENCY: Final = 32
 REACH: Final = 0.30
-_ECHO: Final = Path(__file__).resolve().parent.parent / "tests/bench/two_hop_echo.py"
+_ECHO: Final = Path(__file__).resolve().parent.parent / "bench/yardsticks/two_hop_echo.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +80,16 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """Measure; raises InputError if the echo's file is not there (it comes with the repository)."""
     chosen = Options.parse(options)
     if not _ECHO.exists():
-        raise InputError("tests/bench/two_hop_echo.py is needed: run from a checkout of the repository")
+        raise InputError("bench/yardsticks/two_hop_echo.py is needed: run from a checkout of the repository")
     with tempfile.TemporaryDirectory(prefix="proxid-bench-") as folder:
         os.environ["PROXID_GATEWAY__WORKERS"] = os.environ["PROXID_MAIN_SERVICE__WORKERS"] = str(chosen.workers)
-        house = DemoHouse(Path(folder), DemoOptions(people=chosen.people, k=10))
-        house.provision()
+        trial = DemoTrial(Path(folder), DemoOptions(people=chosen.people, k=10))
+        trial.provision()
         try:
-            house.start_services()
-            measured = uvloop.run(_measure(house, chosen))
+            trial.start_services()
+            measured = uvloop.run(_measure(trial, chosen))
         finally:
-            house.stop()
+            trial.stop()
     return _figures(measured, chosen)
 
 
@@ -101,23 +103,23 @@ class _Measured:
     left: dict[str, int]
 
 
-async def _measure(house: DemoHouse, options: Options) -> _Measured:
+async def _measure(trial: DemoTrial, options: Options) -> _Measured:
     done = _Measured([], [], {}, {})
 
     async def look() -> None:
-        for name, count in (await _left(house)).items():
+        for name, count in (await _left(trial)).items():
             done.left[name] = max(done.left.get(name, 0), count)
 
-    async with open_households(house.devices()) as speakers:
+    async with open_households(trial.devices()) as speakers:
         for user, household in speakers.items():
             await household.consent(user, "everything")
-        config = house.devices()[0]
+        config = trial.devices()[0]
         await drive(config, await prepare(speakers, 1 + options.requests // 4), options.concurrency)  # warm up
         for _ in range(options.rounds):
             prepared = await prepare(speakers, options.requests)
-            before = _processor_seconds(house)
+            before = _processor_seconds(trial)
             done.rounds.append(await drive(config, prepared, options.concurrency, look))
-            after = _processor_seconds(house)
+            after = _processor_seconds(trial)
             for name in after:
                 spent = 1e6 * (after[name] - before.get(name, 0.0)) / options.requests
                 done.busy[name] = done.busy.get(name, 0.0) + spent / options.rounds
@@ -125,10 +127,10 @@ async def _measure(house: DemoHouse, options: Options) -> _Measured:
     return done
 
 
-async def _left(house: DemoHouse) -> dict[str, int]:
+async def _left(trial: DemoTrial) -> dict[str, int]:
     """What the services have not done yet of what they do beside the path."""
     gateway, main_service = [
-        connect(f"unix://{socket_path(load(kind, house.folder / f'{role}/{role}.toml').data_dir / 'store')}")
+        connect(f"unix://{socket_path(load(kind, trial.folder / f'{role}/{role}.toml').data_dir / 'store')}")
         for role, kind in (("gateway", GatewayConfig), ("main-service", MainServiceConfig))
     ]
     try:
@@ -147,7 +149,7 @@ def _echo(prepared: Sequence[Prepared], done: Round, options: Options) -> dict[s
     return found
 
 
-def _processor_seconds(house: DemoHouse) -> dict[str, float]:
+def _processor_seconds(trial: DemoTrial) -> dict[str, float]:
     """Processor time by part, read from /proc: the services with their workers, their stores, this client."""
     spent = {"client": time.process_time()}
     tick = os.sysconf("SC_CLK_TCK")
@@ -157,10 +159,10 @@ def _processor_seconds(house: DemoHouse) -> dict[str, float]:
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if str(house.folder) not in line:
+        if str(trial.folder) not in line:
             continue
         for name in ("gateway", "main-service"):
-            if f"{house.folder}/{name}/" in line:
+            if f"{trial.folder}/{name}/" in line:
                 part = f"{name} store" if "server" in line.split("\0")[0] else name
                 spent[part] = spent.get(part, 0.0) + (int(fields[11]) + int(fields[12])) / tick
     return spent

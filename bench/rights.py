@@ -1,6 +1,6 @@
 """`proxid bench rights`: what erasure and access cost in a full store, and that nobody is kept from them.
 
-The house of the demo is started: gateway and main service as processes of their own, a store each, evidence on. The
+The trial of the demo is started: gateway and main service as processes of their own, a store each, evidence on. The
 stores are filled with the keys of `links` (100,000) person-epochs and as many waiting records, of other people.
 
     erase_accepted_s_at_100k          from the request of an erasure to its acceptance
@@ -8,7 +8,7 @@ stores are filled with the keys of `links` (100,000) person-epochs and as many w
     access_s_at_100k_waiting          20 people ask for access at once: until the last is answered
     connect_ok_at_1200ms              of 50 devices at once behind lines of 600 ms each way, how many are answered
     rss_growth_mb_under_abuse         MiB of memory that the service gains which gains more, while 24 hostile clients
-                                      (`cli.hostile`) send for `abuse_seconds` and rest as long
+                                      (`proxid.cli.hostile`) send for `abuse_seconds` and rest as long
 
 Options: links (100000), people (24), abuse_seconds (60).
 """
@@ -26,28 +26,31 @@ from typing import Any, Final
 import uvloop
 from redis.asyncio import Redis
 
-from cli.bench import Figure
-from cli.demo_house import DemoHouse, DemoOptions
-from cli.device_common import open_households
-from cli.hostile import abuse, memory
-from cli.slow_line import SlowLine
-from device_sim.gateway import GatewayClient
-from device_sim.rights import RightsClient
-from device_sim.state import HouseholdState
+from bench import Figure
+from device_sim.commands.common import open_households
+from gateway.config import GatewayConfig
 from gateway.server import screener_of
-from gateway.store import PREFIX as GATEWAY
+from gateway.store.library import PREFIX as GATEWAY
+from main_service.config import MainServiceConfig
 from main_service.store.library import PREFIX as SERVICE
 from main_service.store.library import library
 from main_service.store.pool import PoolStore, SettingsOf
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Record
-from proxid.config import DeviceConfig, GatewayConfig, MainServiceConfig, load
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Record
+from proxid.cli.demo.trial import DemoOptions, DemoTrial
+from proxid.cli.hostile import abuse, memory
+from proxid.cli.slow_line import SlowLine
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.gateway import GatewayClient
+from proxid.clients.household.rights import RightsClient
+from proxid.clients.household.state import HouseholdState
 from proxid.errors import InputError, ProxidError
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.request import Utterance
-from proxid.store import connect
-from proxid.store.evidence.stream import unlogged
-from proxid.store.folder import socket_path
+from proxid.runtime.config import load
+from proxid.runtime.evidence_log.stream import unlogged
+from proxid.runtime.store import connect
+from proxid.runtime.store.folder import socket_path
 
 ASKING: Final = 20
 CONNECTING: Final = 50
@@ -82,27 +85,27 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """Measure; raises InputError for an option that cannot be measured."""
     chosen = Options.parse(options)
     with tempfile.TemporaryDirectory(prefix="proxid-bench-") as folder:
-        house = DemoHouse(Path(folder), DemoOptions(people=chosen.people, k=10))
-        house.provision()
+        trial = DemoTrial(Path(folder), DemoOptions(people=chosen.people, k=10))
+        trial.provision()
         try:
-            house.start_services()
-            return uvloop.run(_measure(house, chosen))
+            trial.start_services()
+            return uvloop.run(_measure(trial, chosen))
         finally:
-            house.stop()
+            trial.stop()
 
 
-async def _measure(house: DemoHouse, options: Options) -> dict[str, Figure]:
-    gateway_config = load(GatewayConfig, house.folder / "gateway/gateway.toml")
-    service_config = load(MainServiceConfig, house.folder / "main-service/main-service.toml")
+async def _measure(trial: DemoTrial, options: Options) -> dict[str, Figure]:
+    gateway_config = load(GatewayConfig, trial.folder / "gateway/gateway.toml")
+    service_config = load(MainServiceConfig, trial.folder / "main-service/main-service.toml")
     gateway, service = [
         connect(f"unix://{socket_path(config.data_dir / 'store')}") for config in (gateway_config, service_config)
     ]
-    async with open_households(house.devices()) as speakers:
+    async with open_households(trial.devices()) as speakers:
         for user, household in speakers.items():
             await household.consent(user, "everything")
             await household.ask(user, "what time is it")
-        connected = await _connected(house.devices()[0])
-        grown = await _grown(house, options.abuse_seconds)
+        connected = await _connected(trial.devices()[0])
+        grown = await _grown(trial, options.abuse_seconds)
         await asyncio.gather(*(household.ask(user, "what time is it") for user, household in speakers.items()))
         await _fill_gateway(gateway, options.links)
         await _fill_service(service_config, service, options.links)
@@ -110,7 +113,7 @@ async def _measure(house: DemoHouse, options: Options) -> dict[str, Figure]:
             await asyncio.sleep(_POLL)
         clients = {
             user: RightsClient(config, speakers[user])
-            for config in house.devices()
+            for config in trial.devices()
             for user in HouseholdState(config.data_dir).users()
         }
         users = sorted(clients)
@@ -149,11 +152,11 @@ async def _answered(config: DeviceConfig, address: str) -> bool:
         await client.close()
 
 
-async def _grown(house: DemoHouse, seconds: int) -> float:
-    before = memory(house)
-    await abuse(house, HOSTILE, seconds)
+async def _grown(trial: DemoTrial, seconds: int) -> float:
+    before = memory(trial)
+    await abuse(trial, HOSTILE, seconds)
     await asyncio.sleep(seconds)
-    after = memory(house)
+    after = memory(trial)
     return max(after[name] - before[name] for name in before)
 
 

@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from device_sim.said import check_location, check_text
+from proxid.clients.household.said import check_location, check_text
 from proxid.errors import InputError, OversizedError
 from proxid.loglines import Line, read_lines
 from proxid.loglines.rows import Cells

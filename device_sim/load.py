@@ -1,4 +1,4 @@
-"""Load on the request path alone (cli/bench_gateway.py): requests made before, answers verified after."""
+"""Load on the request path alone (bench/gateway.py): requests made before, answers verified after."""
 
 import asyncio
 import time
@@ -8,13 +8,13 @@ from itertools import cycle, islice
 from typing import Any
 
 from device_sim.corpus import shipped_events
-from device_sim.household import Household
-from proxid.config import DeviceConfig
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.household import Household
 from proxid.crypto.sansig import Role, SignedMessage
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
-from proxid.rpc.channel import TlsFiles, open_channel
-from proxid.rpc.convert import from_wire, to_wire
+from proxid.runtime.transport.channel import TlsFiles, open_channel
+from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from device_sim.corpus import Event
-from device_sim.household import Household
+from proxid.clients.household.household import Household
 from proxid.errors import InputError, ProxidError, RefusedError
 
 

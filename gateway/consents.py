@@ -7,12 +7,11 @@ A withdrawal is acknowledged only after (a) no group with this person is on the 
 from gateway.blocks import exactly, prox_of
 from gateway.epochs import OpenEpochs
 from gateway.erasures import settle
+from gateway.identity import Screener
 from gateway.requests import Registrations
-from gateway.rights_store import RightsStore
-from gateway.screener import Screener
-from gateway.store import GatewayStore, Registration
+from gateway.store.library import GatewayStore, Registration
+from gateway.store.rights import RightsStore
 from gateway.upstream import MainServiceClient
-from proxid.config.terms import Terms
 from proxid.crypto.identity import Link
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
@@ -22,6 +21,7 @@ from proxid.evidence.events import ConsentPayload, SanitizedPair
 from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector
 from proxid.protocol.record import fidelity_of
+from proxid.runtime.config.terms import Terms
 
 
 class Consents:

@@ -6,7 +6,7 @@ from typing import Final
 import structlog
 
 from gateway.epochs import OpenEpochs
-from gateway.store import GatewayStore
+from gateway.store.library import GatewayStore
 from proxid.errors import PolicyError, StoreError
 
 _log = structlog.get_logger(__name__)

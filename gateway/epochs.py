@@ -9,15 +9,15 @@ from typing import Final
 
 import structlog
 
-from gateway.screener import Screener
-from gateway.store import GatewayStore
+from gateway.identity import Screener
+from gateway.store.library import GatewayStore
 from gateway.upstream import MainServiceClient
-from proxid.config.terms import Terms
 from proxid.crypto.identity import EpochKey
 from proxid.errors import EpochError, PolicyError
 from proxid.evidence.events import EpochOpened
-from proxid.observability.metrics import set_policy_behind
-from proxid.provision.policies import Held
+from proxid.runtime.config.terms import Terms
+from proxid.runtime.observability.metrics import set_policy_behind
+from proxid.runtime.provision.policies import Held
 
 _log = structlog.get_logger(__name__)
 _CACHED: Final = 64

@@ -16,18 +16,18 @@ from typing import Final
 
 import structlog
 
+from gateway.identity import Screener
 from gateway.notices import Notices
-from gateway.rights_store import ErasureJob, RightsStore, Subject
-from gateway.screener import Screener
-from gateway.store import PREFIX, GatewayStore
+from gateway.store.library import PREFIX, GatewayStore
+from gateway.store.rights import ErasureJob, RightsStore, Subject
 from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ProxidError
 from proxid.evidence.events import encode_header
 from proxid.evidence.ratchet import owner_salt
 from proxid.protocol.rights import ErasedDisclosure, RightsReceipt, RightsRequest, erased_info
-from proxid.store.durable import rewrite_aof
-from proxid.store.evidence.stream import wait_logged
+from proxid.runtime.evidence_log.stream import wait_logged
+from proxid.runtime.store.durable import rewrite_aof
 
 _log = structlog.get_logger(__name__)
 GRACE: Final = 3.0

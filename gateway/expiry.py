@@ -9,8 +9,8 @@ from typing import Final
 
 import structlog
 
-from gateway.screener import Screener
-from gateway.store import GatewayStore
+from gateway.identity import Screener
+from gateway.store.library import GatewayStore
 from proxid.errors import StoreError
 
 _log = structlog.get_logger(__name__)

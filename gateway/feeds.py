@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.epochs import OpenEpochs
+from gateway.identity import Screener
 from gateway.notices import Notices
-from gateway.screener import Screener
-from gateway.store import FeedEntry, GatewayStore
+from gateway.store.library import FeedEntry, GatewayStore
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode
 from proxid.errors import CredentialError, RecordMismatchError

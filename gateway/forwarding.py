@@ -13,7 +13,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from proxid.errors import UpstreamError
-from proxid.rpc.methods import MAX_BATCH
+from proxid.runtime.transport.methods import MAX_BATCH
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from gateway.store import PREFIX, GatewayStore
-from proxid.observability.gauges import repeat
-from proxid.observability.metrics import set_backlog, set_unlogged
-from proxid.store.evidence.stream import unlogged
+from gateway.store.library import PREFIX, GatewayStore
+from proxid.runtime.evidence_log.stream import unlogged
+from proxid.runtime.observability.gauges import repeat
+from proxid.runtime.observability.metrics import set_backlog, set_unlogged
 
 _CHUNK: Final = 500
 

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from proxid.clock import Clocks, ClockWatch
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import SealingKey
 from proxid.encoding import encode, label
 from proxid.errors import EpochError, FreshnessError
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.opening import EpochOpening
+from proxid.runtime.clock import Clocks, ClockWatch
 
 _USER_TAG = label("user-tag")
 _TAG_SIZE = 16

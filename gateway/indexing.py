@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
+from gateway.identity import Screener
 from gateway.names import name_forms
-from gateway.screener import Screener
-from gateway.store import PREFIX
+from gateway.store.library import PREFIX
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_text
 from proxid.errors import ProxidError
 from proxid.evidence.events import SanitizedPair
-from proxid.store.scan import key_batches, read_all
+from proxid.runtime.store.scan import key_batches, read_all
 
 _DONE: Final = f"{PREFIX}:indexed"
 Command = tuple[Any, ...]

@@ -4,9 +4,9 @@ import os
 from collections.abc import Callable
 
 from gateway.epochs import OpenEpochs
+from gateway.identity import Screener, key_tag
 from gateway.names import name_forms
-from gateway.screener import Screener, key_tag
-from gateway.store import GatewayStore, Registration
+from gateway.store.library import GatewayStore, Registration
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.encoding import encode_text

@@ -7,8 +7,8 @@ party which aliases are one person's, and whose. Under the USER_ID it goes at on
 import os
 from collections.abc import Callable, Sequence
 
-from gateway.rights_store import PutNotice, Recipient, RightsStore
-from gateway.screener import Screener
+from gateway.identity import Screener
+from gateway.store.rights import PutNotice, Recipient, RightsStore
 from proxid.errors import CredentialError, RecordMismatchError
 from proxid.evidence.events import encode_header
 from proxid.protocol.notice import Notice, NoticeAck, seal_info

@@ -16,8 +16,8 @@ import structlog
 
 from gateway.blocks import exactly, prox_of
 from gateway.epochs import OpenEpochs
-from gateway.screener import Screener, key_tag, nonce_tag
-from gateway.store import GatewayStore, Registration
+from gateway.identity import Screener, key_tag, nonce_tag
+from gateway.store.library import GatewayStore, Registration
 from gateway.upstream import MainServiceClient
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
@@ -32,8 +32,8 @@ from proxid.errors import (
     UpstreamRefusedError,
 )
 from proxid.evidence.events import SanitizedPair
-from proxid.pace import Pace
 from proxid.protocol import request, response
+from proxid.runtime.transport.fairness import Pace
 
 _log = structlog.get_logger(__name__)
 _CACHED_REGISTRATIONS: Final = 50_000

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from gateway.epochs import OpenEpochs
 from gateway.erasures import Erasures, newest, settle
+from gateway.identity import Screener
 from gateway.notices import Notices
-from gateway.rights_store import Held, RightsState, RightsStore
-from gateway.screener import Screener
-from gateway.store import GatewayStore
+from gateway.store.library import GatewayStore
+from gateway.store.rights import Held, RightsState, RightsStore
 from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import SealingKey
 from proxid.crypto.identity import Enrolment

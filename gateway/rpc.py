@@ -9,10 +9,10 @@ from gateway.links import Links
 from gateway.notices import Notices
 from gateway.requests import RequestPath
 from gateway.rights import Rights
-from proxid.rpc.conversation import conversation
-from proxid.rpc.convert import from_wire, to_wire
-from proxid.rpc.methods import streaming, unary
-from proxid.rpc.peers import Peer, PeerRegistry
+from proxid.runtime.transport.convert import from_wire, to_wire
+from proxid.runtime.transport.methods import streaming, unary
+from proxid.runtime.transport.peers import Peer, PeerRegistry
+from proxid.runtime.transport.streams import conversation
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import FeedServicer, GatewayServicer
 

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from gateway.config import GatewayConfig
 from gateway.consents import Consents
 from gateway.departures import Departures
 from gateway.epochs import OpenEpochs
@@ -12,34 +13,33 @@ from gateway.erasures import Erasures
 from gateway.expiry import LinkExpiry
 from gateway.feeds import Feeds
 from gateway.gauges import Gauges
+from gateway.identity import Limits, Screener
 from gateway.indexing import index_people
 from gateway.links import Links
 from gateway.notices import Notices
 from gateway.releases import Releases
 from gateway.requests import Registrations, RequestPath
 from gateway.rights import Rights
-from gateway.rights_store import RightsStore
-from gateway.screener import Limits, Screener
-from gateway.servicers import FeedService, GatewayService
-from gateway.store import PREFIX, GatewayStore
+from gateway.rpc import FeedService, GatewayService
+from gateway.store.library import PREFIX, GatewayStore
+from gateway.store.rights import RightsStore
 from gateway.timekeeping import Timekeeper
 from gateway.upstream import MainServiceClient
-from proxid.clock import Clocks, ClockWatch
-from proxid.config.services import GatewayConfig
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
-from proxid.process.admission import AllowListWatch
 from proxid.protocol.epochs import Epochs
-from proxid.provision.keyfile import load_secret, load_signing_key
-from proxid.provision.policies import govern
-from proxid.rpc.channel import TlsFiles, new_server, open_channel
-from proxid.rpc.evidence import EvidenceService
-from proxid.rpc.heads import Heard, meet
-from proxid.rpc.peers import PeerRegistry
-from proxid.rpc.runner import run
-from proxid.store import connect
-from proxid.store.clock import ClockKeeper, HeardTime
-from proxid.store.evidence.setup import EvidenceOptions, held_of, jobs_of, other_log, reader_of, writer_of
+from proxid.runtime.clock import Clocks, ClockWatch
+from proxid.runtime.evidence_log.servicer import EvidenceService
+from proxid.runtime.evidence_log.setup import EvidenceOptions, held_of, jobs_of, other_log, reader_of, writer_of
+from proxid.runtime.provision.keyfile import load_secret, load_signing_key
+from proxid.runtime.provision.policies import govern
+from proxid.runtime.store import connect
+from proxid.runtime.store.clock import ClockKeeper, HeardTime
+from proxid.runtime.transport.allow_list import AllowListWatch
+from proxid.runtime.transport.channel import TlsFiles, new_server, open_channel
+from proxid.runtime.transport.heads import Heard, meet
+from proxid.runtime.transport.peers import PeerRegistry
+from proxid.runtime.transport.runner import run
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.gateway_pb2_grpc import add_FeedServicer_to_server, add_GatewayServicer_to_server
 

@@ -10,12 +10,12 @@ from typing import Final
 
 import structlog
 
-from gateway.screener import Screener
+from gateway.identity import Screener
 from gateway.upstream import MainServiceClient
-from proxid.clock import Doubt
 from proxid.errors import ProxidError
 from proxid.protocol.opening import NONCE_SIZE, ServiceTime
-from proxid.store.clock import HeardTime
+from proxid.runtime.clock import Doubt
+from proxid.runtime.store.clock import HeardTime
 
 _log = structlog.get_logger(__name__)
 PAUSE: Final = 10.0

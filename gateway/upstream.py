@@ -12,8 +12,8 @@ from proxid.crypto.sansig import SignedMessage
 from proxid.errors import Code, PolicyError, StaleKeyError, UpstreamClockError, UpstreamError, UpstreamRefusedError
 from proxid.protocol import request
 from proxid.protocol.opening import EpochOpening
-from proxid.rpc.convert import from_wire, to_wire
-from proxid.rpc.status import TABLE, code_of
+from proxid.runtime.transport.convert import from_wire, to_wire
+from proxid.runtime.transport.status import TABLE, code_of
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
 

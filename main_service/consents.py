@@ -1,8 +1,8 @@
 """Consent at the Main Service (DESIGN 7): a bundle by PROX_ID, versions counted from 1 in the epoch."""
 
 from main_service.epochs import EpochKeys
+from main_service.identity import Service
 from main_service.requests import Credentials
-from main_service.service import Service
 from main_service.store.pool import PoolStore
 from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
 from proxid.encoding import encode

@@ -11,20 +11,20 @@ from typing import Final
 
 import structlog
 
-from main_service.service import EpochSecrets, Service
+from main_service.identity import EpochSecrets, Service
 from main_service.store.epochs import EpochStore
+from proxid.anonymise.mix.cycle import seed_commitment
+from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.types import SlotSettings
-from proxid.anonymise.stream.cycle import seed_commitment
-from proxid.anonymise.stream.settings import Settings
-from proxid.config.terms import Terms
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import EpochKey
 from proxid.errors import EpochError, PolicyError, StoreError
 from proxid.evidence.disclosure import disclosure_info
 from proxid.evidence.events import EpochOpened
-from proxid.observability.metrics import set_policy_behind
 from proxid.protocol.opening import EpochOpening
-from proxid.provision.policies import Held
+from proxid.runtime.config.terms import Terms
+from proxid.runtime.observability.metrics import set_policy_behind
+from proxid.runtime.provision.policies import Held
 
 _log = structlog.get_logger(__name__)
 _SEED_SIZE: Final = 32

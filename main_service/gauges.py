@@ -3,8 +3,8 @@
 from main_service.store.counts import CountStore
 from main_service.store.epochs import EpochStore
 from main_service.store.slots import KINDS
-from proxid.observability.gauges import repeat
-from proxid.observability.metrics import set_unclassified, set_unlogged, set_waiting, set_withheld
+from proxid.runtime.observability.gauges import repeat
+from proxid.runtime.observability.metrics import set_unclassified, set_unlogged, set_waiting, set_withheld
 
 
 class Gauges:

@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from proxid.clock import Clocks, ClockWatch
-from proxid.config.terms import Terms
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey, SealingKey
 from proxid.crypto.identity import EpochKey
 from proxid.errors import EpochError, FreshnessError
 from proxid.protocol.epochs import Epochs
+from proxid.runtime.clock import Clocks, ClockWatch
+from proxid.runtime.config.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from proxid.crypto.sansig import SignedMessage
 from proxid.crypto.sansig.limits import PROX_ID_LENGTH
 from proxid.encoding import decode
 from proxid.errors import ProxidError
-from proxid.store.scan import key_batches, read_all
+from proxid.runtime.store.scan import key_batches, read_all
 
 _DONE: Final = f"{PREFIX}:indexed"
 _KEPT: Final = 3 * 86_400

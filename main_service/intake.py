@@ -9,13 +9,13 @@ from typing import Final
 
 import structlog
 
-from main_service.service import EpochSecrets
+from main_service.identity import EpochSecrets
 from main_service.store.counts import UNKNOWN
 from main_service.store.requests import Pending
+from proxid.anonymise.mix.types import Record
 from proxid.anonymise.slotted.places import parse_location
-from proxid.anonymise.slotted.shown import COMMAND_RESOLUTION, command_path, location_text
 from proxid.anonymise.slotted.types import SlotRecord
-from proxid.anonymise.stream.types import Record
+from proxid.anonymise.slotted.visible import COMMAND_RESOLUTION, command_path, location_text
 from proxid.classify import Classification, Classifier, RequestType
 from proxid.errors import ProxidError
 from proxid.evidence.disclosure import slot_record, unit_digest

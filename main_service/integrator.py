@@ -6,11 +6,11 @@ What is shown is a pure function of (seed, number, members), so a crash between 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from main_service.service import EpochSecrets, Service
+from main_service.identity import EpochSecrets, Service
 from main_service.store.slots import FormedSlotGroup
-from proxid.anonymise.stream.cycle import CycleSource
-from proxid.anonymise.stream.pairs import release_pairs
-from proxid.anonymise.stream.types import Group, Pair, Rung
+from proxid.anonymise.mix.cycle import CycleSource
+from proxid.anonymise.mix.pairs import release_pairs
+from proxid.anonymise.mix.types import Group, Pair, Rung
 from proxid.errors import RecordMismatchError
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
 from proxid.evidence.slots import slot_bodies

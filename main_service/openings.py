@@ -3,11 +3,11 @@
 An epoch is closed once this clock says so and IS has signed that a later one has begun.
 """
 
-from main_service.service import Service
+from main_service.identity import Service
 from main_service.store.epochs import EpochStore
 from proxid.errors import EpochError
 from proxid.protocol.opening import EpochOpening, ServiceTime
-from proxid.store.clock import HeardTime
+from proxid.runtime.store.clock import HeardTime
 
 
 class Openings:

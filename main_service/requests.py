@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from main_service.epochs import EpochKeys
+from main_service.identity import EpochSecrets, Service
 from main_service.responder import Answering, Context
-from main_service.service import EpochSecrets, Service
 from main_service.store.requests import RequestStore
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
 from proxid.encoding import encode
 from proxid.errors import CredentialError, CredentialNeededError, MessageInvalidError, ProxidError, StoreError
 from proxid.evidence.events import ReceivedPayload
-from proxid.pace import Pace
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
+from proxid.runtime.transport.fairness import Pace
 
 _CACHED: Final = 100_000
 

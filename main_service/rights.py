@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from main_service.service import Service
+from main_service.identity import Service
 from main_service.store.epochs import EpochStore
 from main_service.store.library import PREFIX
 from main_service.store.pool import PoolStore
@@ -23,8 +23,8 @@ from proxid.errors import MessageInvalidError, StoreError
 from proxid.evidence.events import BufferedPayload
 from proxid.evidence.ratchet import TAG_SIZE, subject_tag
 from proxid.protocol.request import Utterance
-from proxid.store.durable import rewrite_aof
-from proxid.store.evidence.stream import wait_logged
+from proxid.runtime.evidence_log.stream import wait_logged
+from proxid.runtime.store.durable import rewrite_aof
 
 _RELEASE_SECONDS: Final = 20.0
 _POLL: Final = 0.05

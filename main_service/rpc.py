@@ -6,14 +6,14 @@ from main_service.consents import Consents
 from main_service.epochs import EpochKeys
 from main_service.openings import Openings
 from main_service.requests import RequestPath
+from main_service.rights import Subjects
 from main_service.store.outbox import Outbox
-from main_service.subjects import Subjects
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import Code, OversizedError
-from proxid.rpc.conversation import dialogue
-from proxid.rpc.convert import from_wire, to_wire
-from proxid.rpc.methods import MAX_BATCH, outcome, streaming, unary
-from proxid.rpc.peers import Peer, PeerRegistry
+from proxid.runtime.transport.convert import from_wire, to_wire
+from proxid.runtime.transport.methods import MAX_BATCH, outcome, streaming, unary
+from proxid.runtime.transport.peers import Peer, PeerRegistry
+from proxid.runtime.transport.streams import dialogue
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceServicer
 

@@ -6,17 +6,19 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from main_service.anonymiser import Anonymiser
+from main_service.config import MainServiceConfig
 from main_service.consents import Consents
 from main_service.epochs import EpochKeys
 from main_service.gauges import Gauges
+from main_service.identity import Service
 from main_service.indexing import index_people
+from main_service.intake import Anonymiser
 from main_service.integrator import Integrator
 from main_service.openings import Openings
 from main_service.requests import Credentials, RequestPath
 from main_service.responder import Answering, BuiltInSkills
-from main_service.service import Service
-from main_service.servicer import MainService
+from main_service.rights import Subjects
+from main_service.rpc import MainService
 from main_service.store.counts import CountStore
 from main_service.store.epochs import EpochStore
 from main_service.store.library import PREFIX, library
@@ -26,25 +28,23 @@ from main_service.store.pool import PoolStore
 from main_service.store.requests import RequestStore
 from main_service.store.slots import SlotStore
 from main_service.store.subjects import SubjectStore
-from main_service.subjects import Subjects
 from main_service.worker import Worker
 from proxid.classify import Classifier, load_default
-from proxid.clock import Clocks, ClockWatch
-from proxid.config.services import MainServiceConfig
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
-from proxid.process.admission import AllowListWatch
 from proxid.protocol.epochs import Epochs
-from proxid.provision.keyfile import load_signing_key
-from proxid.provision.policies import govern
-from proxid.rpc.channel import TlsFiles, new_server
-from proxid.rpc.evidence import EvidenceService
-from proxid.rpc.heads import Heard
-from proxid.rpc.peers import PeerRegistry
-from proxid.rpc.runner import run
-from proxid.store import connect
-from proxid.store.clock import ClockKeeper, HeardTime
-from proxid.store.evidence.setup import EvidenceOptions, held_of, jobs_of, other_log, reader_of, writer_of
+from proxid.runtime.clock import Clocks, ClockWatch
+from proxid.runtime.evidence_log.servicer import EvidenceService
+from proxid.runtime.evidence_log.setup import EvidenceOptions, held_of, jobs_of, other_log, reader_of, writer_of
+from proxid.runtime.provision.keyfile import load_signing_key
+from proxid.runtime.provision.policies import govern
+from proxid.runtime.store import connect
+from proxid.runtime.store.clock import ClockKeeper, HeardTime
+from proxid.runtime.transport.allow_list import AllowListWatch
+from proxid.runtime.transport.channel import TlsFiles, new_server
+from proxid.runtime.transport.heads import Heard
+from proxid.runtime.transport.peers import PeerRegistry
+from proxid.runtime.transport.runner import run
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
 from proxid.wire.v1.main_service_pb2_grpc import add_MainServiceServicer_to_server
 

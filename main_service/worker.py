@@ -9,10 +9,10 @@ from typing import Final
 
 import structlog
 
-from main_service.anonymiser import Anonymiser, Decision, NotLogged, SlotSubmission, Submission, Withheld
 from main_service.epochs import EpochKeys
+from main_service.identity import EpochSecrets, Service
+from main_service.intake import Anonymiser, Decision, NotLogged, SlotSubmission, Submission, Withheld
 from main_service.integrator import Integrator
-from main_service.service import EpochSecrets, Service
 from main_service.store.epochs import EpochStore
 from main_service.store.places import PlaceLedger
 from main_service.store.pool import FormedGroup, PoolStore

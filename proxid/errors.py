@@ -1,7 +1,7 @@
 """The one error hierarchy: a root, one class and one code for each kind of failure.
 
 A message names the rule that was broken, never the data that broke it: messages may reach logs, peers and
-terminals. `proxid.rpc.status` maps every code to a gRPC status and a public message.
+terminals. `proxid.runtime.transport.status` maps every code to a gRPC status and a public message.
 """
 
 from enum import StrEnum

@@ -7,9 +7,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS: dict[str, list[str]] = {
     "base": ["build"],
-    "dev": ["build", "dev"],
-    "models": ["build", "dev", "models"],
-    "spark": ["spark"],
+    "lab": ["build", "lab"],
+    "dev": ["build", "lab", "dev"],
+    "models": ["build", "lab", "dev", "models"],
+    "spark": ["lab", "spark"],
 }
 
 

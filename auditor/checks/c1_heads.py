@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from auditor.belongs import shown_head
-from auditor.report import HEADS, Report, Unchecked
-from auditor.source import EvidenceSource, Heads
+from auditor.findings import HEADS, Report, Unchecked
+from auditor.reading.belongs import shown_head
+from auditor.reading.source import EvidenceSource, Heads
 from proxid.errors import EvidenceForeignError, EvidenceUnreadableError, ProxidError
 from proxid.evidence.checkpoint import Checkpoint, open_checkpoint, verify_cosignature
 from proxid.evidence.leaf import Leaf

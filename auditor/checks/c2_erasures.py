@@ -8,9 +8,9 @@ was erased must not open any more.
 from dataclasses import dataclass, field
 from typing import Final
 
-from auditor.opening import Unopened
-from auditor.report import ERASURE, GATEWAY, OPENING, Report
-from auditor.source import KeySource
+from auditor.findings import ERASURE, GATEWAY, OPENING, Report
+from auditor.reading.opening import Unopened
+from auditor.reading.source import KeySource
 from auditor.trust import Trust
 from proxid.crypto.identity import Enrolment
 from proxid.errors import CredentialError, EncodingError

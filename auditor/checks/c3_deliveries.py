@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from auditor.people import People
+from auditor.checks.c3_links import People
+from auditor.checks.c3_signatures import Signatures
+from auditor.checks.c3_tuples import verify_pair
 from auditor.policies import Policies
-from auditor.signatures import Signatures
-from auditor.tuples import verify_pair
 from proxid.crypto.sansig import Limit
 from proxid.encoding import decode_text, encode_text
 from proxid.errors import CredentialError, RecordMismatchError

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from auditor.signatures import NAME_SIZE, Signatures
+from auditor.checks.c3_signatures import NAME_SIZE, Signatures
 from auditor.trust import Trust
 from proxid.crypto.sansig import Expectation, Role, SignedMessage
 from proxid.encoding import encode_text

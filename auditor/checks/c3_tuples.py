@@ -4,9 +4,9 @@ signing correctness (the original holds as the signer's), sanitizing correctness
 sanitizer's), proof correctness (only the user block differs).
 """
 
-from auditor.people import People, Person
+from auditor.checks.c3_links import People, Person
+from auditor.checks.c3_signatures import Signatures
 from auditor.policies import Policies
-from auditor.signatures import Signatures
 from proxid.crypto.sansig import Role, SignedMessage, verify_public_limit
 from proxid.crypto.sansig.scheme import Expectation
 from proxid.encoding import encode_text

@@ -11,7 +11,7 @@ from itertools import islice
 from multiprocessing import get_context
 from typing import Final
 
-from auditor.signatures import PROVABLE, prove
+from auditor.checks.c3_signatures import PROVABLE, prove
 from proxid.evidence.events import Event
 
 BATCH: Final = 128

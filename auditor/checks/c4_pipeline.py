@@ -5,7 +5,7 @@ Only the version that the auditor has can be run; records of another version are
 
 from functools import lru_cache
 
-from proxid.anonymise.slotted.shown import PLACE_MARK, location_text
+from proxid.anonymise.slotted.visible import PLACE_MARK, location_text
 from proxid.classify import Classification, Classifier
 from proxid.errors import CommitMismatchError
 from proxid.evidence.events import BufferedPayload

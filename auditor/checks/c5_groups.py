@@ -8,26 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from auditor.places import Places
+from auditor.checks.c3_records import verify_records
+from auditor.checks.c5_places import Places
+from auditor.checks.c5_slots import WITHHELD, SlotReplay, verify_readable
+from auditor.checks.c5_spill import EpochMemory, Spill
 from auditor.policies import Policies
-from auditor.records import verify_records
-from auditor.slots import WITHHELD, SlotReplay, verify_readable
-from auditor.spill import EpochMemory, Spill
 from auditor.trust import Trust
+from proxid.anonymise.mix.cycle import CycleSource, seed_commitment
+from proxid.anonymise.mix.pairs import release_pairs
+from proxid.anonymise.mix.pool import Pool
+from proxid.anonymise.mix.types import Group, Outcome, Pair, Raised, Reason, Record, Rung, Suppressed
 from proxid.anonymise.slotted.pool import SlotPool
-from proxid.anonymise.stream.cycle import CycleSource, seed_commitment
-from proxid.anonymise.stream.pairs import release_pairs
-from proxid.anonymise.stream.pool import Pool
-from proxid.anonymise.stream.types import (
-    Group,
-    Outcome,
-    Pair,
-    Raised,
-    Reason,
-    Record,
-    Rung,
-    Suppressed,
-)
 from proxid.errors import GroupMismatchError
 from proxid.evidence.disclosure import disclosure_info, unit_digest
 from proxid.evidence.events import BufferedPayload, ReleasedPayload

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from auditor.trust import Trust
 from proxid.anonymise.slotted.places import parse_location
-from proxid.anonymise.slotted.shown import COMMAND_RESOLUTION, NO_PLACE, PLACE_MARK
+from proxid.anonymise.slotted.visible import COMMAND_RESOLUTION, NO_PLACE, PLACE_MARK
 from proxid.errors import GroupMismatchError
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.request import Utterance

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from auditor.records import verify_records
+from auditor.checks.c3_records import verify_records
 from auditor.trust import Trust
+from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.slotted.pool import SlotPool
 from proxid.anonymise.slotted.types import SlotGroup, SlotSettings
-from proxid.anonymise.stream.cycle import CycleSource
 from proxid.errors import GroupMismatchError
 from proxid.evidence.disclosure import slot_record
 from proxid.evidence.events import BufferedPayload, ReleasedPayload

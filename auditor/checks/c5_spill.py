@@ -8,8 +8,8 @@ import hashlib
 import os
 from typing import Final
 
-from auditor.completeness import Sets
-from proxid.anonymise.stream.types import Rung
+from auditor.checks.c7_completeness import Sets
+from proxid.anonymise.mix.types import Rung
 from proxid.encoding import encode
 
 _ID: Final = 16

@@ -7,7 +7,7 @@ acknowledged by that party before, or taken back.
 
 from dataclasses import dataclass, field
 
-from auditor.people import Person
+from auditor.checks.c3_links import Person
 from proxid.errors import ConsentError
 from proxid.protocol.consent import ConsentVector
 from proxid.protocol.record import fidelity_of

@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from auditor.report import COMPLETENESS, GATEWAY, MAIN_SERVICE, Report
+from auditor.findings import COMPLETENESS, GATEWAY, MAIN_SERVICE, Report
 from proxid.errors import GroupMismatchError, RecordMismatchError
 
 Delivery = tuple[int, int, str]

@@ -12,9 +12,9 @@ A version 1 gateway said less: its events are told by their headers, and held to
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from auditor.completeness import Delivery, Sets
-from auditor.people import People
-from auditor.report import ERASURE, GATEWAY, Report
+from auditor.checks.c3_links import People
+from auditor.checks.c7_completeness import Delivery, Sets
+from auditor.findings import ERASURE, GATEWAY, Report
 from auditor.trust import Trust
 from proxid.errors import ConsentError, CredentialError, GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, Header

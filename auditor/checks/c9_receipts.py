@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from auditor.completeness import Sets
-from auditor.erasures import Erasures
-from auditor.report import GATEWAY, MAIN_SERVICE, RECEIPTS, Report
+from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c7_completeness import Sets
+from auditor.findings import GATEWAY, MAIN_SERVICE, RECEIPTS, Report
 from auditor.trust import Trust
 from proxid.crypto.sansig import Role, SignedMessage
 from proxid.crypto.sansig.scheme import verify_signatures
@@ -116,7 +116,7 @@ class ReceiptCheck:
             try:
                 rule(item)
             except ProxidError:
-                # Whoever makes a receipt up, or brings one of another house, accuses nobody.
+                # Whoever makes a receipt up, or brings one of another trial, accuses nobody.
                 self._report.counts["receipts.unproven"] += 1
                 continue
             self._report.checked[RECEIPTS] += 1

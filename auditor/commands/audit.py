@@ -13,21 +13,21 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from auditor.audit import Audit, AuditOptions
-from auditor.export import FolderKeys, FolderLog, export
-from auditor.html import render
-from auditor.receipts import read_receipts, verify_receipts
-from auditor.report import GATEWAY, MAIN_SERVICE, Report, Verdict
+from auditor.checks.c9_receipts import read_receipts, verify_receipts
+from auditor.commands.tables import show
+from auditor.config import AuditorConfig
+from auditor.findings import GATEWAY, MAIN_SERVICE, Report, Verdict
+from auditor.reading.export import FolderKeys, FolderLog, export
+from auditor.reading.source import EvidenceSource, KeySource
+from auditor.report.page import render
 from auditor.setup import logs_of, trust_of
-from auditor.source import EvidenceSource, KeySource
 from auditor.state import AuditState
 from auditor.trust import Trust
-from cli.audit_show import show
-from proxid.config.loading import load
-from proxid.config.services import AuditorConfig
 from proxid.errors import EvidenceUnreadableError, InputError, NoteInvalidError, OutputError
 from proxid.evidence.checkpoint import generation_of, open_checkpoint, origin
 from proxid.evidence.note import Verifier
-from proxid.provision.keyfile import load_opening_key
+from proxid.runtime.config.loading import load
+from proxid.runtime.provision.keyfile import load_opening_key
 
 _PATH = click.Path(path_type=Path)
 
@@ -46,7 +46,7 @@ class AuditCommand:
     workers: int = 0
 
 
-@click.command(epilog="Example: proxid audit --config house/auditor/auditor.toml --html report.html")
+@click.command(epilog="Example: proxid audit --config trial/auditor/auditor.toml --html report.html")
 @click.option("--config", "path", type=_PATH, required=True, help="The auditor's TOML.")
 @click.option("--from", "folder", type=_PATH, help="Audit an exported folder instead of the services.")
 @click.option("--export", "target", type=_PATH, help="Write both logs into a folder, and do not audit.")

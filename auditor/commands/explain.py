@@ -8,17 +8,17 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from auditor.life import Life, RecordName
+from auditor.commands.audit import AuditCommand, sources
+from auditor.config import AuditorConfig
+from auditor.record_history import Life, RecordName
 from auditor.setup import trust_of
-from cli.audit import AuditCommand, sources
-from proxid.config.loading import load
-from proxid.config.services import AuditorConfig
 from proxid.protocol.record import group_name
+from proxid.runtime.config.loading import load
 
 _PATH = click.Path(path_type=Path)
 
 
-@click.command("explain", epilog="Example: proxid explain 20650/3/0 --config house/auditor/auditor.toml")
+@click.command("explain", epilog="Example: proxid explain 20650/3/0 --config trial/auditor/auditor.toml")
 @click.argument("record")
 @click.option("--config", "path", type=_PATH, required=True, help="The auditor's TOML.")
 @click.option("--from", "folder", type=_PATH, help="Read an exported folder instead of the services.")

@@ -6,9 +6,9 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from auditor.report import CHECKS, Report
-from auditor.words import ACCESS, DROPPED, KINDS, LOGS, RIGHTS, TOTALS, UNCHECKED, WITHHELD
-from auditor.words import CHECKS as WORDS
+from auditor.findings import CHECKS, Report
+from auditor.report.wording import ACCESS, DROPPED, KINDS, LOGS, RIGHTS, TOTALS, UNCHECKED, WITHHELD
+from auditor.report.wording import CHECKS as WORDS
 
 _LISTED: Final = 50
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import click
 
-from auditor.client import RemoteLog
-from auditor.report import GATEWAY, MAIN_SERVICE
+from auditor.config import WitnessConfig
+from auditor.findings import GATEWAY, MAIN_SERVICE
+from auditor.reading.remote import RemoteLog
 from auditor.witness import Witness, WitnessedLog
-from proxid.config.loading import load
-from proxid.config.services import WitnessConfig
 from proxid.errors import ConfigError, EvidenceUnreadableError, HistoryForkedError, NoteInvalidError
 from proxid.evidence.checkpoint import WITNESS, origin
 from proxid.evidence.note import Verifier
-from proxid.provision.keyfile import load_signing_key
-from proxid.rpc.channel import TlsFiles
+from proxid.runtime.config.loading import load
+from proxid.runtime.provision.keyfile import load_signing_key
+from proxid.runtime.transport.channel import TlsFiles
 
 
 @click.command("witness", epilog="Example: proxid witness --config trial/witness/witness.toml --every 60")

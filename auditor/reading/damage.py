@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from auditor.report import GATEWAY, HEADS, MAIN_SERVICE, Report, Unchecked, Violation
+from auditor.findings import GATEWAY, HEADS, MAIN_SERVICE, Report, Unchecked, Violation
 from proxid.errors import EncodingError
 from proxid.evidence.events import Event
 

@@ -20,11 +20,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from auditor.belongs import shown_head
+from auditor.findings import GATEWAY, MAIN_SERVICE
 from auditor.generations import AsFar, named_head
-from auditor.manifest import begin_manifest, verify_manifest, write_manifest
-from auditor.report import GATEWAY, MAIN_SERVICE
-from auditor.source import EvidenceSource, Heads, KeySource
+from auditor.reading.belongs import shown_head
+from auditor.reading.manifest import begin_manifest, verify_manifest, write_manifest
+from auditor.reading.source import EvidenceSource, Heads, KeySource
 from proxid.crypto.hpke import OpeningKey
 from proxid.encoding import label
 from proxid.errors import EvidenceForeignError, EvidenceUnreadableError, ProxidError

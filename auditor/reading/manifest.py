@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from auditor.report import GATEWAY, MAIN_SERVICE
+from auditor.findings import GATEWAY, MAIN_SERVICE
 from proxid.errors import EvidenceUnreadableError, OutputError
 from proxid.jsontext import load_json
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from auditor.belongs import Seals
-from auditor.damage import Damage
-from auditor.report import OPENING, Report
-from auditor.source import EvidenceSource, KeySource
+from auditor.findings import OPENING, Report
+from auditor.reading.belongs import Seals
+from auditor.reading.damage import Damage
+from auditor.reading.source import EvidenceSource, KeySource
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import EncodingError, PayloadUnreadableError, ProxidError
 from proxid.evidence.events import Event

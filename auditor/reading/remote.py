@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import grpc
 
-from auditor.source import Heads
+from auditor.reading.source import Heads
 from proxid.errors import Code, EvidenceLostError, EvidenceUnreadableError
 from proxid.evidence.leaf import Leaf
-from proxid.rpc.channel import MAX_MESSAGE, TlsFiles
-from proxid.rpc.status import CODE_KEY
+from proxid.runtime.transport.channel import MAX_MESSAGE, TlsFiles
+from proxid.runtime.transport.status import CODE_KEY
 from proxid.wire.v1 import common_pb2 as wire
 from proxid.wire.v1.common_pb2_grpc import EvidenceStub
 

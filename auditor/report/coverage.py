@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from auditor.markup import Html, Section, code, counted, items, moment, paragraph, section, table
-from auditor.report import RECEIPTS, Report
+from auditor.config import AuditorConfig
+from auditor.findings import RECEIPTS, Report
+from auditor.report.markup import Html, Section, code, counted, items, moment, paragraph, section, table
+from auditor.report.wording import LOGS, RECEIPTS_OF
 from auditor.scope import LogScope
-from auditor.words import LOGS, RECEIPTS_OF
 from proxid import __version__
-from proxid.config.services import AuditorConfig
 
 _DAY: Final = 86_400
 _HOUR: Final = 3_600

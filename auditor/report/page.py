@@ -7,7 +7,23 @@ a screen reader reads it and it prints. Its words are in `words`, its first part
 from collections import Counter
 from typing import Final
 
-from auditor.html_results import (
+from auditor.config import AuditorConfig
+from auditor.findings import CHECKS, COMMITS, GATEWAY, GROUPS, HEADS, MAIN_SERVICE, RECEIPTS, Report, Verdict
+from auditor.report.coverage import covered, outside, settings
+from auditor.report.markup import (
+    STYLE,
+    Html,
+    Section,
+    counted,
+    escape,
+    items,
+    moment,
+    paragraph,
+    section,
+    table,
+    worded,
+)
+from auditor.report.results import (
     access,
     consents,
     deliveries,
@@ -19,11 +35,8 @@ from auditor.html_results import (
     sizes,
     withheld,
 )
-from auditor.html_scope import covered, outside, settings
-from auditor.markup import STYLE, Html, Section, counted, escape, items, moment, paragraph, section, table, worded
-from auditor.report import CHECKS, COMMITS, GATEWAY, GROUPS, HEADS, MAIN_SERVICE, RECEIPTS, Report, Verdict
-from auditor.words import CHECKS as WORDS
-from auditor.words import (
+from auditor.report.wording import CHECKS as WORDS
+from auditor.report.wording import (
     COSIGNED,
     EVENTS,
     GLOSSARY,
@@ -34,7 +47,6 @@ from auditor.words import (
     UNCHECKED,
     UNSEEN,
 )
-from proxid.config.services import AuditorConfig
 
 _VERDICTS: Final = {
     Verdict.CLEAN: "Clean: nothing that was checked contradicts what the services claim.",

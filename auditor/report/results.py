@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
-from auditor.markup import Html, Section, code, counted, items, moment, paragraph, section, table
-from auditor.report import Report
-from auditor.words import ACCESS, DROPPED, KINDS, RIGHTS, WITHHELD
-from proxid.config.services import AuditorConfig
+from auditor.config import AuditorConfig
+from auditor.findings import Report
+from auditor.report.markup import Html, Section, code, counted, items, moment, paragraph, section, table
+from auditor.report.wording import ACCESS, DROPPED, KINDS, RIGHTS, WITHHELD
 from proxid.protocol.consent import NOTHING
 
 _NAMED_AS: Final = {"user_id": "under the person's name", "alias": "under a substitute name"}

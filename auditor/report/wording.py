@@ -6,7 +6,7 @@ The raw keys stay in JSON and stand beside the words in the page; a key without 
 from dataclasses import dataclass
 from typing import Final
 
-from auditor.report import (
+from auditor.findings import (
     COMMITS,
     COMPLETENESS,
     CONSENT,

@@ -4,7 +4,7 @@ The audit reads the evidence of a simulated day from disk, in a process of its o
 (which is the classifier's speed). The share of it spent in signature checks is what a clock around libsodium's verify
 says; next to it the bare Ed25519 verify rate of the same run. With `grow=1` the day is audited anew when a tenth, a
 quarter, half and all of it is there: what memory each took shows whether it grows. The request path is measured with
-the evidence writer and without (plain events left in the store), on two houses in turns.
+the evidence writer and without (plain events left in the store), on two trials in turns.
 
 Options: events (20000), people (300), workers (further processes that check signatures, 0), grow (0), requests (a
 round, 1500), rounds (3), path (1; 0 leaves the request path out).
@@ -22,13 +22,13 @@ from typing import Final
 
 import uvloop
 
-from cli.bench import Figure
-from cli.bench_gateway import CONCURRENCY, _processor_seconds
-from cli.demo_house import DemoHouse, DemoOptions
-from cli.device_common import open_households
-from cli.evidence_audit import Measured, measure, moment_of
-from cli.evidence_day import Day
+from bench import Figure
+from bench.evidence.audit import Measured, measure, moment_of
+from bench.evidence.day import Day
+from bench.gateway import CONCURRENCY, _processor_seconds
+from device_sim.commands.common import open_households
 from device_sim.load import drive, prepare
+from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.crypto import ed25519
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import InputError
@@ -37,7 +37,7 @@ COST_REACH: Final = 0.15
 _SHARES: Final = (0.1, 0.25, 0.5, 1.0)
 _PLAIN: Final = """
 import asyncio
-from proxid.store.evidence.writer import EvidenceWriter
+from proxid.runtime.evidence_log.writer import EvidenceWriter
 async def run(self):
     while True:
         await asyncio.sleep(3600)
@@ -109,17 +109,17 @@ def _path(requests: int, rounds: int) -> dict[str, Figure]:
         plain = Path(folder) / "plain"
         plain.mkdir()
         (plain / "sitecustomize.py").write_text(_PLAIN, encoding="utf-8")
-        houses = {name: DemoHouse(Path(folder) / name, DemoOptions(people=40, k=10)) for name in ("with", "without")}
+        trials = {name: DemoTrial(Path(folder) / name, DemoOptions(people=40, k=10)) for name in ("with", "without")}
         try:
-            for name, house in houses.items():
-                house.folder.mkdir()
-                house.provision()
+            for name, trial in trials.items():
+                trial.folder.mkdir()
+                trial.provision()
                 with _python_path(plain if name == "without" else None):
-                    house.start()
-            rates, busy = uvloop.run(_measure(houses, requests, rounds))
+                    trial.start()
+            rates, busy = uvloop.run(_measure(trials, requests, rounds))
         finally:
-            for house in houses.values():
-                house.stop()
+            for trial in trials.values():
+                trial.stop()
     ratios = [w / p for w, p in zip(rates["with"], rates["without"], strict=True)]
     baseline = f"plain events, {median(rates['without']):,.0f}/s"
     return {
@@ -148,30 +148,30 @@ def _python_path(folder: Path | None) -> Iterator[None]:
             os.environ["PYTHONPATH"] = before
 
 
-def _busy(house: DemoHouse) -> float:
+def _busy(trial: DemoTrial) -> float:
     """Processor seconds of both services and their stores so far."""
-    return sum(spent for part, spent in _processor_seconds(house).items() if part != "client")
+    return sum(spent for part, spent in _processor_seconds(trial).items() if part != "client")
 
 
 async def _measure(
-    houses: Mapping[str, DemoHouse], requests: int, rounds: int
+    trials: Mapping[str, DemoTrial], requests: int, rounds: int
 ) -> tuple[dict[str, list[float]], dict[str, float]]:
-    rates: dict[str, list[float]] = {name: [] for name in houses}
-    busy = dict.fromkeys(houses, 0.0)
+    rates: dict[str, list[float]] = {name: [] for name in trials}
+    busy = dict.fromkeys(trials, 0.0)
     for turn in range(rounds + 1):
-        for name, house in houses.items():
-            async with open_households(house.devices()) as speakers:
+        for name, trial in trials.items():
+            async with open_households(trial.devices()) as speakers:
                 if turn == 0:
                     for user, household in speakers.items():
                         await household.consent(user, "everything")
                 count = requests if turn else requests // 4  # warm up
                 prepared = await prepare(speakers, count)
-                before = _busy(house)
-                done = await drive(house.devices()[0], prepared, CONCURRENCY)
+                before = _busy(trial)
+                done = await drive(trial.devices()[0], prepared, CONCURRENCY)
                 if turn:
                     await asyncio.sleep(1.0)  # what the writer still has to do counts too
                     rates[name].append(done.per_second)
-                    busy[name] += _busy(house) - before
+                    busy[name] += _busy(trial) - before
     return rates, busy
 
 

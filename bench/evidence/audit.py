@@ -12,12 +12,12 @@ from pathlib import Path
 from nacl import bindings
 
 from auditor.audit import Audit, AuditOptions
-from auditor.source import Heads
-from cli.evidence_day import NOW, Day
+from auditor.reading.source import Heads
+from bench.evidence.day import NOW, Day
 from proxid.errors import InputError
 from proxid.evidence.leaf import Leaf
 from proxid.evidence.note import Verifier
-from proxid.store.evidence.reading import LogReader
+from proxid.runtime.evidence_log.reading import LogReader
 
 LOGS = ("gateway", "main-service")
 

@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from auditor.trust import Trust
+from gateway.identity import Screener
 from gateway.releases import Releases
-from gateway.screener import Screener
-from gateway.store import Person
+from gateway.store.library import Person
 from gateway.upstream import ReleasedGroup
+from main_service.identity import EpochSecrets, Service
 from main_service.integrator import Integrator
-from main_service.service import EpochSecrets, Service
-from proxid.anonymise.stream.cycle import seed_commitment
-from proxid.anonymise.stream.pool import Pool
-from proxid.anonymise.stream.types import Group, Record
-from proxid.config.services import GovernedConfig
-from proxid.config.terms import document_of, terms_of
+from proxid.anonymise.mix.cycle import seed_commitment
+from proxid.anonymise.mix.pool import Pool
+from proxid.anonymise.mix.types import Group, Record
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import Credential, Enrolment, EpochKey, Link
@@ -48,8 +46,10 @@ from proxid.protocol import consent, request, response
 from proxid.protocol.consent import ConsentVector, Grant
 from proxid.protocol.receipt import DeliveryAck, group_digest
 from proxid.protocol.request import Route, Utterance
-from proxid.store.evidence.encryptor import Encryptor, PlainEvent
-from proxid.store.evidence.log import LeafLog
+from proxid.runtime.config.base import GovernedConfig
+from proxid.runtime.config.terms import document_of, terms_of
+from proxid.runtime.evidence_log.encryptor import Encryptor, PlainEvent
+from proxid.runtime.evidence_log.log import LeafLog
 
 EPOCH: Final = 20_000
 NOW: Final = EPOCH * 86_400 + 3_600

@@ -3,9 +3,9 @@
 import importlib
 from collections.abc import Mapping
 
-from cli.bench import Figure
+from bench import Figure
 
-PARTS = ("cli.figures_semantic", "cli.figures_zealous")
+PARTS = ("bench.release.semantic", "bench.release.zealous")
 """Modules with a `run(options) -> dict[str, Figure]`; add one for further figures."""
 
 
@@ -13,6 +13,6 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """All parts, or the one named by the option `part` (the last word of its module)."""
     figures: dict[str, Figure] = {}
     for module in PARTS:
-        if options.get("part", module.rpartition("_")[2]) == module.rpartition("_")[2]:
+        if options.get("part", module.rpartition(".")[2]) == module.rpartition(".")[2]:
             figures |= importlib.import_module(module).run(options)
     return figures

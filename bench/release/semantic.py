@@ -11,19 +11,19 @@ from types import ModuleType
 
 import numpy as np
 
-from cli.bench import Figure
-from proxid.anonymise.release.microaggregation.mechanism import Queries, make_clusters, microaggregate
-from proxid.anonymise.release.microaggregation.method import columns
-from proxid.anonymise.release.registry import Job, load_method
-from proxid.anonymise.release.semantic.mechanism import SemanticMechanism, build_mechanism
-from proxid.anonymise.release.semantic.quality import Criterion, quality_row, sensitivity
-from proxid.anonymise.release.semantic.topics import SETTINGS
+from bench import Figure
+from proxid.lab.logs.files import create_log, read_log
+from proxid.lab.release.microaggregation.mechanism import Queries, make_clusters, microaggregate
+from proxid.lab.release.microaggregation.method import columns
+from proxid.lab.release.registry import Job, load_method
+from proxid.lab.release.semantic.mechanism import SemanticMechanism, build_mechanism
+from proxid.lab.release.semantic.quality import Criterion, quality_row, sensitivity
+from proxid.lab.release.semantic.topics import SETTINGS
+from proxid.lab.studies.topical_log import ALL_TOPICS, LogShape, make_topical_log
 from proxid.loglines.layout import Layout
-from proxid.logs.files import create_log, read_log
 from proxid.ontology.wordnet import load
-from proxid.study.topical_log import ALL_TOPICS, LogShape, make_topical_log
 
-PLAIN = Path(__file__).parents[1] / "tests" / "bench" / "plain_microaggregation.py"
+PLAIN = Path(__file__).parents[1] / "yardsticks" / "plain_microaggregation.py"
 K, LEVELS = 3, 5
 USERS, QUERIES = 1000, 55_666  # 001 §4
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from cli.bench import Figure
+from bench import Figure
 from proxid.errors import OutputError
 
 AOL_ROWS: Final = 36_389_567
@@ -162,7 +162,7 @@ def measure_sql(sql: str, log: Path, threads: int) -> Measured:
 
 def measure_zealous(log: Path, users: int, threads: int, engine: str) -> Measured:
     """Seconds for a whole release by ZEALOUS, and what it published."""
-    from proxid.anonymise.release.registry import Job, load_method
+    from proxid.lab.release.registry import Job, load_method
 
     method = load_method("zealous")
     ledger = log.with_name(f"ledger-{time.time_ns()}.json")  # a new one each time: nothing is refused
@@ -177,11 +177,11 @@ def compare_partition(log: Path, users: int, threads: int) -> Measured:
     """Distinct queries published by both analyses of ZEALOUS and by partition, from one bounded histogram."""
     import numpy as np
 
-    from proxid.anonymise.release.noise import OpenDpNoise
-    from proxid.anonymise.release.partition.mechanism import select
-    from proxid.anonymise.release.partition.plan import partition_plan
-    from proxid.anonymise.release.zealous.mechanism import sanitise
-    from proxid.anonymise.release.zealous.plan import ANALYSES, zealous_plan
+    from proxid.lab.release.noise import OpenDpNoise
+    from proxid.lab.release.partition.mechanism import select
+    from proxid.lab.release.partition.plan import partition_plan
+    from proxid.lab.release.zealous.mechanism import sanitise
+    from proxid.lab.release.zealous.plan import ANALYSES, zealous_plan
 
     counts = _bounded_counts(log, threads, "duckdb").column("count").to_numpy().astype(np.int64)
     plans = {name: zealous_plan(name, M, EPSILON, DELTA, users) for name in ANALYSES}
@@ -204,10 +204,10 @@ def bounded_counts_digest(log: Path, threads: int, engine: str) -> Measured:
 
 
 def _bounded_counts(log: Path, threads: int, engine: str) -> Any:
-    from proxid.anonymise.release.engines import open_engine
-    from proxid.anonymise.release.engines.base import EngineSettings
-    from proxid.anonymise.release.items import bounded_histogram
-    from proxid.anonymise.release.source import open_source
+    from proxid.lab.release.engines import open_engine
+    from proxid.lab.release.engines.base import EngineSettings
+    from proxid.lab.release.items import bounded_histogram
+    from proxid.lab.release.source import open_source
 
     with open_engine(engine, EngineSettings(threads)) as chosen, open_source(log, chosen) as source:
         return chosen.fetch(bounded_histogram(source.log, "queries", M)).select(["query", "count"])

@@ -7,12 +7,12 @@ import importlib
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from cli.bench import Figure
+from bench import Figure
 
 PARTS = {
-    "files": "cli.figures_stream_files",
-    "columns": "cli.figures_stream_columns",
-    "records": "cli.figures_stream_records",
+    "files": "bench.stream.files",
+    "columns": "bench.stream.columns",
+    "records": "bench.stream.records",
 }
 """Modules with a `run(options) -> dict[str, Figure]`; add one for further figures. A name taken by an earlier part is
 prefixed with its own part's."""

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from cli.baselines import load_baseline
-from cli.bench import Figure
-from proxid.anonymise.stream.columns import mix_engine
-from proxid.anonymise.stream.settings import Settings
-from proxid.logs import Dictionaries, LogBatch
+from bench import Figure
+from bench.yardsticks import load_baseline
+from proxid.anonymise.mix.settings import Settings
+from proxid.lab.columns.engines import mix_engine
+from proxid.lab.logs import Dictionaries, LogBatch
 
 Records = list[tuple[str, str, str]]
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from cli.bench import Figure
-from proxid.anonymise.release.registry import Job, load_method
-from proxid.anonymise.stream.columns import mix_engine
-from proxid.anonymise.stream.settings import Settings
+from bench import Figure
+from proxid.anonymise.mix.settings import Settings
+from proxid.lab.columns.engines import mix_engine
+from proxid.lab.logs import Dictionaries, create_log
+from proxid.lab.logs.synth import Shape, synthesise
+from proxid.lab.release.registry import Job, load_method
 from proxid.loglines.layout import AOL_FIELDS, Layout
-from proxid.logs import Dictionaries, create_log
-from proxid.logs.synth import Shape, synthesise
 
 VARIANTS = {"": {"ladder": False}, "_ladder": {"ladder": True, "mask": False}, "_ladder_mask": {"ladder": True}}
 """What stands behind the name of a figure, and the options of the method."""

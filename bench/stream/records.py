@@ -12,12 +12,12 @@ from hashlib import sha256
 from itertools import starmap
 from typing import Any
 
-from cli.baselines import load_baseline
-from cli.bench import Figure
-from proxid.anonymise.stream.batch import MixStream
-from proxid.anonymise.stream.pool import Pool
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Record
+from bench import Figure
+from bench.yardsticks import load_baseline
+from proxid.anonymise.mix.batch import MixStream
+from proxid.anonymise.mix.pool import Pool
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Record
 
 REACH = {3: 1.7, 10: None, 30: None, 190: 15.0}
 LEVEL = 1

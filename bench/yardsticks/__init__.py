@@ -1,4 +1,4 @@
-"""The yardsticks of the benchmarks: modules under `tests/bench`, loaded by name; they come with a checkout alone."""
+"""The yardsticks of the benchmarks: the plain programs beside this file, loaded by name."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -7,7 +7,7 @@ from types import ModuleType
 
 from proxid.errors import InputError
 
-FOLDER = Path(__file__).resolve().parents[1] / "tests" / "bench"
+FOLDER = Path(__file__).resolve().parent
 
 
 def load_baseline(name: str) -> ModuleType:

@@ -2,10 +2,10 @@
 
 import click
 
-from cli.device_ask import ask, consent
-from cli.device_enrol import enrol
-from cli.device_replay import replay
-from cli.device_rights import rights
+from device_sim.commands.ask import ask, consent
+from device_sim.commands.enrol import enrol
+from device_sim.commands.replay import replay
+from device_sim.commands.rights import rights
 
 
 @click.group("device", epilog="Example: proxid device ask --config trial/devices/household-1/device.toml -u ann hello")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from cli.device_common import CONFIG, JSON, load_households, open_households
-from cli.ended import run_async
-from device_sim.household import Answer, Household
+from device_sim.commands.common import CONFIG, JSON, load_households, open_households
+from proxid.clients.household.household import Answer, Household
 from proxid.errors import InputError
+from proxid.runtime.process.ended import run_async
 
 _USER = click.option("-u", "--user", required=True, help="The recognised speaker's USER_ID.")
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from device_sim.household import Household
-from proxid.config import DeviceConfig, load
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.household import Household
 from proxid.errors import InputError
+from proxid.runtime.config import load
 
 CONFIG = click.option(
     "--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),

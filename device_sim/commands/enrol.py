@@ -17,12 +17,13 @@ from typing import Any
 
 import click
 
-from cli.device_common import JSON, load_households
-from device_sim import enrolment
+from device_sim.commands.common import JSON, load_households
 from device_sim.corpus import read_events
-from device_sim.state import HouseholdState
-from proxid.config import DeviceConfig, EnrolmentAuthorityConfig, load
+from proxid.clients.household import enrolment
+from proxid.clients.household.config import DeviceConfig, EnrolmentAuthorityConfig
+from proxid.clients.household.state import HouseholdState
 from proxid.errors import InputError
+from proxid.runtime.config import load
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _STEPS = {"sign": "signed", "request": "requested"}

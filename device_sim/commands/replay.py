@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from cli.device_common import CONFIGS, JSON, load_households, open_households
-from cli.ended import run_async
+from device_sim.commands.common import CONFIGS, JSON, load_households, open_households
 from device_sim.corpus import Event, read_events, shipped_events
-from device_sim.household import Household
 from device_sim.replay import Pace, Replay, Summary
-from proxid.config import DeviceConfig
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.household import Household
 from proxid.errors import EpochError, InputError, RefusedError, UpstreamError
+from proxid.runtime.process.ended import run_async
 
 _MAX_RANGES: Final = 100
 

@@ -8,14 +8,15 @@ from typing import Any
 
 import click
 
-from cli.device_common import CONFIG, JSON
-from cli.ended import run_async
-from device_sim.household import Household
-from device_sim.rights import RightsClient
-from proxid.config import DeviceConfig, load
+from device_sim.commands.common import CONFIG, JSON
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.household import Household
+from proxid.clients.household.rights import RightsClient
 from proxid.errors import InputError, OutputError, ProxidError
 from proxid.protocol.rights import Right
-from proxid.whole import write_whole
+from proxid.runtime.config import load
+from proxid.runtime.process.ended import run_async
+from proxid.runtime.whole import write_whole
 
 _USER = click.option("-u", "--user", required=True, help="USER_ID of the person whose right it is.")
 

@@ -20,13 +20,17 @@ from proxid.errors import (
 )
 from proxid.evidence.events import SALT_SIZE, EpochOpened, EventType, encode_header, session_header
 from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
-from proxid.store import FunctionLibrary
-from proxid.store.connection import store_errors
-from proxid.store.evidence.writer import evidence_key_name
+from proxid.runtime.evidence_log.writer import evidence_key_name
+from proxid.runtime.store import FunctionLibrary
+from proxid.runtime.store.connection import store_errors
 
 PREFIX: Final = "{gw}"
 _KEYS: Final = (PREFIX,)
-_SOURCES: Final = (("proxid.store", "events.lua"), ("gateway", "gateway.lua"), ("gateway", "rights.lua"))
+_SOURCES: Final = (
+    ("proxid.runtime.store", "events.lua"),
+    ("gateway.store", "gateway.lua"),
+    ("gateway.store", "rights.lua"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.store import PREFIX, GatewayStore
+from gateway.store.library import PREFIX, GatewayStore
 from proxid.evidence.events import SALT_SIZE
-from proxid.store.evidence.writer import evidence_key_name
+from proxid.runtime.evidence_log.writer import evidence_key_name
 
 _NOTICES: Final = 64
 

@@ -5,9 +5,9 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from main_service.store.library import KEYS, PREFIX
-from proxid.store import FunctionLibrary
-from proxid.store.connection import store_errors
-from proxid.store.evidence.stream import unlogged
+from proxid.runtime.evidence_log.stream import unlogged
+from proxid.runtime.store import FunctionLibrary
+from proxid.runtime.store.connection import store_errors
 
 UNKNOWN: Final = "unknown"
 """Type of a request that was withheld before it was classified, or that could not be."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from main_service.store.library import KEYS
 from proxid.evidence.events import SALT_SIZE, EpochOpened, encode_header
-from proxid.store import FunctionLibrary
+from proxid.runtime.store import FunctionLibrary
 
 Secrets = tuple[bytes, bytes, bytes]
 """Seed of the cycles, seed of the opening key, signed epoch key."""

@@ -4,13 +4,13 @@ from typing import Final
 
 from redis.asyncio import Redis
 
-from proxid.store import FunctionLibrary
+from proxid.runtime.store import FunctionLibrary
 
 PREFIX: Final = "{ms}"
 KEYS: Final = (PREFIX,)
 
 SOURCES: Final = (
-    ("proxid.store", "events.lua"),
+    ("proxid.runtime.store", "events.lua"),
     ("main_service.store", "counts.lua"),
     ("main_service.store", "outbox.lua"),
     ("main_service.store", "pool.lua"),

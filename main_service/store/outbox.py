@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 
 from main_service.store.library import PREFIX
 from proxid.encoding import decode
-from proxid.store.connection import store_errors
+from proxid.runtime.store.connection import store_errors
 
 STREAM: Final = f"{PREFIX}:outbox"
 _BATCH: Final = 16

@@ -5,7 +5,7 @@ person; and it holds names of places that mean nothing without the epoch's seed.
 """
 
 from main_service.store.library import KEYS
-from proxid.store import FunctionLibrary
+from proxid.runtime.store import FunctionLibrary
 
 
 class PlaceLedger:

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from main_service.store.counts import UNKNOWN
 from main_service.store.library import KEYS
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Group, Member, Outcome, Record, Rung
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Group, Member, Outcome, Record, Rung
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import encode
 from proxid.errors import ConsentError, InputError, PoolClosedError
 from proxid.evidence.events import SALT_SIZE, BufferedPayload, ReleasedPayload, encode_header
-from proxid.store import FunctionLibrary
+from proxid.runtime.store import FunctionLibrary
 
 SEPARATOR: Final = "\x1f"
 STEP_LIMIT: Final = 256

@@ -12,8 +12,8 @@ from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_int, decode_text
 from proxid.errors import NonceReplayError
 from proxid.evidence.events import SALT_SIZE, encode_header, session_header
-from proxid.store import FunctionLibrary
-from proxid.store.evidence.writer import evidence_key_name
+from proxid.runtime.evidence_log.writer import evidence_key_name
+from proxid.runtime.store import FunctionLibrary
 
 _TAG: Final = 32
 

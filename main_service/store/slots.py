@@ -17,7 +17,7 @@ from proxid.encoding import decode, decode_int, decode_text, encode
 from proxid.evidence.events import SALT_SIZE, BufferedPayload, ReleasedPayload, encode_header
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.record import group_number
-from proxid.store import FunctionLibrary
+from proxid.runtime.store import FunctionLibrary
 
 KINDS: Final = ("location", "command")
 SEPARATOR: Final = "\x1f"

@@ -7,8 +7,8 @@ from typing import Final
 
 from main_service.store.library import KEYS, PREFIX
 from proxid.evidence.events import SALT_SIZE, encode_header
-from proxid.store import FunctionLibrary
-from proxid.store.evidence.writer import evidence_key_name
+from proxid.runtime.evidence_log.writer import evidence_key_name
+from proxid.runtime.store import FunctionLibrary
 
 SHOWN: Final = 2000
 """Records of a kind that a share reads at most; more would not fit an answer."""

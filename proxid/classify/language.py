@@ -11,10 +11,10 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from proxid.classify.identifiers.gazetteer import Grades
+from proxid.classify.identifiers.tagger import known
 from proxid.classify.lexicon import lexicon
 from proxid.classify.memory import WordMemory
-from proxid.classify.redact.gazetteer import Grades
-from proxid.classify.redact.tagger import known
 
 ENOUGH = 0.8
 """Share of ordinary English words from which a text passes without a closer look."""
@@ -79,6 +79,6 @@ class Language:
 @cache
 def load() -> Language:
     """The shipped judge."""
-    from proxid.classify.redact.gazetteer import load as load_gazetteer
+    from proxid.classify.identifiers.gazetteer import load as load_gazetteer
 
     return Language(load_gazetteer())

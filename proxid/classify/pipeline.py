@@ -17,19 +17,19 @@ import numpy as np
 
 from proxid.classify import language, ontology, shapes
 from proxid.classify.categories import Categories
+from proxid.classify.identifiers import tagger
+from proxid.classify.identifiers.redactor import Redactor
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.intents import Guess, Intents
 from proxid.classify.lexicon import lexicon
 from proxid.classify.named import NamedCategories
 from proxid.classify.network import Network
-from proxid.classify.redact import tagger
-from proxid.classify.redact.redactor import Redactor
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.utterance import Utterance
+from proxid.classify.semantic_units import semantic_units
 from proxid.classify.slots import slots
 from proxid.classify.text import clean
 from proxid.classify.thesis import ThesisCategories
 from proxid.classify.types import Classification, RequestType, Slot
-from proxid.classify.units import semantic_units
 from proxid.errors import ConfigError
 
 

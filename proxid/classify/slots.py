@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 from proxid.classify import places, times
-from proxid.classify.redact.spans import Span
+from proxid.classify.identifiers.spans import Span
 from proxid.classify.types import Slot
 
 RELATIONS = {

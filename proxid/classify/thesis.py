@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from proxid.classify.identifiers.gazetteer import Grades
+from proxid.classify.identifiers.gazetteer import load as load_gazetteer
 from proxid.classify.named import NO_TOPIC, NamedCategories
 from proxid.classify.ontology import Ontology
-from proxid.classify.redact.gazetteer import Grades
-from proxid.classify.redact.gazetteer import load as load_gazetteer
 from proxid.ontology import wordnet
 from proxid.ontology.noun_phrases import noun_phrases
 

@@ -4,7 +4,7 @@ day is, the size of a number; never the value itself."""
 import re
 from collections.abc import Sequence
 
-from proxid.classify.redact.utterance import DIGITS, SCALES, TEENS, TENS
+from proxid.classify.identifiers.utterance import DIGITS, SCALES, TEENS, TENS
 
 PARTS = {
     "morning": "morning",

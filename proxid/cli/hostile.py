@@ -1,4 +1,4 @@
-"""Hostile clients of a house, for benchmarks: each sends the largest messages that the wire allows, without a pause."""
+"""Hostile clients of a trial, for benchmarks: each sends the largest messages that the wire allows, without a pause."""
 
 import asyncio
 import itertools
@@ -9,11 +9,13 @@ from typing import Final
 
 import grpc
 
-from cli.demo_house import SERVICES, DemoHouse
-from proxid.config import DeviceConfig, GatewayConfig, load
+from gateway.config import GatewayConfig
+from proxid.cli.demo.trial import SERVICES, DemoTrial
+from proxid.clients.household.config import DeviceConfig
 from proxid.errors import UpstreamError
-from proxid.rpc.channel import TlsFiles
-from proxid.rpc.fields import MOST
+from proxid.runtime.config import load
+from proxid.runtime.transport.channel import TlsFiles
+from proxid.runtime.transport.fields import MOST
 
 _ASK: Final = "/proxid.wire.v1.Gateway/Ask"
 _MESSAGE, _BLOCKS = 1, 2
@@ -42,14 +44,14 @@ def _field(number: int, data: bytes) -> bytes:
     return out + bytes([size]) + data
 
 
-async def abuse(house: DemoHouse, clients: int, seconds: float) -> int:
+async def abuse(trial: DemoTrial, clients: int, seconds: float) -> int:
     """Let clients with the certificate of a household send to the gateway; how many messages were answered.
 
     Raises:
         UpstreamError: none was.
     """
-    config, deadline = house.devices()[0], time.monotonic() + seconds
-    limit = load(GatewayConfig, house.folder / "gateway/gateway.toml").max_message
+    config, deadline = trial.devices()[0], time.monotonic() + seconds
+    limit = load(GatewayConfig, trial.folder / "gateway/gateway.toml").max_message
     answered = await asyncio.gather(*(_client(config, limit, i, deadline) for i in range(clients)))
     if not sum(answered):
         raise UpstreamError("the gateway answered none of the messages")
@@ -78,7 +80,7 @@ def _channel(config: DeviceConfig) -> grpc.aio.Channel:
     return grpc.aio.secure_channel(config.gateway, credentials, options=options)
 
 
-def memory(house: DemoHouse) -> dict[str, float]:
+def memory(trial: DemoTrial) -> dict[str, float]:
     """Resident memory in MiB by service, with its workers and without its store, read from /proc."""
     found = dict.fromkeys(SERVICES, 0.0)
     for entry in Path("/proc").glob("[0-9]*"):
@@ -88,6 +90,6 @@ def memory(house: DemoHouse) -> dict[str, float]:
         except OSError:
             continue
         for name in SERVICES:
-            if f"{house.folder}/{name}/" in line and "server" not in line.split("\0")[0]:
+            if f"{trial.folder}/{name}/" in line and "server" not in line.split("\0")[0]:
                 found[name] += pages * _PAGE / 2**20
     return found

@@ -15,11 +15,19 @@ from typing import Any
 import click
 
 from proxid.errors import InputError
-from proxid.provision import HouseOptions, Party, PublicFile, import_public, init_house, init_party, install_certificate
-from proxid.provision.party import sign_request
-from proxid.provision.public import write_public
-from proxid.provision.roles import ROLES
-from proxid.provision.templates import Settings, render_policy
+from proxid.runtime.provision import (
+    Party,
+    PublicFile,
+    TrialOptions,
+    import_public,
+    init_party,
+    init_trial,
+    install_certificate,
+)
+from proxid.runtime.provision.party import sign_request
+from proxid.runtime.provision.public import write_public
+from proxid.runtime.provision.roles import ROLES
+from proxid.runtime.provision.templates import Settings, render_policy
 
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -72,7 +80,7 @@ def command(**options: Any) -> None:
 
 def _dispatch(options: Mapping[str, Any]) -> dict[str, list[str]]:
     if options["directory"] is not None:
-        return _house(options)
+        return _trial(options)
     if options["sign"] is not None:
         return _sign(options)
     if options["role"] is not None:
@@ -99,10 +107,10 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     )
 
 
-def _house(options: Mapping[str, Any]) -> dict[str, list[str]]:
+def _trial(options: Mapping[str, Any]) -> dict[str, list[str]]:
     households = tuple(f"household-{i}" for i in range(1, options["households"] + 1))
-    house = HouseOptions(options["parties"], households, _settings(options), options["hosts"])
-    parties = init_house(options["directory"], house, _now())
+    trial = TrialOptions(options["parties"], households, _settings(options), options["hosts"])
+    parties = init_trial(options["directory"], trial, _now())
     return {"written": [str(options["directory"] / "ca"), *(str(party.folder) for party in parties)]}
 
 

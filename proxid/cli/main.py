@@ -11,13 +11,15 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 import click
 
-from cli.ended import EndedError, ended_by_signals
 from proxid import __version__
 from proxid.errors import Code, ProxidError
+from proxid.runtime.process.ended import EndedError, ended_by_signals
 
 # Before a subcommand imports gRPC: its C core reads this once, and writes lines of its own, addresses and all.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -25,26 +27,35 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 _PIPE_CLOSED: Final = 128 + signal.SIGPIPE
 
 COMMANDS: dict[str, str] = {
-    "attack": "cli.attack:command",
-    "audit": "cli.audit:command",
-    "bench": "cli.bench:command",
-    "budget": "cli.budget:command",
-    "classify": "cli.classify:command",
-    "evaluate": "cli.evaluate:command",
-    "explain": "cli.explain:command",
-    "demo": "cli.demo:command",
-    "init": "cli.init:command",
-    "subscribe": "cli.subscribe:command",
-    "device": "cli.device:command",
-    "release": "cli.release:command",
-    "serve": "cli.serve:command",
-    "mend": "cli.mend:command",
-    "profile": "cli.profile:command",
-    "synth": "cli.synth:command",
-    "study": "cli.study:command",
-    "witness": "cli.witness:command",
+    "audit": "auditor.commands.audit:command",
+    "bench": "bench:command",
+    "classify": "proxid.cli.classify:command",
+    "demo": "proxid.cli.demo:command",
+    "device": "device_sim.commands:command",
+    "explain": "auditor.commands.explain:command",
+    "init": "proxid.cli.init:command",
+    "mend": "proxid.cli.mend:command",
+    "serve": "proxid.cli.serve:command",
+    "subscribe": "proxid.clients.subscriber.command:command",
+    "witness": "auditor.commands.witness:command",
 }
 """Name of each subcommand and `module:attribute` that holds its click command."""
+
+LABORATORY: dict[str, str] = {
+    "attack": "proxid.lab.commands.attack:command",
+    "budget": "proxid.lab.commands.budget:command",
+    "evaluate": "proxid.lab.commands.evaluate:command",
+    "profile": "proxid.lab.commands.profile:command",
+    "release": "proxid.lab.commands.release:command",
+    "study": "proxid.lab.commands.study:command",
+    "synth": "proxid.lab.commands.synth:command",
+}
+"""Those of the query-log laboratory: without its packages each says that it needs them."""
+
+_PACKAGES: Final = ("numba", "pyarrow", "opendp", "matplotlib", "scipy", "duckdb", "ibis")
+NEEDED: Final = "needs the laboratory: make lab"
+_CHECKOUT: Final = Path(__file__).resolve().parents[2]
+"""Benchmarks are not installed: they lie beside the packages in a checkout."""
 
 
 class _ReaderGoneError(Exception):
@@ -71,16 +82,49 @@ class LazyGroup(click.Group):
             raise _ReaderGoneError from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return sorted(name for name in COMMANDS | LABORATORY if name != "bench" or (_CHECKOUT / "bench").is_dir())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        target = COMMANDS.get(cmd_name)
-        if target is None:
+        if cmd_name in LABORATORY and not _has_laboratory():
+            return _missing(cmd_name)
+        target = (COMMANDS | LABORATORY).get(cmd_name)
+        if target is None or cmd_name not in self.list_commands(ctx):
             return None
+        if cmd_name == "bench" and str(_CHECKOUT) not in sys.path:
+            sys.path.insert(0, str(_CHECKOUT))
         module, attribute = target.split(":")
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        wings = {"Commands": COMMANDS, "Laboratory": LABORATORY}
+        for heading, names in wings.items():
+            commands = [(n, self.get_command(ctx, n)) for n in self.list_commands(ctx) if n in names]
+            rows = [(name, command.get_short_help_str(80)) for name, command in commands if command is not None]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+def _has_laboratory() -> bool:
+    return all(find_spec(package) is not None for package in _PACKAGES)
+
+
+def _missing(name: str) -> click.Command:
+    """What stands for a command whose packages are not installed: whatever it is asked, it says so."""
+
+    def say(**_: object) -> int:
+        click.echo(f"proxid: {name} {NEEDED}", err=True)
+        return 2
+
+    return click.Command(
+        name,
+        callback=say,
+        help=NEEDED,
+        params=[click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)],
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True},
+    )
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -5,14 +5,14 @@ from typing import Final
 
 import click
 
-from cli.serve import SERVICES
-from proxid.config import ServiceConfig, load
+from proxid.cli.serve import SERVICES
 from proxid.errors import InputError, ProxidError
-from proxid.provision.keyfile import load_signing_key
-from proxid.store.evidence import generations
-from proxid.store.evidence.admitted import REASONS, Damage
-from proxid.store.evidence.mending import admit, store_files
-from proxid.store.evidence.setup import EvidenceOptions, folder_of
+from proxid.runtime.config import ServiceConfig, load
+from proxid.runtime.evidence_log import generations
+from proxid.runtime.evidence_log.admitted import REASONS, Damage
+from proxid.runtime.evidence_log.mending import admit, store_files
+from proxid.runtime.evidence_log.setup import EvidenceOptions, folder_of
+from proxid.runtime.provision.keyfile import load_signing_key
 
 _CONFIG: Final = click.option(
     "--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),

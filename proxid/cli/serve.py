@@ -20,14 +20,16 @@ import click
 import structlog
 import uvloop
 
-from proxid.config import GatewayConfig, MainServiceConfig, ServiceConfig, load
-from proxid.observability.logging import configure_logging
-from proxid.observability.metrics import FOLDER_VARIABLE, metrics_endpoint
-from proxid.process.port import shared_port
-from proxid.process.supervisor import Supervisor, stop_with_parent
-from proxid.provision.keyfile import load_secret, load_signing_key
-from proxid.rpc.channel import TlsFiles
-from proxid.store.embedded import EmbeddedStore
+from gateway.config import GatewayConfig
+from main_service.config import MainServiceConfig
+from proxid.runtime.config import ServiceConfig, load
+from proxid.runtime.observability.logging import configure_logging
+from proxid.runtime.observability.metrics import FOLDER_VARIABLE, metrics_endpoint
+from proxid.runtime.process.port import shared_port
+from proxid.runtime.process.supervisor import Supervisor, stop_with_parent
+from proxid.runtime.provision.keyfile import load_secret, load_signing_key
+from proxid.runtime.store.embedded import EmbeddedStore
+from proxid.runtime.transport.channel import TlsFiles
 
 SERVICES: Final[dict[str, tuple[type[ServiceConfig], str]]] = {
     "gateway": (GatewayConfig, "gateway.server"),
@@ -126,7 +128,7 @@ def _worker_command(run: _Run, index: int, url: str, address: str) -> list[str]:
     own = ["--worker", str(index), "--workers", str(run.config.workers), "--store-url", url, "--listen", address]
     own += ["--json"] if run.as_json else []
     # -P: a folder `gateway` where this was started must not be taken for the package.
-    return [sys.executable, "-P", "-m", "cli.main", "serve", run.service, "--config", str(run.path), *own]
+    return [sys.executable, "-P", "-m", "proxid.cli.main", "serve", run.service, "--config", str(run.path), *own]
 
 
 @asynccontextmanager

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from proxid.crypto import ed25519
 from proxid.crypto.ed25519 import KEY_SIZE, SIGNATURE_SIZE, SigningKey
 from proxid.crypto.hpke import PUBLIC_SIZE
-from proxid.crypto.names import verify_user_id
 from proxid.crypto.sansig.limits import prox_id
 from proxid.crypto.sansig.message import ADMISSIBLE
+from proxid.crypto.user_id import verify_user_id
 from proxid.encoding import decode, decode_int, decode_text, encode, encode_int, label
 from proxid.errors import CredentialError, EncodingError
 

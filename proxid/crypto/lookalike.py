@@ -2,7 +2,7 @@
 
 Names are compared case-mapped as usernames are (RFC 8265, UsernameCaseMapped), and by their skeleton (Unicode TR 39,
 section 4), each of the name as it is and as it is mapped. The list of confusable characters is Unicode's, of which a
-USER_ID can only hold those of Unicode 3.2 (`proxid.crypto.names`).
+USER_ID can only hold those of Unicode 3.2 (`proxid.crypto.user_id`).
 """
 
 import unicodedata
@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from precis_i18n import get_profile
 
-from proxid.crypto.names import verify_user_id
+from proxid.crypto.user_id import verify_user_id
 from proxid.errors import CredentialError
 
 

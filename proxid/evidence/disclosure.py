@@ -2,8 +2,8 @@
 
 import hashlib
 
-from proxid.anonymise.slotted.shown import time_floor
 from proxid.anonymise.slotted.types import SlotRecord
+from proxid.anonymise.slotted.visible import time_floor
 from proxid.encoding import encode, label
 from proxid.evidence.events import BufferedPayload
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from proxid.anonymise.slotted.shown import shown_path, shown_text
 from proxid.anonymise.slotted.types import SlotGroup, SlotSettings
+from proxid.anonymise.slotted.visible import shown_path, shown_text
 from proxid.errors import RestrictionError
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.record import Mechanism, RecordBody, audience_tag

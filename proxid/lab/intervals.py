@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from proxid.logs.jit import Flags, Longs
+from proxid.lab.logs.jit import Flags, Longs
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.evaluate.mechanism import Mechanism
-from proxid.evaluate.release import Release, make_release, origin_column
 from proxid.jsontext import load_json
-from proxid.logs import LogBatch, LogReader, open_log
-from proxid.logs.files import Classifier
-from proxid.logs.jit import Codes, Longs
+from proxid.lab.logs import LogBatch, LogReader, open_log
+from proxid.lab.logs.files import Classifier
+from proxid.lab.logs.jit import Codes, Longs
+from proxid.lab.mechanism import Mechanism
+from proxid.lab.released_log import Release, make_release, origin_column
 
 Progress = Callable[[int, int], None]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from proxid.logs import CategoryTree, LogBatch
+from proxid.lab.logs import CategoryTree, LogBatch
 
 
 def percentages(counts: Mapping[str, int], categories: Iterable[str] = ()) -> dict[str, float]:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.evaluate.attacks.stretches import PairCounts, count_pair, pair_key
-from proxid.evaluate.mechanism import Mechanism
-from proxid.logs import NONE, CategoryTree, LogBatch
-from proxid.logs.jit import Codes, Columns, Flags, Longs, compiled
+from proxid.lab.logs import NONE, CategoryTree, LogBatch
+from proxid.lab.logs.jit import Codes, Columns, Flags, Longs, compiled
+from proxid.lab.mechanism import Mechanism
+from proxid.lab.stretches import PairCounts, count_pair, pair_key
 
 
 @dataclass(slots=True)

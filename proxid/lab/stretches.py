@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from proxid.logs.jit import Columns, Longs, Scalar, compiled
+from proxid.lab.logs.jit import Columns, Longs, Scalar, compiled
 
 Table = Any
 """A two-dimensional int64 array: one entry a row."""

@@ -1,6 +1,6 @@
 """Query logs line by line, in plain Python: what a log's lines mean, for whoever reads them (DESIGN 13, 15).
 
-The laboratory reads columns by compiled loops (`proxid.logs`), a device replays lines; both take the fields, their
+The laboratory reads columns by compiled loops (`proxid.lab.logs`), a device replays lines; both take the fields, their
 names, times and reasons from here, and a contract test reads the same lines by both.
 """
 

@@ -34,7 +34,8 @@ class PolicyDocument:
 
     Attributes:
         parties: names, sorted. bundles: grants by bundle id, sorted; `NOTHING` is always among them.
-        settings: a tree of numbers, texts, truths, lists and tables by name; what they mean says `proxid.config`.
+        settings: a tree of numbers, texts, truths, lists and tables by name; what they mean says
+        `proxid.runtime.config`.
     """
 
     parties: tuple[str, ...]

@@ -7,8 +7,8 @@ import json
 import time
 from collections import Counter
 
-from cli.bench import machine
-from cli.bench_classify import HELD_OUT, REACH, SEEN, details, report_lines, spans, speed
+from bench import machine
+from bench.classify import HELD_OUT, REACH, SEEN, details, report_lines, spans, speed
 from proxid.classify import Pipeline, corpora, load_default
 from proxid.classify.scoring import wilson
 from scripts.models.output import ROOT, SHIPPED

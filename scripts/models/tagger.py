@@ -17,9 +17,9 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 from proxid.classify import corpora
+from proxid.classify.identifiers import gazetteer
+from proxid.classify.identifiers.tagger import candidate, grades_of, shapes_of, token_features
 from proxid.classify.places import load as load_places
-from proxid.classify.redact import gazetteer
-from proxid.classify.redact.tagger import candidate, grades_of, shapes_of, token_features
 from proxid.classify.text import tokenise
 from proxid.ontology import wordnet
 from scripts.models import sources

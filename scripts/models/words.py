@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proxid.classify import corpora
-from proxid.classify.redact import gazetteer
+from proxid.classify.identifiers import gazetteer
 from scripts.models import sources, teacher, topics
 from scripts.models.network import words
 from scripts.models.output import SHIPPED, text_array, write_arrays

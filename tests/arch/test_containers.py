@@ -7,8 +7,10 @@ import pytest
 import yaml
 from compose_spec import PyCompose
 
-from proxid.config import GatewayConfig, MainServiceConfig, load
-from proxid.provision import HouseOptions, init_house
+from gateway.config import GatewayConfig
+from main_service.config import MainServiceConfig
+from proxid.runtime.config import load
+from proxid.runtime.provision import TrialOptions, init_trial
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,7 +66,7 @@ def test_state_lies_outside_the_read_only_configuration(text: str) -> None:
 def test_variables_of_the_services_are_keys_of_their_configurations(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    init_house(tmp_path, HouseOptions(), datetime.datetime.now(datetime.UTC))
+    init_trial(tmp_path, TrialOptions(), datetime.datetime.now(datetime.UTC))
     for name, model in (("gateway", GatewayConfig), ("main-service", MainServiceConfig)):
         for variable, value in yaml.safe_load(text)["services"][name]["environment"].items():
             monkeypatch.setenv(variable, value)
@@ -75,4 +77,4 @@ def test_variables_of_the_services_are_keys_of_their_configurations(
 
 def test_image_takes_no_keys() -> None:
     ignored = (ROOT / ".dockerignore").read_text("utf-8").split()
-    assert {"**/*.key", "house", "trial", ".git"} <= set(ignored)
+    assert {"**/*.key", "trial", ".git"} <= set(ignored)

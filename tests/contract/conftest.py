@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from proxid.anonymise.stream.settings import Settings
-from proxid.store.embedded import EmbeddedStore
-from proxid.store.resolve import Server, available_servers
+from proxid.anonymise.mix.settings import Settings
+from proxid.runtime.store.embedded import EmbeddedStore
+from proxid.runtime.store.resolve import Server, available_servers
 from tests.support.pools import Backend, MemoryBackend, Store, StoreBackend
 
 SERVERS = available_servers()

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from device_sim.corpus import read_events
 from proxid.errors import InputError
+from proxid.lab.logs import LogBatch, open_log
+from proxid.lab.logs.jsonl import named_columns
 from proxid.loglines import FIELDS, read_lines
-from proxid.logs import LogBatch, open_log
-from proxid.logs.jsonl import named_columns
 
 AOL = b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
 TIMES = [

@@ -5,17 +5,8 @@ from itertools import count
 
 import pytest
 
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import (
-    Group,
-    Outcome,
-    Raised,
-    Reason,
-    Record,
-    Rung,
-    Step,
-    Suppressed,
-)
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Group, Outcome, Raised, Reason, Record, Rung, Step, Suppressed
 from proxid.errors import InputError, PoolClosedError
 from tests.contract.conftest import MakeBackend
 from tests.support.pools import Backend

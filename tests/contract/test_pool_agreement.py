@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Group
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Group
 from tests.support.naive_pool import NaivePool
 from tests.support.pool_steps import run_step, sequences, settings, time_step
 from tests.support.pools import Backend, MemoryBackend, Store, StoreBackend

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from proxid.anonymise.stream.cycle import CycleSource
-from proxid.anonymise.stream.pairs import release_pairs
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Record
+from proxid.anonymise.mix.cycle import CycleSource
+from proxid.anonymise.mix.pairs import release_pairs
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Record
 from proxid.errors import InputError
-from proxid.store.embedded import EmbeddedStore
-from proxid.store.resolve import Server
+from proxid.runtime.store.embedded import EmbeddedStore
+from proxid.runtime.store.resolve import Server
 from tests.contract.conftest import SERVERS, server_id
 from tests.support.pools import Store, StoreBackend, payload_of
 

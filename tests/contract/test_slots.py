@@ -11,14 +11,14 @@ from main_service.store.library import library
 from main_service.store.pool import PoolStore
 from main_service.store.requests import RequestStore
 from main_service.store.slots import SlotStore
+from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.pool import SlotPool
 from proxid.anonymise.slotted.types import Closing, SlotGroup, SlotRecord, SlotSettings
-from proxid.anonymise.stream.settings import Settings
 from proxid.encoding import encode
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.epochs import Epochs
-from proxid.store import connect
-from proxid.store.embedded import EmbeddedStore
+from proxid.runtime.store import connect
+from proxid.runtime.store.embedded import EmbeddedStore
 from tests.support.pools import always
 
 SETTINGS = SlotSettings(k=2, margin=1, widths=(10.0, 20.0, 40.0), depth=3)

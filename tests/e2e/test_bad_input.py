@@ -10,18 +10,18 @@ from typing import Any
 import grpc
 import pytest
 
-from cli.audit import AuditCommand, run_audit
-from cli.demo_house import DemoHouse, DemoOptions
-from device_sim.household import Household, Session
+from auditor.commands.audit import AuditCommand, run_audit
+from proxid.cli.demo.trial import DemoOptions, DemoTrial
+from proxid.clients.household.household import Household, Session
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.sansig import Header, Message, SignedMessage, sign
 from proxid.encoding import encode_text
 from proxid.errors import Code, InputError, OversizedError
 from proxid.protocol import request
 from proxid.protocol.request import Utterance
-from proxid.rpc.channel import TlsFiles, open_channel
-from proxid.rpc.convert import to_wire
-from proxid.rpc.status import code_of
+from proxid.runtime.transport.channel import TlsFiles, open_channel
+from proxid.runtime.transport.convert import to_wire
+from proxid.runtime.transport.status import code_of
 from proxid.wire.v1 import common_pb2, gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 
@@ -30,8 +30,8 @@ USER, OTHER = 0, 1
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoHouse]:
-    found = DemoHouse(tmp_path_factory.mktemp("house"), DemoOptions(people=5))
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoTrial]:
+    found = DemoTrial(tmp_path_factory.mktemp("trial"), DemoOptions(people=5))
     found.provision()
     found.start()
     yield found
@@ -80,8 +80,8 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(house: DemoHouse) -> AsyncIterator[Scene]:
-    config = house.devices()[0]
+async def scene(trial: DemoTrial) -> AsyncIterator[Scene]:
+    config = trial.devices()[0]
     household = Household.open(config)
     sessions = [await household.session(user) for user in household.users[:2]]
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
@@ -270,11 +270,11 @@ async def test_garbage_links_and_consents_are_refused(scene: Scene, data: bytes)
         assert code_of(caught.value) is Code.ENCODING_INVALID
 
 
-def test_afterwards_the_audit_is_clean_and_no_log_holds_what_was_said(house: DemoHouse) -> None:
-    assert house.witness().finish(60) == 0
-    report = run_audit(AuditCommand(house.auditor(), keep=False))
+def test_afterwards_the_audit_is_clean_and_no_log_holds_what_was_said(trial: DemoTrial) -> None:
+    assert trial.witness().finish(60) == 0
+    report = run_audit(AuditCommand(trial.auditor(), keep=False))
     assert report.violations == []
-    for path in house.logs.iterdir():
+    for path in trial.logs.iterdir():
         text = path.read_text("utf-8", "replace")
         assert PLANTED not in text
         for line in text.splitlines():

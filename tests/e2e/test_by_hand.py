@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.main import main
-from proxid.process.child import Child
+from proxid.cli.main import main
+from proxid.runtime.process.child import Child
 from tests.support.logs import logging_restored
 
 PEOPLE = [f"user{i}" for i in range(8)]

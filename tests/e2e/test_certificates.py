@@ -7,18 +7,19 @@ from pathlib import Path
 import grpc
 import pytest
 
-from cli.demo_house import DemoHouse, DemoOptions
-from proxid.config import Trust, load
-from proxid.config.loading import load_section
-from proxid.config.services import GatewayConfig, MainServiceConfig
+from gateway.config import GatewayConfig
+from main_service.config import MainServiceConfig
+from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.errors import Code
-from proxid.process.child import Child
-from proxid.provision import HouseOptions, init_house
-from proxid.provision.public import write_trust
-from proxid.rpc.channel import TlsFiles, open_channel
-from proxid.rpc.methods import MAX_BATCH
-from proxid.rpc.retry import Attempts, call
-from proxid.rpc.status import code_of
+from proxid.runtime.config import Trust, load
+from proxid.runtime.config.loading import load_section
+from proxid.runtime.process.child import Child
+from proxid.runtime.provision import TrialOptions, init_trial
+from proxid.runtime.provision.public import write_trust
+from proxid.runtime.transport.channel import TlsFiles, open_channel
+from proxid.runtime.transport.methods import MAX_BATCH
+from proxid.runtime.transport.retry import Attempts, call
+from proxid.runtime.transport.status import code_of
 from proxid.wire.v1 import gateway_pb2, main_service_pb2
 from proxid.wire.v1.gateway_pb2_grpc import FeedStub, GatewayStub
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
@@ -27,8 +28,8 @@ TIMEOUT = 20
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoHouse]:
-    found = DemoHouse(tmp_path_factory.mktemp("house"), DemoOptions(people=20))
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoTrial]:
+    found = DemoTrial(tmp_path_factory.mktemp("trial"), DemoOptions(people=20))
     found.provision()
     # One household's certificate was revoked: it is not on the gateway's list any more.
     path = found.folder / "gateway/trust.toml"
@@ -41,9 +42,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoHouse]:
 
 
 @pytest.fixture(scope="module")
-def other_house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def other_trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("other")
-    init_house(folder, HouseOptions(), datetime.datetime.now(datetime.UTC))
+    init_trial(folder, TrialOptions(), datetime.datetime.now(datetime.UTC))
     return folder
 
 
@@ -51,12 +52,12 @@ def files(folder: Path) -> TlsFiles:
     return TlsFiles(folder / "tls.key", folder / "tls.crt", folder / "ca.crt")
 
 
-def gateway(house: DemoHouse) -> str:
-    return load(GatewayConfig, house.folder / "gateway/gateway.toml").listen
+def gateway(trial: DemoTrial) -> str:
+    return load(GatewayConfig, trial.folder / "gateway/gateway.toml").listen
 
 
-def main_service(house: DemoHouse) -> str:
-    return load(MainServiceConfig, house.folder / "main-service/main-service.toml").listen
+def main_service(trial: DemoTrial) -> str:
+    return load(MainServiceConfig, trial.folder / "main-service/main-service.toml").listen
 
 
 async def parameters(address: str, tls: TlsFiles, name: str = "gateway") -> int:
@@ -71,33 +72,33 @@ async def refused(attempt: Awaitable[object]) -> grpc.aio.AioRpcError:
     return caught.value
 
 
-async def test_household_is_served(house: DemoHouse) -> None:
-    tls = files(house.folder / "devices/household-1")
-    assert await call(lambda: parameters(gateway(house), tls), Attempts(10)) > 0
+async def test_household_is_served(trial: DemoTrial) -> None:
+    tls = files(trial.folder / "devices/household-1")
+    assert await call(lambda: parameters(gateway(trial), tls), Attempts(10)) > 0
 
 
 @pytest.mark.parametrize("folder", ["devices/household-2", "parties/acme", "auditor", "main-service", "witness"])
-async def test_revoked_and_other_roles_are_not_served_as_devices(house: DemoHouse, folder: str) -> None:
-    error = await refused(parameters(gateway(house), files(house.folder / folder)))
+async def test_revoked_and_other_roles_are_not_served_as_devices(trial: DemoTrial, folder: str) -> None:
+    error = await refused(parameters(gateway(trial), files(trial.folder / folder)))
     assert code_of(error) is Code.PEER_REFUSED
 
 
-async def test_another_cas_certificate_is_not_even_connected(house: DemoHouse, other_house: Path) -> None:
-    theirs, ours = other_house / "devices/household-1", house.folder / "devices/household-1"
+async def test_another_cas_certificate_is_not_even_connected(trial: DemoTrial, other_trial: Path) -> None:
+    theirs, ours = other_trial / "devices/household-1", trial.folder / "devices/household-1"
     # Theirs, trusting our CA, so that it is the server who refuses.
-    error = await refused(parameters(gateway(house), TlsFiles(theirs / "tls.key", theirs / "tls.crt", ours / "ca.crt")))
+    error = await refused(parameters(gateway(trial), TlsFiles(theirs / "tls.key", theirs / "tls.crt", ours / "ca.crt")))
     assert error.code() is grpc.StatusCode.UNAVAILABLE
 
 
-async def test_device_refuses_a_server_that_is_not_the_gateway(house: DemoHouse) -> None:
+async def test_device_refuses_a_server_that_is_not_the_gateway(trial: DemoTrial) -> None:
     """MS's certificate is of the same CA, and must not pass for the gateway's."""
-    error = await refused(parameters(main_service(house), files(house.folder / "devices/household-1")))
+    error = await refused(parameters(main_service(trial), files(trial.folder / "devices/household-1")))
     assert error.code() is grpc.StatusCode.UNAVAILABLE
 
 
 @pytest.mark.parametrize("folder", ["devices/household-1", "parties/acme", "auditor"])
-async def test_main_service_answers_the_screener_alone(house: DemoHouse, folder: str) -> None:
-    async with open_channel(main_service(house), files(house.folder / folder), "main-service") as channel:
+async def test_main_service_answers_the_screener_alone(trial: DemoTrial, folder: str) -> None:
+    async with open_channel(main_service(trial), files(trial.folder / folder), "main-service") as channel:
         stub = MainServiceStub(channel)
         for attempt in (
             stub.GetEpoch(main_service_pb2.EpochRequest(epoch=1), timeout=TIMEOUT),
@@ -108,9 +109,9 @@ async def test_main_service_answers_the_screener_alone(house: DemoHouse, folder:
             assert code_of(await refused(attempt)) is Code.PEER_REFUSED
 
 
-async def test_main_service_answers_each_of_a_batch_and_limits_it(house: DemoHouse) -> None:
+async def test_main_service_answers_each_of_a_batch_and_limits_it(trial: DemoTrial) -> None:
     """What is wrong with one request is said of that one; too many are refused together."""
-    async with open_channel(main_service(house), files(house.folder / "gateway"), "main-service") as channel:
+    async with open_channel(main_service(trial), files(trial.folder / "gateway"), "main-service") as channel:
         stream = MainServiceStub(channel).Forward(timeout=TIMEOUT)
         broken = [main_service_pb2.ForwardRequest(number=n) for n in range(3)]
         await stream.write(main_service_pb2.ForwardBatch(requests=broken))
@@ -122,14 +123,14 @@ async def test_main_service_answers_each_of_a_batch_and_limits_it(house: DemoHou
         assert code_of(await refused(stream.read())) is Code.OVERSIZED
 
 
-async def test_feed_is_its_partys(house: DemoHouse) -> None:
+async def test_feed_is_its_partys(trial: DemoTrial) -> None:
     """A device gets no feed; a party cannot ask for another's, since the certificate says whose it is."""
-    async with open_channel(gateway(house), files(house.folder / "devices/household-1"), "gateway") as channel:
+    async with open_channel(gateway(trial), files(trial.folder / "devices/household-1"), "gateway") as channel:
         stream = FeedStub(channel).Subscribe(gateway_pb2.SubscribeRequest(), timeout=TIMEOUT)
         assert code_of(await refused(stream.read())) is Code.PEER_REFUSED
 
 
-def test_service_without_its_screener_key_does_not_start(house: DemoHouse, tmp_path: Path) -> None:
+def test_service_without_its_screener_key_does_not_start(trial: DemoTrial, tmp_path: Path) -> None:
     (tmp_path / "main-service.toml").write_text("name = 'main-service'\n")
     child = Child("broken", ["serve", "main-service", "--config", str(tmp_path / "main-service.toml")], tmp_path)
     child.start()

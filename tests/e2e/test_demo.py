@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from cli.demo_house import PARTIES
 from device_sim.corpus import shipped_events
+from proxid.cli.demo.trial import PARTIES
 from tests.support.processes import processes_under, wait_until_gone
 
 DEADLINE = 120
@@ -25,7 +25,7 @@ def python_processes(folder: Path) -> list[str]:
 
 
 def demo(folder: Path, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", "cli.main", "demo", "--dir", str(folder), *arguments]
+    return [sys.executable, "-m", "proxid.cli.main", "demo", "--dir", str(folder), *arguments]
 
 
 @pytest.fixture(scope="module")

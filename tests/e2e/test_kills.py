@@ -11,37 +11,37 @@ from typing import Any
 
 import pytest
 
-from cli.demo_house import PARTIES, SERVICES, DemoHouse, DemoOptions
-from cli.demo_watch import Watch
-from cli.device_common import open_households
-from device_sim.receipts import read_receipts
+from device_sim.commands.common import open_households
 from device_sim.replay import Pace, Replay, Summary
+from proxid.cli.demo.tally import Watch
+from proxid.cli.demo.trial import PARTIES, SERVICES, DemoOptions, DemoTrial
+from proxid.clients.household.receipts import read_receipts
+from proxid.clients.subscriber.ledger import read_groups
 from proxid.errors import ProxidError
-from proxid.party.ledger import read_groups
 
 PEOPLE = 30
 SETTLE_SECONDS = 60.0
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[DemoHouse]:
-    found = DemoHouse(tmp_path, DemoOptions(people=PEOPLE))
+def trial(tmp_path: Path) -> Iterator[DemoTrial]:
+    found = DemoTrial(tmp_path, DemoOptions(people=PEOPLE))
     found.provision()
     found.start()
     yield found
     found.stop()
 
 
-def kill_service(house: DemoHouse, name: str) -> None:
+def kill_service(trial: DemoTrial, name: str) -> None:
     """Kill a service and start it again, as whoever supervises it would."""
-    child = house.children[name]
+    child = trial.children[name]
     child.kill()
     child.start()
 
 
-def kill_store(house: DemoHouse, name: str) -> None:
+def kill_store(trial: DemoTrial, name: str) -> None:
     """Kill a service's store; the service starts it again."""
-    wanted = str(house.folder / name / "data/store")
+    wanted = str(trial.folder / name / "data/store")
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             line = (entry / "cmdline").read_bytes().decode("utf-8", "replace")
@@ -53,27 +53,27 @@ def kill_store(house: DemoHouse, name: str) -> None:
     raise AssertionError("no store found to kill")
 
 
-async def replay_with_faults(house: DemoHouse, faults: list[tuple[Any, str]]) -> Summary:
+async def replay_with_faults(trial: DemoTrial, faults: list[tuple[Any, str]]) -> Summary:
     """Replay everything, with a fault at each even part of the requests."""
-    events = house.events()
+    events = trial.events()
     due = [(i + 1) * len(events) // (len(faults) + 1) for i in range(len(faults))]
     waiting = list(zip(due, faults, strict=True))
 
     def strike(summary: Summary) -> None:
         if waiting and summary.requests >= waiting[0][0]:
             _, (fault, name) = waiting.pop(0)
-            fault(house, name)
+            fault(trial, name)
 
-    async with open_households(house.devices()) as speakers:
-        for user, bundle in house.bundles().items():
+    async with open_households(trial.devices()) as speakers:
+        for user, bundle in trial.bundles().items():
             await speakers[user].consent(user, bundle)
         summary = await Replay(speakers, Pace(12), strike).run(events)
     assert waiting == []
     return summary
 
 
-async def settle(house: DemoHouse) -> None:
-    watch, quiet = Watch(house.auditor()), 0
+async def settle(trial: DemoTrial) -> None:
+    watch, quiet = Watch(trial.auditor()), 0
     try:
         async with asyncio.timeout(SETTLE_SECONDS):
             while quiet < 3:
@@ -87,25 +87,25 @@ async def settle(house: DemoHouse) -> None:
         watch.close()
 
 
-def audit(house: DemoHouse) -> dict[str, Any]:
-    assert house.witness().finish(60) == 0
-    child = house.audit()
+def audit(trial: DemoTrial) -> dict[str, Any]:
+    assert trial.witness().finish(60) == 0
+    child = trial.audit()
     assert child.finish(60) in {0, 1}, child.errors.read_text()
     report = json.loads(child.output.read_text())
     assert isinstance(report, dict)
     return report
 
 
-def check(house: DemoHouse, summary: Summary) -> None:
+def check(trial: DemoTrial, summary: Summary) -> None:
     """Every request answered once; each in the evidence once; each group held once by each party; audit clean."""
-    total = len(house.events())
+    total = len(trial.events())
     assert (summary.answered, dict(summary.failed), dict(summary.refused)) == (total, {}, {})
     receipts = [
-        r for c in house.devices() for r in read_receipts(c.data_dir / "receipts.jsonl") if r.kind == "response"
+        r for c in trial.devices() for r in read_receipts(c.data_dir / "receipts.jsonl") if r.kind == "response"
     ]
     assert len({receipt.session for receipt in receipts}) == total
-    house.stop_parties()
-    report = audit(house)
+    trial.stop_parties()
+    report = audit(trial)
     assert report["violations"] == []
     counts = report["counts"]
     assert counts["requests"] == counts["received"] == total
@@ -114,28 +114,28 @@ def check(house: DemoHouse, summary: Summary) -> None:
     assert counts["deliveries"] + counts["pending"] == len(PARTIES) * counts["groups"]
     kept = 0
     for party in PARTIES:
-        lines = [json.loads(line) for line in house.feed(party).read_text().splitlines()]
+        lines = [json.loads(line) for line in trial.feed(party).read_text().splitlines()]
         assert (
-            len({(line["epoch"], line["group"]) for line in lines}) == len(lines) == len(read_groups(house.feed(party)))
+            len({(line["epoch"], line["group"]) for line in lines}) == len(lines) == len(read_groups(trial.feed(party)))
         )
         kept += len(lines)
     assert kept == counts["deliveries"] > 0
-    again = audit(house)
+    again = audit(trial)
     assert again["violations"] == [] and again["checked_before"]["3"] > 0
 
 
-async def test_each_service_killed_once(house: DemoHouse) -> None:
-    summary = await replay_with_faults(house, [(kill_service, name) for name in SERVICES])
+async def test_each_service_killed_once(trial: DemoTrial) -> None:
+    summary = await replay_with_faults(trial, [(kill_service, name) for name in SERVICES])
     assert summary.retried > 0
-    await settle(house)
-    check(house, summary)
+    await settle(trial)
+    check(trial, summary)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 9))
-async def test_every_process_killed_in_random_order(house: DemoHouse, seed: int) -> None:
+async def test_every_process_killed_in_random_order(trial: DemoTrial, seed: int) -> None:
     faults = [(fault, name) for fault in (kill_service, kill_store) for name in SERVICES]
     random.Random(seed).shuffle(faults)
-    summary = await replay_with_faults(house, faults)
-    await settle(house)
-    check(house, summary)
+    summary = await replay_with_faults(trial, faults)
+    await settle(trial)
+    check(trial, summary)

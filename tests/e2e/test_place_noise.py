@@ -8,8 +8,8 @@ from pathlib import Path
 import h3
 import pytest
 
-from cli.main import main
-from proxid.process.child import Child
+from proxid.cli.main import main
+from proxid.runtime.process.child import Child
 from tests.e2e.test_start import free_address
 from tests.support.logs import logging_restored
 

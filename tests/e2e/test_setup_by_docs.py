@@ -6,18 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from device_sim.state import HouseholdState
-from proxid.config import (
-    AuditorConfig,
-    DeviceConfig,
-    EnrolmentAuthorityConfig,
-    GatewayConfig,
-    MainServiceConfig,
-    PartyConfig,
-    WitnessConfig,
-    load,
-)
-from proxid.config.loading import Config
+from auditor.config import AuditorConfig, WitnessConfig
+from gateway.config import GatewayConfig
+from main_service.config import MainServiceConfig
+from proxid.clients.household.config import DeviceConfig, EnrolmentAuthorityConfig
+from proxid.clients.household.state import HouseholdState
+from proxid.clients.subscriber.config import PartyConfig
+from proxid.runtime.config import load
+from proxid.runtime.config.loading import Config
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs/operations.md").read_text("utf-8")
 FILES: dict[type[Config], str] = {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.main import main
-from proxid.process.child import Child
+from proxid.cli.main import main
+from proxid.runtime.process.child import Child
 
 SECONDS = 60
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from auditor.report import Verdict
-from cli.audit import AuditCommand, run_audit
-from cli.demo_house import DemoHouse, DemoOptions
-from device_sim.household import Household
-from proxid.config import DeviceConfig
+from auditor.commands.audit import AuditCommand, run_audit
+from auditor.findings import Verdict
+from proxid.cli.demo.trial import DemoOptions, DemoTrial
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.household import Household
 from proxid.errors import ProxidError, RefusedError, UpstreamError
-from proxid.store.embedded import EmbeddedStore
+from proxid.runtime.store.embedded import EmbeddedStore
 
 SERVICES = {"gateway": "GATEWAY", "main-service": "MAIN_SERVICE"}
 DEADLINE = 60.0
@@ -45,26 +45,26 @@ def patient(config: DeviceConfig) -> DeviceConfig:
 @asynccontextmanager
 async def running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
-) -> AsyncIterator[tuple[DemoHouse, Stores, Household]]:
-    """A house on stores of our own; yields with one user linked and consented."""
-    house, stores = DemoHouse(tmp_path / "house", DemoOptions(people=3)), Stores(tmp_path)
-    (tmp_path / "house").mkdir()
-    house.provision()
+) -> AsyncIterator[tuple[DemoTrial, Stores, Household]]:
+    """A trial on stores of our own; yields with one user linked and consented."""
+    trial, stores = DemoTrial(tmp_path / "trial", DemoOptions(people=3)), Stores(tmp_path)
+    (tmp_path / "trial").mkdir()
+    trial.provision()
     for name, prefix in SERVICES.items():
         stores.start(name)
         monkeypatch.setenv(f"PROXID_{prefix}__STORE_URL", stores.running[name].url)
         monkeypatch.setenv(f"PROXID_{prefix}__ON_STORE_FAILURE", policy)
     household = None
     try:
-        house.start()
-        household = Household.open(patient(house.devices()[0]))
+        trial.start()
+        household = Household.open(patient(trial.devices()[0]))
         await household.consent(household.users[0], "everything")
         assert (await household.ask(household.users[0], "what is two plus two")).text
-        yield house, stores, household
+        yield trial, stores, household
     finally:
         if household is not None:
             await household.close()
-        house.stop()
+        trial.stop()
         for name in list(stores.running):
             stores.stop(name)
 
@@ -80,44 +80,44 @@ async def ask_until_answered(household: Household) -> None:
                 return
 
 
-def verdict(house: DemoHouse) -> Verdict:
+def verdict(trial: DemoTrial) -> Verdict:
     """Of an audit, which demands that a witness has cosigned."""
-    assert house.witness().finish(60) == 0
-    return run_audit(AuditCommand(house.auditor(), keep=False)).verdict
+    assert trial.witness().finish(60) == 0
+    return run_audit(AuditCommand(trial.auditor(), keep=False)).verdict
 
 
 @pytest.mark.parametrize("name", list(SERVICES))
 async def test_refused_while_a_store_is_away_and_served_when_it_returns(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(tmp_path, monkeypatch, "refuse") as (house, stores, household):
+    async with running(tmp_path, monkeypatch, "refuse") as (trial, stores, household):
         stores.stop(name)
         with pytest.raises((RefusedError, UpstreamError)):
             await household.ask(household.users[0], "what time is it")
         stores.start(name)
         await ask_until_answered(household)
-        assert verdict(house) is Verdict.CLEAN
+        assert verdict(trial) is Verdict.CLEAN
 
 
 @pytest.mark.parametrize("name", list(SERVICES))
 async def test_answered_without_logging_while_a_store_is_away(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(tmp_path, monkeypatch, "answer") as (house, stores, household):
+    async with running(tmp_path, monkeypatch, "answer") as (trial, stores, household):
         stores.stop(name)
         assert (await household.ask(household.users[0], "what time is it")).text
         stores.start(name)
         await ask_until_answered(household)
-        assert verdict(house) is Verdict.CLEAN
+        assert verdict(trial) is Verdict.CLEAN
 
 
 @pytest.mark.parametrize("name", list(SERVICES))
 async def test_refused_when_a_store_is_full(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(tmp_path, monkeypatch, "refuse") as (house, stores, household):
+    async with running(tmp_path, monkeypatch, "refuse") as (trial, stores, household):
         client = Redis.from_url(stores.running[name].url)
         client.config_set("maxmemory", 1)
         with pytest.raises((RefusedError, UpstreamError)):
             await household.ask(household.users[0], "what time is it")
         client.config_set("maxmemory", 0)
         await ask_until_answered(household)
-        assert verdict(house) is Verdict.CLEAN
+        assert verdict(trial) is Verdict.CLEAN

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.demo_house import SERVICES, DemoHouse, DemoOptions
-from cli.device_common import open_households
+from device_sim.commands.common import open_households
 from device_sim.replay import Pace, Replay
-from proxid.process.child import Child
+from proxid.cli.demo.trial import SERVICES, DemoOptions, DemoTrial
+from proxid.runtime.process.child import Child
 from tests.support.processes import processes_under, wait_until_gone
 
 DEADLINE = 60
@@ -28,9 +28,9 @@ def free_port() -> int:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[DemoHouse]:
+def trial(tmp_path: Path) -> Iterator[DemoTrial]:
     """Both services with two workers each; no parties."""
-    found = DemoHouse(tmp_path, DemoOptions(people=20))
+    found = DemoTrial(tmp_path, DemoOptions(people=20))
     found.provision()
     for name in SERVICES:
         variable = f"PROXID_{name.upper().replace('-', '_')}__METRICS_LISTEN"
@@ -43,7 +43,7 @@ def house(tmp_path: Path) -> Iterator[DemoHouse]:
     found.stop()
 
 
-def workers(house: DemoHouse, name: str) -> dict[int, int]:
+def workers(trial: DemoTrial, name: str) -> dict[int, int]:
     """Process id by index of a service's workers."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
@@ -52,37 +52,37 @@ def workers(house: DemoHouse, name: str) -> dict[int, int]:
             state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
             continue
-        if "--worker" in words and f"{house.folder}/{name}/{name}.toml" in words and state != "Z":
+        if "--worker" in words and f"{trial.folder}/{name}/{name}.toml" in words and state != "Z":
             found[int(words[words.index("--worker") + 1])] = int(entry.name)
     return found
 
 
-def metrics(house: DemoHouse, name: str) -> str:
-    environment = house.children[name].environment
+def metrics(trial: DemoTrial, name: str) -> str:
+    environment = trial.children[name].environment
     address = environment[f"PROXID_{name.upper().replace('-', '_')}__METRICS_LISTEN"]
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=DEADLINE) as answer:
         return str(answer.read().decode())
 
 
-async def test_two_workers_serve_survive_a_kill_and_are_counted_together(house: DemoHouse) -> None:
+async def test_two_workers_serve_survive_a_kill_and_are_counted_together(trial: DemoTrial) -> None:
     for name in SERVICES:
-        await until(lambda name=name: set(workers(house, name)) == {0, 1})
-    before = {name: workers(house, name) for name in SERVICES}
+        await until(lambda name=name: set(workers(trial, name)) == {0, 1})
+    before = {name: workers(trial, name) for name in SERVICES}
     killed = [before["gateway"][1], before["main-service"][0]]
-    events = house.events()
+    events = trial.events()
 
     def strike(summary: object) -> None:
         while killed and replay.summary.requests > len(events) // (len(killed) + 1):
             os.kill(killed.pop(), signal.SIGKILL)
 
-    async with open_households(house.devices()) as speakers:
+    async with open_households(trial.devices()) as speakers:
         replay = Replay(speakers, Pace(12), strike)
         summary = await replay.run(events)
     assert (summary.answered, dict(summary.failed), dict(summary.refused)) == (len(events), {}, {})
     for name, index in (("gateway", 1), ("main-service", 0)):
-        await until(lambda name=name: set(workers(house, name)) == {0, 1})
-        assert workers(house, name)[index] != before[name][index]
-    counted = re.search(r'proxid_calls_total\{code="ok",method="Ask"\} (\d+)', metrics(house, "gateway"))
+        await until(lambda name=name: set(workers(trial, name)) == {0, 1})
+        assert workers(trial, name)[index] != before[name][index]
+    counted = re.search(r'proxid_calls_total\{code="ok",method="Ask"\} (\d+)', metrics(trial, "gateway"))
     assert counted is not None
     assert int(counted[1]) >= len(events)
 
@@ -95,15 +95,15 @@ async def until(condition: object) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_parent_takes_its_workers_and_store_along(house: DemoHouse, number: signal.Signals) -> None:
+def test_parent_takes_its_workers_and_store_along(trial: DemoTrial, number: signal.Signals) -> None:
     deadline = time.monotonic() + DEADLINE
-    while set(workers(house, "gateway")) != {0, 1}:
+    while set(workers(trial, "gateway")) != {0, 1}:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    child = house.children["gateway"]
+    child = trial.children["gateway"]
     if number is signal.SIGKILL:
         child.kill()
     else:
         assert child.stop() == 0
-    assert wait_until_gone(house.folder / "gateway") == []
-    assert processes_under(house.folder / "main-service") != []
+    assert wait_until_gone(trial.folder / "gateway") == []
+    assert processes_under(trial.folder / "main-service") != []

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from proxid.store import connect
-from proxid.store.embedded import EmbeddedStore
-from tests.support.desk import Desk, two_houses
+from proxid.runtime.store import connect
+from proxid.runtime.store.embedded import EmbeddedStore
+from tests.support.desk import Desk, two_trials
 
 
 @pytest.fixture
@@ -27,12 +27,12 @@ async def client(store_url: str) -> AsyncIterator[Redis]:
 
 
 @pytest.fixture(scope="session")
-def houses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Two houses that ran for an evening; their tests copy what they change."""
-    return two_houses(tmp_path_factory.mktemp("here"), tmp_path_factory.mktemp("there"))
+def trials(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Two trials that ran for an evening; their tests copy what they change."""
+    return two_trials(tmp_path_factory.mktemp("here"), tmp_path_factory.mktemp("there"))
 
 
 @pytest.fixture
-def desk(tmp_path: Path, houses: dict[str, Path], capfd: pytest.CaptureFixture[str]) -> Desk:
+def desk(tmp_path: Path, trials: dict[str, Path], capfd: pytest.CaptureFixture[str]) -> Desk:
     """An auditor's desk."""
-    return Desk(tmp_path, houses, capfd)
+    return Desk(tmp_path, trials, capfd)

@@ -15,26 +15,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auditor import receipts as presented
-from device_sim import enrolment
+from auditor.checks import c9_receipts as presented
 from device_sim.corpus import read_events
-from device_sim.receipts import read_receipts
-from device_sim.register import FILE as REGISTER
-from device_sim.register import Register
-from device_sim.state import UserState
-from proxid.anonymise.release.ledger import Ledger
-from proxid.anonymise.release.published import read_published
-from proxid.anonymise.release.semantic.budget import load_stream_budget
-from proxid.config.policy import load_policy
-from proxid.config.population import load_population
+from proxid.clients.household import enrolment
+from proxid.clients.household.receipts import read_receipts
+from proxid.clients.household.register import FILE as REGISTER
+from proxid.clients.household.register import Register
+from proxid.clients.household.state import UserState
+from proxid.clients.subscriber.ledger import read_groups
+from proxid.clients.subscriber.lines import read_lines
 from proxid.errors import ProxidError
-from proxid.evaluate.load import manifest_of
-from proxid.logs import read_log
-from proxid.logs.digest import digest_of_records
-from proxid.party.ledger import read_groups
-from proxid.party.lines import read_lines
-from proxid.provision import PublicFile
-from proxid.provision.keyfile import load_signing_key
+from proxid.lab.load import manifest_of
+from proxid.lab.logs import read_log
+from proxid.lab.logs.digest import digest_of_records
+from proxid.lab.release.ledger import Ledger
+from proxid.lab.release.published import read_published
+from proxid.lab.release.semantic.budget import load_stream_budget
+from proxid.runtime.config.policy import load_policy
+from proxid.runtime.config.population import load_population
+from proxid.runtime.provision import PublicFile
+from proxid.runtime.provision.keyfile import load_signing_key
 
 PLANTED = "zanzibarquetzal"
 AOL = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"

@@ -1,4 +1,4 @@
-"""An auditor's desk: two houses that ran, and copies to make mistakes with."""
+"""An auditor's desk: two trials that ran, and copies to make mistakes with."""
 
 import asyncio
 import json
@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from auditor.manifest import write_manifest
-from tests.support.house import run_command, running
+from auditor.reading.manifest import write_manifest
+from tests.support.trial import run_command, running
 
 FOREIGN, STATE, UNREADABLE = "evidence_foreign", "audit_state_damaged", "evidence_unreadable"
 
 
-def two_houses(here: Path, there: Path) -> dict[str, Path]:
-    """Two houses that ran for an evening, each with an export; nobody serves any more."""
+def two_trials(here: Path, there: Path) -> dict[str, Path]:
+    """Two trials that ran for an evening, each with an export; nobody serves any more."""
     folders = {"here": here, "there": there}
 
     async def evening(folder: Path) -> None:
-        async with running(folder) as house:
-            await house.busy(1)
+        async with running(folder) as trial:
+            await trial.busy(1)
             config = str(folder / "auditor/auditor.toml")
             assert await run_command("audit", "--config", config, "--export", str(folder / "export")) == 0
 
@@ -32,11 +32,11 @@ def two_houses(here: Path, there: Path) -> dict[str, Path]:
 class Desk:
     """An auditor's desk: copies of its own folder and of an export, to make mistakes with."""
 
-    def __init__(self, folder: Path, houses: dict[str, Path], capfd: pytest.CaptureFixture[str]) -> None:
-        self.houses, self._capfd = houses, capfd
+    def __init__(self, folder: Path, trials: dict[str, Path], capfd: pytest.CaptureFixture[str]) -> None:
+        self.trials, self._capfd = trials, capfd
         self.auditor, self.export = folder / "auditor", folder / "export"
-        shutil.copytree(houses["here"] / "auditor", self.auditor)
-        shutil.copytree(houses["here"] / "export", self.export)
+        shutil.copytree(trials["here"] / "auditor", self.auditor)
+        shutil.copytree(trials["here"] / "export", self.export)
         self.error = ""
 
     def exported(self) -> None:

@@ -11,24 +11,24 @@ from typing import Any, Final, cast
 from redis.asyncio import Redis
 
 from gateway.names import name_forms
-from gateway.rights_store import PutNotice, RightsStore
-from gateway.store import PREFIX, GatewayStore, Registration
+from gateway.store.library import PREFIX, GatewayStore, Registration
+from gateway.store.rights import PutNotice, RightsStore
 from main_service.store.library import KEYS, library
 from main_service.store.library import PREFIX as SERVICE
 from main_service.store.places import PlaceLedger
 from main_service.store.pool import PoolStore
 from main_service.store.slots import SlotStore
 from main_service.store.subjects import SubjectStore
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Record
 from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.anonymise.slotted.types import SlotRecord, SlotSettings
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Record
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ProxidError
 from proxid.evidence.events import BufferedPayload, ReleasedPayload, encode_header
 from proxid.evidence.ratchet import subject_tag
 from proxid.protocol.epochs import Epochs
-from proxid.store.evidence.writer import evidence_key_name
+from proxid.runtime.evidence_log.writer import evidence_key_name
 
 PARTIES: Final = ("acme", "globex")
 EPOCHS: Final = (7, 8)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
-from proxid.store import connect
-from proxid.store.evidence.encryptor import Encryptor
-from proxid.store.evidence.log import LeafLog
-from proxid.store.evidence.writer import EvidenceWriter
+from proxid.runtime.evidence_log.encryptor import Encryptor
+from proxid.runtime.evidence_log.log import LeafLog
+from proxid.runtime.evidence_log.writer import EvidenceWriter
+from proxid.runtime.store import connect
 
 ORIGIN = "proxid/main-service/gateway"
 KEY = SigningKey(bytes([1] * 32))

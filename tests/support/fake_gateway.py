@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from device_sim.gateway import Parameters
+from proxid.clients.household.gateway import Parameters
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import Enrolment, EpochKey, Link
@@ -14,7 +14,7 @@ from proxid.errors import Code, RefusedError
 from proxid.protocol import consent, request, response
 from proxid.protocol.consent import NOTHING, Grant
 from proxid.protocol.policy import PolicyDocument
-from proxid.rpc.retry import Attempts
+from proxid.runtime.transport.retry import Attempts
 
 MS, IS = SigningKey(bytes(31) + b"\x01"), SigningKey(bytes(31) + b"\x02")
 OTHER = SigningKey(bytes(31) + b"\x03")

@@ -4,18 +4,11 @@ from random import Random
 
 import numpy as np
 
-from proxid.anonymise.stream.columns import (
-    MixEngine,
-    ThesisEngine,
-    anonymise,
-    mix_engine,
-    thesis3_engine,
-    thesis_engine,
-)
-from proxid.anonymise.stream.settings import Settings
-from proxid.evaluate.mechanism import Mechanism
-from proxid.evaluate.release import Release, make_release
-from proxid.logs import Dictionaries, LogBatch
+from proxid.anonymise.mix.settings import Settings
+from proxid.lab.columns.engines import MixEngine, ThesisEngine, anonymise, mix_engine, thesis3_engine, thesis_engine
+from proxid.lab.logs import Dictionaries, LogBatch
+from proxid.lab.mechanism import Mechanism
+from proxid.lab.released_log import Release, make_release
 
 PATHS = [f"{a}/{a}{b}/{a}{b}{c}" for a in "ABC" for b in "xyz" for c in "12"] + ["A", "B", "A/Ax"]
 

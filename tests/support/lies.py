@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from auditor.report import Verdict
+from auditor.findings import Verdict
 from proxid.evidence.checkpoint import Checkpoint, origin
 from proxid.evidence.events import EventType
 from proxid.evidence.leaf import Leaf
-from proxid.rpc.evidence import EvidenceService
-from proxid.store import connect
-from proxid.store.evidence import writer as writing
-from proxid.store.evidence.encryptor import PlainEvent
-from proxid.store.evidence.reading import LogReader
-from proxid.store.evidence.writer import EvidenceWriter
-from tests.support.house import House
+from proxid.runtime.evidence_log import writer as writing
+from proxid.runtime.evidence_log.encryptor import PlainEvent
+from proxid.runtime.evidence_log.reading import LogReader
+from proxid.runtime.evidence_log.servicer import EvidenceService
+from proxid.runtime.evidence_log.writer import EvidenceWriter
+from proxid.runtime.store import connect
+from tests.support.trial import Trial
 
 GATEWAY, MAIN = "gateway", "main-service"
 PREFIX = {GATEWAY: "{gw}", MAIN: "{ms}"}
@@ -32,10 +32,10 @@ Lie = Callable[["Liar"], Awaitable[None]]
 
 
 class Liar:
-    """A house, and the means to make its services lie."""
+    """A trial, and the means to make its services lie."""
 
-    def __init__(self, house: House, patch: pytest.MonkeyPatch) -> None:
-        self.house = house
+    def __init__(self, trial: Trial, patch: pytest.MonkeyPatch) -> None:
+        self.trial = trial
         self.patch = patch
         self.options: dict[str, Any] = {}
         # Who lies does not hold what it shows against its own head first.
@@ -132,7 +132,7 @@ class Liar:
 
     async def caught(self) -> set[int]:
         """The checks that an audit reports as violated, or as not to be made if the lie `hides`."""
-        report = await self.house.audit(**self.options)
+        report = await self.trial.audit(**self.options)
         if self.hides:
             assert report.verdict is Verdict.UNCHECKED
             return {missing.rule for missing in report.missing}
@@ -147,7 +147,7 @@ async def _wait_empty(self: EvidenceService) -> None:
 
 
 async def store_of(liar: Liar, role: str) -> Any:
-    return connect(liar.house.url(role))
+    return connect(liar.trial.url(role))
 
 
 def flip(data: bytes, at: int = -1) -> bytes:
@@ -173,7 +173,7 @@ def lie(check: int, quick: bool = False) -> Callable[..., Any]:
 
 def segment(liar: Liar, role: str, name: str) -> Path:
     """A file of the first segment of a service's log."""
-    return liar.house.folder / role / "data/evidence/segments/000000000001" / name
+    return liar.trial.folder / role / "data/evidence/segments/000000000001" / name
 
 
 async def no_wait(self: Any) -> None:

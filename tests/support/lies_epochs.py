@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from gateway.screener import Screener
+from gateway.identity import Screener
 from gateway.server import screener_of
 from proxid.evidence.events import EventType, encode_header
 from proxid.protocol.opening import EpochOpening
-from proxid.store import connect
-from proxid.store.evidence.encryptor import PlainEvent
+from proxid.runtime.evidence_log.encryptor import PlainEvent
+from proxid.runtime.store import connect
 from tests.support.lies import MAIN, Liar, lie
 
 E = EventType
@@ -20,20 +20,20 @@ DAY = 86_400.0
 
 async def next_day(liar: Liar) -> None:
     """The next day begins for everybody, and the one that is over is closed."""
-    house = liar.house
+    trial = liar.trial
     before = await closed(liar)
-    house.leap(60.0)
-    await house.ask("node2 question")
-    for clock in house.clocks.values():
+    trial.leap(60.0)
+    await trial.ask("node2 question")
+    for clock in trial.clocks.values():
         clock.passed += 600.0
     async with asyncio.timeout(30):
         while await closed(liar) == before:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.1)
-    await house.settle()
+    await trial.settle()
 
 
 async def closed(liar: Liar) -> bytes | None:
-    client = connect(liar.house.url(MAIN))
+    client = connect(liar.trial.url(MAIN))
     found: Any = await client.get("{ms}:closed")
     await client.aclose()
     return found
@@ -45,7 +45,7 @@ def headed(event: PlainEvent, **changes: Any) -> PlainEvent:
 
 async def days(liar: Liar, kind: EventType, change: Callable[[PlainEvent], PlainEvent]) -> None:
     liar.changes(MAIN, kind, change)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
     await next_day(liar)
 
 
@@ -68,7 +68,7 @@ async def service_says_that_it_was_alone(liar: Liar) -> None:
 @lie(5)
 async def service_keeps_an_epoch_open(liar: Liar) -> None:
     liar.drops(MAIN, E.EPOCH_CLOSED, times=1)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
     await next_day(liar)
     await next_day(liar)
 
@@ -88,7 +88,7 @@ async def service_opens_a_closed_epoch_again(liar: Liar) -> None:
         return out
 
     liar.records(MAIN, again)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
     await next_day(liar)
 
 
@@ -105,8 +105,8 @@ async def gateway_signs_that_an_epoch_has_begun_ahead_of_time(liar: Liar) -> Non
     def on_a_false_word(event: PlainEvent) -> PlainEvent:
         return headed(event, opening=false_word)
 
-    await liar.house.busy(1)
-    clocks = liar.house.clocks["gateway"].clocks
-    false_word = ahead(screener_of(liar.house.config("gateway"), clocks)).encode().hex()
+    await liar.trial.busy(1)
+    clocks = liar.trial.clocks["gateway"].clocks
+    false_word = ahead(screener_of(liar.trial.config("gateway"), clocks)).encode().hex()
     liar.changes(MAIN, E.EPOCH_CLOSED, on_a_false_word)
     await next_day(liar)

@@ -7,9 +7,9 @@ from typing import Any
 
 import gateway.releases
 import gateway.requests
-from auditor.receipts import Presented, read_receipts
-from gateway.rights_store import RightsStore
-from gateway.store import GatewayStore
+from auditor.checks.c9_receipts import Presented, read_receipts
+from gateway.store.library import GatewayStore
+from gateway.store.rights import RightsStore
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.crypto.sansig import SignedMessage
@@ -25,27 +25,27 @@ from proxid.evidence.events import (
 )
 from proxid.protocol.receipt import DeliveryAck
 from proxid.protocol.rights import Right
-from proxid.provision.keyfile import load_signing_key
-from proxid.store.evidence.encryptor import PlainEvent
-from tests.integration.test_evidence_rights import rights
-from tests.support.house import PEOPLE
+from proxid.runtime.evidence_log.encryptor import PlainEvent
+from proxid.runtime.provision.keyfile import load_signing_key
+from tests.integration.gateway.test_rights import rights
 from tests.support.lies import GATEWAY, MAIN, Liar, flip, lie, store_of
+from tests.support.trial import PEOPLE
 
 E = EventType
 
 
 @lie(3, quick=True)
 async def screener_puts_in_another_users_pseudonym(liar: Liar) -> None:
-    await liar.house.consent()
-    other = (await liar.house.device.session(PEOPLE[0])).prox_id
+    await liar.trial.consent()
+    other = (await liar.trial.device.session(PEOPLE[0])).prox_id
     pair = lambda p: _resanitized(liar, p, other)  # noqa: E731
     liar.payloads(GATEWAY, E.FORWARDED, pair, times=3)
-    await liar.house.ask("node1 question")
+    await liar.trial.ask("node1 question")
 
 
 def _resanitized(liar: Liar, payload: bytes, block: str) -> bytes:
     pair = SanitizedPair.decode(payload)
-    key = load_signing_key(liar.house.folder / "gateway/signing.key")
+    key = load_signing_key(liar.trial.folder / "gateway/signing.key")
     changed = pair.original.message.with_user_block(encode_text(block))
     from proxid.crypto.sansig import Role
 
@@ -62,7 +62,7 @@ async def screener_forwards_a_request_never_sent(liar: Liar) -> None:
         ).encode()
 
     liar.payloads(GATEWAY, E.FORWARDED, forged)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(3)
@@ -74,19 +74,19 @@ async def screener_invents_a_user(liar: Liar) -> None:
         return EnrolledPayload(made_up.encode(), said.prox_id).encode()
 
     liar.payloads(GATEWAY, E.ENROLLED, invented)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(3)
 async def screener_calls_a_fresh_account_seasoned(liar: Liar) -> None:
     def unseasoned(payload: bytes) -> bytes:
         said = LinkedPayload.decode(payload)
-        key = load_signing_key(liar.house.folder / "gateway/signing.key")
+        key = load_signing_key(liar.trial.folder / "gateway/signing.key")
         changed = dataclasses.replace(Credential.decode(said.credential), seasoned=False).issue(key)
         return LinkedPayload(said.enrolment, said.link, changed.encode()).encode()
 
     liar.payloads(GATEWAY, E.LINKED, unseasoned)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(3)
@@ -99,13 +99,13 @@ async def screener_links_a_key_without_proof_of_possession(liar: Liar) -> None:
         ).encode()
 
     liar.payloads(GATEWAY, E.LINKED, unproven)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(7)
 async def screener_hides_what_it_forwarded(liar: Liar) -> None:
     liar.drops(GATEWAY, E.FORWARDED, times=2)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(9)
@@ -119,7 +119,7 @@ async def screener_hides_a_delivery(liar: Liar) -> None:
         return await honest(self, party, entry, payload, retention)
 
     liar.patch.setattr(GatewayStore, "delivered", delivered)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
     liar.options = {"receipts": acks}
 
 
@@ -131,7 +131,7 @@ async def screener_makes_up_an_acknowledgement(liar: Liar) -> None:
         return DeliveredPayload(ack.encode(), said.pairs).encode()
 
     liar.payloads(GATEWAY, E.DELIVERED, made_up)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(3)
@@ -141,7 +141,7 @@ async def screener_restores_the_wrong_user(liar: Liar) -> None:
         gateway.releases.Releases, "_name",
         lambda self, person, *rest: "stranger" if person.user_id == PEOPLE[1] else honest(self, person, *rest),
     )  # fmt: skip
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(3)
@@ -154,17 +154,17 @@ async def screener_gives_two_people_one_alias(liar: Liar) -> None:
         return dataclasses.replace(said, name=first[0]).encode()
 
     liar.payloads(GATEWAY, E.ALIASED, shared, times=2)
-    await liar.house.consent("aliased")
-    await liar.house.ask("node1 question")
-    await liar.house.settle()
-    await liar.house.receive()
+    await liar.trial.consent("aliased")
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
+    await liar.trial.receive()
 
 
 @lie(6, quick=True)
 async def screener_delivers_after_a_withdrawal(liar: Liar) -> None:
-    await liar.house.consent()
-    await liar.house.ask("node1 question")
-    await liar.house.settle()
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
     # The change is acknowledged, and not carried out: grants stay as they were.
     store = await store_of(liar, GATEWAY)
 
@@ -176,25 +176,25 @@ async def screener_delivers_after_a_withdrawal(liar: Liar) -> None:
         await self.call("gw_consent_acknowledged", salt, header, payload)
 
     liar.patch.setattr(GatewayStore, "consent", kept)
-    await liar.house.device.consent(PEOPLE[2], "nothing")
-    await liar.house.receive()
+    await liar.trial.device.consent(PEOPLE[2], "nothing")
+    await liar.trial.receive()
     await store.aclose()
 
 
 @lie(9)
 async def screener_swallows_a_withdrawal(liar: Liar) -> None:
     """Both services acknowledge and neither logs it: the device's receipt is all that shows it."""
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
     hidden = lambda events: [e for e in events if e.type is not E.CONSENT]  # noqa: E731
     liar.records(GATEWAY, hidden)
-    await liar.house.device.consent(PEOPLE[2], "nothing")
-    liar.options = {"receipts": list(read_receipts(liar.house.folder / "devices/household-1/data"))}
+    await liar.trial.device.consent(PEOPLE[2], "nothing")
+    liar.options = {"receipts": list(read_receipts(liar.trial.folder / "devices/household-1/data"))}
 
 
 @lie(9)
 async def both_services_answer_without_logging(liar: Liar) -> None:
-    await liar.house.busy(1)
-    from proxid.store.evidence.writer import EvidenceWriter
+    await liar.trial.busy(1)
+    from proxid.runtime.evidence_log.writer import EvidenceWriter
 
     silent = {E.FORWARDED, E.ANSWERED, E.RECEIVED, E.SUPPRESSED, E.BUFFERED}
     liar.records(GATEWAY, lambda events: [e for e in events if e.type not in silent])
@@ -206,17 +206,17 @@ async def both_services_answer_without_logging(liar: Liar) -> None:
         return await (gateway_batch if self._prefix == "{gw}" else main_batch)(self)
 
     liar.patch.setattr(EvidenceWriter, "write_batch", both)
-    await liar.house.device.ask(PEOPLE[0], "node1 between us")
-    await liar.house.settle()
-    liar.options = {"receipts": list(read_receipts(liar.house.folder / "devices/household-1/data"))}
+    await liar.trial.device.ask(PEOPLE[0], "node1 between us")
+    await liar.trial.settle()
+    liar.options = {"receipts": list(read_receipts(liar.trial.folder / "devices/household-1/data"))}
 
 
 @lie(8, quick=True)
 async def screener_keeps_an_evidence_key_after_erasure(liar: Liar) -> None:
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
     store = await store_of(liar, GATEWAY)
     kept = {key: await store.get(key) async for key in store.scan_iter(match="{gw}:ek:*")}
-    client = rights(liar.house)
+    client = rights(liar.trial)
     await client.exercise(Right.ERASE, PEOPLE[1])
     await client.close()
     for key, seed in kept.items():
@@ -226,7 +226,7 @@ async def screener_keeps_an_evidence_key_after_erasure(liar: Liar) -> None:
 
 @lie(2)
 async def screener_deletes_an_evidence_key_nobody_asked_it_to(liar: Liar) -> None:
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
     store = await store_of(liar, GATEWAY)
     async for key in store.scan_iter(match="{gw}:ek:*"):
         await store.delete(key)
@@ -236,7 +236,7 @@ async def screener_deletes_an_evidence_key_nobody_asked_it_to(liar: Liar) -> Non
 
 @lie(8)
 async def screener_erases_more_people_than_asked(liar: Liar) -> None:
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
     honest = RightsStore.finish_erasure
     store = await store_of(liar, GATEWAY)
     others = [key.decode().rsplit(":", 1)[1] async for key in store.scan_iter(match="{gw}:ek:*")]
@@ -247,19 +247,19 @@ async def screener_erases_more_people_than_asked(liar: Liar) -> None:
         return await honest(self, tag, mark, encode_header(**{**fields, "tags": others}), payload, subjects)
 
     liar.patch.setattr(RightsStore, "finish_erasure", greedy)
-    client = rights(liar.house)
+    client = rights(liar.trial)
     await client.exercise(Right.ERASE, PEOPLE[1])
     await client.close()
 
 
 @lie(9)
 async def screener_hides_an_erasure_it_confirmed(liar: Liar) -> None:
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
     liar.drops(GATEWAY, E.ERASED)
-    client = rights(liar.house)
+    client = rights(liar.trial)
     await client.exercise(Right.ERASE, PEOPLE[1])
     await client.close()
-    liar.options = {"receipts": list(read_receipts(liar.house.folder / "devices/household-1/data"))}
+    liar.options = {"receipts": list(read_receipts(liar.trial.folder / "devices/household-1/data"))}
 
 
 @lie(7)
@@ -274,7 +274,7 @@ async def screener_delivers_what_it_says_it_dropped(liar: Liar) -> None:
         return out
 
     liar.records(GATEWAY, dropped)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(3)
@@ -286,18 +286,18 @@ async def screener_answers_with_another_requests_answer(liar: Liar) -> None:
         return seen[0]
 
     liar.payloads(GATEWAY, E.ANSWERED, swapped, times=3)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(7)
 async def screener_logs_a_delivery_twice(liar: Liar) -> None:
     liar.records(GATEWAY, lambda events: [x for e in events for x in ([e, e] if e.type is E.DELIVERED else [e])])
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(9, quick=True)
 async def party_claims_a_record_it_never_received(liar: Liar) -> None:
-    await liar.house.busy(1)
-    key = load_signing_key(liar.house.folder / "parties/acme/signing.key")
+    await liar.trial.busy(1)
+    key = load_signing_key(liar.trial.folder / "parties/acme/signing.key")
     claimed = DeliveryAck("acme", "main-service", 1, 99, bytes(32)).sign(key)
     liar.options = {"receipts": [Presented("acknowledgement", b"", claimed.encode())]}

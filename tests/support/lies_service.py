@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import main_service.integrator
-from main_service.anonymiser import Anonymiser, Submission
+from main_service.intake import Anonymiser, Submission
 from main_service.integrator import Integrator
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import Credential
@@ -23,10 +23,10 @@ from proxid.evidence.events import (
     encode_header,
 )
 from proxid.protocol.record import RecordBody
-from proxid.provision.keyfile import load_opening_key
-from proxid.store.evidence.encryptor import Encryptor, PlainEvent
-from tests.support.house import PEOPLE
+from proxid.runtime.evidence_log.encryptor import Encryptor, PlainEvent
+from proxid.runtime.provision.keyfile import load_opening_key
 from tests.support.lies import MAIN, Liar, lie
+from tests.support.trial import PEOPLE
 
 E = EventType
 
@@ -43,8 +43,8 @@ async def service_releases_below_k(liar: Liar) -> None:
         return arguments
 
     liar.patch.setattr(PoolStore, "_arguments", fewer)
-    liar.patch.setattr("proxid.anonymise.stream.pairs.check_restrictions", lambda *arguments: None)
-    await liar.house.busy(1)
+    liar.patch.setattr("proxid.anonymise.mix.pairs.check_restrictions", lambda *arguments: None)
+    await liar.trial.busy(1)
 
 
 def released(change: Callable[[ReleasedPayload], ReleasedPayload]) -> Callable[[bytes], bytes]:
@@ -54,14 +54,14 @@ def released(change: Callable[[ReleasedPayload], ReleasedPayload]) -> Callable[[
 @lie(5)
 async def service_gives_somebody_their_own_query(liar: Liar) -> None:
     liar.payloads(MAIN, E.RELEASED, released(lambda p: dataclasses.replace(p, people=p.askers)))
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(5)
 async def service_counts_one_person_twice(liar: Liar) -> None:
     change = lambda p: dataclasses.replace(p, people=(p.people[1], *p.people[1:]))  # noqa: E731
     liar.payloads(MAIN, E.RELEASED, released(change))
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(5, quick=True)
@@ -73,7 +73,7 @@ async def service_publishes_an_altered_text(liar: Liar) -> None:
         return dataclasses.replace(body, text="something that nobody said")
 
     liar.patch.setattr(Integrator, "_body", altered)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(5)
@@ -84,7 +84,7 @@ async def service_skips_a_level(liar: Liar) -> None:
         return dataclasses.replace(honest(self, *arguments), path=("Home",))
 
     liar.patch.setattr(Integrator, "_body", elsewhere)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(5)
@@ -95,7 +95,7 @@ async def service_shows_a_text_that_too_few_issued(liar: Liar) -> None:
         return dataclasses.replace(honest(self, *arguments), rung=2, text="")
 
     liar.patch.setattr(Integrator, "_body", rung)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(5)
@@ -103,26 +103,26 @@ async def service_releases_to_a_party_outside_the_audience(liar: Liar) -> None:
     liar.patch.setattr(
         main_service.integrator, "parse_audience", lambda text: (("acme", "user_id"), ("globex", "user_id"))
     )
-    await liar.house.consent("only-acme")
-    await liar.house.ask("node1 question")
-    await liar.house.settle()
+    await liar.trial.consent("only-acme")
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
 
 
 @lie(7, quick=True)
 async def service_hides_a_release(liar: Liar) -> None:
     liar.drops(MAIN, E.RELEASED, times=1)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(7)
 async def service_logs_a_release_twice(liar: Liar) -> None:
     liar.records(MAIN, lambda events: [x for e in events for x in ([e, e] if e.type is E.RELEASED else [e])])
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(5)
 async def service_discloses_another_seed(liar: Liar) -> None:
-    auditor = load_opening_key(liar.house.folder / "auditor/opening.key")
+    auditor = load_opening_key(liar.trial.folder / "auditor/opening.key")
 
     def other(event: PlainEvent) -> PlainEvent:
         epoch = json.loads(event.fields)["epoch"]
@@ -131,7 +131,7 @@ async def service_discloses_another_seed(liar: Liar) -> None:
         return dataclasses.replace(event, payload=opened.payload)
 
     liar.changes(MAIN, E.EPOCH_OPENED, other)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(5)
@@ -141,7 +141,7 @@ async def service_draws_a_cycle_of_its_own(liar: Liar) -> None:
         return dataclasses.replace(p, owners=turn(p.owners), askers=turn(p.askers))
 
     liar.payloads(MAIN, E.RELEASED, released(turned))
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(4, quick=True)
@@ -151,7 +151,7 @@ async def service_buffers_another_utterance(liar: Liar) -> None:
         return dataclasses.replace(payload, opening=encode("node9 invented", "en", 1, "", bytes(32))).encode()
 
     liar.payloads(MAIN, E.BUFFERED, other)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(4)
@@ -166,7 +166,7 @@ async def service_files_a_text_that_its_pipeline_does_not_give(liar: Liar) -> No
         return found
 
     liar.patch.setattr(Anonymiser, "decide", decide)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(4)
@@ -175,7 +175,7 @@ async def service_files_under_another_category(liar: Liar) -> None:
         return dataclasses.replace(BufferedPayload.decode(data), path=("Health", "Secrets")).encode()
 
     liar.payloads(MAIN, E.BUFFERED, other)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(6)
@@ -184,7 +184,7 @@ async def service_logs_for_parties_nobody_allowed(liar: Liar) -> None:
         return dataclasses.replace(BufferedPayload.decode(data), audience="acme:user_id").encode()
 
     liar.payloads(MAIN, E.BUFFERED, wider)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(5)
@@ -194,34 +194,34 @@ async def service_counts_a_fresh_account_as_seasoned(liar: Liar) -> None:
         return dataclasses.replace(payload, seasoned=not payload.seasoned).encode()
 
     liar.payloads(MAIN, E.BUFFERED, other)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(5)
 async def service_buffers_for_another_person(liar: Liar) -> None:
-    await liar.house.consent()
-    other = (await liar.house.device.session(PEOPLE[0])).prox_id
+    await liar.trial.consent()
+    other = (await liar.trial.device.session(PEOPLE[0])).prox_id
 
     def swapped(data: bytes) -> bytes:
         return dataclasses.replace(BufferedPayload.decode(data), prox_id=other).encode()
 
     liar.payloads(MAIN, E.BUFFERED, swapped, times=8)
-    await liar.house.ask("node1 question")
-    await liar.house.settle()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
 
 
 @lie(7)
 async def service_keeps_silent_about_a_request(liar: Liar) -> None:
     liar.drops(MAIN, E.RECEIVED, times=1)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(7)
 async def service_loses_a_record_without_a_word(liar: Liar) -> None:
-    await liar.house.consent("nothing")
+    await liar.trial.consent("nothing")
     liar.drops(MAIN, E.SUPPRESSED, times=1)
-    await liar.house.ask("node1 question")
-    await liar.house.settle()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
 
 
 def giving_up(reason: str) -> Callable[[list[PlainEvent]], list[PlainEvent]]:
@@ -242,9 +242,9 @@ def giving_up(reason: str) -> Callable[[list[PlainEvent]], list[PlainEvent]]:
 @lie(5)
 async def service_gives_a_waiting_record_up_for_no_reason(liar: Liar) -> None:
     liar.records(MAIN, giving_up("expired"))
-    await liar.house.consent()
-    await liar.house.ask("node1 question", PEOPLE[:2])
-    await liar.house.settle()
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question", PEOPLE[:2])
+    await liar.trial.settle()
 
 
 @lie(3)
@@ -254,7 +254,7 @@ async def service_accepts_a_request_under_a_credential_that_nobody_has_shown(lia
         return ReceivedPayload(said.request, hashlib.sha256(said.request).digest()).encode()
 
     liar.payloads(MAIN, E.RECEIVED, forged)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(3)
@@ -265,7 +265,7 @@ async def service_accepts_a_request_without_a_credential(liar: Liar) -> None:
         return ReceivedPayload(said.request, dataclasses.replace(credential, signature=bytes(64)).encode()).encode()
 
     liar.payloads(MAIN, E.RECEIVED, forged)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(2)
@@ -278,13 +278,13 @@ async def service_encrypts_so_that_the_auditor_cannot_read(liar: Liar) -> None:
         return honest(self, person, keys)
 
     liar.patch.setattr(Encryptor, "_chain", elsewhere)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(2)
 async def service_files_payloads_under_nobody(liar: Liar) -> None:
     liar.patch.setattr(Encryptor, "_chain", lambda self, person, keys: None)
-    await liar.house.busy(1)
+    await liar.trial.busy(1)
 
 
 @lie(5)
@@ -294,19 +294,19 @@ async def service_withholds_one_record_of_a_group(liar: Liar) -> None:
     def broken(*arguments: Any) -> None:
         raise RestrictionError("as if")
 
-    liar.patch.setattr("proxid.anonymise.stream.pairs.check_restrictions", broken)
+    liar.patch.setattr("proxid.anonymise.mix.pairs.check_restrictions", broken)
     liar.drops(MAIN, E.SUPPRESSED, times=1)
-    await liar.house.consent()
-    await liar.house.ask("node1 question", PEOPLE[:4])
-    await liar.house.settle()
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question", PEOPLE[:4])
+    await liar.trial.settle()
 
 
 @lie(5)
 async def service_withholds_a_record_that_is_in_no_group(liar: Liar) -> None:
     liar.records(MAIN, giving_up("restriction"))
-    await liar.house.consent()
-    await liar.house.ask("node1 question", PEOPLE[:2])
-    await liar.house.settle()
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question", PEOPLE[:2])
+    await liar.trial.settle()
 
 
 @lie(5)
@@ -314,8 +314,8 @@ async def service_passes_a_waiting_person_over(liar: Liar) -> None:
     """It says that somebody waits at a node, and lets the record wait elsewhere: groups form without it."""
     from main_service.store.pool import PoolStore
 
-    await liar.house.consent()
-    left_out = (await liar.house.device.session(PEOPLE[1])).prox_id
+    await liar.trial.consent()
+    left_out = (await liar.trial.device.session(PEOPLE[1])).prox_id
     honest = PoolStore.log
 
     async def log(self: PoolStore, epoch: int, version: int, record: Any, payload: Any) -> Any:
@@ -324,5 +324,5 @@ async def service_passes_a_waiting_person_over(liar: Liar) -> None:
         return await honest(self, epoch, version, record, payload)
 
     liar.patch.setattr(PoolStore, "log", log)
-    await liar.house.ask("node1 question")
-    await liar.house.settle()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()

@@ -4,8 +4,8 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import (
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import (
     Group,
     Member,
     Outcome,

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Record
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Record
 from proxid.errors import ProxidError
 
 PATHS = ((), ("a",), ("a", "x"), ("a", "y"), ("b", "z"), ("a", "x", "1"), ("a", "x", "2"))

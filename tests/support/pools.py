@@ -7,20 +7,11 @@ from typing import Any, Protocol
 
 from main_service.store.library import PREFIX, library
 from main_service.store.pool import SEPARATOR, FormedGroup, PoolStore
-from proxid.anonymise.stream.pool import STEP_LIMIT, Pool
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import (
-    Group,
-    Raised,
-    Reason,
-    Record,
-    Step,
-    Submission,
-    Suppressed,
-    WaitingRecord,
-)
+from proxid.anonymise.mix.pool import STEP_LIMIT, Pool
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Group, Raised, Reason, Record, Step, Submission, Suppressed, WaitingRecord
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
-from proxid.store import connect
+from proxid.runtime.store import connect
 
 Event = tuple[str, dict[str, Any]]
 

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proxid.anonymise.release.engines import open_engine
-from proxid.anonymise.release.noise import STEPS, Noise, OpenDpNoise, Steps
-from proxid.anonymise.release.source import open_source
-from proxid.anonymise.release.thresholding import Kept
-from proxid.evaluate.releases_audit import Direction, audited_epsilon
+from proxid.lab.attacks.epsilon_audit import Direction, audited_epsilon
+from proxid.lab.release.engines import open_engine
+from proxid.lab.release.noise import STEPS, Noise, OpenDpNoise, Steps
+from proxid.lab.release.source import open_source
+from proxid.lab.release.thresholding import Kept
 
 Row = tuple[str, str]  # user, query; the time is the row's number
 Sanitise = Callable[[Steps, Noise], Kept]

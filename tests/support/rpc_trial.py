@@ -1,4 +1,4 @@
-"""A server with mutual TLS and the certificates of a house, for tests of what lies between a device and a servicer."""
+"""A server with mutual TLS and the certificates of a trial, for tests of what lies between a device and a servicer."""
 
 import datetime
 from collections.abc import AsyncIterator
@@ -7,29 +7,29 @@ from pathlib import Path
 
 import grpc
 
-from proxid.config import Trust
-from proxid.config.loading import load_section
-from proxid.provision import HouseOptions, init_house
-from proxid.provision.templates import Settings
-from proxid.rpc.channel import TlsFiles, new_server, open_channel
-from proxid.rpc.peers import PeerRegistry
+from proxid.runtime.config import Trust
+from proxid.runtime.config.loading import load_section
+from proxid.runtime.provision import TrialOptions, init_trial
+from proxid.runtime.provision.templates import Settings
+from proxid.runtime.transport.channel import TlsFiles, new_server, open_channel
+from proxid.runtime.transport.peers import PeerRegistry
 from proxid.wire.v1 import common_pb2, gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, add_GatewayServicer_to_server
 
 
-def make_house(folder: Path) -> Path:
+def make_trial(folder: Path) -> Path:
     """Keys and certificates of one household and one party."""
-    init_house(folder, HouseOptions(("acme",), ("home",), Settings()), datetime.datetime.now(datetime.UTC))
+    init_trial(folder, TrialOptions(("acme",), ("home",), Settings()), datetime.datetime.now(datetime.UTC))
     return folder
 
 
 def files(folder: Path) -> TlsFiles:
-    """The certificate in a folder of the house."""
+    """The certificate in a folder of the trial."""
     return TlsFiles(folder / "tls.key", folder / "tls.crt", folder / "ca.crt")
 
 
 def peers(folder: Path) -> PeerRegistry:
-    """Whom the house's gateway lets in."""
+    """Whom the trial's gateway lets in."""
     return PeerRegistry(load_section(Trust, folder / "gateway/trust.toml").allow_list())
 
 
@@ -48,7 +48,7 @@ async def serving(
 
 
 def channel(folder: Path, address: str, who: str) -> grpc.aio.Channel:
-    """A channel to it, shown the certificate in a folder of the house."""
+    """A channel to it, shown the certificate in a folder of the trial."""
     return open_channel(address, files(folder / who), "gateway")
 
 

@@ -1,6 +1,6 @@
 """Both services in this process, with real stores, keys, TLS and logs, and people who ask: for tests that look inside.
 
-`House.lie` replaces a method of a running service; the classifier is fixed, so that groups form when a test wants.
+`Trial.lie` replaces a method of a running service; the classifier is fixed, so that groups form when a test wants.
 """
 
 import asyncio
@@ -13,22 +13,26 @@ from pathlib import Path
 from typing import Any
 
 from auditor.audit import Audit, AuditOptions
-from auditor.report import Report
+from auditor.config import AuditorConfig
+from auditor.findings import Report
 from auditor.setup import logs_of, trust_of
 from auditor.state import AuditState
-from device_sim import enrolment
-from device_sim.gateway import GatewayClient
-from device_sim.household import Household
-from device_sim.state import HouseholdState
+from gateway.config import GatewayConfig
+from main_service.config import MainServiceConfig
 from proxid.classify import Classification, RequestType
-from proxid.clock import Clocks, uptime
-from proxid.config import AuditorConfig, DeviceConfig, EnrolmentAuthorityConfig, PartyConfig, load
-from proxid.config.services import GatewayConfig, MainServiceConfig
-from proxid.party.subscriber import open_subscriber
-from proxid.provision import HouseOptions, init_house
-from proxid.provision.templates import Settings
-from proxid.store import connect
-from proxid.store.embedded import EmbeddedStore
+from proxid.clients.household import enrolment
+from proxid.clients.household.config import DeviceConfig, EnrolmentAuthorityConfig
+from proxid.clients.household.gateway import GatewayClient
+from proxid.clients.household.household import Household
+from proxid.clients.household.state import HouseholdState
+from proxid.clients.subscriber.config import PartyConfig
+from proxid.clients.subscriber.subscriber import open_subscriber
+from proxid.runtime.clock import Clocks, uptime
+from proxid.runtime.config import load
+from proxid.runtime.provision import TrialOptions, init_trial
+from proxid.runtime.provision.templates import Settings
+from proxid.runtime.store import connect
+from proxid.runtime.store.embedded import EmbeddedStore
 
 PEOPLE = tuple(f"person-{i}" for i in range(8))
 PARTIES = ("acme", "globex")
@@ -69,7 +73,7 @@ def provision(
         anonymiser={"k": k, "min_text_users": 1, **(anonymiser or {})},
     )
     now = datetime.datetime.now(datetime.UTC)
-    init_house(folder, HouseOptions(PARTIES, ("household-1",), settings), now)
+    init_trial(folder, TrialOptions(PARTIES, ("household-1",), settings), now)
     authority = load(EnrolmentAuthorityConfig, folder / "ea/ea.toml")
     config = load(DeviceConfig, folder / "devices/household-1/device.toml")
     state = HouseholdState(config.data_dir)
@@ -94,7 +98,7 @@ class MovedClock:
         return uptime() + self.passed
 
 
-class House:
+class Trial:
     """See the module; made by `running`."""
 
     classifier: Any = FixedClassifier()
@@ -233,17 +237,17 @@ class House:
 
 
 @asynccontextmanager
-async def running(folder: Path, kind: type[House] = House, **options: Any) -> AsyncIterator[House]:
-    """A house whose services run."""
+async def running(folder: Path, kind: type[Trial] = Trial, **options: Any) -> AsyncIterator[Trial]:
+    """A trial whose services run."""
     provision(folder, **options)
-    house = kind(folder)
+    trial = kind(folder)
     async with AsyncExitStack() as stack:
-        await house.start(stack)
-        yield house
+        await trial.start(stack)
+        yield trial
 
 
 async def run_command(*arguments: str) -> int:
     """A `proxid` command in a thread of this process: its exit status."""
-    from cli.main import main
+    from proxid.cli.main import main
 
     return await asyncio.to_thread(main, list(arguments))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from auditor.manifest import write_manifest
-from cli.main import main
+from auditor.reading.manifest import write_manifest
+from proxid.cli.main import main
 
 RECORDED = Path(__file__).parent / "evidence_v1"
 

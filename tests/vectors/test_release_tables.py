@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from proxid.anonymise.release.sessions.plan import session_sensitivity, two_step_plan
-from proxid.anonymise.release.zealous.plan import (
+from proxid.lab.release.sessions.plan import session_sensitivity, two_step_plan
+from proxid.lab.release.zealous.plan import (
     indistinguishable_delta,
     optimal_tau,
     probabilistic_delta,

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from proxid.anonymise.stream.thesis import Thesis
+from proxid.lab.thesis.algorithm4 import Thesis
 
 VECTOR = json.loads((Path(__file__).parent / "thesis_stream.json").read_text())
 

@@ -1,5 +1,5 @@
 -- The pool of mode mix on a store (DESIGN 8.1, 8.4-8.7): the same rules in the same order as
--- proxid/anonymise/stream/pool.py, held together by one contract test. KEYS[1] is the prefix "{ms}".
+-- proxid/anonymise/mix/pool.py, held together by one contract test. KEYS[1] is the prefix "{ms}".
 -- Everything of an epoch lies below P = PREFIX:pool:EPOCH.
 --
 --   P:state     hash: clock, closed, groups (last number), moves (order of coming to nodes)

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from proxid.anonymise.stream.cycle import CycleSource, swap
-from proxid.anonymise.stream.lane import Lane, Node, Path
-from proxid.anonymise.stream.line import ITEM, LABEL, LIFT, PERSON, Waiting
-from proxid.anonymise.stream.rounds import WIDTH, Rounds
-from proxid.anonymise.stream.settings import Settings
+from proxid.anonymise.mix.cycle import CycleSource, swap
+from proxid.anonymise.mix.queue import ITEM, LABEL, LIFT, PERSON, Waiting
+from proxid.anonymise.mix.rounds import WIDTH, Rounds
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.tree import Lane, Node, Path
 
 Shown = tuple[str, Any, str]
 """One published pair: the person it is published under, the item, and the full category.

@@ -8,7 +8,7 @@ Counting looks at digests. A withdrawal does not undo an issue: what was issued 
 Issuers are kept by name only until there are enough of them, so a frequent text costs no more than a rare one.
 """
 
-from proxid.anonymise.stream.types import Rung
+from proxid.anonymise.mix.types import Rung
 
 _ENOUGH: tuple[str, ...] = ()
 

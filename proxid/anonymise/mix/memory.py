@@ -6,8 +6,8 @@ auditor, who runs a whole day again, on disk.
 
 from typing import Final, Protocol
 
-from proxid.anonymise.stream.ladder import Issuers
-from proxid.anonymise.stream.types import Rung
+from proxid.anonymise.mix.ladder import Issuers
+from proxid.anonymise.mix.types import Rung
 
 
 class Ids(Protocol):

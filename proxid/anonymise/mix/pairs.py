@@ -6,9 +6,9 @@ checked again here, at every release: a group that breaks one is withheld as a w
 
 from collections.abc import Sequence
 
-from proxid.anonymise.stream.cycle import CycleSource
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Group, Pair
+from proxid.anonymise.mix.cycle import CycleSource
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Group, Pair
 from proxid.errors import RestrictionError
 
 

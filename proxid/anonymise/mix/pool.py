@@ -21,11 +21,11 @@ time that an event shows: of a record that was buffered, or of a tick that moved
 from collections.abc import Collection, Iterator
 from math import floor
 
-from proxid.anonymise.stream.lane import Lane, Node
-from proxid.anonymise.stream.line import ARRIVAL, ITEM, LIFT, PERSON, Waiting
-from proxid.anonymise.stream.memory import IN_MEMORY, PoolMemory
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import (
+from proxid.anonymise.mix.memory import IN_MEMORY, PoolMemory
+from proxid.anonymise.mix.queue import ARRIVAL, ITEM, LIFT, PERSON, Waiting
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.tree import Lane, Node
+from proxid.anonymise.mix.types import (
     Group,
     Member,
     Outcome,

@@ -10,7 +10,7 @@ groups of everybody; once one moves up from here or into here, `line.Line` takes
 from collections.abc import Iterator
 from typing import Any, Final
 
-from proxid.anonymise.stream.line import Waiting
+from proxid.anonymise.mix.queue import Waiting
 
 WIDTH: Final = 5
 """Places that a record takes in a round's list: person, item, label, arrival, time."""

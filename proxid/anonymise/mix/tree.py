@@ -18,9 +18,9 @@ from heapq import heappop, heappush, heapreplace
 from operator import itemgetter
 from typing import Any
 
-from proxid.anonymise.stream.line import ENTERED, LIFT, PERSON, TIME, Line, Waiting
-from proxid.anonymise.stream.rounds import Rounds
-from proxid.anonymise.stream.settings import Settings
+from proxid.anonymise.mix.queue import ENTERED, LIFT, PERSON, TIME, Line, Waiting
+from proxid.anonymise.mix.rounds import Rounds
+from proxid.anonymise.mix.settings import Settings
 from proxid.errors import InputError
 
 Path = tuple[str, ...]

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
+from proxid.classify.identifiers.postal import ADDRESS_WORDS, DOORS, NUMBER, STRONG, tail
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
-from proxid.classify.redact.postal import ADDRESS_WORDS, DOORS, NUMBER, STRONG, tail
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.utterance import Utterance
 
 _ON = frozenset("on along near off down up from at by past onto".split())
 _PUBLIC = frozenset(

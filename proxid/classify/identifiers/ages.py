@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from proxid.classify.redact.gazetteer import load as load_gazetteer
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.utterance import Utterance
+from proxid.classify.identifiers.gazetteer import load as load_gazetteer
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.utterance import Utterance
 
 _UNIT = r"(?:one|two|three|four|five|six|seven|eight|nine)"
 _TEEN = r"(?:ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen)"

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.utterance import Utterance
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.utterance import Utterance
 
 _MONTH = (
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december|"

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.utterance import Utterance
 
 _RUN = re.compile(r"g?r?[dtyhnm](?:(?:[kpv]|r{1,2}k?|(?<=o)|)[dtyhnmo])*")
 _CARDINAL = re.compile(r"(?:(?:yk?d|[dtyn])h+)*(?:yk?d|[dtyn])?")

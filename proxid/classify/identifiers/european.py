@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from proxid.classify.identifiers.gazetteer import UNKNOWN
+from proxid.classify.identifiers.gazetteer import load as load_gazetteer
+from proxid.classify.identifiers.postal import NOT_NAMES, RESIDENCE, tail
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
-from proxid.classify.redact.gazetteer import UNKNOWN
-from proxid.classify.redact.gazetteer import load as load_gazetteer
-from proxid.classify.redact.postal import NOT_NAMES, RESIDENCE, tail
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.utterance import Utterance
 
 _SURE = frozenset(
     "rue calle avenida rua viale piazza impasse allee chemin ulica paseo carrer travessa strada rambla camino praca vicolo "

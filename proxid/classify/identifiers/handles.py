@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from proxid.classify.identifiers.gazetteer import UNKNOWN
+from proxid.classify.identifiers.gazetteer import load as load_gazetteer
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.tagger import ABBREVIATIONS
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
-from proxid.classify.redact.gazetteer import UNKNOWN
-from proxid.classify.redact.gazetteer import load as load_gazetteer
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.tagger import ABBREVIATIONS
-from proxid.classify.redact.utterance import Utterance
 
 PLATFORMS = frozenset(
     "twitter instagram insta tiktok snapchat snap facebook linkedin discord telegram skype reddit twitch youtube xbox psn steam "

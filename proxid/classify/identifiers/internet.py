@@ -7,9 +7,9 @@ until a word that cannot be part of an address: a preposition, a pronoun, a verb
 import re
 from collections.abc import Iterator
 
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.utterance import Utterance
 
 _TLD = (
     "com net org edu gov mil info biz name io co me us uk ca de fr au in app dev ai tv xyz online site tech store blog "

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from proxid.classify.identifiers.digits import Run, measure
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.utterance import NUMBER_CODES, Utterance
 from proxid.classify.lexicon import lexicon
-from proxid.classify.redact.digits import Run, measure
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.utterance import NUMBER_CODES, Utterance
 
 _NO = r"(?: ?(?:numbers?|num|no|id|i d|identifier|identification|code|#))"
 KEYS = (

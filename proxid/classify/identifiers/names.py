@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
+from proxid.classify.identifiers import people, tagger
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
-from proxid.classify.redact import people, tagger
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.utterance import Utterance
 
 TITLES = frozenset({"mr", "mrs", "ms", "miss", "mister", "dr", "doctor", "prof", "professor", "madam", "sir"})
 _ANNOUNCED = re.compile(

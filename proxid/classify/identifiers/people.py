@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from proxid.classify.identifiers.gazetteer import load as load_gazetteer
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
-from proxid.classify.redact.gazetteer import load as load_gazetteer
-from proxid.classify.redact.utterance import Utterance
 
 _CONTACT = frozenset(
     "call text phone ring message email tell ask invite dial facetime skype contact meet visit thank hug notify inform inviting "

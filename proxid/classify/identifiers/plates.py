@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.utterance import Utterance
 
 _HYPHENED = re.compile(
     r"(?<![\w-])(?:(?P<word>[a-z]{1,3}-[a-z]{1,2}) ?\d{1,4}[eh]?|[a-z]{2}-\d{3}-[a-z]{2}|[a-z]{2}-\d{2}-\d{2}|\d{2}-\d{2}-[a-z]{2}|"

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
+from proxid.classify.identifiers.digits import measure
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 from proxid.classify.places import load as load_places
-from proxid.classify.redact.digits import measure
-from proxid.classify.redact.spans import Span
-from proxid.classify.redact.utterance import Utterance
 
 STRONG = frozenset(
     "street st avenue ave av road rd drive dr lane ln boulevard blvd court ct terrace ter parkway pkwy highway hwy "

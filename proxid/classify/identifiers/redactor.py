@@ -7,19 +7,31 @@ and the whole text is withheld.
 import re
 from collections.abc import Callable, Iterable
 
-from proxid.classify.redact import ages, dates, digits, foreign, handles, keyed, network, parts, plates, postal, tagger
-from proxid.classify.redact.names import names
-from proxid.classify.redact.spans import Span, mask, merge
-from proxid.classify.redact.utterance import Utterance
+from proxid.classify.identifiers import (
+    address_parts,
+    ages,
+    dates,
+    digits,
+    european,
+    handles,
+    internet,
+    keyed,
+    plates,
+    postal,
+    tagger,
+)
+from proxid.classify.identifiers.names import names
+from proxid.classify.identifiers.spans import Span, mask, merge
+from proxid.classify.identifiers.utterance import Utterance
 
 Detector = Callable[[Utterance], Iterable[Span]]
 RULES: tuple[Detector, ...] = (
-    network.written, network.spoken, handles.handles, keyed.announced, plates.plates, digits.long_runs, postal.addresses,
-    foreign.foreign, parts.units, parts.announced, postal.postal_codes, dates.dates, ages.ages,
+    internet.written, internet.spoken, handles.handles, keyed.announced, plates.plates, digits.long_runs, postal.addresses,
+    european.foreign, address_parts.units, address_parts.announced, postal.postal_codes, dates.dates, ages.ages,
 )  # fmt: skip
 RAISED = 2.5
 """What is added to the tagger's threshold for requests that name nobody."""
-WORDY: tuple[Detector, ...] = (handles.handles, postal.addresses, foreign.foreign, parts.announced, ages.ages)
+WORDY: tuple[Detector, ...] = (handles.handles, postal.addresses, european.foreign, address_parts.announced, ages.ages)
 """The rules that can find something in a text without digits."""
 _QUESTIONS = frozenset(
     "what when who whom whose how which where why did does do was were is are will can could tell define name".split()
@@ -59,7 +71,7 @@ class Redactor:
         people = names(u, self.tags, RAISED if nameless else 0.0)
         if not nameless and (people or u.words[0] not in _QUESTIONS):
             found = [*found, *dates.full(u)]
-        return merge([*found, *people, *parts.streets(u, people)])
+        return merge([*found, *people, *address_parts.streets(u, people)])
 
     def masked(self, u: Utterance, spans: list[Span]) -> str | None:
         """The text with slots, None when something identifying seems left."""

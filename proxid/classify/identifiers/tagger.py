@@ -10,12 +10,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from proxid.classify.identifiers.gazetteer import UNKNOWN, Grades
+from proxid.classify.identifiers.gazetteer import load as load_gazetteer
+from proxid.classify.identifiers.weights import EDGE, Weights
 from proxid.classify.memory import WordMemory
 from proxid.classify.places import Place, longest_from
 from proxid.classify.places import load as load_places
-from proxid.classify.redact.gazetteer import UNKNOWN, Grades
-from proxid.classify.redact.gazetteer import load as load_gazetteer
-from proxid.classify.redact.weights import EDGE, Weights
 
 
 def known(gazetteer: dict[str, Grades], word: str) -> Grades:

@@ -15,11 +15,11 @@ import click
 import uvloop
 from rich.console import Console
 
-from cli.demo_house import DemoHouse, DemoOptions
-from cli.demo_report import show
-from cli.demo_run import run_demo
-from cli.ended import run_async
+from proxid.cli.demo.result import show
+from proxid.cli.demo.run import run_demo
+from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.errors import InputError
+from proxid.runtime.process.ended import run_async
 
 
 @click.command("demo", epilog="Example: proxid demo --people 120 --seconds 30")
@@ -56,7 +56,7 @@ def command(
     """
     options = DemoOptions(people, seconds, rate, k, seed, file, changes)
     with _folder(directory) as folder:
-        result = run_async(run_demo(DemoHouse(folder, options), Console(stderr=True)), uvloop.run)
+        result = run_async(run_demo(DemoTrial(folder, options), Console(stderr=True)), uvloop.run)
     if as_json:
         click.echo(json.dumps(result.as_dict()))
     else:

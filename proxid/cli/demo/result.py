@@ -7,8 +7,8 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from cli.subscribe import table_of
-from proxid.party.rows import RUNGS
+from proxid.clients.subscriber.command import table_of
+from proxid.clients.subscriber.rows import RUNGS
 
 _FIRST_ROWS: Final = 4
 """Rows shown of each rung and of each other kind."""

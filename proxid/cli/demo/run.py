@@ -1,4 +1,4 @@
-"""The demo's course (see `cli.demo`): provision, start, consent, replay under a live view, settle, audit."""
+"""The demo's course (see `proxid.cli.demo`): provision, start, consent, replay under a live view, settle, audit."""
 
 import asyncio
 import json
@@ -9,15 +9,15 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from cli.demo_house import PARTIES, DemoHouse
-from cli.demo_report import DemoResult
-from cli.demo_view import DemoView
-from cli.demo_watch import Watch
-from cli.device_common import open_households
-from device_sim.household import Household
+from device_sim.commands.common import open_households
 from device_sim.replay import Pace, Replay
+from proxid.cli.demo.result import DemoResult
+from proxid.cli.demo.tally import Watch
+from proxid.cli.demo.trial import PARTIES, DemoTrial
+from proxid.cli.demo.view import DemoView
+from proxid.clients.household.household import Household
+from proxid.clients.subscriber.ledger import read_groups
 from proxid.errors import ChildError, ProxidError
-from proxid.party.ledger import read_groups
 
 CONCURRENCY: Final = 24
 SETTLE_SECONDS: Final = 45.0
@@ -27,34 +27,34 @@ AUDIT_SECONDS: Final = 120.0
 _POLL_SECONDS: Final = 0.5
 
 
-async def run_demo(house: DemoHouse, console: Console) -> DemoResult:
+async def run_demo(trial: DemoTrial, console: Console) -> DemoResult:
     """Run it; the live view goes to `console`. Raises ChildError if a process fails; leaves no process behind."""
-    view = DemoView(console, house.options.k)
+    view = DemoView(console, trial.options.k)
     try:
         view.say("writing keys and configurations, enrolling people")
-        await asyncio.to_thread(house.provision)
+        await asyncio.to_thread(trial.provision)
         view.say("starting gateway, main service and three third parties")
         # In this thread: what they start in turn ends with the thread that started it.
-        house.start()
-        await _replay(house, view)
+        trial.start()
+        await _replay(trial, view)
         # Slots go on closing; a group delivered between the auditor's readings of the two logs would confuse it.
-        await asyncio.to_thread(house.stop_parties)
+        await asyncio.to_thread(trial.stop_parties)
         view.say("the witness cosigns the last heads of both logs")
-        if await asyncio.to_thread(house.witness().finish, AUDIT_SECONDS):
+        if await asyncio.to_thread(trial.witness().finish, AUDIT_SECONDS):
             raise ChildError("the witness could not cosign")
         view.say("the auditor reads both services' evidence")
-        report = await _audit(house)
-        return _result(house, report)
+        report = await _audit(trial)
+        return _result(trial, report)
     finally:
         view.close()
-        await asyncio.to_thread(house.stop)
+        await asyncio.to_thread(trial.stop)
 
 
-async def _replay(house: DemoHouse, view: DemoView) -> None:
-    async with open_households(house.devices()) as speakers, _watching(house, view) as watch:
-        await _consents(house, speakers, view)
+async def _replay(trial: DemoTrial, view: DemoView) -> None:
+    async with open_households(trial.devices()) as speakers, _watching(trial, view) as watch:
+        await _consents(trial, speakers, view)
         view.say("people ask")
-        events, options = house.events(), house.options
+        events, options = trial.events(), trial.options
         replay = Replay(speakers, Pace(CONCURRENCY, options.rate, seconds=options.seconds), view.replayed)
         view.expect(len(events))
         await replay.run(events)
@@ -62,11 +62,11 @@ async def _replay(house: DemoHouse, view: DemoView) -> None:
         if failures:
             raise ChildError(f"requests failed: {', '.join(sorted(failures))}")
         view.say("waiting until the last groups are delivered")
-        await _settle(house, watch)
+        await _settle(trial, watch)
 
 
-async def _consents(house: DemoHouse, speakers: Any, view: DemoView) -> None:
-    limit, bundles = asyncio.Semaphore(CONCURRENCY), house.bundles()
+async def _consents(trial: DemoTrial, speakers: Any, view: DemoView) -> None:
+    limit, bundles = asyncio.Semaphore(CONCURRENCY), trial.bundles()
 
     async def choose(household: Household, user: str) -> None:
         async with limit:
@@ -74,12 +74,12 @@ async def _consents(house: DemoHouse, speakers: Any, view: DemoView) -> None:
             view.consented()
 
     view.say("people link their keys of the day and choose what they consent to")
-    await asyncio.gather(*(choose(speakers[user], user) for user in house.users))
+    await asyncio.gather(*(choose(speakers[user], user) for user in trial.users))
 
 
 @asynccontextmanager
-async def _watching(house: DemoHouse, view: DemoView) -> AsyncIterator[Watch]:
-    watch = Watch(house.auditor())
+async def _watching(trial: DemoTrial, view: DemoView) -> AsyncIterator[Watch]:
+    watch = Watch(trial.auditor())
 
     async def poll() -> None:
         while True:
@@ -98,21 +98,21 @@ async def _watching(house: DemoHouse, view: DemoView) -> AsyncIterator[Watch]:
         watch.close()
 
 
-async def _settle(house: DemoHouse, watch: Watch) -> None:
+async def _settle(trial: DemoTrial, watch: Watch) -> None:
     deadline, seen, since = time.monotonic() + SETTLE_SECONDS, -1, time.monotonic()
     while time.monotonic() < deadline:
         if watch.tally.events.total() != seen or not watch.tally.settled:
             seen, since = watch.tally.events.total(), time.monotonic()
         if time.monotonic() - since > QUIET_SECONDS:
             return
-        dead = house.dead()
+        dead = trial.dead()
         if dead:
             raise ChildError(f"{dead[0]} has ended")
         await asyncio.sleep(_POLL_SECONDS)
 
 
-async def _audit(house: DemoHouse) -> dict[str, Any]:
-    child = house.audit()
+async def _audit(trial: DemoTrial) -> dict[str, Any]:
+    child = trial.audit()
     status = await asyncio.to_thread(child.finish, AUDIT_SECONDS)
     if status not in {0, 1}:
         raise ChildError("the auditor could not check")
@@ -124,6 +124,6 @@ async def _audit(house: DemoHouse) -> dict[str, Any]:
     return report
 
 
-def _result(house: DemoHouse, report: dict[str, Any]) -> DemoResult:
-    feeds = {party: read_groups(house.feed(party)) for party in PARTIES if house.feed(party).exists()}
-    return DemoResult(house.options.people, report, feeds)
+def _result(trial: DemoTrial, report: dict[str, Any]) -> DemoResult:
+    feeds = {party: read_groups(trial.feed(party)) for party in PARTIES if trial.feed(party).exists()}
+    return DemoResult(trial.options.people, report, feeds)

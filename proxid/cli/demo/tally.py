@@ -3,15 +3,15 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from auditor.opening import Opener, Unopened
-from auditor.report import GATEWAY, MAIN_SERVICE, Report
+from auditor.config import AuditorConfig
+from auditor.findings import GATEWAY, MAIN_SERVICE, Report
+from auditor.reading.opening import Opener, Unopened
 from auditor.setup import logs_of
-from proxid.config import AuditorConfig
 from proxid.errors import ProxidError
 from proxid.evidence.checkpoint import origin
 from proxid.evidence.events import BufferedPayload, DeliveredPayload, Event, EventType, ReleasedPayload
 from proxid.protocol.receipt import DeliveryAck
-from proxid.provision.keyfile import load_opening_key
+from proxid.runtime.provision.keyfile import load_opening_key
 
 _NEWEST = 1 << 62
 

@@ -1,4 +1,4 @@
-"""The demo's folders and processes (see `cli.demo`)."""
+"""The demo's folders and processes (see `proxid.cli.demo`)."""
 
 import datetime
 import random
@@ -8,15 +8,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from device_sim import enrolment
+from auditor.config import AuditorConfig
 from device_sim.corpus import Event, read_events, shipped_events
 from device_sim.simulate import Simulation
-from device_sim.state import HouseholdState
-from proxid.config import AuditorConfig, DeviceConfig, EnrolmentAuthorityConfig, load
+from proxid.clients.household import enrolment
+from proxid.clients.household.config import DeviceConfig, EnrolmentAuthorityConfig
+from proxid.clients.household.state import HouseholdState
 from proxid.errors import OutputError
-from proxid.process.child import Child
-from proxid.provision import HouseOptions, init_house
-from proxid.provision.templates import Settings
+from proxid.runtime.config import load
+from proxid.runtime.process.child import Child
+from proxid.runtime.provision import TrialOptions, init_trial
+from proxid.runtime.provision.templates import Settings
 
 PARTIES: Final = ("acme", "globex", "initech")
 SERVICES: Final = ("main-service", "gateway")
@@ -44,7 +46,7 @@ class DemoOptions:
     changes: float = 0.0
 
 
-class DemoHouse:
+class DemoTrial:
     """Everything that the demo puts on disk and starts.
 
     Args:
@@ -70,7 +72,7 @@ class DemoHouse:
             anonymiser={"k": self.options.k, "time_slots": SLOTS},
         )  # fmt: skip
         now = datetime.datetime.now(datetime.UTC)
-        init_house(self.folder, HouseOptions(PARTIES, households, settings), now)
+        init_trial(self.folder, TrialOptions(PARTIES, households, settings), now)
         self._enrol(int((now - _ACCOUNT_AGE).timestamp()))
 
     def _enrol(self, since: int) -> None:

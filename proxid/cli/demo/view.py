@@ -9,8 +9,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from cli.demo_watch import Tally
 from device_sim.replay import Summary
+from proxid.cli.demo.tally import Tally
 
 _NODES: Final = 8
 _LINE_SECONDS: Final = 5.0

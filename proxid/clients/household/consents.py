@@ -4,10 +4,10 @@ What is sent lies on disk before: after a crash the same bytes are sent again, a
 of their version and the next is the one that IS expects.
 """
 
-from device_sim.gateway import GatewayClient
-from device_sim.receipts import Receipt, ReceiptBook
-from device_sim.session import Clock, Random, Session
-from device_sim.state import ConsentState
+from proxid.clients.household.gateway import GatewayClient
+from proxid.clients.household.receipts import Receipt, ReceiptBook
+from proxid.clients.household.session import Clock, Random, Session
+from proxid.clients.household.state import ConsentState
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.encoding import encode_text
 from proxid.errors import Code, ConsentError, RefusedError, ResponseMismatchError

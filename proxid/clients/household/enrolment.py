@@ -10,16 +10,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from device_sim.register import Register
-from device_sim.state import HouseholdState
-from proxid.config import EnrolmentAuthorityConfig
+from proxid.clients.household.config import EnrolmentAuthorityConfig
+from proxid.clients.household.register import Register
+from proxid.clients.household.state import HouseholdState
 from proxid.crypto.identity import Enrolment
 from proxid.encoding import encode_text
 from proxid.errors import EncodingError, InputError
 from proxid.jsontext import load_json
 from proxid.protocol.request import MAX_USER_BLOCK
-from proxid.provision.keyfile import load_signing_key
-from proxid.provision.public import write_public
+from proxid.runtime.provision.keyfile import load_signing_key
+from proxid.runtime.provision.public import write_public
 
 Request = tuple[str, bytes]
 """USER_ID and public key."""

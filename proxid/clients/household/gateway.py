@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import grpc
 
-from device_sim.line import Lines
-from proxid.config import DeviceConfig
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.streams import Lines
 from proxid.crypto.identity import Enrolment, Link
 from proxid.crypto.sansig import SignedMessage
-from proxid.rpc.channel import TlsFiles, open_channel
-from proxid.rpc.convert import from_wire, to_wire
-from proxid.rpc.retry import Attempts, call
+from proxid.runtime.transport.channel import TlsFiles, open_channel
+from proxid.runtime.transport.convert import from_wire, to_wire
+from proxid.runtime.transport.retry import Attempts, call
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 

@@ -11,14 +11,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from device_sim.consents import Consents
-from device_sim.gateway import GatewayClient
-from device_sim.receipts import Receipt, ReceiptBook
-from device_sim.said import check_location, check_text
-from device_sim.session import Clock, Pinned, Random, Session
-from device_sim.state import HouseholdState, UserState
-from proxid.config import DeviceConfig
-from proxid.config.bundles import bundles_of
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.consents import Consents
+from proxid.clients.household.gateway import GatewayClient
+from proxid.clients.household.receipts import Receipt, ReceiptBook
+from proxid.clients.household.said import check_location, check_text
+from proxid.clients.household.session import Clock, Pinned, Random, Session
+from proxid.clients.household.state import HouseholdState, UserState
 from proxid.crypto.hpke import SealingKey
 from proxid.crypto.identity import EpochKey, Link
 from proxid.crypto.sansig import Role
@@ -33,6 +32,7 @@ from proxid.errors import (
 from proxid.protocol import request, response
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.request import Route, Utterance
+from proxid.runtime.config.bundles import bundles_of
 
 T = TypeVar("T")
 _RENEWED: Final = frozenset({Code.EPOCH_NOT_CURRENT, Code.EPOCH_KEY_STALE})

@@ -15,7 +15,7 @@ from pathlib import Path
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import InputError, OutputError
 from proxid.jsontext import load_json
-from proxid.whole import append_whole
+from proxid.runtime.whole import append_whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from device_sim.gateway import GatewayClient
-from device_sim.household import Household
-from device_sim.receipts import Receipt, ReceiptBook
-from device_sim.session import Session
-from device_sim.state import HouseholdState, UserState
-from proxid.config import DeviceConfig
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.gateway import GatewayClient
+from proxid.clients.household.household import Household
+from proxid.clients.household.receipts import Receipt, ReceiptBook
+from proxid.clients.household.session import Session
+from proxid.clients.household.state import HouseholdState, UserState
 from proxid.crypto.sansig import Role
 from proxid.errors import ConfigError, InputError, ResponseMismatchError
 from proxid.jsontext import load_json

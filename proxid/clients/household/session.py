@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from device_sim.state import UserState
+from proxid.clients.household.state import UserState
 from proxid.crypto.ed25519 import SigningKey
 from proxid.protocol.request import Route
 

@@ -20,8 +20,8 @@ from proxid.crypto.identity import Enrolment
 from proxid.errors import InputError, OutputError
 from proxid.jsontext import load_json
 from proxid.protocol.consent import NOTHING
-from proxid.provision.keyfile import SIGNING, create_key, load_signing_key, read_private, write_private
-from proxid.provision.public import write_public
+from proxid.runtime.provision.keyfile import SIGNING, create_key, load_signing_key, read_private, write_private
+from proxid.runtime.provision.public import write_public
 
 _KEPT_EPOCHS: Final = 2
 

@@ -1,7 +1,7 @@
 """What a party acknowledged, on disk: `acknowledgements.jsonl`, for the auditor (DESIGN 10.4, check 9).
 
-A line a group, `kind` and the signed `message` in base64, as `auditor.receipts` reads them. It is written once the
-gateway has taken the acknowledgement: a group that was taken back because somebody withdrew is not among them.
+A line a group, `kind` and the signed `message` in base64, as `auditor.checks.c9_receipts` reads them. It is written
+once the gateway has taken the acknowledgement: a group that was taken back because somebody withdrew is not among them.
 """
 
 import base64
@@ -9,9 +9,9 @@ import binascii
 from pathlib import Path
 from typing import Final, Self
 
+from proxid.clients.subscriber.ledger import GroupId
+from proxid.clients.subscriber.lines import Lines, read_lines
 from proxid.errors import EncodingError, InputError
-from proxid.party.ledger import GroupId
-from proxid.party.lines import Lines, read_lines
 from proxid.protocol.receipt import DeliveryAck
 
 FILE: Final = "acknowledgements.jsonl"

@@ -9,14 +9,15 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from cli.ended import run_async
-from proxid.config import PartyConfig, load
-from proxid.observability.logging import configure_logging
-from proxid.party.ledger import read_groups
-from proxid.party.rows import TSV_HEADER, row_of, tsv_of
-from proxid.party.subscriber import Counts, open_subscriber
+from proxid.clients.subscriber.config import PartyConfig
+from proxid.clients.subscriber.ledger import read_groups
+from proxid.clients.subscriber.rows import TSV_HEADER, row_of, tsv_of
+from proxid.clients.subscriber.subscriber import Counts, open_subscriber
 from proxid.protocol.notice import Notice
 from proxid.protocol.record import group_name
+from proxid.runtime.config import load
+from proxid.runtime.observability.logging import configure_logging
+from proxid.runtime.process.ended import run_async
 
 
 @click.command("subscribe", epilog="Example: proxid subscribe --config trial/parties/acme/party.toml --follow")

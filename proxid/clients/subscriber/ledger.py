@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from proxid.clients.subscriber.group import OpenedRecord
+from proxid.clients.subscriber.lines import Lines, read_lines
+from proxid.clients.subscriber.rows import row_of
 from proxid.errors import InputError
-from proxid.party.group import OpenedRecord
-from proxid.party.lines import Lines, read_lines
-from proxid.party.rows import row_of
 from proxid.protocol.notice import Notice
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from proxid.errors import InputError, OutputError
 from proxid.jsontext import load_json
-from proxid.whole import append_whole
+from proxid.runtime.whole import append_whole
 
 
 class Lines:

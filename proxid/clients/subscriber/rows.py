@@ -3,7 +3,7 @@
 import datetime
 from typing import Any, Final
 
-from proxid.party.group import OpenedRecord
+from proxid.clients.subscriber.group import OpenedRecord
 
 RUNGS: Final = ("text", "unit", "category")
 """Names of the ladder's rungs (8.7), by their number in the body."""

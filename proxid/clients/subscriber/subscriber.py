@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Final
 import grpc
 import structlog
 
-from proxid.config import PartyConfig
+from proxid.clients.subscriber.acknowledgements import FILE, Acknowledgements
+from proxid.clients.subscriber.config import PartyConfig
+from proxid.clients.subscriber.group import OpenedRecord, Reader, open_group
+from proxid.clients.subscriber.ledger import GroupId, Kept, Ledger
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import Code, ConfigError, ProxidError, RefusedError, UpstreamError
-from proxid.party.acknowledgements import FILE, Acknowledgements
-from proxid.party.group import OpenedRecord, Reader, open_group
-from proxid.party.ledger import GroupId, Kept, Ledger
 from proxid.protocol.notice import Notice, NoticeAck, seal_info
 from proxid.protocol.receipt import DeliveryAck, group_digest
-from proxid.provision.keyfile import load_opening_key, load_signing_key
-from proxid.rpc.channel import TlsFiles, open_channel
-from proxid.rpc.convert import from_wire
-from proxid.rpc.retry import Attempts, call
-from proxid.rpc.status import code_of
+from proxid.runtime.provision.keyfile import load_opening_key, load_signing_key
+from proxid.runtime.transport.channel import TlsFiles, open_channel
+from proxid.runtime.transport.convert import from_wire
+from proxid.runtime.transport.retry import Attempts, call
+from proxid.runtime.transport.status import code_of
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import FeedStub
 

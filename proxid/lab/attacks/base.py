@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proxid.logs import LogBatch
-from proxid.logs.jit import Codes, Longs
+from proxid.lab.logs import LogBatch
+from proxid.lab.logs.jit import Codes, Longs
 
 
 @dataclass(frozen=True, slots=True)

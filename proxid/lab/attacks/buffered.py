@@ -13,18 +13,9 @@ from typing import Any
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.evaluate.attacks.base import Attacker, Guesses, Observed
-from proxid.evaluate.attacks.stretches import (
-    PairCounts,
-    Stretches,
-    Table,
-    count_pair,
-    draw,
-    find_entry,
-    pair_key,
-    random_state,
-)
-from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled
+from proxid.lab.attacks.base import Attacker, Guesses, Observed
+from proxid.lab.logs.jit import Codes, Columns, Longs, Scalar, compiled
+from proxid.lab.stretches import PairCounts, Stretches, Table, count_pair, draw, find_entry, pair_key, random_state
 
 
 class Choice(IntEnum):

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.attacks.base import Guesses
-from proxid.evaluate.attacks.registry import Options
-from proxid.evaluate.release import Release
-from proxid.evaluate.scoring import linkage
-from proxid.logs.jit import Codes, Longs
+from proxid.lab.attacks.base import Guesses
+from proxid.lab.attacks.registry import Options
+from proxid.lab.attacks.scoring import linkage
+from proxid.lab.logs.jit import Codes, Longs
+from proxid.lab.released_log import Release
 
 
 def sets_of_equal_logs(release: Release) -> Longs:

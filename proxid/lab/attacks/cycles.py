@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.attacks.stretches import draw, random_state
-from proxid.logs.jit import Codes, Columns, Longs, Reals, Scalar, compiled
+from proxid.lab.logs.jit import Codes, Columns, Longs, Reals, Scalar, compiled
+from proxid.lab.stretches import draw, random_state
 
 
 @compiled

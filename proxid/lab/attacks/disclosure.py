@@ -15,10 +15,10 @@ from math import sqrt
 
 import numpy as np
 
-from proxid.evaluate.attacks.base import Guesses, Observed
-from proxid.evaluate.attacks.grouped import GroupAttacker
-from proxid.evaluate.attacks.stretches import PairCounts, count_pair, draw, pair_key
-from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled
+from proxid.lab.attacks.base import Guesses, Observed
+from proxid.lab.attacks.grouped import GroupAttacker
+from proxid.lab.logs.jit import Codes, Columns, Longs, Scalar, compiled
+from proxid.lab.stretches import PairCounts, count_pair, draw, pair_key
 
 NAMES = ("disclosure-category", "disclosure-text")
 ALL = (1 << 31) - 1

@@ -8,9 +8,9 @@ says that none of these does better than 1/(n-1) in a group of n:
 
 import numpy as np
 
-from proxid.evaluate.attacks.base import Attacker, Guesses, Observed
-from proxid.evaluate.attacks.stretches import PairCounts, count_pair, draw, pair_key, random_state
-from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled
+from proxid.lab.attacks.base import Attacker, Guesses, Observed
+from proxid.lab.logs.jit import Codes, Columns, Longs, Scalar, compiled
+from proxid.lab.stretches import PairCounts, count_pair, draw, pair_key, random_state
 
 NAMES = ("group-random", "group-next", "group-busiest")
 

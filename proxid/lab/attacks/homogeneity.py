@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.attacks.registry import Options
-from proxid.evaluate.release import Release, with_text
-from proxid.logs.jit import Codes, Longs, Reals
+from proxid.lab.attacks.registry import Options
+from proxid.lab.logs.jit import Codes, Longs, Reals
+from proxid.lab.released_log import Release, with_text
 
 
 def anonymity_sets(release: Release) -> Longs:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.evaluate.attacks.base import Guesses
-from proxid.evaluate.attacks.cycles import group_faults, informed_groups
-from proxid.evaluate.attacks.registry import Options
-from proxid.evaluate.attacks.replay import replay
-from proxid.evaluate.release import Release
-from proxid.evaluate.scoring import linkage
-from proxid.logs.jit import Codes, Reals
+from proxid.lab.attacks.base import Guesses
+from proxid.lab.attacks.cycles import group_faults, informed_groups
+from proxid.lab.attacks.registry import Options
+from proxid.lab.attacks.replay import replay
+from proxid.lab.attacks.scoring import linkage
+from proxid.lab.logs.jit import Codes, Reals
+from proxid.lab.released_log import Release
 
 SLACK = 1e-9
 """A posterior over its bound by less is rounding."""

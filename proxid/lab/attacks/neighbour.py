@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.evaluate.attacks.base import Attacker, Guesses, Observed
-from proxid.evaluate.attacks.stretches import Stretches, draw, find_entry, random_state
-from proxid.logs.jit import Codes, Columns, Scalar, compiled
+from proxid.lab.attacks.base import Attacker, Guesses, Observed
+from proxid.lab.logs.jit import Codes, Columns, Scalar, compiled
+from proxid.lab.stretches import Stretches, draw, find_entry, random_state
 
 
 @compiled

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.attacks.base import Attacker, Guesses, Observed, run_attacker
-from proxid.evaluate.attacks.buffered import BufferedAttacker
-from proxid.evaluate.attacks.disclosure import DisclosureAttacker
-from proxid.evaluate.attacks.grouped import GroupAttacker
-from proxid.evaluate.attacks.neighbour import NeighbourAttacker
-from proxid.evaluate.attacks.registry import Options
-from proxid.evaluate.release import Release
-from proxid.evaluate.scoring import linkage
+from proxid.lab.attacks.base import Attacker, Guesses, Observed, run_attacker
+from proxid.lab.attacks.buffered import BufferedAttacker
+from proxid.lab.attacks.disclosure import DisclosureAttacker
+from proxid.lab.attacks.grouped import GroupAttacker
+from proxid.lab.attacks.neighbour import NeighbourAttacker
+from proxid.lab.attacks.registry import Options
+from proxid.lab.attacks.scoring import linkage
+from proxid.lab.released_log import Release
 
 
 def observed(release: Release, options: Options) -> Observed:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from proxid.errors import ConfigError
-from proxid.evaluate.release import Release
+from proxid.lab.released_log import Release
 
-_OWNERS = "proxid.evaluate.attacks.owners"
+_OWNERS = "proxid.lab.attacks.owners"
 ATTACKS: dict[str, str] = {
     "rl1": f"{_OWNERS}:buffered",
     "rl2": f"{_OWNERS}:buffered",
@@ -27,11 +27,11 @@ ATTACKS: dict[str, str] = {
     "group-busiest": f"{_OWNERS}:grouped",
     "disclosure-category": f"{_OWNERS}:disclosure",
     "disclosure-text": f"{_OWNERS}:disclosure",
-    "contribution": "proxid.evaluate.attacks.contribution:contribution",
-    "informed": "proxid.evaluate.attacks.informed:informed",
-    "sybil": "proxid.evaluate.attacks.sybil:sybil",
-    "homogeneity": "proxid.evaluate.attacks.homogeneity:homogeneity",
-    "vanity": "proxid.evaluate.attacks.vanity:vanity",
+    "contribution": "proxid.lab.attacks.contribution:contribution",
+    "informed": "proxid.lab.attacks.informed:informed",
+    "sybil": "proxid.lab.attacks.sybil:sybil",
+    "homogeneity": "proxid.lab.attacks.homogeneity:homogeneity",
+    "vanity": "proxid.lab.attacks.vanity:vanity",
 }
 """Name of each attack and `module:function`; add a line for a new one."""
 

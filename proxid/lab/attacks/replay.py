@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.evaluate.attacks.stretches import Stretches, Table, draw, find_entry, random_state
-from proxid.evaluate.mechanism import Mechanism
-from proxid.logs.jit import Codes, Columns, Longs, Reals, Scalar, compiled
+from proxid.lab.logs.jit import Codes, Columns, Longs, Reals, Scalar, compiled
+from proxid.lab.mechanism import Mechanism
+from proxid.lab.stretches import Stretches, Table, draw, find_entry, random_state
 
 MISMATCH, OUT_OF_STEP = -2, -1
 

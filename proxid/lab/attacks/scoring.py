@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.attacks.base import Guesses
-from proxid.evaluate.intervals import Rate, clustered_rate, cycle_test
-from proxid.evaluate.release import Release, with_text
-from proxid.logs.jit import Codes, Flags, Longs
+from proxid.lab.attacks.base import Guesses
+from proxid.lab.intervals import Rate, clustered_rate, cycle_test
+from proxid.lab.logs.jit import Codes, Flags, Longs
+from proxid.lab.released_log import Release, with_text
 
 RUN = 20
 """Without groups, records of a node count as dependent within runs of RUN·(k+1), many times what a buffer holds."""

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.evaluate.attacks.informed import posterior_report
-from proxid.evaluate.attacks.registry import Options
-from proxid.evaluate.intervals import clustered_rate
-from proxid.evaluate.release import Release, with_text
-from proxid.evaluate.scoring import clusters, judge
-from proxid.logs.jit import Longs
+from proxid.lab.attacks.informed import posterior_report
+from proxid.lab.attacks.registry import Options
+from proxid.lab.attacks.scoring import clusters, judge
+from proxid.lab.intervals import clustered_rate
+from proxid.lab.logs.jit import Longs
+from proxid.lab.released_log import Release, with_text
 
 
 def issuers(release: Release) -> Longs:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.attacks.registry import Options
-from proxid.evaluate.attacks.sybil import issuers
-from proxid.evaluate.release import Release, with_text
-from proxid.evaluate.scoring import contains, input_pairs
-from proxid.logs.jit import Flags
+from proxid.lab.attacks.registry import Options
+from proxid.lab.attacks.scoring import contains, input_pairs
+from proxid.lab.attacks.sybil import issuers
+from proxid.lab.logs.jit import Flags
+from proxid.lab.released_log import Release, with_text
 
 
 def vanity(name: str, release: Release, options: Options) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from dataclasses import fields
 
 import numpy as np
 
-from proxid.anonymise.stream.columns_map import PairMap
-from proxid.anonymise.stream.columns_random import WordSource
-from proxid.anonymise.stream.released import Released, make_released
-from proxid.logs.batch import NONE, Dictionaries, LogBatch
-from proxid.logs.jit import Codes, Columns, Longs
-from proxid.logs.strings import StringTable
+from proxid.lab.columns.map import PairMap
+from proxid.lab.columns.random import WordSource
+from proxid.lab.columns.released import Released, make_released
+from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch
+from proxid.lab.logs.jit import Codes, Columns, Longs
+from proxid.lab.logs.strings import StringTable
 
 _CHUNK = 1 << 16
 

@@ -7,15 +7,15 @@ distinct texts; the texts themselves are kept for waiting records alone (`forget
 
 import numpy as np
 
-from proxid.anonymise.stream.columns_engine import ColumnEngine
-from proxid.anonymise.stream.columns_mix_engine import MixEngine
-from proxid.anonymise.stream.columns_thesis_engine import ThesisEngine
-from proxid.anonymise.stream.released import Released
-from proxid.anonymise.stream.settings import Settings
+from proxid.anonymise.mix.settings import Settings
 from proxid.errors import ConfigError
-from proxid.logs.batch import Dictionaries, LogBatch
-from proxid.logs.jit import Longs
-from proxid.logs.strings import StringTable
+from proxid.lab.columns.engine import ColumnEngine
+from proxid.lab.columns.mix_engine import MixEngine
+from proxid.lab.columns.released import Released
+from proxid.lab.columns.thesis_engine import ThesisEngine
+from proxid.lab.logs.batch import Dictionaries, LogBatch
+from proxid.lab.logs.jit import Longs
+from proxid.lab.logs.strings import StringTable
 
 __all__ = [
     "ColumnEngine",

@@ -7,9 +7,9 @@ its units. A digest clash (odds below 10⁻⁴ for a log of AOL's size) would co
 
 import numpy as np
 
-from proxid.anonymise.stream.columns_text import Texts
-from proxid.logs.jit import Codes, Columns, Hashes, Longs, Scalar, compiled, inlined, step
-from proxid.logs.raw import prefetch
+from proxid.lab.columns.text import Texts
+from proxid.lab.logs.jit import Codes, Columns, Hashes, Longs, Scalar, compiled, inlined, step
+from proxid.lab.logs.raw import prefetch
 
 ENOUGH = -1
 SEVERAL = -2

@@ -6,7 +6,7 @@ was seen. Open addressing with linear probing; a removal shifts back what follow
 
 import numpy as np
 
-from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined, step
+from proxid.lab.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined, step
 
 FREE = -1
 _PRIME = np.uint64(0x9E3779B97F4A7C15)

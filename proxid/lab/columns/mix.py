@@ -5,9 +5,9 @@ The loop stops wherever it lacks room or random words, and goes on from there.
 
 import numpy as np
 
-from proxid.anonymise.stream.columns_ladder import bring_near, count_units, enter_text, rung_of
-from proxid.anonymise.stream.columns_map import FREE, find_place, pair_key
-from proxid.anonymise.stream.columns_queues import (
+from proxid.lab.columns.ladder import bring_near, count_units, enter_text, rung_of
+from proxid.lab.columns.map import FREE, find_place, pair_key
+from proxid.lab.columns.queues import (
     ARRIVAL,
     ARRIVALS,
     AT,
@@ -46,8 +46,8 @@ from proxid.anonymise.stream.columns_queues import (
     take_from_all,
     take_members,
 )
-from proxid.anonymise.stream.columns_random import Words, below
-from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined, step
+from proxid.lab.columns.random import Words, below
+from proxid.lab.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined, step
 
 _AHEAD = 4
 

@@ -5,16 +5,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from proxid.anonymise.stream import columns_queues as waiting
-from proxid.anonymise.stream.columns_engine import ColumnEngine, grow_free
-from proxid.anonymise.stream.columns_ladder import Ladder
-from proxid.anonymise.stream.columns_mix import mix_columns
-from proxid.anonymise.stream.columns_random import WordSource
-from proxid.anonymise.stream.columns_text import Texts
-from proxid.anonymise.stream.released import Released, make_released
-from proxid.anonymise.stream.settings import Settings
-from proxid.logs.batch import Dictionaries, LogBatch
-from proxid.logs.jit import Codes, Columns, Longs
+from proxid.anonymise.mix.settings import Settings
+from proxid.lab.columns import queues as waiting
+from proxid.lab.columns.engine import ColumnEngine, grow_free
+from proxid.lab.columns.ladder import Ladder
+from proxid.lab.columns.mix import mix_columns
+from proxid.lab.columns.random import WordSource
+from proxid.lab.columns.released import Released, make_released
+from proxid.lab.columns.text import Texts
+from proxid.lab.logs.batch import Dictionaries, LogBatch
+from proxid.lab.logs.jit import Codes, Columns, Longs
 
 _NEVER = np.int64(1 << 62)
 _REASONS = ("repeated", "capped", "expired", "epoch_end")

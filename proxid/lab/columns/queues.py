@@ -9,8 +9,8 @@ nodes, the queue of each (node, person) as a `PairMap`, counters, the latest tim
 moved, and counts of what was suppressed.
 """
 
-from proxid.anonymise.stream.columns_map import FREE, find_place, pair_key, remove_place
-from proxid.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined, step
+from proxid.lab.columns.map import FREE, find_place, pair_key, remove_place
+from proxid.lab.logs.jit import Codes, Columns, Longs, Scalar, compiled, inlined, step
 
 USER, QUERY, CATEGORY, NODE, NEXT, BEFORE, AFTER, RANK, URL, RAISED = range(10)
 """Columns of a slot: codes, the node, the next slot of its queue, its neighbours in the list of all, 1 when raised."""

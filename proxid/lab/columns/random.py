@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
 from proxid.encoding import encode, label
-from proxid.logs.jit import Longs, Scalar, inlined
+from proxid.lab.logs.jit import Longs, Scalar, inlined
 
 FILE_SEED_LABEL = label("file-seed")
 _WORDS = 1 << 18

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from proxid.logs.batch import LogBatch
-from proxid.logs.jit import Codes, Longs, Reals
+from proxid.lab.logs.batch import LogBatch
+from proxid.lab.logs.jit import Codes, Longs, Reals
 
 WHOLE = -1
 """Size of a shown text that is shown whole."""

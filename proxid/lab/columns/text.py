@@ -1,15 +1,16 @@
 """Normalised texts and their semantic units on columns (DESIGN 8.7).
 
 The normal form of a text is lower case, with single spaces and without control characters (compatibility forms undone
-for what is not ASCII). Its units are those of `proxid.classify.units.semantic_units`, found in a compiled loop.
+for what is not ASCII). Its units are those of `proxid.classify.semantic_units.semantic_units`, found in a compiled
+loop.
 """
 
 import numpy as np
 
+from proxid.classify.semantic_units import MAX_UNITS, MAX_WORDS, STOPWORDS
 from proxid.classify.text import MAX_CHARS, clean
-from proxid.classify.units import MAX_UNITS, MAX_WORDS, STOPWORDS
-from proxid.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled, step
-from proxid.logs.strings import StringTable, find_slot, hash_bytes, intern_bytes
+from proxid.lab.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled, step
+from proxid.lab.logs.strings import StringTable, find_slot, hash_bytes, intern_bytes
 
 FOREIGN = -3
 """Marks a text that is not ASCII: Python finds its normal form."""

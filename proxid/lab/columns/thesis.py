@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from proxid.anonymise.stream.columns_map import FREE, find_place, pair_key, remove_place
-from proxid.anonymise.stream.columns_random import below
-from proxid.logs.jit import Columns, Scalar, compiled, step
+from proxid.lab.columns.map import FREE, find_place, pair_key, remove_place
+from proxid.lab.columns.random import below
+from proxid.lab.logs.jit import Columns, Scalar, compiled, step
 
 USER, QUERY, CATEGORY, NEXT, RANK, URL = range(6)
 """Columns of a slot (a waiting query): codes, and the next free slot."""

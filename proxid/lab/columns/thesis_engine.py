@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from proxid.anonymise.stream import columns_thesis as thesis
-from proxid.anonymise.stream.columns_engine import ColumnEngine
-from proxid.logs.batch import Dictionaries, LogBatch
-from proxid.logs.jit import Codes, Columns, Longs
+from proxid.lab.columns import thesis
+from proxid.lab.columns.engine import ColumnEngine
+from proxid.lab.logs.batch import Dictionaries, LogBatch
+from proxid.lab.logs.jit import Codes, Columns, Longs
 
 
 class ThesisEngine(ColumnEngine):

@@ -8,10 +8,20 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from cli.lab import FILE, OUTPUT, asked, describe, facts_table, load, mechanism_options, percent, print_json
 from proxid.errors import InputError
-from proxid.evaluate.attacks.registry import ATTACKS, Options, run_attacks
-from proxid.evaluate.releases_counts import is_counted
+from proxid.lab.attacks.registry import ATTACKS, Options, run_attacks
+from proxid.lab.commands.common import (
+    FILE,
+    OUTPUT,
+    asked,
+    describe,
+    facts_table,
+    load,
+    mechanism_options,
+    percent,
+    print_json,
+)
+from proxid.lab.utility.counted.counts import is_counted
 
 ALARM = 0.001
 """Chance of a false alarm of `--check` on mode mix, over all its tests."""
@@ -52,7 +62,7 @@ def command(original: Path, released: Path, attacks: tuple[str, ...], **options:
     )
     report = {**describe(release), "bound": release.mechanism.bound, "attacks": run_attacks(release, names, chosen)}
     if options["figure"]:
-        from proxid.study.release_figures import draw_attacks
+        from proxid.lab.studies.release_figures import draw_attacks
 
         draw_attacks(release.mechanism.bound, report["attacks"], options["figure"])
     if options["as_json"]:

@@ -8,12 +8,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from cli.lab import FILE, OUTPUT
-from proxid.anonymise.release.account import Account, Part, entry_now
-from proxid.anonymise.release.guarantee import Guarantee, Relation, require_epsilon_delta
-from proxid.anonymise.release.ledger import Ledger, default_ledger
-from proxid.anonymise.release.purse import dataset_key, key_of
 from proxid.errors import BudgetError, InputError
+from proxid.lab.commands.common import FILE, OUTPUT
+from proxid.lab.release.account import Account, Part, entry_now
+from proxid.lab.release.guarantee import Guarantee, Relation, require_epsilon_delta
+from proxid.lab.release.ledger import Ledger, default_ledger
+from proxid.lab.release.purse import dataset_key, key_of
 
 
 @click.command("budget", epilog="Example: proxid budget log.tsv --epsilon 1 --delta 1e-6")

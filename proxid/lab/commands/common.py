@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from proxid.evaluate.load import Asked, load_release
-from proxid.evaluate.mechanism import MODES
-from proxid.evaluate.release import Release
+from proxid.lab.load import Asked, load_release
+from proxid.lab.mechanism import MODES
+from proxid.lab.released_log import Release
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.Path(dir_okay=False, path_type=Path)

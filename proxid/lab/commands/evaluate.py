@@ -6,9 +6,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from cli.lab import FILE, OUTPUT, asked, describe, facts_table, load, mechanism_options, print_json
-from proxid.evaluate.releases_counts import counted_utility, is_counted
-from proxid.evaluate.utility.registry import METRICS, evaluate
+from proxid.lab.commands.common import FILE, OUTPUT, asked, describe, facts_table, load, mechanism_options, print_json
+from proxid.lab.utility.counted.counts import counted_utility, is_counted
+from proxid.lab.utility.registry import METRICS, evaluate
 
 
 @click.command("evaluate", epilog="Example: proxid evaluate log.tsv out.tsv --k 10 --level 2 --truth truth.tsv --json")
@@ -31,7 +31,7 @@ def command(original: Path, released: Path, metrics: tuple[str, ...], **options:
     names = () if not metrics or "all" in metrics else metrics
     report = {**describe(release), "metrics": evaluate(release, names)}
     if options["figure"]:
-        from proxid.study.release_figures import draw_release
+        from proxid.lab.studies.release_figures import draw_release
 
         draw_release(release, options["figure"])
     if options["as_json"]:

@@ -7,10 +7,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from cli.lab import FILE, print_json, progress_bar, warn_if_empty
 from proxid.errors import InputError
-from proxid.evaluate.profiles import Profiler, category_names, percentages
-from proxid.logs import open_log
+from proxid.lab.commands.common import FILE, print_json, progress_bar, warn_if_empty
+from proxid.lab.logs import open_log
+from proxid.lab.profiles import Profiler, category_names, percentages
 
 
 @click.command("profile", epilog="Example: proxid profile released.tsv --user 116874 --level 1 --json")

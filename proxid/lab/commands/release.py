@@ -6,11 +6,11 @@ from typing import Any
 import click
 from rich.console import Console
 
-from cli.lab import FILE, default_classifier, facts_table, print_json, progress_bar, warn_if_empty
-from proxid.anonymise.release.manifest import manifest_path, write_manifest
-from proxid.anonymise.release.registry import METHODS, Job, Method, Option, Outcome, load_method
 from proxid.errors import ConfigError, InputError
-from proxid.logs.digest import digest_of
+from proxid.lab.commands.common import FILE, default_classifier, facts_table, print_json, progress_bar, warn_if_empty
+from proxid.lab.logs.digest import digest_of
+from proxid.lab.release.manifest import manifest_path, write_manifest
+from proxid.lab.release.registry import METHODS, Job, Method, Option, Outcome, load_method
 
 DEFAULT = "kbuffer"
 NEW = click.Path(dir_okay=False, path_type=Path)

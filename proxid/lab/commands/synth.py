@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from cli.lab import progress_bar
-from proxid.logs import Dictionaries, create_log, layout_of
-from proxid.logs.synth import Shape, synthesise
+from proxid.lab.commands.common import progress_bar
+from proxid.lab.logs import Dictionaries, create_log, layout_of
+from proxid.lab.logs.synth import Shape, synthesise
 
 
 @click.command("synth", epilog="Example: proxid synth --rows 100000 --users 1000 --seed 1 -o log.tsv")

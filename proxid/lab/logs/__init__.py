@@ -11,11 +11,11 @@ Everything that reads or writes a log goes through `open_log` and `create_log`; 
         out.write(batch)                        # the file appears under its name when the block ends well
 """
 
+from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch, empty_batch
+from proxid.lab.logs.files import LogReader, LogWriter, create_log, open_log, read_log
+from proxid.lab.logs.strings import StringTable
+from proxid.lab.logs.tree import ROOT, CategoryTree
 from proxid.loglines.layout import BadRows, Layout, layout_of
-from proxid.logs.batch import NONE, Dictionaries, LogBatch, empty_batch
-from proxid.logs.files import LogReader, LogWriter, create_log, open_log, read_log
-from proxid.logs.strings import StringTable
-from proxid.logs.tree import ROOT, CategoryTree
 
 __all__ = [
     "NONE",

@@ -9,9 +9,9 @@ from typing import Self
 
 import numpy as np
 
-from proxid.logs.jit import Codes, Flags, Longs, Reals
-from proxid.logs.strings import StringTable
-from proxid.logs.tree import CategoryTree
+from proxid.lab.logs.jit import Codes, Flags, Longs, Reals
+from proxid.lab.logs.strings import StringTable
+from proxid.lab.logs.tree import CategoryTree
 
 NONE = -1
 """Code of a missing category, rank or URL."""

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from proxid.logs.batch import NONE, Dictionaries
-from proxid.logs.jit import Codes
-from proxid.logs.strings import StringTable
+from proxid.lab.logs.batch import NONE, Dictionaries
+from proxid.lab.logs.jit import Codes
+from proxid.lab.logs.strings import StringTable
 
 _UNSEEN = -2
 

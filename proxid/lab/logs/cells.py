@@ -6,8 +6,8 @@ A reader gives `INVALID` for what it cannot read; times are `YYYY-MM-DD HH:MM:SS
 
 import numpy as np
 
+from proxid.lab.logs.jit import Bytes, Scalar, step
 from proxid.loglines.times import END, FIRST
-from proxid.logs.jit import Bytes, Scalar, step
 
 INVALID = -(1 << 62)
 _DAY = 86_400

@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.logs.batch import LogBatch
-from proxid.logs.files import LogReader, open_log
-from proxid.logs.jit import Bytes, Codes, Hashes, Longs, Scalar, compiled, step
-from proxid.logs.strings import StringTable, hash_bytes, mixed
+from proxid.lab.logs.batch import LogBatch
+from proxid.lab.logs.files import LogReader, open_log
+from proxid.lab.logs.jit import Bytes, Codes, Hashes, Longs, Scalar, compiled, step
+from proxid.lab.logs.strings import StringTable, hash_bytes, mixed
 
 _LANES: Final = 2
 _SEEDS: Final = np.array([0x243F6A8885A308D3, 0x13198A2E03707344], np.uint64)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Self
 
 from proxid.errors import InputError
+from proxid.lab.logs.batch import Dictionaries, LogBatch
 from proxid.loglines.layout import FIELDS, BadRows, Layout, layout_of
-from proxid.logs.batch import Dictionaries, LogBatch
 
 Classifier = Callable[[str], str]
 """Text of a query -> path of its category with `/`, or "" when it has none."""
@@ -90,9 +90,9 @@ def open_log(
     Pass the dictionaries of another log to get comparable codes, and a classifier to file records without category.
     Raises InputError when the file cannot be opened or is no log.
     """
-    from proxid.logs.jsonl import JsonlReader
-    from proxid.logs.parquet import ParquetReader
-    from proxid.logs.tsv import TsvReader
+    from proxid.lab.logs.jsonl import JsonlReader
+    from proxid.lab.logs.parquet import ParquetReader
+    from proxid.lab.logs.tsv import TsvReader
 
     path = Path(path)
     with naming(path):
@@ -115,9 +115,9 @@ def naming(path: Path) -> Iterator[None]:
 
 def create_log(path: Path | str, layout: Layout | None, dictionaries: Dictionaries) -> LogWriter:
     """Start writing a log; `None` takes the layout from the name. Raises InputError, OutputError."""
-    from proxid.logs.jsonl import JsonlWriter
-    from proxid.logs.parquet import ParquetWriter
-    from proxid.logs.tsv_write import TsvWriter
+    from proxid.lab.logs.jsonl import JsonlWriter
+    from proxid.lab.logs.parquet import ParquetWriter
+    from proxid.lab.logs.tsv_write import TsvWriter
 
     path = Path(path)
     chosen = layout or layout_of(path)

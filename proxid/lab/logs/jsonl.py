@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch
+from proxid.lab.logs.categorise import Filing
+from proxid.lab.logs.files import Classifier, LogWriter
+from proxid.lab.logs.lines import Block, LineReader
+from proxid.lab.logs.whole import WholeFile
 from proxid.loglines.head import jsonl_layout
 from proxid.loglines.layout import Layout
 from proxid.loglines.rows import TOO_LONG, in_order, read_object
 from proxid.loglines.times import format_time
-from proxid.logs.batch import NONE, Dictionaries, LogBatch
-from proxid.logs.files import Classifier, LogWriter
-from proxid.logs.filing import Filing
-from proxid.logs.lines import Block, LineReader
-from proxid.logs.whole import WholeFile
 
 
 class RowEncoder:

@@ -14,12 +14,12 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from proxid.errors import InputError
+from proxid.lab.logs.batch import Dictionaries, LogBatch
+from proxid.lab.logs.files import LogReader
+from proxid.lab.logs.jit import Bytes, Scalar, compiled
+from proxid.lab.logs.raw import SLACK
 from proxid.loglines.head import BOM
 from proxid.loglines.layout import MAX_LINE, Layout
-from proxid.logs.batch import Dictionaries, LogBatch
-from proxid.logs.files import LogReader
-from proxid.logs.jit import Bytes, Scalar, compiled
-from proxid.logs.raw import SLACK
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from typing import Final
 
 import numpy as np
 
-from proxid.logs.batch import LogBatch
-from proxid.logs.files import LogReader
-from proxid.logs.jit import Reals
-from proxid.logs.whole import write_errors
+from proxid.lab.logs.batch import LogBatch
+from proxid.lab.logs.files import LogReader
+from proxid.lab.logs.jit import Reals
+from proxid.lab.logs.whole import write_errors
 
 _RUN: Final = 1 << 20
 """Records of a run, sorted in memory."""

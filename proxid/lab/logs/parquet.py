@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from proxid.errors import InputError
+from proxid.lab.logs.batch import Dictionaries, LogBatch
+from proxid.lab.logs.files import Classifier, LogReader, LogWriter
+from proxid.lab.logs.jsonl import RowEncoder, named_columns
+from proxid.lab.logs.whole import WholeFile
 from proxid.loglines.layout import FIELDS, Layout, fields_of, need_fields
 from proxid.loglines.rows import NOT_UTF8, checked_cells, in_order
 from proxid.loglines.times import format_time
-from proxid.logs.batch import Dictionaries, LogBatch
-from proxid.logs.files import Classifier, LogReader, LogWriter
-from proxid.logs.jsonl import RowEncoder, named_columns
-from proxid.logs.whole import WholeFile
 
 _ROWS = 50_000
 _PER_SECOND: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}

@@ -10,8 +10,8 @@ from typing import TypeVar, overload
 
 import numpy as np
 
-from proxid.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled, step
-from proxid.logs.raw import SLACK, load64, prefetch, store64
+from proxid.lab.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled, step
+from proxid.lab.logs.raw import SLACK, load64, prefetch, store64
 
 A = TypeVar("A", Bytes, Longs)
 EMPTY = np.uint64(0)

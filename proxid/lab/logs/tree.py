@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from proxid.logs.jit import Codes, Scalar, compiled
-from proxid.logs.strings import StringTable
+from proxid.lab.logs.jit import Codes, Scalar, compiled
+from proxid.lab.logs.strings import StringTable
 
 ROOT = 0
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from proxid.errors import InputError
+from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch
+from proxid.lab.logs.categorise import Filing
+from proxid.lab.logs.files import Classifier
+from proxid.lab.logs.jit import Bytes, Codes, Longs, Scalar, compiled
+from proxid.lab.logs.lines import Block, LineReader
+from proxid.lab.logs.strings import StringTable
+from proxid.lab.logs.tsv_scan import CATEGORY, LINE_TOO_LONG, QUERY, URL, USER, scan_lines
 from proxid.loglines.head import tsv_columns
 from proxid.loglines.layout import FIELDS, NAMES, Layout
 from proxid.loglines.rows import REASONS
-from proxid.logs.batch import NONE, Dictionaries, LogBatch
-from proxid.logs.files import Classifier
-from proxid.logs.filing import Filing
-from proxid.logs.jit import Bytes, Codes, Longs, Scalar, compiled
-from proxid.logs.lines import Block, LineReader
-from proxid.logs.strings import StringTable
-from proxid.logs.tsv_scan import CATEGORY, LINE_TOO_LONG, QUERY, URL, USER, scan_lines
 
 
 class TsvReader(LineReader):

@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
+from proxid.lab.logs.cells import INVALID, read_digits, read_time, valid_utf8
+from proxid.lab.logs.jit import Bytes, Codes, Columns, Longs, Scalar, compiled, step
+from proxid.lab.logs.raw import first_byte, load64
 from proxid.loglines.layout import MAX_LINE
-from proxid.logs.cells import INVALID, read_digits, read_time, valid_utf8
-from proxid.logs.jit import Bytes, Codes, Columns, Longs, Scalar, compiled, step
-from proxid.logs.raw import first_byte, load64
 
 USER, QUERY, TIME, RANK, URL, CATEGORY, GROUP = range(7)
 """Positions of the fields in `proxid.loglines.layout.FIELDS`."""

@@ -8,13 +8,13 @@ from typing import Final
 
 import numpy as np
 
+from proxid.lab.logs.batch import Dictionaries, LogBatch
+from proxid.lab.logs.cells import write_digits, write_time
+from proxid.lab.logs.files import LogWriter
+from proxid.lab.logs.jit import Bytes, Columns, Longs, Scalar, compiled, step
+from proxid.lab.logs.raw import load64, store64
+from proxid.lab.logs.whole import WholeFile
 from proxid.loglines.layout import FIELDS, NAMES, Layout
-from proxid.logs.batch import Dictionaries, LogBatch
-from proxid.logs.cells import write_digits, write_time
-from proxid.logs.files import LogWriter
-from proxid.logs.jit import Bytes, Columns, Longs, Scalar, compiled, step
-from proxid.logs.raw import load64, store64
-from proxid.logs.whole import WholeFile
 
 _NUMBERS: Final = 80
 """Room for a row's time, rank, group and separators, and for what a copy writes behind."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from proxid.anonymise.release.guarantee import Guarantee, nothing_spent
 from proxid.errors import BudgetError, ConfigError
+from proxid.lab.release.guarantee import Guarantee, nothing_spent
 
 MOST_PARTS: Final = 12
 SLACK: Final = 1e-12

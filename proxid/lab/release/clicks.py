@@ -2,20 +2,14 @@
 
 from typing import Final
 
-from proxid.anonymise.release.noise import OpenDpNoise
-from proxid.anonymise.release.noisy import (
-    NOISY_OPTIONS,
-    Report,
-    opened,
-    outcome,
-    require_no_seed,
-)
-from proxid.anonymise.release.published import write_published
-from proxid.anonymise.release.purse import Purse
-from proxid.anonymise.release.registry import Job, Method, Outcome
-from proxid.anonymise.release.sessions.counting import click_histogram
-from proxid.anonymise.release.sessions.method import CLICKS_LIMIT, NOISE_OPTIONS, publish
-from proxid.anonymise.release.sessions.plan import two_step_plan
+from proxid.lab.release.noise import OpenDpNoise
+from proxid.lab.release.noisy import NOISY_OPTIONS, Report, opened, outcome, require_no_seed
+from proxid.lab.release.published import write_published
+from proxid.lab.release.purse import Purse
+from proxid.lab.release.registry import Job, Method, Outcome
+from proxid.lab.release.sessions.counting import click_histogram
+from proxid.lab.release.sessions.method import CLICKS_LIMIT, NOISE_OPTIONS, publish
+from proxid.lab.release.sessions.plan import two_step_plan
 
 OPTIONS: Final = (CLICKS_LIMIT, *NOISE_OPTIONS, *NOISY_OPTIONS)
 

@@ -2,7 +2,7 @@
 
 A query that fewer than k distinct users asked is dropped; in each session the user is replaced by a random number.
 Rows come out by session number, so that their order links no two sessions of a user. It gives no differential privacy:
-the homogeneity and the active attack of 003 §3.2 work on it (`proxid.evaluate.releases_attacks`).
+the homogeneity and the active attack of 003 §3.2 work on it (`proxid.lab.attacks.counted`).
 """
 
 import secrets
@@ -12,11 +12,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.items import GAP_SECONDS
-from proxid.anonymise.release.noisy import require_no_seed
-from proxid.anonymise.release.registry import Job, Method, Option, Outcome
+from proxid.lab.logs import Dictionaries, LogBatch, create_log, layout_of, open_log
+from proxid.lab.release.items import GAP_SECONDS
+from proxid.lab.release.noisy import require_no_seed
+from proxid.lab.release.registry import Job, Method, Option, Outcome
 from proxid.loglines.layout import AOL_FIELDS
-from proxid.logs import Dictionaries, LogBatch, create_log, layout_of, open_log
 
 OPTIONS: Final = (
     Option("k", int, 10, "distinct users that a published query has at least", minimum=2),

@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from proxid.anonymise.release.noisy import ENGINE_OPTIONS, Report, opened, outcome, require_no_seed
-from proxid.anonymise.release.published import published, write_published
-from proxid.anonymise.release.registry import Job, Method, Option, Outcome
-from proxid.anonymise.release.sessions.counting import click_users
+from proxid.lab.release.noisy import ENGINE_OPTIONS, Report, opened, outcome, require_no_seed
+from proxid.lab.release.published import published, write_published
+from proxid.lab.release.registry import Job, Method, Option, Outcome
+from proxid.lab.release.sessions.counting import click_users
 
 OPTIONS: Final = (Option("K", int, 20, "publish clicks of more than so many users", minimum=1), *ENGINE_OPTIONS)
 WARNINGS: Final = [

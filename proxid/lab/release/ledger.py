@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from proxid.anonymise.release.account import Account, Entry, Part
-from proxid.anonymise.release.guarantee import DeltaKind, Guarantee, Relation
 from proxid.errors import BudgetError, InputError
 from proxid.jsontext import load_json
-from proxid.logs.whole import whole_file
+from proxid.lab.logs.whole import whole_file
+from proxid.lab.release.account import Account, Entry, Part
+from proxid.lab.release.guarantee import DeltaKind, Guarantee, Relation
 
 VERSION: Final = 2
 _READ: Final = (1, 2)

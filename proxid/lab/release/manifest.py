@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from proxid import __version__
-from proxid.anonymise.release.registry import Job, Outcome
 from proxid.errors import OutputError
-from proxid.logs.whole import whole_file
+from proxid.lab.logs.whole import whole_file
+from proxid.lab.release.registry import Job, Outcome
 
 FRESH = "a fresh secret seed, not written down"
 KNOWN = "a seed was given: for experiments, not for publication"

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from proxid.anonymise.release.account import Account, Part
-from proxid.anonymise.release.engines import Engine, open_engine
-from proxid.anonymise.release.engines.base import ENGINES, EngineSettings
-from proxid.anonymise.release.guarantee import Guarantee, delta_warnings
-from proxid.anonymise.release.items import KINDS
-from proxid.anonymise.release.published import Published
-from proxid.anonymise.release.purse import BUDGET_OPTIONS, PART_OPTION, account_details
-from proxid.anonymise.release.registry import Job, Option, Outcome
-from proxid.anonymise.release.source import Source, open_source
 from proxid.errors import ConfigError
+from proxid.lab.release.account import Account, Part
+from proxid.lab.release.engines import Engine, open_engine
+from proxid.lab.release.engines.base import ENGINES, EngineSettings
+from proxid.lab.release.guarantee import Guarantee, delta_warnings
+from proxid.lab.release.items import KINDS
+from proxid.lab.release.published import Published
+from proxid.lab.release.purse import BUDGET_OPTIONS, PART_OPTION, account_details
+from proxid.lab.release.registry import Job, Option, Outcome
+from proxid.lab.release.source import Source, open_source
 
 SEED_POLICY: Final = "noise from OpenDP's samplers over the system's secure generator; no seed exists, none is taken"
 

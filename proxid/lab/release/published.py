@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 
 from proxid.errors import InputError
 from proxid.jsontext import load_json
+from proxid.lab.logs.whole import whole_file
 from proxid.loglines.layout import layout_of
-from proxid.logs.whole import whole_file
 
 Item = tuple[str, ...]
 SEQUENCE: Final = "sequence"

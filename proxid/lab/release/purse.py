@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from proxid.anonymise.release.account import Account, Entry, Part, entry_now
-from proxid.anonymise.release.guarantee import Guarantee, Relation, require_epsilon_delta
-from proxid.anonymise.release.ledger import Ledger, default_ledger
-from proxid.anonymise.release.registry import Job, Option
 from proxid.errors import ConfigError
-from proxid.logs.digest import digest_of, digest_of_records
+from proxid.lab.logs.digest import digest_of, digest_of_records
+from proxid.lab.release.account import Account, Entry, Part, entry_now
+from proxid.lab.release.guarantee import Guarantee, Relation, require_epsilon_delta
+from proxid.lab.release.ledger import Ledger, default_ledger
+from proxid.lab.release.registry import Job, Option
 
 BUDGET_OPTIONS: Final = (
     Option("dataset", str, "", "name of the data, whose budget is charged; empty: known by its records"),

@@ -2,8 +2,8 @@
 
 A method is a module-level `METHOD = Method(name, title, options, run, example)`; METHODS says where each one is, so
 that a method is imported only when it is asked for. `run(job)` reads `job.source`, writes `job.output` through
-`proxid.logs.create_log` (or `proxid.logs.whole.whole_file` for what is no log), and returns an Outcome; the command
-adds what it knows itself (input digest, version) and writes the manifest beside the output.
+`proxid.lab.logs.create_log` (or `proxid.lab.logs.whole.whole_file` for what is no log), and returns an Outcome; the
+command adds what it knows itself (input digest, version) and writes the manifest beside the output.
 """
 
 import importlib
@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from proxid.errors import ConfigError
-from proxid.logs.files import Classifier
+from proxid.lab.logs.files import Classifier
 
 METHODS: dict[str, str] = {
-    "zealous": "proxid.anonymise.release.zealous.method:METHOD",
-    "partition": "proxid.anonymise.release.partition.method:METHOD",
-    "k-query": "proxid.anonymise.release.k_query:METHOD",
-    "sessions": "proxid.anonymise.release.sessions.method:METHOD",
-    "clicks": "proxid.anonymise.release.clicks:METHOD",
-    "ka": "proxid.anonymise.release.ka:METHOD",
-    "hbdp": "proxid.anonymise.release.semantic.hbdp_method:METHOD",
-    "nsqc": "proxid.anonymise.release.semantic.method:NSQC",
-    "semantic": "proxid.anonymise.release.semantic.method:METHOD",
-    "microaggregation": "proxid.anonymise.release.microaggregation.method:METHOD",
-    "kbuffer": "proxid.anonymise.release.kbuffer:METHOD",
+    "zealous": "proxid.lab.release.zealous.method:METHOD",
+    "partition": "proxid.lab.release.partition.method:METHOD",
+    "k-query": "proxid.lab.release.k_query:METHOD",
+    "sessions": "proxid.lab.release.sessions.method:METHOD",
+    "clicks": "proxid.lab.release.clicks:METHOD",
+    "ka": "proxid.lab.release.ka:METHOD",
+    "hbdp": "proxid.lab.release.semantic.hbdp_method:METHOD",
+    "nsqc": "proxid.lab.release.semantic.method:NSQC",
+    "semantic": "proxid.lab.release.semantic.method:METHOD",
+    "microaggregation": "proxid.lab.release.microaggregation.method:METHOD",
+    "kbuffer": "proxid.lab.release.kbuffer.method:METHOD",
 }
 """Name of each method and `module:attribute` that holds its Method; add a line for a new one."""
 

@@ -11,8 +11,8 @@ from typing import Final
 
 import ibis
 
-from proxid.anonymise.release.items import GAP_SECONDS, seconds_since_last
 from proxid.errors import ConfigError
+from proxid.lab.release.items import GAP_SECONDS, seconds_since_last
 
 LONGEST: Final = 8
 """Largest l_q: 2^8 - 9 = 247 subsequences a session."""

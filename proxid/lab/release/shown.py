@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from proxid.anonymise.stream.released import Released
-from proxid.logs.batch import Dictionaries, LogBatch
-from proxid.logs.jit import Codes, Longs, compiled
-from proxid.logs.strings import StringTable
+from proxid.lab.columns.released import Released
+from proxid.lab.logs.batch import Dictionaries, LogBatch
+from proxid.lab.logs.jit import Codes, Longs, compiled
+from proxid.lab.logs.strings import StringTable
 
 Mask = Callable[[str], str | None]
 """Text -> the text without identifiers, or None when it must not be shown."""

@@ -1,7 +1,7 @@
 """A log for a counting engine: the columns user, query, time, rank, url as an Ibis table.
 
-Parquet is scanned by the engine itself; TSV and JSONL pass through `proxid.logs`, so that what counts as an unreadable
-row is the same for every release method, into a private Parquet file that lives as long as the release.
+Parquet is scanned by the engine itself; TSV and JSONL pass through `proxid.lab.logs`, so that what counts as an
+unreadable row is the same for every release method, into a private Parquet file that lives as long as the release.
 time: timestamp (UTC, no zone), 1970 when missing. A row without a user is left out and counted.
 """
 
@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from proxid.anonymise.release.engines import Engine
 from proxid.errors import InputError
-from proxid.logs import LogBatch, StringTable, layout_of, open_log
+from proxid.lab.logs import LogBatch, StringTable, layout_of, open_log
+from proxid.lab.release.engines import Engine
 
 Progress = Callable[[int, int], None]
 _HEX_DIGITS: Final = 6

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.noise import LARGEST_SCALE, STEPS, Noise, Steps, geometric, laplace_tail
+from proxid.lab.release.noise import LARGEST_SCALE, STEPS, Noise, Steps, geometric, laplace_tail
 
 RARE: Final = 0.02
 """Below this chance to pass, items are skipped by gaps instead of drawn one by one."""

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from proxid.anonymise.stream.released import Released
-from proxid.logs.cells import write_digits
-from proxid.logs.jit import Bytes, Longs, Scalar, compiled
-from proxid.logs.whole import WholeFile, whole_file
+from proxid.lab.columns.released import Released
+from proxid.lab.logs.cells import write_digits
+from proxid.lab.logs.jit import Bytes, Longs, Scalar, compiled
+from proxid.lab.logs.whole import WholeFile, whole_file
 
 _LINE = 84
 

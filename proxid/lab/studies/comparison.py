@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from proxid.anonymise.release.guarantee import Guarantee, Relation
-from proxid.anonymise.release.items import GAP_SECONDS
-from proxid.anonymise.release.k_query import sessions_of
-from proxid.anonymise.release.manifest import write_manifest
-from proxid.anonymise.release.registry import Job, Outcome, load_method
-from proxid.anonymise.release.sessions.method import clicks_beside
 from proxid.errors import InputError
-from proxid.evaluate.releases_suggestion import Evaluated, compared
+from proxid.lab.logs import LogBatch, create_log, read_log
+from proxid.lab.logs.batch import Dictionaries
+from proxid.lab.release.guarantee import Guarantee, Relation
+from proxid.lab.release.items import GAP_SECONDS
+from proxid.lab.release.k_query import sessions_of
+from proxid.lab.release.manifest import write_manifest
+from proxid.lab.release.registry import Job, Outcome, load_method
+from proxid.lab.release.sessions.method import clicks_beside
+from proxid.lab.studies.entries import Entry, Kind
+from proxid.lab.studies.measures import attack_success, profile_losses, shares, true_pairs
+from proxid.lab.studies.tasks import Tasks
+from proxid.lab.studies.view import Original, View, counts_of, view_of
+from proxid.lab.utility.counted.suggestion import Evaluated, compared
 from proxid.loglines.layout import Layout
-from proxid.logs import LogBatch, create_log, read_log
-from proxid.logs.batch import Dictionaries
-from proxid.study.entries import Entry, Kind
-from proxid.study.measures import attack_success, profile_losses, shares, true_pairs
-from proxid.study.tasks import Tasks
-from proxid.study.view import Original, View, counts_of, view_of
 
 TRAINING = 0.9
 """Share of the records, in time, that releases are made of."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from proxid.study.plots import COLOURS, pyplot, save
+from proxid.lab.studies.plots import COLOURS, pyplot, save
 
 COLUMNS = (
     "mechanism", "paper", "guarantee", "owner found", "person+text", "true topics", "1-issuer texts", "vanity", "rows",

@@ -10,12 +10,12 @@ import ibis
 import numpy as np
 import pyarrow as pa
 
-from proxid.anonymise.release.engines import Engine, open_engine
-from proxid.anonymise.release.items import bounded_histogram, full_histogram, item_columns, items
-from proxid.anonymise.release.noise import OpenDpNoise, Steps, from_grid
-from proxid.anonymise.release.source import open_source
-from proxid.anonymise.release.thresholding import Kept
-from proxid.study.session_log import SessionShape, write_session_log
+from proxid.lab.release.engines import Engine, open_engine
+from proxid.lab.release.items import bounded_histogram, full_histogram, item_columns, items
+from proxid.lab.release.noise import OpenDpNoise, Steps, from_grid
+from proxid.lab.release.source import open_source
+from proxid.lab.release.thresholding import Kept
+from proxid.lab.studies.session_log import SessionShape, write_session_log
 
 Item = tuple[str, ...]
 Counts = dict[Item, float]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proxid.evaluate.attacks.registry import Options, load_attack
-from proxid.evaluate.jsd import jensen_shannon
-from proxid.evaluate.release import Release
-from proxid.study.view import Original, People, View
+from proxid.lab.attacks.registry import Options, load_attack
+from proxid.lab.released_log import Release
+from proxid.lab.studies.view import Original, People, View
+from proxid.lab.utility.jsd import jensen_shannon
 
 Reals = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

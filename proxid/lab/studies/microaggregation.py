@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.microaggregation.matrices import Ints, LevelMatrix
-from proxid.anonymise.release.microaggregation.mechanism import (
+from proxid.lab.release.microaggregation.matrices import Ints, LevelMatrix
+from proxid.lab.release.microaggregation.mechanism import (
     Queries,
     make_clusters,
     matrices,
     microaggregate,
     released_columns,
 )
-from proxid.anonymise.release.microaggregation.partition import random_partition
-from proxid.evaluate.srp import semantic_remain_sparse
+from proxid.lab.release.microaggregation.partition import random_partition
+from proxid.lab.utility.srp import semantic_remain_sparse
 
 Reals = npt.NDArray[np.float64]
 SIZES = (2, 3, 4, 5)

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from proxid.study.microaggregation import RANDOM, SIMILAR, Reals, Remains
-from proxid.study.plots import Curve, Panel, draw_panels
+from proxid.lab.studies.microaggregation import RANDOM, SIMILAR, Reals, Remains
+from proxid.lab.studies.plots import Curve, Panel, draw_panels
 
 NORMAL_95 = 1.96
 PUBLISHED: dict[str, Any] = {

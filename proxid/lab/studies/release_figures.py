@@ -6,9 +6,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from proxid.errors import InputError, OutputError
-from proxid.evaluate.release import Release
-from proxid.study.thesis.figures.style import COLOURS, GREY, panels, save, series
-from proxid.study.thesis.series import progress_series
+from proxid.lab.released_log import Release
+from proxid.lab.studies.thesis.figures.style import COLOURS, GREY, panels, save, series
+from proxid.lab.studies.thesis.series import progress_series
 
 
 def draw_attacks(bound: float, attacks: dict[str, Any], path: Path) -> list[Path]:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.semantic.domain import Ints, Reals
-from proxid.anonymise.release.semantic.exponential import MAX_EPSILON, MIN_EPSILON, RandomBytes
-from proxid.anonymise.release.semantic.hbdp import bound_user, discrete_laplace
-from proxid.anonymise.release.semantic.mechanism import SemanticMechanism, build_mechanism
-from proxid.anonymise.release.semantic.quality import Criterion
-from proxid.anonymise.release.semantic.topics import EQUAL_SETTINGS, OTHER, SETTINGS, categorise
 from proxid.errors import InputError
-from proxid.evaluate.jsd import jensen_shannon
+from proxid.lab.release.semantic.domain import Ints, Reals
+from proxid.lab.release.semantic.exponential import MAX_EPSILON, MIN_EPSILON, RandomBytes
+from proxid.lab.release.semantic.hbdp import bound_user, discrete_laplace
+from proxid.lab.release.semantic.mechanism import SemanticMechanism, build_mechanism
+from proxid.lab.release.semantic.quality import Criterion
+from proxid.lab.release.semantic.topics import EQUAL_SETTINGS, OTHER, SETTINGS, categorise
+from proxid.lab.utility.jsd import jensen_shannon
 from proxid.ontology.wordnet import WordNet
 
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)

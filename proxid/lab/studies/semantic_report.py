@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from proxid.anonymise.release.semantic.domain import Reals
-from proxid.study.plots import Curve, Panel, draw_panels
-from proxid.study.semantic import HBDP, PROFILES, WAYS, Losses
+from proxid.lab.release.semantic.domain import Reals
+from proxid.lab.studies.plots import Curve, Panel, draw_panels
+from proxid.lab.studies.semantic import HBDP, PROFILES, WAYS, Losses
 
 NORMAL_95 = 1.96
 METHODS = ("sqc2", "sqc1", "nsqc", HBDP)

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proxid.logs.synth.shape import START
-from proxid.logs.synth.words import nouns
+from proxid.lab.logs.synth.shape import START
+from proxid.lab.logs.synth.words import nouns
 
 Longs = npt.NDArray[np.int64]
 PHRASINGS: Final = ("{0}", "{0} pictures", "buy {0}", "{0} for sale", "cheap {0}", "{0} reviews")

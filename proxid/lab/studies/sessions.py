@@ -11,14 +11,15 @@ from typing import Any, Final
 
 import ibis
 
-from proxid.anonymise.release.guarantee import Guarantee, Relation
-from proxid.anonymise.release.sequences import sequence_histogram, session_queries
-from proxid.anonymise.release.sessions.counting import click_histogram, click_users
-from proxid.anonymise.release.sessions.mechanism import sanitise
-from proxid.anonymise.release.sessions.plan import TwoStepPlan, session_sensitivity, two_step_plan
-from proxid.anonymise.release.source import in_class
 from proxid.errors import ConfigError
-from proxid.evaluate.releases_suggestion import (
+from proxid.lab.release.guarantee import Guarantee, Relation
+from proxid.lab.release.sequences import sequence_histogram, session_queries
+from proxid.lab.release.sessions.counting import click_histogram, click_users
+from proxid.lab.release.sessions.mechanism import sanitise
+from proxid.lab.release.sessions.plan import TwoStepPlan, session_sensitivity, two_step_plan
+from proxid.lab.release.source import in_class
+from proxid.lab.studies.counted import NOISE, CountedLog, Counts, Histogram, histogram_of
+from proxid.lab.utility.counted.suggestion import (
     Evaluated,
     Suggester,
     compared,
@@ -27,7 +28,6 @@ from proxid.evaluate.releases_suggestion import (
     flow_of_sessions,
     suggester,
 )
-from proxid.study.counted import NOISE, CountedLog, Counts, Histogram, histogram_of
 
 Progress = Callable[[int, int], None]
 Pairs = dict[tuple[str, str], float]

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from proxid.study.plots import Curve, Panel, draw_panels
+from proxid.lab.studies.plots import Curve, Panel, draw_panels
 
 PUBLISHED: Final[dict[str, Any]] = {
     "table_4": [

@@ -1,19 +1,19 @@
 """Utility by task, on whatever a release publishes: frequent queries and index caching, substitution and suggestion.
 
-003 §8 and 004 §4, by the measures of `proxid.evaluate.releases_*`. A task is left out for a release that does not
+003 §8 and 004 §4, by the measures of `proxid.lab.releases_*`. A task is left out for a release that does not
 publish the items it needs.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from proxid.evaluate.releases_caching import cached_keywords, documents_of, hit_probability
-from proxid.evaluate.releases_histogram import Original as Ranked
-from proxid.evaluate.releases_histogram import histogram_utility
-from proxid.evaluate.releases_substitution import Substitutions, learn, rankings, substitution_utility
-from proxid.evaluate.releases_suggestion import Evaluated, evaluate, flow_of_released, suggester
-from proxid.study.counted import Counts
-from proxid.study.view import Original, View
+from proxid.lab.studies.counted import Counts
+from proxid.lab.studies.view import Original, View
+from proxid.lab.utility.counted.caching import cached_keywords, documents_of, hit_probability
+from proxid.lab.utility.counted.histogram import Original as Ranked
+from proxid.lab.utility.counted.histogram import histogram_utility
+from proxid.lab.utility.counted.substitution import Substitutions, learn, rankings, substitution_utility
+from proxid.lab.utility.counted.suggestion import Evaluated, evaluate, flow_of_released, suggester
 
 TOP = 100
 ASKED = 500

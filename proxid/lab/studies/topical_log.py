@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.semantic.paths import ConceptPaths
-from proxid.anonymise.release.semantic.topics import FOUR, NINETEEN
-from proxid.logs.batch import NONE, Dictionaries, LogBatch
+from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch
+from proxid.lab.release.semantic.paths import ConceptPaths
+from proxid.lab.release.semantic.topics import FOUR, NINETEEN
 from proxid.ontology.wordnet import WordNet
 
 Ints = npt.NDArray[np.int64]

@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 from pyarrow import csv
 
-from proxid.anonymise.release.published import read_published
-from proxid.anonymise.release.semantic.paths import ConceptPaths
-from proxid.anonymise.release.semantic.topics import FOUR
-from proxid.evaluate.load import Asked, load_release
-from proxid.evaluate.release import Release
-from proxid.logs import LogBatch, read_log
-from proxid.logs.batch import Dictionaries
+from proxid.lab.load import Asked, load_release
+from proxid.lab.logs import LogBatch, read_log
+from proxid.lab.logs.batch import Dictionaries
+from proxid.lab.release.published import read_published
+from proxid.lab.release.semantic.paths import ConceptPaths
+from proxid.lab.release.semantic.topics import FOUR
+from proxid.lab.released_log import Release
+from proxid.lab.studies.counted import Counts, counted_log
+from proxid.lab.studies.entries import KINDS, Entry, Kind
 from proxid.ontology.wordnet import load
-from proxid.study.counted import Counts, counted_log
-from proxid.study.entries import KINDS, Entry, Kind
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from proxid.anonymise.release.items import KINDS
-from proxid.anonymise.release.partition.mechanism import select
-from proxid.anonymise.release.partition.plan import partition_plan
-from proxid.anonymise.release.zealous.mechanism import sanitise
-from proxid.anonymise.release.zealous.plan import (
+from proxid.lab.release.items import KINDS
+from proxid.lab.release.partition.mechanism import select
+from proxid.lab.release.partition.plan import partition_plan
+from proxid.lab.release.zealous.mechanism import sanitise
+from proxid.lab.release.zealous.plan import (
     indistinguishable_delta,
     optimal_tau,
     probabilistic_delta,
     probabilistic_threshold,
     zealous_plan,
 )
-from proxid.evaluate.releases_caching import cached_keywords, documents_of, hit_probability
-from proxid.evaluate.releases_histogram import Original, histogram_utility, mean_count_difference, total
-from proxid.evaluate.releases_substitution import Substitutions, learn, rankings, substitution_utility
-from proxid.study.counted import NOISE, CountedLog, Counts
+from proxid.lab.studies.counted import NOISE, CountedLog, Counts
+from proxid.lab.utility.counted.caching import cached_keywords, documents_of, hit_probability
+from proxid.lab.utility.counted.histogram import Original, histogram_utility, mean_count_difference, total
+from proxid.lab.utility.counted.substitution import Substitutions, learn, rankings, substitution_utility
 
 Progress = Callable[[int, int], None]
 MS: Final = (1, 4, 8, 20, 40)

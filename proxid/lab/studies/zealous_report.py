@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from proxid.study.plots import Curve, Panel, draw_panels
+from proxid.lab.studies.plots import Curve, Panel, draw_panels
 
 PUBLISHED: Final[dict[str, Any]] = {
     "table_2": {"tau_prime": [81.1205, 78.7260, 78.6827, 79.3368, 80.3316], "optimal_tau": 4},

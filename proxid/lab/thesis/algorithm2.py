@@ -8,9 +8,9 @@ query from its own issuer.
 import math
 from dataclasses import dataclass, field
 
-from proxid.anonymise.stream.released import Emitted, RandomSource
-from proxid.anonymise.stream.thesis import truncate
 from proxid.errors import ConfigError
+from proxid.lab.columns.released import Emitted, RandomSource
+from proxid.lab.thesis.algorithm4 import truncate
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ with a random user entry that is not its issuer (restrictions 4.1 and 4.2). What
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from proxid.anonymise.stream.released import Emitted, RandomSource
 from proxid.errors import ConfigError
+from proxid.lab.columns.released import Emitted, RandomSource
 
 T = TypeVar("T")
 _PATIENCE = 32

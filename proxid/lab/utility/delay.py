@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.evaluate.attacks.replay import replay
-from proxid.evaluate.release import Release
-from proxid.logs.jit import Longs
+from proxid.lab.attacks.replay import replay
+from proxid.lab.logs.jit import Longs
+from proxid.lab.released_log import Release
 
 
 def release_times(release: Release) -> tuple[Longs | None, str]:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.release import Release
-from proxid.evaluate.utility.kept import kept
-from proxid.evaluate.utility.paired import paired_distance
-from proxid.logs import CategoryTree
-from proxid.logs.jit import Codes, Flags, Longs, Reals, Scalar, compiled
+from proxid.lab.logs import CategoryTree
+from proxid.lab.logs.jit import Codes, Flags, Longs, Reals, Scalar, compiled
+from proxid.lab.released_log import Release
+from proxid.lab.utility.kept import kept
+from proxid.lab.utility.paired import paired_distance
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.release import Release
-from proxid.logs.jit import Codes, Flags, Longs
+from proxid.lab.logs.jit import Codes, Flags, Longs
+from proxid.lab.released_log import Release
 
 
 def pair_keys(user: Codes, node: Codes) -> Longs:

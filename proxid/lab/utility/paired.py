@@ -7,10 +7,10 @@ published under the person there. It bounds the earth mover's distance from abov
 
 import numpy as np
 
-from proxid.evaluate.release import Release
-from proxid.evaluate.utility.kept import kept, pair_keys
-from proxid.logs import CategoryTree
-from proxid.logs.jit import Codes, Longs
+from proxid.lab.logs import CategoryTree
+from proxid.lab.logs.jit import Codes, Longs
+from proxid.lab.released_log import Release
+from proxid.lab.utility.kept import kept, pair_keys
 
 
 def paired_categories(release: Release) -> tuple[Codes, Codes] | None:

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from proxid.errors import ConfigError
-from proxid.evaluate.release import Release
+from proxid.lab.released_log import Release
 
 Metric = Callable[[Release], dict[str, Any]]
 
 METRICS: dict[str, str] = {
-    "share": "proxid.evaluate.utility.share:released_share",
-    "delay": "proxid.evaluate.utility.delay:delay",
-    "buffers": "proxid.evaluate.utility.share:buffers",
-    "emd": "proxid.evaluate.utility.emd:profile_distance",
-    "jsd": "proxid.evaluate.utility.topics:topic_divergence",
-    "srp": "proxid.evaluate.utility.remain:semantic_remain_by_level",
-    "memory": "proxid.evaluate.utility.share:memory",
+    "share": "proxid.lab.utility.share:released_share",
+    "delay": "proxid.lab.utility.delay:delay",
+    "buffers": "proxid.lab.utility.share:buffers",
+    "emd": "proxid.lab.utility.emd:profile_distance",
+    "jsd": "proxid.lab.utility.topics:topic_divergence",
+    "srp": "proxid.lab.utility.remain:semantic_remain_by_level",
+    "memory": "proxid.lab.utility.share:memory",
 }
 """Name of each metric and `module:function`; add a line for a new one."""
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.release import Release
-from proxid.evaluate.srp import semantic_remain_sparse
-from proxid.logs import LogBatch
-from proxid.logs.jit import Codes, Longs
+from proxid.lab.logs import LogBatch
+from proxid.lab.logs.jit import Codes, Longs
+from proxid.lab.released_log import Release
+from proxid.lab.utility.srp import semantic_remain_sparse
 
 LEVELS = 5
 

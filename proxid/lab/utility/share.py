@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from proxid.anonymise.stream.columns import MixEngine, ThesisEngine, mix_engine, thesis3_engine, thesis_engine
-from proxid.anonymise.stream.settings import Settings
-from proxid.evaluate.release import Release, with_text
-from proxid.evaluate.utility.delay import release_times
-from proxid.logs import Dictionaries
-from proxid.logs.jit import Longs
+from proxid.anonymise.mix.settings import Settings
+from proxid.lab.columns.engines import MixEngine, ThesisEngine, mix_engine, thesis3_engine, thesis_engine
+from proxid.lab.logs import Dictionaries
+from proxid.lab.logs.jit import Longs
+from proxid.lab.released_log import Release, with_text
+from proxid.lab.utility.delay import release_times
 
 PIECE = 1 << 14
 """Records fed at a time while memory is measured: the engines keep room for a piece."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.release import Release
-from proxid.evaluate.utility.kept import kept, pair_keys
-from proxid.logs.jit import Codes, Longs, Reals
+from proxid.lab.logs.jit import Codes, Longs, Reals
+from proxid.lab.released_log import Release
+from proxid.lab.utility.kept import kept, pair_keys
 
 LEVELS = (1, 2, 3, 4)
 

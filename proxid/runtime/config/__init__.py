@@ -5,23 +5,16 @@ raises ConfigError naming the key (never the value) for anything unknown, missin
 `trust` and `policy` may stand in files of their own, named by path relative to the configuration's folder.
 """
 
-from proxid.config.anonymiser import AnonymiserConfig, Retention
-from proxid.config.clients import DeviceConfig, EnrolmentAuthorityConfig, PartyConfig
-from proxid.config.loading import load, read_toml
-from proxid.config.policy import Fidelity, Grant, Policy, RequestType, load_policy
-from proxid.config.services import AuditorConfig, GatewayConfig, MainServiceConfig, ServiceConfig, WitnessConfig
-from proxid.config.trust import PartyKeys, Peer, Tls, Trust
+from proxid.runtime.config.anonymiser import AnonymiserConfig, Retention
+from proxid.runtime.config.base import ServiceConfig
+from proxid.runtime.config.loading import load, read_toml
+from proxid.runtime.config.policy import Fidelity, Grant, Policy, RequestType, load_policy
+from proxid.runtime.config.trust import PartyKeys, Peer, Tls, Trust
 
 __all__ = [
     "AnonymiserConfig",
-    "AuditorConfig",
-    "DeviceConfig",
-    "EnrolmentAuthorityConfig",
     "Fidelity",
-    "GatewayConfig",
     "Grant",
-    "MainServiceConfig",
-    "PartyConfig",
     "PartyKeys",
     "Peer",
     "Policy",
@@ -30,7 +23,6 @@ __all__ = [
     "ServiceConfig",
     "Tls",
     "Trust",
-    "WitnessConfig",
     "load",
     "load_policy",
     "read_toml",

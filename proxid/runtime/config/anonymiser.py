@@ -5,14 +5,14 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.anonymise.slotted.places import PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
-from proxid.anonymise.stream.settings import Settings
-from proxid.config.fields import ConfigPath, Duration
-from proxid.config.loading import Section
-from proxid.config.population import load_population
 from proxid.errors import ConfigError
+from proxid.runtime.config.fields import ConfigPath, Duration
+from proxid.runtime.config.loading import Section
+from proxid.runtime.config.population import load_population
 
 COMMAND_DEPTH = 4
 """Levels of a command's shape: domain, intent, device kind, parameter bucket."""
@@ -96,7 +96,7 @@ class AnonymiserConfig(Section):
         return PlaceNoise(self.place_epsilon, self.place_budget)
 
     def settings(self) -> Settings:
-        """The same for `proxid.anonymise.stream`."""
+        """The same for `proxid.anonymise.mix`."""
         return Settings(
             k=self.k,
             margin=self.sybil_margin,

@@ -1,16 +1,15 @@
 """Configurations of the services: gateway, main service, auditor, witness (DESIGN 16)."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
-from pydantic_settings import SettingsConfigDict
 
-from proxid.config.anonymiser import AnonymiserConfig, Retention
-from proxid.config.fields import CENTURY, Address, ConfigPath, Duration, Name, StoreUrl
-from proxid.config.loading import Config, Section
-from proxid.config.policy import Policy, PolicyField, with_settings
-from proxid.config.trust import Tls, Trust, TrustField
+from proxid.runtime.config.anonymiser import AnonymiserConfig, Retention
+from proxid.runtime.config.fields import CENTURY, Address, ConfigPath, Duration, Name, StoreUrl
+from proxid.runtime.config.loading import Config, Section
+from proxid.runtime.config.policy import Policy, PolicyField, with_settings
+from proxid.runtime.config.trust import Tls, Trust, TrustField
 
 
 def require(trust: Trust, *keys: str) -> None:
@@ -88,58 +87,6 @@ class ServiceConfig(GovernedConfig):
     """Bytes of the largest message taken from the wire."""
 
 
-class GatewayConfig(ServiceConfig):
-    """The Identity Screener.
-
-    Attributes:
-        main_service: address of MS. main_service_name: the name its certificate must carry.
-        rate_per_minute: requests of one person.
-        max_message: bytes of the largest message that anybody may send; the largest request takes 18 kB.
-        notice_spread: seconds over which notices to parties under a person's aliases are spread.
-        alias_key: file of the HMAC key of aliases.
-    """
-
-    model_config = SettingsConfigDict(env_prefix="PROXID_GATEWAY__")
-    role: ClassVar[str] = "gateway"
-
-    listen: Address = "127.0.0.1:7443"
-    metrics_listen: Address | None = "127.0.0.1:9464"
-    main_service: Address = "127.0.0.1:7444"
-    main_service_name: str = "main-service"
-    rate_per_minute: int = Field(default=60, ge=1)
-    max_message: int = Field(default=65_536, ge=65_536, le=4_194_304)
-    forward_timeout: Duration = Field(default=20.0, gt=0)
-    alias_key: ConfigPath = Field(default=Path("alias.key"), validate_default=True)
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        require(self.trust, "enrolment_authority", "service", "auditor_seal")
-        return self
-
-
-class MainServiceConfig(ServiceConfig):
-    """The Main Service.
-
-    Attributes:
-        answer_timeout: seconds that a responder may take; less than the gateway's `forward_timeout`.
-    """
-
-    model_config = SettingsConfigDict(env_prefix="PROXID_MAIN_SERVICE__")
-    role: ClassVar[str] = "main-service"
-
-    listen: Address = "127.0.0.1:7444"
-    metrics_listen: Address | None = "127.0.0.1:9465"
-    answer_timeout: Duration = Field(default=10.0, gt=0)
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        require(self.trust, "screener", "auditor_seal")
-        missing = set(self.policy.parties) - set(self.trust.parties)
-        if missing:
-            raise ValueError("trust.parties lacks the keys of a party of the policy")
-        return self
-
-
 class Floors(Section):
     """What no policy may fall below, whoever accepted it (DESIGN 10.4).
 
@@ -156,51 +103,3 @@ class Floors(Section):
     payloads: Duration = Field(default=0.0, ge=0)
     finest_resolution: int = Field(default=15, ge=0, le=15)
     place_epsilon: float | None = Field(default=None, gt=0)
-
-
-class AuditorConfig(GovernedConfig):
-    """The auditor: reads both services' evidence; judges each epoch by the policy that it was opened under (DESIGN 10).
-
-    It has accepted the policy that this configuration says. A log that names none (version 1) is judged by that one.
-
-    Attributes:
-        floors: below which no accepted policy may fall.
-        require_witness: a head that the trusted witness cosigned must be there, and not be older than `witness_lag`
-            unless it covers the whole log.
-    """
-
-    model_config = SettingsConfigDict(env_prefix="PROXID_AUDITOR__")
-    role: ClassVar[str] = "auditor"
-
-    gateway: Address = "127.0.0.1:7443"
-    gateway_name: str = "gateway"
-    main_service: Address = "127.0.0.1:7444"
-    main_service_name: str = "main-service"
-    signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
-    opening_key: ConfigPath = Field(default=Path("opening.key"), validate_default=True)
-    floors: Floors = Field(default_factory=Floors)
-    require_witness: bool = False
-    witness_lag: Duration = Field(default=3600.0, gt=0)
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        require(self.trust, "enrolment_authority", "screener", "service")
-        return self
-
-
-class WitnessConfig(PartyBase):
-    """A witness cosigns the checkpoints of both logs (DESIGN 10.4 (1))."""
-
-    model_config = SettingsConfigDict(env_prefix="PROXID_WITNESS__")
-    role: ClassVar[str] = "witness"
-
-    gateway: Address = "127.0.0.1:7443"
-    gateway_name: str = "gateway"
-    main_service: Address = "127.0.0.1:7444"
-    main_service_name: str = "main-service"
-    signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        require(self.trust, "screener", "service")
-        return self

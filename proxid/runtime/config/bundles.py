@@ -1,7 +1,7 @@
 """The policy's bundles as the protocol's grants (DESIGN 7)."""
 
-from proxid.config.policy import Policy
 from proxid.protocol.consent import NOTHING, Bundles, Grant
+from proxid.runtime.config.policy import Policy
 
 
 def bundles_of(policy: Policy) -> Bundles:

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from proxid.config.loading import resolve
-from proxid.config.wording import FINGERPRINT_PATTERN, NAME_PATTERN, PATTERNS
 from proxid.crypto import ed25519
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import InputError, KeyInvalidError
+from proxid.runtime.config.loading import resolve
+from proxid.runtime.config.wording import FINGERPRINT_PATTERN, NAME_PATTERN, PATTERNS
 
 _UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(|s|min|h|d)$")

@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
-from proxid.config.wording import describe
 from proxid.errors import ConfigError
+from proxid.runtime.config.wording import describe
 
 _folder: ContextVar[Path | None] = ContextVar("proxid_config_folder", default=None)
 _POSITION = re.compile(r"line (\d+)")

@@ -18,11 +18,11 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from proxid.config.anonymiser import AnonymiserConfig, Retention
-from proxid.config.fields import CENTURY, Duration, Name
-from proxid.config.loading import Section, load_section
-from proxid.config.trust import table_or_file
 from proxid.protocol.consent import NOTHING
+from proxid.runtime.config.anonymiser import AnonymiserConfig, Retention
+from proxid.runtime.config.fields import CENTURY, Duration, Name
+from proxid.runtime.config.loading import Section, load_section
+from proxid.runtime.config.trust import table_or_file
 
 
 class RequestType(StrEnum):

@@ -10,18 +10,18 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.anonymise.slotted.places import PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
-from proxid.anonymise.stream.settings import Settings
-from proxid.config.anonymiser import AnonymiserConfig, Retention
-from proxid.config.bundles import bundles_of
-from proxid.config.population import load_population
-from proxid.config.services import Floors, GovernedConfig
 from proxid.encoding import encode, label
 from proxid.errors import ConfigError
 from proxid.protocol.consent import Bundles
 from proxid.protocol.policy import PolicyDocument
+from proxid.runtime.config.anonymiser import AnonymiserConfig, Retention
+from proxid.runtime.config.base import Floors, GovernedConfig
+from proxid.runtime.config.bundles import bundles_of
+from proxid.runtime.config.population import load_population
 
 Grid = Mapping[str, int]
 Grids = Callable[[str], Grid | None]

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from proxid.config.fields import ConfigPath, Fingerprint, Name, SealKey, VerifyKey
-from proxid.config.loading import Section, read_toml, resolve
+from proxid.runtime.config.fields import ConfigPath, Fingerprint, Name, SealKey, VerifyKey
+from proxid.runtime.config.loading import Section, read_toml, resolve
 
 Role = Literal["gateway", "main-service", "auditor", "witness", "party", "device"]
 
@@ -55,7 +55,7 @@ class Trust(Section):
     peers: tuple[Peer, ...] = ()
 
     def allow_list(self) -> dict[str, str]:
-        """`ROLE/NAME` by fingerprint, as `proxid.rpc.peers.PeerRegistry` takes it."""
+        """`ROLE/NAME` by fingerprint, as `proxid.runtime.transport.peers.PeerRegistry` takes it."""
         return {peer.fingerprint: f"{peer.role}/{peer.name}" for peer in self.peers}
 
 

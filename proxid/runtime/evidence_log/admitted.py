@@ -13,7 +13,7 @@ from typing import Final
 
 from proxid.errors import LogDamagedError
 from proxid.jsontext import load_json
-from proxid.store.evidence.files import replace_file
+from proxid.runtime.evidence_log.files import replace_file
 
 FILE: Final = "damaged"
 REASONS: Final = ("disk", "power", "copy", "software", "unknown")

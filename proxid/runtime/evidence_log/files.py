@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from proxid.errors import LogDamagedError
-from proxid.whole import write_whole
+from proxid.runtime.whole import write_whole
 
 FRAME: Final = struct.Struct(">II")
 _CHUNK: Final = 1 << 20

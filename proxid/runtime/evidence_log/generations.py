@@ -15,7 +15,7 @@ from typing import Final
 from proxid.errors import InputError, LogDamagedError, NoteInvalidError
 from proxid.evidence.checkpoint import Checkpoint, open_checkpoint
 from proxid.evidence.note import Verifier
-from proxid.store.evidence.files import lock_folder, replace_file, sync_folder
+from proxid.runtime.evidence_log.files import lock_folder, replace_file, sync_folder
 
 FOLDER: Final = "evidence"
 SUCCESSOR: Final = "proxid mend successor --config FILE"

@@ -14,9 +14,9 @@ from proxid.errors import LogDamagedError, ProxidError
 from proxid.evidence.checkpoint import Checkpoint, generation_of, open_checkpoint
 from proxid.evidence.merkle import EMPTY_ROOT
 from proxid.evidence.note import Verifier
-from proxid.store.evidence.files import replace_file
-from proxid.store.evidence.generations import HEADS, OWN, SUCCESSOR
-from proxid.store.evidence.reading import LogReader
+from proxid.runtime.evidence_log.files import replace_file
+from proxid.runtime.evidence_log.generations import HEADS, OWN, SUCCESSOR
+from proxid.runtime.evidence_log.reading import LogReader
 
 _OTHER: Final = "other.head"
 Head = tuple[int, Checkpoint, bytes]

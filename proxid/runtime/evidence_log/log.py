@@ -25,11 +25,11 @@ from proxid.evidence.checkpoint import Checkpoint, open_checkpoint
 from proxid.evidence.leaf import Leaf
 from proxid.evidence.merkle import EMPTY_ROOT, root_of
 from proxid.evidence.note import Verifier
-from proxid.store.evidence.admitted import Admitted, Damage, runs
-from proxid.store.evidence.files import lock_folder, replace_file
-from proxid.store.evidence.generations import CHECKPOINT, mark_version
-from proxid.store.evidence.segments import SEGMENT_BYTES, SegmentWriter, parts_of, read_leaves, segment_names
-from proxid.store.evidence.tree import TreeReader, TreeWriter
+from proxid.runtime.evidence_log.admitted import Admitted, Damage, runs
+from proxid.runtime.evidence_log.files import lock_folder, replace_file
+from proxid.runtime.evidence_log.generations import CHECKPOINT, mark_version
+from proxid.runtime.evidence_log.segments import SEGMENT_BYTES, SegmentWriter, parts_of, read_leaves, segment_names
+from proxid.runtime.evidence_log.tree import TreeReader, TreeWriter
 
 SEGMENTS: Final = "segments"
 TREE: Final = "tree"

@@ -4,18 +4,18 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from proxid.config.services import ServiceConfig
 from proxid.errors import ConfigError, InputError
 from proxid.evidence.checkpoint import Checkpoint
 from proxid.evidence.note import Note
-from proxid.store.appendfile import cut_torn_end
-from proxid.store.evidence.admitted import Admitted, Damage
-from proxid.store.evidence.files import lock_folder
-from proxid.store.evidence.generations import CHECKPOINT
-from proxid.store.evidence.log import SEGMENTS
-from proxid.store.evidence.places import Places, locate
-from proxid.store.evidence.segments import segment_folder, segment_names
-from proxid.store.folder import make_private, take_lock
+from proxid.runtime.config.base import ServiceConfig
+from proxid.runtime.evidence_log.admitted import Admitted, Damage
+from proxid.runtime.evidence_log.files import lock_folder
+from proxid.runtime.evidence_log.generations import CHECKPOINT
+from proxid.runtime.evidence_log.log import SEGMENTS
+from proxid.runtime.evidence_log.places import Places, locate
+from proxid.runtime.evidence_log.segments import segment_folder, segment_names
+from proxid.runtime.store.appendfile import cut_torn_end
+from proxid.runtime.store.folder import make_private, take_lock
 
 
 def admit(folder: Path, ranges: Iterable[Damage]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from proxid.encoding import decode
 from proxid.errors import LogDamagedError, ProxidError
 from proxid.evidence.leaf import LeafHeader, part_hash
-from proxid.store.evidence.files import FRAME, MAX_RECORD
+from proxid.runtime.evidence_log.files import FRAME, MAX_RECORD
 
 LEAVES, PARTS, INDEX = "leaves", "parts", "index"
 

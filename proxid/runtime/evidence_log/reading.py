@@ -17,11 +17,11 @@ from proxid.evidence.merkle import (
     verify_inclusion,
 )
 from proxid.evidence.note import Note, Verifier
-from proxid.store.evidence.files import replace_file
-from proxid.store.evidence.generations import CHECKPOINT, COSIGNED
-from proxid.store.evidence.log import SEGMENTS, TREE
-from proxid.store.evidence.segments import read_leaves
-from proxid.store.evidence.tree import TreeReader
+from proxid.runtime.evidence_log.files import replace_file
+from proxid.runtime.evidence_log.generations import CHECKPOINT, COSIGNED
+from proxid.runtime.evidence_log.log import SEGMENTS, TREE
+from proxid.runtime.evidence_log.segments import read_leaves
+from proxid.runtime.evidence_log.tree import TreeReader
 
 
 class LogReader:

@@ -16,8 +16,8 @@ from redis.asyncio import Redis
 from proxid.errors import StoreError
 from proxid.evidence.events import SALT_SIZE, EventType, encode_header
 from proxid.protocol.request import Random
-from proxid.store.connection import store_errors
-from proxid.store.evidence.log import LeafLog
+from proxid.runtime.evidence_log.log import LeafLog
+from proxid.runtime.store.connection import store_errors
 
 _log = structlog.get_logger(__name__)
 

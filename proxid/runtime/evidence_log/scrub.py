@@ -13,11 +13,11 @@ from typing import Final
 import structlog
 
 from proxid.errors import LogDamagedError
-from proxid.observability.metrics import set_damaged
-from proxid.store.evidence.files import AppendFile
-from proxid.store.evidence.log import SEGMENTS, LeafLog
-from proxid.store.evidence.places import INDEX, LEAVES, PARTS, locate
-from proxid.store.evidence.segments import rebuild_index, segment_folder, segment_names
+from proxid.runtime.evidence_log.files import AppendFile
+from proxid.runtime.evidence_log.log import SEGMENTS, LeafLog
+from proxid.runtime.evidence_log.places import INDEX, LEAVES, PARTS, locate
+from proxid.runtime.evidence_log.segments import rebuild_index, segment_folder, segment_names
+from proxid.runtime.observability.metrics import set_damaged
 
 _log = structlog.get_logger(__name__)
 

@@ -17,10 +17,10 @@ from typing import Final, Self
 from proxid.encoding import decode
 from proxid.errors import LogDamagedError, ProxidError
 from proxid.evidence.leaf import Leaf, LeafHeader
-from proxid.store.evidence.admitted import NOTHING, Admitted, runs
-from proxid.store.evidence.files import AppendFile, append_records, read_record, sync_folder
-from proxid.store.evidence.generations import SUCCESSOR
-from proxid.store.evidence.places import INDEX, LEAVES, PARTS, Places, committed, hashes_of, locate
+from proxid.runtime.evidence_log.admitted import NOTHING, Admitted, runs
+from proxid.runtime.evidence_log.files import AppendFile, append_records, read_record, sync_folder
+from proxid.runtime.evidence_log.generations import SUCCESSOR
+from proxid.runtime.evidence_log.places import INDEX, LEAVES, PARTS, Places, committed, hashes_of, locate
 
 _ENTRY: Final = struct.Struct(">QQ")
 NOWHERE: Final = (1 << 64) - 1

@@ -11,11 +11,11 @@ from redis.asyncio import Redis
 
 from proxid.errors import EvidenceUnreadableError, PeerRefusedError
 from proxid.evidence.leaf import Leaf
-from proxid.rpc.heads import Heard
-from proxid.rpc.methods import streaming, unary
-from proxid.rpc.peers import Peer, PeerRegistry
-from proxid.store.evidence.reading import LogReader
-from proxid.store.evidence.stream import counted
+from proxid.runtime.evidence_log.reading import LogReader
+from proxid.runtime.evidence_log.stream import counted
+from proxid.runtime.transport.heads import Heard
+from proxid.runtime.transport.methods import streaming, unary
+from proxid.runtime.transport.peers import Peer, PeerRegistry
 from proxid.wire.v1 import common_pb2 as wire
 from proxid.wire.v1.common_pb2_grpc import EvidenceServicer
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from proxid.clock import ClockWatch
-from proxid.config.services import ServiceConfig
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError, InputError, LogDamagedError
@@ -17,17 +15,19 @@ from proxid.evidence.checkpoint import WITNESS, origin, witness
 from proxid.evidence.events import SALT_SIZE
 from proxid.evidence.note import Verifier
 from proxid.evidence.succession import Succession
-from proxid.store.connection import verify_server
-from proxid.store.durable import wait_on_disk
-from proxid.store.evidence import generations
-from proxid.store.evidence.encryptor import Encryptor
-from proxid.store.evidence.held import HeldHeads
-from proxid.store.evidence.log import LeafLog
-from proxid.store.evidence.reading import LogReader
-from proxid.store.evidence.retention import PayloadRetention
-from proxid.store.evidence.scrub import Scrubber
-from proxid.store.evidence.stream import counted, succeed
-from proxid.store.evidence.writer import EvidenceWriter
+from proxid.runtime.clock import ClockWatch
+from proxid.runtime.config.base import ServiceConfig
+from proxid.runtime.evidence_log import generations
+from proxid.runtime.evidence_log.encryptor import Encryptor
+from proxid.runtime.evidence_log.held import HeldHeads
+from proxid.runtime.evidence_log.log import LeafLog
+from proxid.runtime.evidence_log.reading import LogReader
+from proxid.runtime.evidence_log.retention import PayloadRetention
+from proxid.runtime.evidence_log.scrub import Scrubber
+from proxid.runtime.evidence_log.stream import counted, succeed
+from proxid.runtime.evidence_log.writer import EvidenceWriter
+from proxid.runtime.store.connection import verify_server
+from proxid.runtime.store.durable import wait_on_disk
 
 
 @dataclass(frozen=True, slots=True)

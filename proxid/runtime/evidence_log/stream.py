@@ -13,7 +13,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from proxid.errors import StoreError
-from proxid.store.connection import store_errors
+from proxid.runtime.store.connection import store_errors
 
 _SUCCEED: Final = """
 local stream, log = KEYS[1] .. ':events', KEYS[1] .. ':events:log'

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from proxid.errors import LogDamagedError
 from proxid.evidence.merkle import HASH_SIZE, Frontier, node_hash, root_of, subtrees
-from proxid.store.evidence.files import AppendFile, replace_file
+from proxid.runtime.evidence_log.files import AppendFile, replace_file
 
 
 class TreeWriter:

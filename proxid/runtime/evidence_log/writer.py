@@ -20,13 +20,13 @@ from redis.asyncio import Redis
 from proxid.errors import LogDamagedError, StoreError
 from proxid.evidence.events import SALT_SIZE, EventType, decode_header, encode_header
 from proxid.evidence.leaf import Leaf
-from proxid.store.connection import store_errors
-from proxid.store.durable import start_rewrite, wait_on_disk
-from proxid.store.evidence.encryptor import Encryptor, PlainEvent, SplitEvent
-from proxid.store.evidence.generations import SUCCESSOR
-from proxid.store.evidence.log import LeafLog
-from proxid.store.evidence.retention import append_expired
-from proxid.store.evidence.stream import counted
+from proxid.runtime.evidence_log.encryptor import Encryptor, PlainEvent, SplitEvent
+from proxid.runtime.evidence_log.generations import SUCCESSOR
+from proxid.runtime.evidence_log.log import LeafLog
+from proxid.runtime.evidence_log.retention import append_expired
+from proxid.runtime.evidence_log.stream import counted
+from proxid.runtime.store.connection import store_errors
+from proxid.runtime.store.durable import start_rewrite, wait_on_disk
 
 _log = structlog.get_logger(__name__)
 

@@ -1,7 +1,7 @@
 """The closed list of log lines and of the fields they may have.
 
 What is not listed cannot be logged: a raw text, identity or key that slips into an event's name or into a field is
-dropped with it. `tests/unit/test_observability.py` compares the list with the calls in the source.
+dropped with it. `tests/unit/runtime/test_observability.py` compares the list with the calls in the source.
 """
 
 import re

@@ -17,7 +17,7 @@ from typing import Any, Final, TextIO
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-from proxid.observability.events import keep_listed
+from proxid.runtime.observability.events import keep_listed
 
 _MAX_FRAMES: Final = 4
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}

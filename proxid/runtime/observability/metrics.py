@@ -13,8 +13,8 @@ from typing import Final
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from proxid.addresses import unusable
 from proxid.errors import Code
+from proxid.runtime.addresses import unusable
 
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 OK: Final = "ok"

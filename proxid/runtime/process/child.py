@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from proxid.errors import ChildError
-from proxid.process.parent import die_with_parent
+from proxid.runtime.process.parent import die_with_parent
 
 READY_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 30.0
@@ -51,7 +51,7 @@ class Child:
 
     def start(self) -> None:
         """Start it, or start it again after it ended; output is appended."""
-        command = [*die_with_parent(), sys.executable, "-P", "-m", "cli.main", *self._arguments]
+        command = [*die_with_parent(), sys.executable, "-P", "-m", "proxid.cli.main", *self._arguments]
         self.output.write_bytes(b"")
         with self.output.open("ab") as output, self.errors.open("ab") as errors:
             self._process = subprocess.Popen(

@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from proxid.addresses import split, unusable
+from proxid.runtime.addresses import split, unusable
 
 
 @contextmanager

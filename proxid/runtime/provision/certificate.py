@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from proxid.errors import CredentialError, KeyInvalidError
-from proxid.provision.roles import ROLES, SERVERS
+from proxid.runtime.provision.roles import ROLES, SERVERS
 
 DAYS: Final = 825
 CA_DAYS: Final = 3650

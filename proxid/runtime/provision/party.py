@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from proxid.config.fields import check_name
-from proxid.config.loading import load_section
-from proxid.config.trust import PartyKeys, Trust
 from proxid.errors import CredentialError, InputError, OutputError
-from proxid.provision import certificate, templates
-from proxid.provision.keyfile import (
+from proxid.runtime.config.fields import check_name
+from proxid.runtime.config.loading import load_section
+from proxid.runtime.config.trust import PartyKeys, Trust
+from proxid.runtime.provision import certificate, templates
+from proxid.runtime.provision.keyfile import (
     OPENING,
     SIGNING,
     create_key,
@@ -24,9 +24,9 @@ from proxid.provision.keyfile import (
     read_private,
     write_private,
 )
-from proxid.provision.public import PublicFile, add_to_trust, write_public, write_trust
-from proxid.provision.roles import ROLES
-from proxid.provision.templates import Settings
+from proxid.runtime.provision.public import PublicFile, add_to_trust, write_public, write_trust
+from proxid.runtime.provision.roles import ROLES
+from proxid.runtime.provision.templates import Settings
 
 
 @dataclass(frozen=True, slots=True)

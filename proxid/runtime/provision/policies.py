@@ -16,11 +16,11 @@ from typing import Final
 
 import structlog
 
-from proxid.config.services import GovernedConfig
-from proxid.config.terms import Grid, Terms, document_of, grid_digest, grid_of, terms_of
 from proxid.errors import ConfigError, EncodingError, InputError, OutputError, PolicyError
 from proxid.jsontext import load_json
 from proxid.protocol.policy import PolicyDocument
+from proxid.runtime.config.base import GovernedConfig
+from proxid.runtime.config.terms import Grid, Terms, document_of, grid_digest, grid_of, terms_of
 
 _log = structlog.get_logger(__name__)
 FOLDER: Final = "policies"

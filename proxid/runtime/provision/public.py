@@ -11,12 +11,12 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from proxid.config.fields import Fingerprint, Name, SealKey, VerifyKey
-from proxid.config.loading import Section, load_section
-from proxid.config.trust import PartyKeys, Peer, Trust
 from proxid.errors import CredentialError, OutputError
-from proxid.provision import toml
-from proxid.provision.roles import ROLES
+from proxid.runtime.config.fields import Fingerprint, Name, SealKey, VerifyKey
+from proxid.runtime.config.loading import Section, load_section
+from proxid.runtime.config.trust import PartyKeys, Peer, Trust
+from proxid.runtime.provision import toml
+from proxid.runtime.provision.roles import ROLES
 
 _SINGLE = {
     "ea": ("enrolment_authority", None),

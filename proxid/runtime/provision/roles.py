@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from proxid.provision.keyfile import OPENING, SECRET, SIGNING
+from proxid.runtime.provision.keyfile import OPENING, SECRET, SIGNING
 
 
 @dataclass(frozen=True, slots=True)

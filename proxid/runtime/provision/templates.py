@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proxid.config.fields import check_name
-from proxid.config.policy import SETTINGS
-from proxid.provision import toml
+from proxid.runtime.config.fields import check_name
+from proxid.runtime.config.policy import SETTINGS
+from proxid.runtime.provision import toml
 
 GOVERNED = ("gateway", "main-service", "auditor", "device")
 """Roles that have a policy."""

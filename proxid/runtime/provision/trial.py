@@ -10,19 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proxid.config.fields import check_name
-from proxid.config.policy import load_policy
-from proxid.provision import templates
-from proxid.provision.party import Party, import_public, init_party, install_certificate, sign_request
-from proxid.provision.public import write_public
-from proxid.provision.roles import ROLES
-from proxid.provision.templates import Settings
+from proxid.runtime.config.fields import check_name
+from proxid.runtime.config.policy import load_policy
+from proxid.runtime.provision import templates
+from proxid.runtime.provision.party import Party, import_public, init_party, install_certificate, sign_request
+from proxid.runtime.provision.public import write_public
+from proxid.runtime.provision.roles import ROLES
+from proxid.runtime.provision.templates import Settings
 
 _ONE_OF_EACH = ("ea", "gateway", "main-service", "auditor", "witness")
 
 
 @dataclass(frozen=True, slots=True)
-class HouseOptions:
+class TrialOptions:
     """What a trial consists of.
 
     Attributes:
@@ -35,7 +35,7 @@ class HouseOptions:
     hosts: tuple[str, ...] = ()
 
 
-def init_house(directory: Path, options: HouseOptions, now: datetime.datetime) -> list[Party]:
+def init_trial(directory: Path, options: TrialOptions, now: datetime.datetime) -> list[Party]:
     """Write every party's folder and introduce the parties to each other; returns all but the CA.
 
     Raises:
@@ -58,7 +58,7 @@ def init_house(directory: Path, options: HouseOptions, now: datetime.datetime) -
     return parties
 
 
-def _members(options: HouseOptions) -> Iterator[tuple[str, str]]:
+def _members(options: TrialOptions) -> Iterator[tuple[str, str]]:
     yield from ((role, role) for role in _ONE_OF_EACH)
     yield from (("party", name) for name in options.parties)
     yield from (("device", name) for name in options.households)

@@ -7,10 +7,10 @@ from typing import Any, Final
 import structlog
 from redis.asyncio import Redis
 
-from proxid.clock import ALONE_SECONDS, ClockWatch, Doubt
 from proxid.errors import StoreError
-from proxid.observability.metrics import set_clock_doubted
-from proxid.store.connection import store_errors
+from proxid.runtime.clock import ALONE_SECONDS, ClockWatch, Doubt
+from proxid.runtime.observability.metrics import set_clock_doubted
+from proxid.runtime.store.connection import store_errors
 
 _log = structlog.get_logger(__name__)
 PAUSE: Final = 1.0

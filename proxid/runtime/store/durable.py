@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from proxid.errors import StoreError
-from proxid.store.connection import TIMEOUT, store_errors
+from proxid.runtime.store.connection import TIMEOUT, store_errors
 
 _log = structlog.get_logger(__name__)
 

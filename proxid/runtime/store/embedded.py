@@ -21,9 +21,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from proxid.errors import ConfigError, StoreError
-from proxid.process.parent import die_with_parent
-from proxid.store.folder import make_private, socket_path, take_lock
-from proxid.store.resolve import resolve_server
+from proxid.runtime.process.parent import die_with_parent
+from proxid.runtime.store.folder import make_private, socket_path, take_lock
+from proxid.runtime.store.resolve import resolve_server
 
 START_SECONDS: Final = 60.0
 """How long a server may take to load its data before it counts as failed."""
@@ -55,7 +55,7 @@ class EmbeddedStore:
 
     @property
     def url(self) -> str:
-        """What `proxid.store.connect` takes."""
+        """What `proxid.runtime.store.connect` takes."""
         return f"unix://{self.socket}"
 
     @property

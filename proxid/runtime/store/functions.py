@@ -1,7 +1,7 @@
 """Lua functions as the atomic steps of a service, called through group commits (DESIGN 12).
 
 Calls that arrive while a batch is under way wait for the next one: the server then pays its `fsync` once a batch,
-and the client its round trip (`proxid.coalesce`).
+and the client its round trip (`proxid.runtime.store.batching`).
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from typing import Any, Final
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from proxid.coalesce import Coalescer
 from proxid.errors import StoreError
-from proxid.store.connection import store_errors
-from proxid.store.trip import Argument, Command, Trips
+from proxid.runtime.store.batching import Coalescer
+from proxid.runtime.store.connection import store_errors
+from proxid.runtime.store.pipeline import Argument, Command, Trips
 
 MAX_BATCH: Final = 256
 

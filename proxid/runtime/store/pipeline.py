@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ResponseError
 
-from proxid.store.connection import TIMEOUT
+from proxid.runtime.store.connection import TIMEOUT
 
 Argument = bytes | str | int | float
 Command = tuple[Argument, ...]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from proxid.errors import ConfigError
-from proxid.store.connection import MIN_VERSION
+from proxid.runtime.store.connection import MIN_VERSION
 
 ON_PATH: Final = ("valkey-server", "redis-server")
 _VERSION: Final = re.compile(r"\bv=(\d+)\.(\d+)")

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from proxid.store.connection import store_errors
+from proxid.runtime.store.connection import store_errors
 
 _COUNT: Final = 1000
 

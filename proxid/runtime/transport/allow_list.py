@@ -9,10 +9,10 @@ from typing import Final
 
 import structlog
 
-from proxid.config.loading import load, read_toml
-from proxid.config.services import ServiceConfig
 from proxid.errors import Code, ProxidError
-from proxid.rpc.peers import PeerRegistry
+from proxid.runtime.config.base import ServiceConfig
+from proxid.runtime.config.loading import load, read_toml
+from proxid.runtime.transport.peers import PeerRegistry
 
 POLL: Final = 0.5
 """Seconds. A file counts once it is the same in two looks, so that none is read half written."""

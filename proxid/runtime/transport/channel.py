@@ -10,9 +10,9 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from proxid.addresses import bind_error, unusable
 from proxid.errors import ConfigError
-from proxid.rpc.parsing import Parsing
+from proxid.runtime.addresses import bind_error, unusable
+from proxid.runtime.transport.parsing import Parsing
 
 MAX_MESSAGE: Final = 4 * 1024 * 1024
 """Bytes of the largest message that a peer accepts."""

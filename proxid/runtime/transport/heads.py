@@ -12,9 +12,9 @@ import structlog
 from redis.asyncio import Redis
 
 from proxid.errors import LogDamagedError, StoreError
-from proxid.observability.metrics import set_unheard
-from proxid.store.connection import store_errors
-from proxid.store.evidence.held import HeldHeads
+from proxid.runtime.evidence_log.held import HeldHeads
+from proxid.runtime.observability.metrics import set_unheard
+from proxid.runtime.store.connection import store_errors
 from proxid.wire.v1 import common_pb2 as wire
 from proxid.wire.v1.common_pb2_grpc import EvidenceStub
 

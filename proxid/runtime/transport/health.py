@@ -9,8 +9,8 @@ from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha._async import ReflectionServicer
 
 from proxid.errors import ProxidError, RateLimitError
-from proxid.rpc.methods import Revoked, fail, require
-from proxid.rpc.peers import PeerRegistry
+from proxid.runtime.transport.methods import Revoked, fail, require
+from proxid.runtime.transport.peers import PeerRegistry
 
 ROLES: Final = ("gateway", "main-service", "device", "party", "auditor", "witness")
 WATCHES: Final = 64

@@ -16,10 +16,10 @@ import grpc
 import structlog
 
 from proxid.errors import Code, PeerRefusedError, ProxidError, UpstreamError
-from proxid.observability.metrics import GONE, OK, observe_call
-from proxid.rpc.parsing import parsed
-from proxid.rpc.peers import Peer, PeerRegistry
-from proxid.rpc.status import CODE_KEY, public_code, public_text, status_of
+from proxid.runtime.observability.metrics import GONE, OK, observe_call
+from proxid.runtime.transport.parsing import parsed
+from proxid.runtime.transport.peers import Peer, PeerRegistry
+from proxid.runtime.transport.status import CODE_KEY, public_code, public_text, status_of
 
 _log = structlog.get_logger(__name__)
 

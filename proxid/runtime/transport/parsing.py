@@ -8,7 +8,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from proxid.errors import EncodingError, ProxidError
-from proxid.rpc.fields import request_type, verify_count
+from proxid.runtime.transport.fields import request_type, verify_count
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import grpc
 
 from proxid.errors import Code, RefusedError, UpstreamError
-from proxid.rpc.status import code_of
+from proxid.runtime.transport.status import code_of
 
 FIRST_DELAY: Final = 0.1
 MAX_DELAY: Final = 3.0

@@ -13,9 +13,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from proxid.errors import ProxidError
-from proxid.observability.metrics import metrics_endpoint
-from proxid.rpc.health import Health, Reflection
-from proxid.rpc.peers import PeerRegistry
+from proxid.runtime.observability.metrics import metrics_endpoint
+from proxid.runtime.transport.health import Health, Reflection
+from proxid.runtime.transport.peers import PeerRegistry
 
 _log = structlog.get_logger(__name__)
 _CANCEL_SECONDS: Final = 0.5

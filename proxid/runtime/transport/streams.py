@@ -15,10 +15,10 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from proxid.errors import EncodingError
-from proxid.observability.metrics import GONE, OK, observe_call
-from proxid.rpc.methods import Revoked, Servicer, fail, note, require
-from proxid.rpc.peers import Peer
-from proxid.rpc.status import public_code, public_text
+from proxid.runtime.observability.metrics import GONE, OK, observe_call
+from proxid.runtime.transport.methods import Revoked, Servicer, fail, note, require
+from proxid.runtime.transport.peers import Peer
+from proxid.runtime.transport.status import public_code, public_text
 
 UNDER_WAY: Final = 256
 """Requests of one dialogue at once; more are not read before some of them are answered, and the answers taken."""

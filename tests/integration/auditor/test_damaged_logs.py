@@ -7,27 +7,27 @@ from typing import Any
 
 import pytest
 
-from auditor.manifest import write_manifest
-from auditor.report import Verdict
-from cli.main import main
+from auditor.findings import Verdict
+from auditor.reading.manifest import write_manifest
+from proxid.cli.main import main
 from proxid.errors import EvidenceUnreadableError, LogDamagedError
 from proxid.evidence.events import EventType
 from proxid.evidence.leaf import LeafHeader
-from proxid.store.evidence.places import Places, locate
-from proxid.store.evidence.scrub import Scrubber
-from proxid.store.evidence.segments import read_leaves
-from tests.support.house import House, running
+from proxid.runtime.evidence_log.places import Places, locate
+from proxid.runtime.evidence_log.scrub import Scrubber
+from proxid.runtime.evidence_log.segments import read_leaves
+from tests.support.trial import Trial, running
 
 ROLES = ["gateway", "main-service"]
 
 
-def last_segment(house: House, role: str) -> Path:
-    return sorted((house.folder / role / "data/evidence/segments").iterdir())[-1]
+def last_segment(trial: Trial, role: str) -> Path:
+    return sorted((trial.folder / role / "data/evidence/segments").iterdir())[-1]
 
 
-def place(house: House, role: str, kind: EventType, name: str) -> tuple[int, Path, int]:
+def place(trial: Trial, role: str, kind: EventType, name: str) -> tuple[int, Path, int]:
     """Number, file and offset of the data of the second leaf of a type."""
-    folder = last_segment(house, role)
+    folder = last_segment(trial, role)
     places = locate(folder, int(folder.name))
     leaves = read_leaves(folder.parent, 1, max(places.leaves) + 1)
     number = [n for n, leaf in enumerate(leaves, 1) if LeafHeader.decode(leaf.header).type is kind][1]
@@ -59,12 +59,12 @@ def flip(path: Path, at: int) -> None:
 async def test_damage_is_unchecked_whatever_it_hides(
     tmp_path: Path, role: str, kind: EventType, name: str, where: str
 ) -> None:
-    async with running(tmp_path) as house:
-        await house.busy(2)
-        before = await house.audit()
-        number, path, at = place(house, role, kind, name)
+    async with running(tmp_path) as trial:
+        await trial.busy(2)
+        before = await trial.audit()
+        number, path, at = place(trial, role, kind, name)
         flip(path, at + (2 if where == "length" else 20))
-        report = await house.audit()
+        report = await trial.audit()
         assert (report.verdict, report.violations) == (Verdict.UNCHECKED, [])
         assert any(f"leaf {number}" in reason.text for reason in report.reasons)
         assert report.counts["leaves.damaged"] == 1 and report.counts["leaves.admitted"] == 0
@@ -73,8 +73,8 @@ async def test_damage_is_unchecked_whatever_it_hides(
             assert report.scope.logs[log].size == before.scope.logs[log].size
         assert sum(report.checked.values()) > 0.7 * sum(before.checked.values())
         # An audit that goes on from this one is not clean either.
-        assert (await house.audit(state=True)).verdict is Verdict.UNCHECKED
-        again = await house.audit(state=True)
+        assert (await trial.audit(state=True)).verdict is Verdict.UNCHECKED
+        again = await trial.audit(state=True)
         assert (again.verdict, again.violations) == (Verdict.UNCHECKED, [])
 
 
@@ -83,33 +83,33 @@ async def test_damage_is_unchecked_whatever_it_hides(
 async def test_admitted_damage_goes_on_and_stays_unchecked(
     tmp_path: Path, role: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        await house.audit()
-        await house.halt(role)
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        await trial.audit()
+        await trial.halt(role)
         kind = EventType.FORWARDED if role == "gateway" else EventType.RECEIVED
-        number, path, at = place(house, role, kind, name)
+        number, path, at = place(trial, role, kind, name)
         flip(path, at + 2)
         size = path.stat().st_size
         with pytest.raises(LogDamagedError, match=rf"{name}: leaf {number} .*--leaves {number} --reason"):
-            await house.serve(role)
+            await trial.serve(role)
         assert path.stat().st_size == size
         config = ["--config", str(tmp_path / role / f"{role}.toml"), "--reason", "disk"]
         # What is whole cannot be admitted: damage is no cover.
         assert await asyncio.to_thread(main, ["mend", "damaged", *config, "--leaves", str(number - 1)]) == 2
         assert await asyncio.to_thread(main, ["mend", "damaged", *config, "--leaves", str(number)]) == 0
-        await house.serve(role)
-        await house.ask("node9 question")
-        await house.settle()
+        await trial.serve(role)
+        await trial.ask("node9 question")
+        await trial.settle()
         for state in (False, True, True):
-            report = await house.audit(state=state)
+            report = await trial.audit(state=state)
             assert (report.verdict, report.violations) == (Verdict.UNCHECKED, [])
             assert any(f"leaves {number} are damaged, as the service admits (disk)" in r.text for r in report.reasons)
             assert report.counts["leaves.admitted"] == 1
         # It starts again, says it once, and the export says the same.
-        await house.halt(role)
-        await house.serve(role)
-        report = await house.audit()
+        await trial.halt(role)
+        await trial.serve(role)
+        report = await trial.audit()
         assert report.counts[f"{role}.DAMAGED"] == 1
         assert path.stat().st_size > size
         auditor = str(tmp_path / "auditor/auditor.toml")
@@ -123,10 +123,10 @@ async def test_admitted_damage_goes_on_and_stays_unchecked(
 
 async def test_a_changed_leaf_stays_a_violation_beside_a_damaged_one(tmp_path: Path) -> None:
     """Whoever admits damage does not get away with a history that is another."""
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        await house.audit(state=True)
-        _, path, at = place(house, "gateway", EventType.FORWARDED, "leaves")
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        await trial.audit(state=True)
+        _, path, at = place(trial, "gateway", EventType.FORWARDED, "leaves")
         flip(path, at + 20)
         folder = tmp_path / "export"
         auditor = str(tmp_path / "auditor/auditor.toml")
@@ -142,41 +142,41 @@ async def test_a_changed_leaf_stays_a_violation_beside_a_damaged_one(tmp_path: P
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("part", ["tree/0", "tree/1", "tree/3", "index", "checkpoint"])
 async def test_what_is_derived_rots_while_the_service_runs(tmp_path: Path, role: str, part: str) -> None:
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        await house.audit(state=True)
-        evidence = house.folder / role / "data/evidence"
-        path = last_segment(house, role) / "index" if part == "index" else evidence / part
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        await trial.audit(state=True)
+        evidence = trial.folder / role / "data/evidence"
+        path = last_segment(trial, role) / "index" if part == "index" else evidence / part
         flip(path, 20)
         if part == "checkpoint":  # a head that is damaged shows nothing; the next event writes another
             with pytest.raises(EvidenceUnreadableError, match="log_damaged"):
-                await house.audit(state=True)
-            await house.ask("node5 question")
-            await house.settle()
-        report = await house.audit(state=True)
+                await trial.audit(state=True)
+            await trial.ask("node5 question")
+            await trial.settle()
+        report = await trial.audit(state=True)
         assert report.verdict is Verdict.CLEAN
-        await house.halt(role)
-        await house.serve(role)
-        assert (await house.audit()).verdict is Verdict.CLEAN
+        await trial.halt(role)
+        await trial.serve(role)
+        assert (await trial.audit()).verdict is Verdict.CLEAN
 
 
 async def test_what_is_cosigned_and_rots_accuses_nobody(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        command = ["-m", "cli.main", "witness", "--config", str(tmp_path / "witness/witness.toml"), "--once"]
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        command = ["-m", "proxid.cli.main", "witness", "--config", str(tmp_path / "witness/witness.toml"), "--once"]
         process = await asyncio.create_subprocess_exec(sys.executable, *command)
         assert await process.wait() == 0
-        assert (await house.audit(witness=True)).verdict is Verdict.CLEAN
-        (note,) = (house.folder / "gateway/data/evidence/cosigned").iterdir()
+        assert (await trial.audit(witness=True)).verdict is Verdict.CLEAN
+        (note,) = (trial.folder / "gateway/data/evidence/cosigned").iterdir()
         flip(note, 5)
-        report = await house.audit(witness=True)
+        report = await trial.audit(witness=True)
         assert (report.verdict, report.violations) == (Verdict.UNCHECKED, [])
 
 
 @pytest.mark.parametrize("name", ["leaves", "parts"])
 async def test_the_scrubber_names_what_is_damaged(tmp_path: Path, name: str) -> None:
-    from tests.unit.test_evidence_damage import flip as flip_bit
-    from tests.unit.test_evidence_log import fill
+    from tests.unit.runtime.evidence_log.test_damage import flip as flip_bit
+    from tests.unit.runtime.evidence_log.test_log import fill
 
     log = fill(tmp_path / "log", 21, segment_bytes=1_200)
     scrubber = Scrubber(log)

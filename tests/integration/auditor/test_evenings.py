@@ -12,24 +12,24 @@ from pathlib import Path
 
 import pytest
 
-from auditor.completeness import Sets
-from auditor.erasures import Erasures
-from auditor.receipts import Presented, ReceiptCheck, read_receipts
-from auditor.report import Report, Verdict
+from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c7_completeness import Sets
+from auditor.checks.c9_receipts import Presented, ReceiptCheck, read_receipts
+from auditor.findings import Report, Verdict
 from auditor.setup import logs_of, trust_of
 from proxid.errors import RestrictionError
 from proxid.evidence.note import Note
 from proxid.protocol.receipt import DeliveryAck
-from proxid.provision.keyfile import load_signing_key
-from tests.support.house import PEOPLE, run_command, running
+from proxid.runtime.provision.keyfile import load_signing_key
 from tests.support.lies import Liar
 from tests.support.lies_screener import screener_forwards_a_request_never_sent
+from tests.support.trial import PEOPLE, run_command, running
 
 
 async def test_an_honest_evening_is_clean_in_every_check(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
-        await house.busy()
-        report = await house.audit()
+    async with running(tmp_path) as trial:
+        await trial.busy()
+        report = await trial.audit()
     assert report.violations == []
     assert report.counts["released"] == 16 and report.counts["deliveries"] == 8
     for rule in (1, 2, 3, 4, 5, 6, 7):
@@ -37,15 +37,15 @@ async def test_an_honest_evening_is_clean_in_every_check(tmp_path: Path) -> None
 
 
 async def test_the_second_audit_reads_what_is_new_alone(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
-        await house.busy()
-        first = await house.audit(state=True)
-        again = await house.audit(state=True)
-        await house.ask("node7 question", PEOPLE[:5])
-        await house.settle()
-        await house.receive()
-        third = await house.audit(state=True)
-        whole = await house.audit()
+    async with running(tmp_path) as trial:
+        await trial.busy()
+        first = await trial.audit(state=True)
+        again = await trial.audit(state=True)
+        await trial.ask("node7 question", PEOPLE[:5])
+        await trial.settle()
+        await trial.receive()
+        third = await trial.audit(state=True)
+        whole = await trial.audit()
     for report in (first, again, third, whole):
         assert report.violations == []
     assert again.checked[3] == 0
@@ -62,10 +62,10 @@ async def test_the_second_audit_reads_what_is_new_alone(tmp_path: Path) -> None:
 
 async def test_a_report_names_the_state_of_the_logs_and_the_period(tmp_path: Path) -> None:
     before = time.time()
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        report = await house.audit()
-        (gateway, service), epoch = logs_of(house.config("auditor")), house.device._route.epoch  # type: ignore[union-attr]
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        report = await trial.audit()
+        (gateway, service), epoch = logs_of(trial.config("auditor")), trial.device._route.epoch  # type: ignore[union-attr]
         shown = {}
         for log in (gateway, service):
             note = (await asyncio.to_thread(log.heads)).latest
@@ -74,26 +74,26 @@ async def test_a_report_names_the_state_of_the_logs_and_the_period(tmp_path: Pat
             log.close()
     scope = report.scope
     assert {log.origin: (log.size, log.root) for log in scope.logs.values()} == shown
-    assert base64.b64decode(scope.logs["gateway"].key) == house.config("auditor").trust.screener
+    assert base64.b64decode(scope.logs["gateway"].key) == trial.config("auditor").trust.screener
     assert scope.requests is not None and before * 1000 - 1 <= scope.requests[0] <= scope.requests[1]
     assert before <= scope.started and scope.epochs == (epoch, epoch) and scope.people == len(PEOPLE)
     assert not scope.witnessed and scope.logs["gateway"].cosigned is None
 
 
 async def test_a_witness_cosigns_and_an_audit_asks_for_it(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        without = await house.audit(witness=True, state=True)
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        without = await trial.audit(witness=True, state=True)
         assert without.violations == [] and without.verdict is Verdict.UNCHECKED
         assert [(m.rule, m.log) for m in without.missing] == [(1, "gateway"), (1, "main-service")]
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "cli.main", "witness", "--config", str(tmp_path / "witness/witness.toml"), "--once",
-            "--json", stdout=asyncio.subprocess.PIPE,
+            sys.executable, "-m", "proxid.cli.main", "witness", "--config", str(tmp_path / "witness/witness.toml"),
+            "--once", "--json", stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         said = [json.loads(line) for line in (await process.communicate())[0].splitlines()]
         assert process.returncode == 0 and {s["log"] for s in said} == {"gateway", "main-service"}
         # A witness that was away leaves nothing behind once it has cosigned what was read without it.
-        with_witness = await house.audit(witness=True, state=True)
+        with_witness = await trial.audit(witness=True, state=True)
     assert with_witness.verdict is Verdict.CLEAN and with_witness.missing == []
     assert with_witness.violations == [] and with_witness.scope.witnessed and not without.scope.logs["gateway"].cosigned
     for log in with_witness.scope.logs.values():
@@ -103,12 +103,12 @@ async def test_a_witness_cosigns_and_an_audit_asks_for_it(tmp_path: Path) -> Non
 async def test_an_exported_folder_is_audited_alike_offline(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("auditor.client._CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr("auditor.reading.remote._CONNECT_SECONDS", 1.0)
     config, folder = str(tmp_path / "auditor/auditor.toml"), str(tmp_path / "export")
-    async with running(tmp_path) as house:
-        await house.busy(1)
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
         assert await run_command("audit", "--config", config, "--export", folder) == 0
-        online = await house.audit()
+        online = await trial.audit()
     capfd.readouterr()
     page = tmp_path / "report.html"
     status = await run_command(
@@ -126,11 +126,11 @@ async def test_an_exported_folder_is_audited_alike_offline(
 
 
 async def test_explain_tells_the_life_of_a_record(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        groups = (await house.audit()).counts["groups"]
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        groups = (await trial.audit()).counts["groups"]
         config = str(tmp_path / "auditor/auditor.toml")
-        epoch = house.device._route.epoch  # type: ignore[union-attr]
+        epoch = trial.device._route.epoch  # type: ignore[union-attr]
         assert groups == 2
         assert await run_command("explain", f"{epoch}/1/0", "--config", config, "--json") == 0
         steps = json.loads(capfd.readouterr().out.splitlines()[-1])["steps"]
@@ -142,18 +142,18 @@ async def test_explain_tells_the_life_of_a_record(tmp_path: Path, capfd: pytest.
     assert by_event["RELEASED"]["asked by"] != by_event["RELEASED"]["published under"]
 
 
-async def test_receipts_of_another_house_accuse_nobody(tmp_path: Path) -> None:
+async def test_receipts_of_another_trial_accuse_nobody(tmp_path: Path) -> None:
     """Neither a receipt that other services signed nor one that somebody made up is a violation of these."""
     (tmp_path / "here").mkdir()
     (tmp_path / "there").mkdir()
-    async with running(tmp_path / "there") as house:
-        await house.busy(1)
+    async with running(tmp_path / "there") as trial:
+        await trial.busy(1)
         presented = list(read_receipts(tmp_path / "there/devices/household-1/data"))
-    async with running(tmp_path / "here") as house:
-        await house.busy(1)
+    async with running(tmp_path / "here") as trial:
+        await trial.busy(1)
         mine = list(read_receipts(tmp_path / "here/devices/household-1/data"))
         made_up = [dataclasses.replace(r, message=r.message[:-1] + bytes([r.message[-1] ^ 1])) for r in mine]
-        report = await house.audit(receipts=[*presented, *made_up, *mine])
+        report = await trial.audit(receipts=[*presented, *made_up, *mine])
     assert {r.kind for r in presented} == {"response", "consent"} and len(mine) == len(made_up) == len(presented)
     assert report.violations == []
     assert report.checked[9] == len(mine) and report.counts["receipts.unproven"] == 2 * len(mine)
@@ -162,9 +162,9 @@ async def test_receipts_of_another_house_accuse_nobody(tmp_path: Path) -> None:
 
 
 async def test_a_receipt_younger_than_the_heads_accuses_nobody(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        trust = trust_of(house.config("auditor"), pipeline=False)
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        trust = trust_of(trial.config("auditor"), pipeline=False)
         presented = list(read_receipts(tmp_path / "devices"))
     assert {r.kind for r in presented} == {"response", "consent"}
     now = int(time.time() * 1000)
@@ -186,17 +186,17 @@ async def test_a_group_that_breaks_a_restriction_is_withheld_and_no_violation(
     def broken(*arguments: object) -> None:
         raise RestrictionError("as if")
 
-    async with running(tmp_path) as house:
-        await house.consent()
+    async with running(tmp_path) as trial:
+        await trial.consent()
         with monkeypatch.context() as patch:
-            patch.setattr("proxid.anonymise.stream.pairs.check_restrictions", broken)
-            await house.ask("node0 question", PEOPLE[:4])
-            await house.settle()
-        await house.ask("node1 question")
-        await house.settle()
-        await house.receive()
-        report = await house.audit(state=True)
-        again = await house.audit(state=True)
+            patch.setattr("proxid.anonymise.mix.pairs.check_restrictions", broken)
+            await trial.ask("node0 question", PEOPLE[:4])
+            await trial.settle()
+        await trial.ask("node1 question")
+        await trial.settle()
+        await trial.receive()
+        report = await trial.audit(state=True)
+        again = await trial.audit(state=True)
     assert report.violations == again.violations == []
     assert report.counts["withheld.restriction"] == 4 and report.counts["released"] == 8
 
@@ -204,8 +204,8 @@ async def test_a_group_that_breaks_a_restriction_is_withheld_and_no_violation(
 async def test_the_report_is_the_same_with_any_number_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(tmp_path) as house:
-        liar = Liar(house, monkeypatch)
+    async with running(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
         await screener_forwards_a_request_never_sent(liar)
-        plain, ahead = await house.audit(), await house.audit(workers=2)
+        plain, ahead = await trial.audit(), await trial.audit(workers=2)
     assert plain.violations != [] and ahead.as_dict() == plain.as_dict()

@@ -15,17 +15,17 @@ def test_an_export_is_clean_when_nothing_is_mistaken(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("state", [(), ("--no-state",)])
-def test_the_opening_key_of_another_house(desk: Desk, state: tuple[str, ...]) -> None:
-    shutil.copy(desk.houses["there"] / "auditor/opening.key", desk.auditor / "opening.key")
+def test_the_opening_key_of_another_trial(desk: Desk, state: tuple[str, ...]) -> None:
+    shutil.copy(desk.trials["there"] / "auditor/opening.key", desk.auditor / "opening.key")
     reason = desk.unchecked(*state)
     assert reason["code"] == FOREIGN and "opening_key" in reason["text"]
     # Nothing of it is kept: with the right key the next audit is clean.
-    shutil.copy(desk.houses["here"] / "auditor/opening.key", desk.auditor / "opening.key")
+    shutil.copy(desk.trials["here"] / "auditor/opening.key", desk.auditor / "opening.key")
     assert desk.audit()[0] == 0
 
 
-def test_the_configuration_of_another_house(desk: Desk) -> None:
-    reason = desk.unchecked("--no-state", config=desk.houses["there"] / "auditor/auditor.toml")
+def test_the_configuration_of_another_trial(desk: Desk) -> None:
+    reason = desk.unchecked("--no-state", config=desk.trials["there"] / "auditor/auditor.toml")
     assert reason["code"] == FOREIGN and reason["text"].count("signed with another key") == 2
 
 
@@ -42,7 +42,7 @@ def test_exchanged_log_folders(desk: Desk) -> None:
 
 @pytest.mark.parametrize("of_another", [False, True])
 def test_keys_that_are_none_of_the_export(desk: Desk, of_another: bool) -> None:
-    theirs = (desk.houses["there"] / "export/keys.json").read_text()
+    theirs = (desk.trials["there"] / "export/keys.json").read_text()
     (desk.export / "keys.json").write_text(theirs if of_another else "{}")
     reason = desk.unchecked()
     assert reason["code"] == UNREADABLE and str(desk.export / "keys.json") in reason["text"]
@@ -72,7 +72,7 @@ def test_one_log_folder_in_the_place_of_both_is_a_violation(desk: Desk) -> None:
 
 @pytest.mark.parametrize("line", ["{}", "not JSON", '{"kind": "response", "message": "?", "planted": 1}', "[]"])
 def test_a_bad_receipt_is_named_by_file_and_line(desk: Desk, tmp_path: Path, line: str) -> None:
-    receipts = desk.houses["here"] / "devices/household-1/data/receipts.jsonl"
+    receipts = desk.trials["here"] / "devices/household-1/data/receipts.jsonl"
     path = tmp_path / "mine/receipts.jsonl"
     path.parent.mkdir()
     good = receipts.read_text().splitlines()
@@ -93,10 +93,10 @@ def test_files_that_are_missing_are_named(desk: Desk, tmp_path: Path) -> None:
     assert desk.run("--html", str(tmp_path / "no/such/page.html"))[0] == 2 and "page.html" in desk.error
 
 
-def test_a_known_head_of_another_house_accuses_nobody(desk: Desk, tmp_path: Path) -> None:
+def test_a_known_head_of_another_trial_accuses_nobody(desk: Desk, tmp_path: Path) -> None:
     path = tmp_path / "head"
-    for house, status in (("here", 0), ("there", 2)):
-        heads = json.loads((desk.houses[house] / "export/gateway/heads.json").read_text())
+    for trial, status in (("here", 0), ("there", 2)):
+        heads = json.loads((desk.trials[trial] / "export/gateway/heads.json").read_text())
         path.write_text(heads["latest"])
         assert desk.run("--known", str(path))[0] == status
     assert str(path) in desk.error and "signed" in desk.error

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-import tests.support.house
+import tests.support.trial
 from auditor.audit import Audit, AuditOptions
-from auditor.export import FolderKeys, FolderLog, export
-from auditor.report import Report
+from auditor.findings import Report
+from auditor.reading.export import FolderKeys, FolderLog, export
 from auditor.setup import logs_of, trust_of
 from proxid.protocol.rights import Right
-from tests.integration.test_evidence_rights import rights
-from tests.support.house import House, running
+from tests.integration.gateway.test_rights import rights
+from tests.support.trial import Trial, running
 
 STEPS = 20
 """Requests to the two services that one audit or export makes, at most."""
@@ -30,10 +30,10 @@ EVERYBODY = (*BRIEF, *NEW, *OLD, *STAY)
 class Meanwhile:
     """Runs something before a step of an audit, while the audit, in its thread, waits for it."""
 
-    def __init__(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.loop, self.house = asyncio.get_running_loop(), house
+    def __init__(self, trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.loop, self.trial = asyncio.get_running_loop(), trial
         self.at, self.step = -1, 0
-        monkeypatch.setattr(tests.support.house, "logs_of", self.logs)
+        monkeypatch.setattr(tests.support.trial, "logs_of", self.logs)
 
     def logs(self, config: Any) -> Any:
         self.step = 0
@@ -53,27 +53,27 @@ class Meanwhile:
     async def happen(self) -> None:
         at, self.step = self.at, self.step + 1
         if self.step - 1 == at:
-            await self.house.consent("everything", [NEW[at], BRIEF[at]])
-            await self.house.ask("node1 question", [NEW[at], BRIEF[at]])
-            await self.house.settle()
-            await erase(self.house, OLD[at])
+            await self.trial.consent("everything", [NEW[at], BRIEF[at]])
+            await self.trial.ask("node1 question", [NEW[at], BRIEF[at]])
+            await self.trial.settle()
+            await erase(self.trial, OLD[at])
         elif self.step - 2 == at >= 0:
-            await erase(self.house, BRIEF[at])
+            await erase(self.trial, BRIEF[at])
 
 
-async def erase(house: House, user: str) -> None:
-    client = rights(house)
+async def erase(trial: Trial, user: str) -> None:
+    client = rights(trial)
     await client.exercise(Right.ERASE, user)
     await client.close()
 
 
-async def evening(house: House) -> None:
+async def evening(trial: Trial) -> None:
     people = [*OLD, *STAY]
-    await house.consent("everything", people)
-    await house.ask("node1 question", people)
-    await house.ask("node2 question", people[-3:])
-    await house.settle()
-    await house.receive("acme")
+    await trial.consent("everything", people)
+    await trial.ask("node1 question", people)
+    await trial.ask("node2 question", people[-3:])
+    await trial.settle()
+    await trial.receive("acme")
 
 
 EVERY = pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.slow)])
@@ -85,17 +85,17 @@ EVERY = pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.
 async def test_nothing_that_happens_while_an_audit_reads_accuses_anybody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: bool, stride: int
 ) -> None:
-    async with running(tmp_path, people=EVERYBODY) as house:
-        await evening(house)
-        meanwhile = Meanwhile(house, monkeypatch)
-        assert (await house.audit(state=state)).violations == []
+    async with running(tmp_path, people=EVERYBODY) as trial:
+        await evening(trial)
+        meanwhile = Meanwhile(trial, monkeypatch)
+        assert (await trial.audit(state=state)).violations == []
         rounds = 0
         for at in steps(meanwhile, stride):
-            report = await house.audit(state=state)
+            report = await trial.audit(state=state)
             assert report.violations == [], f"step {at}"
             rounds += 1
         meanwhile.at = -1
-        report = await house.audit()
+        report = await trial.audit()
         assert report.violations == [] and report.counts["gateway.ERASED"] >= rounds > STEPS // (2 * stride)
 
 
@@ -103,12 +103,12 @@ async def test_nothing_that_happens_while_an_audit_reads_accuses_anybody(
 async def test_an_export_holds_what_makes_its_audit_clean(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int
 ) -> None:
-    async with running(tmp_path, people=EVERYBODY) as house:
-        await evening(house)
-        meanwhile = Meanwhile(house, monkeypatch)
-        await asyncio.to_thread(exported, house, meanwhile)
+    async with running(tmp_path, people=EVERYBODY) as trial:
+        await evening(trial)
+        meanwhile = Meanwhile(trial, monkeypatch)
+        await asyncio.to_thread(exported, trial, meanwhile)
         for at in steps(meanwhile, stride):
-            report = await asyncio.to_thread(exported, house, meanwhile)
+            report = await asyncio.to_thread(exported, trial, meanwhile)
             assert report.violations == [], f"step {at}"
 
 
@@ -120,11 +120,11 @@ def steps(meanwhile: Meanwhile, stride: int) -> Iterator[int]:
         meanwhile.at += stride
 
 
-def exported(house: House, meanwhile: Meanwhile) -> Report:
+def exported(trial: Trial, meanwhile: Meanwhile) -> Report:
     """Export into a folder, as often as not over an older export, and audit that."""
-    trust = trust_of(house.config("auditor"), pipeline=False)
-    gateway, service = meanwhile.logs(house.config("auditor"))
-    folder = house.folder / "export"
+    trust = trust_of(trial.config("auditor"), pipeline=False)
+    gateway, service = meanwhile.logs(trial.config("auditor"))
+    folder = trial.folder / "export"
     try:
         export(folder, gateway, service, gateway, trust.opening)
     finally:

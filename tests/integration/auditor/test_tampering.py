@@ -12,16 +12,16 @@ import tests.support.lies_epochs
 import tests.support.lies_screener
 import tests.support.lies_service
 import tests.support.lies_stored  # noqa: F401 - each registers its lies
-from tests.support.house import running
 from tests.support.lies import LIES, Liar
+from tests.support.trial import running
 
 
 @pytest.mark.parametrize(("check", "tell"), LIES)
 async def test_every_lie_is_caught_by_its_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: int, tell: Callable[[Liar], Awaitable[None]]
 ) -> None:
-    async with running(tmp_path) as house:
-        liar = Liar(house, monkeypatch)
+    async with running(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
         await tell(liar)
         assert check in await liar.caught()
 

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from gateway.rights_store import RightsStore
-from gateway.store import GatewayStore
+from gateway.store.library import GatewayStore
+from gateway.store.rights import RightsStore
 from main_service.store.library import library
 from main_service.store.pool import PoolStore
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Record
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Record
 from proxid.errors import ProxidError
 from proxid.evidence.events import BufferedPayload
-from tests.support.house import PARTIES, PEOPLE, House, running
 from tests.support.pools import always
+from tests.support.trial import PARTIES, PEOPLE, Trial, running
 
 EPOCH = 7
 
@@ -135,38 +135,38 @@ def names(groups: dict[str, list[Any]]) -> set[str]:
     return {record.user for some in groups.values() for group in some for record in group.records}
 
 
-async def race_in_a_house(house: House, source: random.Random) -> None:
+async def race_in_a_trial(trial: Trial, source: random.Random) -> None:
     """Fill to one short, then withdraw while the last one asks and parties receive; then look."""
-    await house.consent()
+    await trial.consent()
     victim, node = PEOPLE[1], f"node{source.randrange(1000)}"
-    await house.ask(f"{node} question", PEOPLE[:3])
+    await trial.ask(f"{node} question", PEOPLE[:3])
 
     async def late(job: Any) -> Any:
         await asyncio.sleep(source.random() * 0.3)
         return await job
 
     await asyncio.gather(
-        late(house.device.consent(victim, "nothing")), late(house.ask(f"{node} question", PEOPLE[3:4])),
-        late(house.receive("acme")),
+        late(trial.device.consent(victim, "nothing")), late(trial.ask(f"{node} question", PEOPLE[3:4])),
+        late(trial.receive("acme")),
     )  # fmt: skip
-    after = await house.receive()
-    await house.settle()
-    after2 = await house.receive()
+    after = await trial.receive()
+    await trial.settle()
+    after2 = await trial.receive()
     assert victim not in names(after) and victim not in names(after2)
-    assert (await house.audit()).violations == []
+    assert (await trial.audit()).violations == []
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 20))])
 async def test_a_withdrawal_races_with_a_release(tmp_path: Path, seed: int) -> None:
-    async with running(tmp_path) as house:
-        await race_in_a_house(house, random.Random(seed))
+    async with running(tmp_path) as trial:
+        await race_in_a_trial(trial, random.Random(seed))
 
 
-async def stubborn(house: House, user: str, text: str) -> None:
+async def stubborn(trial: Trial, user: str, text: str) -> None:
     """Ask until answered, as a person would."""
     for _ in range(20):
         try:
-            await house.device.ask(user, text)
+            await trial.device.ask(user, text)
             return
         except ProxidError:
             await asyncio.sleep(0.2)
@@ -176,22 +176,22 @@ async def stubborn(house: House, user: str, text: str) -> None:
 @pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 30))])
 async def test_honest_evenings_with_crashes_are_clean(tmp_path: Path, seed: int) -> None:
     source = random.Random(seed)
-    async with running(tmp_path) as house:
-        await house.consent(source.choice(("everything", "searches", "aliased")))
+    async with running(tmp_path) as trial:
+        await trial.consent(source.choice(("everything", "searches", "aliased")))
         for turn in range(3):
-            asking = [stubborn(house, user, f"node{turn} question") for user in PEOPLE[: source.randrange(4, 9)]]
+            asking = [stubborn(trial, user, f"node{turn} question") for user in PEOPLE[: source.randrange(4, 9)]]
             jobs = asyncio.gather(*asking)
             await asyncio.sleep(source.random() * 0.3)
             role = source.choice(("gateway", "main-service"))
-            await house.halt(role)
-            await house.serve(role)
+            await trial.halt(role)
+            await trial.serve(role)
             await jobs
             if source.random() < 0.5:
-                await house.receive(source.choice(PARTIES))
+                await trial.receive(source.choice(PARTIES))
             if source.random() < 0.4:
-                await house.device.consent(source.choice(PEOPLE), source.choice(("nothing", "searches")))
-        await house.settle()
-        await house.receive()
-        report = await house.audit()
+                await trial.device.consent(source.choice(PEOPLE), source.choice(("nothing", "searches")))
+        await trial.settle()
+        await trial.receive()
+        report = await trial.audit()
     assert report.violations == []
     assert report.counts["released"] >= 4

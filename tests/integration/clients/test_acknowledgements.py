@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from auditor.receipts import read_receipts
-from auditor.report import RECEIPTS
-from proxid.party.acknowledgements import FILE
-from proxid.party.ledger import read_groups
-from proxid.party.subscriber import Subscriber
+from auditor.checks.c9_receipts import read_receipts
+from auditor.findings import RECEIPTS
+from proxid.clients.subscriber.acknowledgements import FILE
+from proxid.clients.subscriber.ledger import read_groups
+from proxid.clients.subscriber.subscriber import Subscriber
 from proxid.protocol.receipt import DeliveryAck
-from tests.support.house import PEOPLE, House, run_command, running
+from tests.support.trial import PEOPLE, Trial, run_command, running
 
 
 class Crash(Exception):
@@ -21,7 +21,7 @@ class Crash(Exception):
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def trial(tmp_path: Path) -> AsyncIterator[Trial]:
     async with running(tmp_path) as found:
         await found.consent()
         await found.ask("node question")
@@ -29,18 +29,18 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         yield found
 
 
-def acknowledged(house: House, party: str = "acme") -> list[tuple[int, int]]:
-    path = house.folder / f"parties/{party}/data" / FILE
+def acknowledged(trial: Trial, party: str = "acme") -> list[tuple[int, int]]:
+    path = trial.folder / f"parties/{party}/data" / FILE
     acks = [DeliveryAck.decode(receipt.message) for receipt in read_receipts(path)]
     return [(ack.epoch, ack.group) for ack in acks]
 
 
-def kept(house: House, party: str = "acme") -> list[tuple[int, int]]:
-    groups = read_groups(house.folder / f"parties/{party}/data/feed.jsonl")
+def kept(trial: Trial, party: str = "acme") -> list[tuple[int, int]]:
+    groups = read_groups(trial.folder / f"parties/{party}/data/feed.jsonl")
     return [(group["epoch"], group["group"]) for group in groups]
 
 
-async def crash(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def crash(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
     """Acme keeps a group and ends before it acknowledges."""
 
     async def end(*_: object) -> bool:
@@ -48,39 +48,39 @@ async def crash(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
 
     with monkeypatch.context() as changed, pytest.raises(Crash):
         changed.setattr(Subscriber, "_acknowledge", end)
-        await house.receive("acme")
-    assert len(kept(house)) == 1
-    assert acknowledged(house) == []
+        await trial.receive("acme")
+    assert len(kept(trial)) == 1
+    assert acknowledged(trial) == []
 
 
-async def test_group_is_acknowledged_after_a_crash(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    await crash(house, monkeypatch)
-    await house.receive("acme")
-    assert acknowledged(house) == kept(house) != []
-    assert len(set(kept(house))) == len(kept(house))
-    assert (await house.audit()).counts["pending"] == len(kept(house, "acme"))  # globex has not come yet
+async def test_group_is_acknowledged_after_a_crash(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    await crash(trial, monkeypatch)
+    await trial.receive("acme")
+    assert acknowledged(trial) == kept(trial) != []
+    assert len(set(kept(trial))) == len(kept(trial))
+    assert (await trial.audit()).counts["pending"] == len(kept(trial, "acme"))  # globex has not come yet
 
 
-async def test_group_that_lost_a_member_before_is_taken_back(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    await crash(house, monkeypatch)
-    first = kept(house)
+async def test_group_that_lost_a_member_before_is_taken_back(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    await crash(trial, monkeypatch)
+    first = kept(trial)
     async with asyncio.timeout(60):
-        await house.consent("nothing", PEOPLE)
-        await house.receive("acme")
-    assert not set(first) & set(kept(house))
-    assert acknowledged(house) == kept(house)
-    assert (await house.audit()).violations == []
+        await trial.consent("nothing", PEOPLE)
+        await trial.receive("acme")
+    assert not set(first) & set(kept(trial))
+    assert acknowledged(trial) == kept(trial)
+    assert (await trial.audit()).violations == []
 
 
-async def test_delivery_that_the_log_does_not_show_is_found(house: House, tmp_path: Path) -> None:
-    auditor, before = str(house.folder / "auditor/auditor.toml"), str(tmp_path / "before")
+async def test_delivery_that_the_log_does_not_show_is_found(trial: Trial, tmp_path: Path) -> None:
+    auditor, before = str(trial.folder / "auditor/auditor.toml"), str(tmp_path / "before")
     assert await run_command("audit", "--config", auditor, "--export", before) == 0
-    await house.receive()
-    parties = [f"{house.folder}/parties/{name}" for name in ("acme", "globex")]
+    await trial.receive()
+    parties = [f"{trial.folder}/parties/{name}" for name in ("acme", "globex")]
     receipts = [word for party in parties for word in ("--receipts", party)]
-    report = await house.audit(receipts=[r for party in parties for r in read_receipts(Path(party))])
+    report = await trial.audit(receipts=[r for party in parties for r in read_receipts(Path(party))])
     assert report.violations == []
-    assert report.checked[RECEIPTS] == len(acknowledged(house)) + len(acknowledged(house, "globex")) > 0
+    assert report.checked[RECEIPTS] == len(acknowledged(trial)) + len(acknowledged(trial, "globex")) > 0
     offline = ("audit", "--config", auditor, "--no-pipeline", "--no-state", "--from", before)
     assert await run_command(*offline) == 0
     assert await run_command(*offline, *receipts) == 0  # they are younger than what was exported

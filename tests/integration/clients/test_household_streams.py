@@ -7,11 +7,11 @@ from typing import Any
 import grpc
 import pytest
 
-from device_sim.line import Lines
+from proxid.clients.household.streams import Lines
 from proxid.errors import Code, RefusedError, UpstreamError
 from proxid.wire.v1 import gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
-from tests.support.rpc_house import channel, make_house, refused, said, serving
+from tests.support.rpc_trial import channel, make_trial, refused, said, serving
 
 
 class Counter(GatewayServicer):
@@ -38,13 +38,13 @@ class Counter(GatewayServicer):
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Path:
-    return make_house(tmp_path)
+def trial(tmp_path: Path) -> Path:
+    return make_trial(tmp_path)
 
 
-async def test_one_stream_serves_one_question_after_another(house: Path) -> None:
+async def test_one_stream_serves_one_question_after_another(trial: Path) -> None:
     counter = Counter()
-    async with serving(house, counter) as (_, address), channel(house, address, "devices/home") as to:
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
         lines = Lines(GatewayStub(to), 20)
         assert [(await lines.ask(said(f"{n}"))).message.header for n in range(3)] == [b"0", b"1", b"2"]
         with pytest.raises(RefusedError) as caught:
@@ -54,10 +54,10 @@ async def test_one_stream_serves_one_question_after_another(house: Path) -> None
         assert (counter.streams, counter.messages) == (1, 5)
 
 
-async def test_questions_at_once_get_streams_of_their_own(house: Path) -> None:
+async def test_questions_at_once_get_streams_of_their_own(trial: Path) -> None:
     counter = Counter()
     counter.gate = asyncio.Barrier(3)  # nobody is answered before all three have been asked
-    async with serving(house, counter) as (_, address), channel(house, address, "devices/home") as to:
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
         lines = Lines(GatewayStub(to), 20)
         for _ in range(2):
             found = await asyncio.gather(*(lines.ask(said(f"{n}")) for n in range(3)))
@@ -65,35 +65,35 @@ async def test_questions_at_once_get_streams_of_their_own(house: Path) -> None:
         assert counter.streams == 3
 
 
-async def test_a_stream_that_ended_while_idle_costs_no_attempt(house: Path) -> None:
+async def test_a_stream_that_ended_while_idle_costs_no_attempt(trial: Path) -> None:
     counter = Counter()
-    async with serving(house, counter) as (_, address), channel(house, address, "devices/home") as to:
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
         lines = Lines(GatewayStub(to), 20)
         for _ in range(3):
             await lines.ask(said("bye"))
         assert (counter.streams, counter.messages) == (3, 3)
 
 
-async def test_no_answer_in_time_gives_the_stream_up(house: Path) -> None:
+async def test_no_answer_in_time_gives_the_stream_up(trial: Path) -> None:
     counter = Counter()
-    async with serving(house, counter) as (_, address), channel(house, address, "devices/home") as to:
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
         with pytest.raises(UpstreamError):
             await Lines(GatewayStub(to), 1).ask(said("silence"))
         lines = Lines(GatewayStub(to), 20)
         assert (await lines.ask(said("hello"))).message.header == b"hello"
 
 
-async def test_nobody_there_is_an_error_of_the_way(house: Path) -> None:
-    async with serving(house, Counter()) as (_, address):
+async def test_nobody_there_is_an_error_of_the_way(trial: Path) -> None:
+    async with serving(trial, Counter()) as (_, address):
         pass
-    async with channel(house, address, "devices/home") as to:
+    async with channel(trial, address, "devices/home") as to:
         with pytest.raises((grpc.aio.AioRpcError, UpstreamError)):
             await Lines(GatewayStub(to), 2).ask(said("hello"))
 
 
-async def test_calls_beyond_the_limit_of_a_connection_wait_for_one_to_end(house: Path) -> None:
+async def test_calls_beyond_the_limit_of_a_connection_wait_for_one_to_end(trial: Path) -> None:
     counter = Counter()
-    async with serving(house, counter, max_streams=2) as (_, address), channel(house, address, "devices/home") as to:
+    async with serving(trial, counter, max_streams=2) as (_, address), channel(trial, address, "devices/home") as to:
         stub = GatewayStub(to)
         kept = [stub.Converse(), stub.Converse()]
         for stream in kept:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from auditor.report import Verdict
+from auditor.findings import Verdict
 from gateway import timekeeping
-from tests.support.house import PEOPLE, House, running
+from tests.support.trial import PEOPLE, Trial, running
 
 ENDS, RATE = 20, 50
 AROUND = 3.5
@@ -17,14 +17,14 @@ AROUND = 3.5
 OFF = [dict(zip(("gateway", "main-service", "device"), offs, strict=True)) for offs in product((2.0, -2.0), repeat=3)]
 
 
-async def ask_around_an_end(house: House) -> tuple[int, list[str]]:
+async def ask_around_an_end(trial: Trial) -> tuple[int, list[str]]:
     """How many questions were answered, and what others were told instead."""
-    house.leap(-AROUND)
+    trial.leap(-AROUND)
     told: list[str] = []
 
     async def ask(number: int) -> None:
         try:
-            await house.device.ask(PEOPLE[number % len(PEOPLE)], f"node1 question {number}")
+            await trial.device.ask(PEOPLE[number % len(PEOPLE)], f"node1 question {number}")
         except Exception as error:
             told.append(f"{type(error).__name__} {getattr(error, 'remote', '')}")
 
@@ -41,15 +41,15 @@ async def ask_around_an_end(house: House) -> tuple[int, list[str]]:
 async def test_nobody_is_refused_at_twenty_epoch_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timekeeping, "PAUSE", 1.0)
     answered, told = 0, []
-    async with running(tmp_path) as house:
-        await house.consent()
+    async with running(tmp_path) as trial:
+        await trial.consent()
         for end in range(ENDS):
             for role, off in OFF[end % len(OFF)].items():
-                house.clocks[role].set = off
-            done, others = await ask_around_an_end(house)
+                trial.clocks[role].set = off
+            done, others = await ask_around_an_end(trial)
             answered, told = answered + done, told + others
-        await house.settle()
-        report = await house.audit()
+        await trial.settle()
+        report = await trial.audit()
     assert told == []
     assert answered >= 0.9 * ENDS * RATE * 2 * AROUND
     assert (report.verdict, report.violations) == (Verdict.CLEAN, [])

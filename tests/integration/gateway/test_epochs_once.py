@@ -8,17 +8,17 @@ import pytest
 from redis.asyncio import Redis
 
 from main_service.epochs import EpochKeys
+from main_service.identity import EpochSecrets, Service
 from main_service.openings import Openings
-from main_service.service import EpochSecrets, Service
 from main_service.store.epochs import EpochStore
 from main_service.store.library import PREFIX, library
 from main_service.worker import Worker
-from proxid.clock import ALONE_SECONDS, Clocks, ClockWatch
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import ClockError, CredentialError, EpochError, SignatureInvalidError
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.opening import EpochOpening
-from proxid.store.clock import HeardTime
+from proxid.runtime.clock import ALONE_SECONDS, Clocks, ClockWatch
+from proxid.runtime.store.clock import HeardTime
 from tests.support.scene import MALLORY, MS, SCREENER, SERVICE, opening_key
 
 DAY = 86_400

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from gateway.store import PREFIX
-from proxid.store import connect
-from proxid.store.embedded import EmbeddedStore
+from gateway.store.library import PREFIX
+from proxid.runtime.store import connect
+from proxid.runtime.store.embedded import EmbeddedStore
 from tests.support.erased import Snapshot, groups_with, others, snapshot, touches, without
 from tests.support.erased_scene import Scene
 

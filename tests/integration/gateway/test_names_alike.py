@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from device_sim.register import Register
+from proxid.clients.household.register import Register
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.lookalike import looks, looks_of_any, skeleton
@@ -58,7 +58,7 @@ def test_the_register_keeps_names_apart(tmp_path: Path) -> None:
 
 async def test_the_gateway_keeps_names_apart(client: Redis) -> None:
     from gateway.names import name_forms
-    from gateway.store import GatewayStore, Registration
+    from gateway.store.library import GatewayStore, Registration
     from proxid.crypto.hpke import OpeningKey
 
     store = GatewayStore(client)

@@ -11,22 +11,23 @@ import pytest
 from jsonschema import Draft202012Validator
 from redis.asyncio import Redis
 
-from auditor.receipts import read_receipts
-from device_sim.rights import RightsClient
-from proxid.config import DeviceConfig, load
+from auditor.checks.c9_receipts import read_receipts
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.rights import RightsClient
 from proxid.errors import Code, RefusedError
 from proxid.protocol.rights import Right
-from proxid.store import connect
-from proxid.store.evidence.retention import PayloadRetention
-from proxid.store.evidence.segments import read_leaves
-from tests.support.house import PEOPLE, House, run_command, running
+from proxid.runtime.config import load
+from proxid.runtime.evidence_log.retention import PayloadRetention
+from proxid.runtime.evidence_log.segments import read_leaves
+from proxid.runtime.store import connect
+from tests.support.trial import PEOPLE, Trial, run_command, running
 
 VICTIM = PEOPLE[3]
 TEXT = "nodevictim planted-words-of-the-victim"
 
 
-def rights(house: House) -> RightsClient:
-    return RightsClient(load(DeviceConfig, house.folder / "devices/household-1/device.toml"), house.device)
+def rights(trial: Trial) -> RightsClient:
+    return RightsClient(load(DeviceConfig, trial.folder / "devices/household-1/device.toml"), trial.device)
 
 
 def named(groups: dict[str, list[Any]]) -> set[str]:
@@ -57,49 +58,49 @@ def flatten(item: Any) -> list[bytes]:
     return []
 
 
-async def traces(house: House, needles: list[bytes]) -> list[str]:
+async def traces(trial: Trial, needles: list[bytes]) -> list[str]:
     """Where something is found: both stores by every key, and every file of both services."""
     places = {}
     for role in ("gateway", "main-service"):
-        client = connect(house.url(role))
+        client = connect(trial.url(role))
         places[f"{role} store"] = await dump(client)
         await client.aclose()
-        for path in (house.folder / role / "data").rglob("*"):
+        for path in (trial.folder / role / "data").rglob("*"):
             if path.is_file():
-                places[str(path.relative_to(house.folder))] = path.read_bytes()
+                places[str(path.relative_to(trial.folder))] = path.read_bytes()
     return [f"{needle!r} in {name}" for name, data in places.items() for needle in needles if needle in data]
 
 
 async def test_after_an_erasure_nothing_of_the_person_is_left(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        await house.device.ask(VICTIM, TEXT)  # waits alone
-        await house.ask("node5 question", PEOPLE[:5])  # a group that is not delivered yet
-        await house.settle()
-        session = await house.device.session(VICTIM)
-        before = await house.audit(state=True)
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        await trial.device.ask(VICTIM, TEXT)  # waits alone
+        await trial.ask("node5 question", PEOPLE[:5])  # a group that is not delivered yet
+        await trial.settle()
+        session = await trial.device.session(VICTIM)
+        before = await trial.audit(state=True)
         assert before.violations == []
         needles = [VICTIM.encode(), session.prox_id.encode(), session.key.public, session.user.key.public,
                    b"planted-words-of-the-victim"]  # fmt: skip
-        assert len(await traces(house, needles)) >= 5
-        client = rights(house)
+        assert len(await traces(trial, needles)) >= 5
+        client = rights(trial)
         receipt, _ = await client.exercise(Right.ERASE, VICTIM)
-        assert await traces(house, needles) == []
+        assert await traces(trial, needles) == []
         again, _ = await client.exercise(Right.ERASE, VICTIM)
         assert again == receipt
         with pytest.raises(RefusedError) as refused:
-            await house.device.ask(VICTIM, "node1 still there")
+            await trial.device.ask(VICTIM, "node1 still there")
         assert refused.value.remote is Code.NOT_REGISTERED
         others = [user for user in PEOPLE if user != VICTIM]
-        await house.ask("node6 question", others)
-        await house.settle()
-        got = await house.receive()
+        await trial.ask("node6 question", others)
+        await trial.settle()
+        got = await trial.receive()
         assert set(others) >= named(got) != set()
         presented = list(read_receipts(tmp_path / "devices/household-1/data"))
         for state in (True, False):  # going on from the audit before, and from the beginning
-            report = await house.audit(state=state, receipts=presented)
+            report = await trial.audit(state=state, receipts=presented)
             assert report.violations == []
             assert report.counts["gateway.ERASED"] == report.counts["rights.erase"] == 1
             # Read before the erasure, a choice stays in the timeline; read after it, it is counted as left out.
@@ -113,14 +114,14 @@ async def test_after_an_erasure_nothing_of_the_person_is_left(
 
 
 async def test_access_shows_what_both_services_hold_by_the_schema(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        await house.device.ask(VICTIM, TEXT)
-        await house.settle()
-        client = rights(house)
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        await trial.device.ask(VICTIM, TEXT)
+        await trial.settle()
+        client = rights(trial)
         document = await client.access(VICTIM)
         await client.close()
-        report = await house.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))
+        report = await trial.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))
     schema = json.loads(Path("device_sim/data/personal-data.schema.json").read_text())
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(document)
@@ -137,30 +138,30 @@ async def test_access_shows_what_both_services_hold_by_the_schema(tmp_path: Path
 
 
 async def test_an_objection_withdraws_and_stays(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
-        await house.consent()
-        client = rights(house)
+    async with running(tmp_path) as trial:
+        await trial.consent()
+        client = rights(trial)
         await client.exercise(Right.OBJECT, VICTIM)
-        await house.device.consent(VICTIM, "nothing")
+        await trial.device.consent(VICTIM, "nothing")
         with pytest.raises(RefusedError):
-            await house.device.consent(VICTIM, "everything")
-        await house.ask("node0 question")
-        await house.settle()
-        got = await house.receive()
+            await trial.device.consent(VICTIM, "everything")
+        await trial.ask("node0 question")
+        await trial.settle()
+        got = await trial.receive()
         assert got["acme"] and VICTIM not in named(got)
         await client.exercise(Right.RESUME, VICTIM)
-        await house.device.consent(VICTIM, "everything")
+        await trial.device.consent(VICTIM, "everything")
         await client.close()
-        report = await house.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))
+        report = await trial.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))
     assert report.violations == [] and report.counts["gateway.OBJECTED"] == 2
     assert report.counts["rights.object"] == report.counts["rights.resume"] == report.counts["rights.withdrawal"] == 1
     assert report.counts["rights.consent"] == len(PEOPLE) + 2
 
 
 async def test_a_right_is_its_owners_alone(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
-        await house.consent()
-        client = rights(house)
+    async with running(tmp_path) as trial:
+        await trial.consent()
+        client = rights(trial)
         users = client._users
         users[VICTIM].key = users[PEOPLE[0]].key  # signed by somebody else
         for right in Right:
@@ -168,7 +169,7 @@ async def test_a_right_is_its_owners_alone(tmp_path: Path) -> None:
                 await client.exercise(right, VICTIM)
             assert refused.value.remote is Code.SIGNATURE_INVALID
         await client.close()
-        assert (await house.audit()).violations == []
+        assert (await trial.audit()).violations == []
 
 
 def newest_with_payloads(segments: Path) -> Path:
@@ -185,28 +186,28 @@ async def test_payloads_expire_by_an_event_and_headers_stay(tmp_path: Path, monk
     for service in ("GATEWAY", "MAIN_SERVICE"):
         monkeypatch.setenv(f"PROXID_{service}__RETENTION__PAYLOADS", "2 s")
     first = "data/evidence/segments/000000000001"
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        assert (await house.audit(state=True)).violations == []
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        assert (await trial.audit(state=True)).violations == []
         async with asyncio.timeout(30):
             turn = 0
             while any((tmp_path / role / first / "parts").exists() for role in ("gateway", "main-service")):
                 await asyncio.sleep(0.7)
                 turn += 1
-                await house.ask(f"node{turn} question", PEOPLE[:4])
+                await trial.ask(f"node{turn} question", PEOPLE[:4])
         assert all((tmp_path / role / first / "leaves").exists() for role in ("gateway", "main-service"))
-        await house.settle()
+        await trial.settle()
         for state in (True, False):
-            report = await house.audit(state=state)
+            report = await trial.audit(state=state)
             assert report.violations == []
         assert report.counts["gateway.EXPIRED"] >= 1 and report.counts["events.unreadable"] > 0
         # Somebody who deletes payloads and does not say so is found out; nothing says so from here on.
         monkeypatch.setattr(PayloadRetention, "step", AsyncMock(return_value=0))
-        await house.ask("nodelast question", PEOPLE[:4])
-        assert (await house.audit()).violations == []  # its heads cover what was asked
+        await trial.ask("nodelast question", PEOPLE[:4])
+        assert (await trial.audit()).violations == []  # its heads cover what was asked
         segments = tmp_path / "gateway/data/evidence/segments"
         (newest_with_payloads(segments) / "parts").unlink()
-        assert {v.rule for v in (await house.audit()).violations} == {2}
+        assert {v.rule for v in (await trial.audit()).violations} == {2}
 
 
 async def test_rights_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -218,8 +219,8 @@ async def test_rights_from_the_command_line(tmp_path: Path, capfd: pytest.Captur
         lines = capfd.readouterr().out.splitlines()
         return status, json.loads(lines[-1]) if status == 0 else {}
 
-    async with running(tmp_path) as house:
-        await house.busy(1)
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
         status, document = await rights_of("access")
         assert status == 0 and document["user_id"] == VICTIM
         status, _ = await rights_of("access", "-o", str(tmp_path / "mine.json"))
@@ -228,5 +229,5 @@ async def test_rights_from_the_command_line(tmp_path: Path, capfd: pytest.Captur
         assert (await rights_of("object", "--resume"))[1]["right"] == "resume"
         assert (await rights_of("erase", "--yes"))[1]["right"] == "erase"
         assert (await rights_of("access"))[0] == 2
-        report = await house.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))
+        report = await trial.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))
     assert report.violations == []

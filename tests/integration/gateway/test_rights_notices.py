@@ -7,20 +7,21 @@ from typing import Any
 
 import pytest
 
-from device_sim.rights import RightsClient
-from proxid.config import DeviceConfig, load
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.rights import RightsClient
 from proxid.evidence.events import EventType
 from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import Right
-from proxid.provision.keyfile import load_signing_key
-from tests.support.house import PARTIES, PEOPLE, House, running
+from proxid.runtime.config import load
+from proxid.runtime.provision.keyfile import load_signing_key
 from tests.support.lies import Liar
+from tests.support.trial import PARTIES, PEOPLE, Trial, running
 
 ANN, OTHERS = PEOPLE[0], PEOPLE[1:]
 
 
-def rights(house: House) -> RightsClient:
-    return RightsClient(load(DeviceConfig, house.folder / "devices/household-1/device.toml"), house.device)
+def rights(trial: Trial) -> RightsClient:
+    return RightsClient(load(DeviceConfig, trial.folder / "devices/household-1/device.toml"), trial.device)
 
 
 def names(got: dict[str, list[Any]]) -> set[str]:
@@ -28,12 +29,12 @@ def names(got: dict[str, list[Any]]) -> set[str]:
 
 
 async def test_parties_are_told_and_their_word_comes_back(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
-        await house.device.consent(ANN, "everything")
-        await house.device.ask(ANN, "node0 question")
-        await house.settle()
-        await house.busy(1)
-        client = rights(house)
+    async with running(tmp_path) as trial:
+        await trial.device.consent(ANN, "everything")
+        await trial.device.ask(ANN, "node0 question")
+        await trial.settle()
+        await trial.busy(1)
+        client = rights(trial)
         before = await client.status(ANN)
         assert before["erasure"] == "none" and before["notices"] == []
         assert {(r["party"], r["name"]) for r in before["recipients"]} >= {("acme", ANN)}
@@ -45,7 +46,7 @@ async def test_parties_are_told_and_their_word_comes_back(tmp_path: Path) -> Non
         assert told["erasure"] == "done" and told["recipients"] == []  # the receipt does not wait for parties
         assert {n["party"] for n in told["notices"]} == {r["party"] for r in before["recipients"]}
         assert not any(n["acknowledged"] for n in told["notices"])
-        await house.receive()
+        await trial.receive()
         # What is under an alias goes out later, so that nobody sees whose it is; here it was the name.
         now = await client.status(ANN)
         for notice in now["notices"]:
@@ -58,66 +59,66 @@ async def test_parties_are_told_and_their_word_comes_back(tmp_path: Path) -> Non
         assert all(row["user"] != ANN for line in lines for row in line.get("records", []))
         await client.close()
         for state in (True, False):
-            report = await house.audit(state=state)
+            report = await trial.audit(state=state)
             assert report.violations == [] and report.counts["gateway.NOTICED"] >= 1
 
 
 async def test_an_objection_alone_stops_release_and_delivery_until_resumed(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
-        await house.consent()
-        await house.device.ask(ANN, "node0 question")
-        await house.settle()
-        await house.ask("node0 question", OTHERS)  # groups in the feeds, one with her
-        await house.device.ask(ANN, "node7 waits at the main service")
-        await house.settle()
-        client = rights(house)
+    async with running(tmp_path) as trial:
+        await trial.consent()
+        await trial.device.ask(ANN, "node0 question")
+        await trial.settle()
+        await trial.ask("node0 question", OTHERS)  # groups in the feeds, one with her
+        await trial.device.ask(ANN, "node7 waits at the main service")
+        await trial.settle()
+        client = rights(trial)
         await client.exercise(Right.OBJECT, ANN)
-        await house.device.ask(ANN, "node1 question")  # answered, not logged
-        await house.ask("node1 question", OTHERS)
-        await house.ask("node7 question", OTHERS)
-        await house.settle()
-        got = await house.receive()
+        await trial.device.ask(ANN, "node1 question")  # answered, not logged
+        await trial.ask("node1 question", OTHERS)
+        await trial.ask("node7 question", OTHERS)
+        await trial.settle()
+        got = await trial.receive()
         assert got["acme"] and ANN not in names(got)
-        report = await house.audit()
+        report = await trial.audit()
         assert report.violations == [] and report.counts["dropped.objected"] >= 1
         assert report.counts["withheld.withdrawn"] == 1
         await client.exercise(Right.RESUME, ANN)
         await client.close()
-        await house.device.ask(ANN, "node2 question")
-        await house.settle()
-        await house.ask("node2 question", OTHERS)
-        await house.settle()
-        assert ANN in names(await house.receive())
-        assert (await house.audit()).violations == []
+        await trial.device.ask(ANN, "node2 question")
+        await trial.settle()
+        await trial.ask("node2 question", OTHERS)
+        await trial.settle()
+        assert ANN in names(await trial.receive())
+        assert (await trial.audit()).violations == []
 
 
 async def test_an_erasure_that_the_main_service_never_carried_out_is_a_violation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        Liar(house, monkeypatch).drops("main-service", EventType.ERASED)
-        client = rights(house)
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        Liar(trial, monkeypatch).drops("main-service", EventType.ERASED)
+        client = rights(trial)
         await client.exercise(Right.ERASE, ANN)
         await client.close()
-        assert {v.rule for v in (await house.audit()).violations} == {8}
+        assert {v.rule for v in (await trial.audit()).violations} == {8}
 
 
 async def test_a_group_that_vanishes_from_a_feed_is_a_violation(tmp_path: Path) -> None:
-    from proxid.store import connect
+    from proxid.runtime.store import connect
 
-    async with running(tmp_path) as house:
-        await house.consent()
-        await house.ask("node0 question", OTHERS)
-        await house.settle()
-        store: Any = connect(house.url("gateway"))
+    async with running(tmp_path) as trial:
+        await trial.consent()
+        await trial.ask("node0 question", OTHERS)
+        await trial.settle()
+        store: Any = connect(trial.url("gateway"))
         cursor = (await store.zrange("{gw}:f:acme", 0, 0))[0].decode()
         for key in ("f", "o"):
             await store.zrem(f"{{gw}}:{key}:acme", cursor)
         await store.delete(f"{{gw}}:g:acme:{cursor}")
         await store.aclose()
-        client = rights(house)
+        client = rights(trial)
         await client.exercise(Right.ERASE, ANN)
         await client.close()
         for state in (True, True, False):  # what was found stays found
-            assert {v.rule for v in (await house.audit(state=state)).violations} == {8}
+            assert {v.rule for v in (await trial.audit(state=state)).violations} == {8}

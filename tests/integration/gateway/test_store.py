@@ -1,4 +1,4 @@
-"""The Identity Screener's atomic steps on a real store (gateway/lua/gateway.lua)."""
+"""The Identity Screener's atomic steps on a real store (gateway/store/lua/gateway.lua)."""
 
 import asyncio
 from types import SimpleNamespace
@@ -8,8 +8,8 @@ import pytest
 from redis.asyncio import Redis
 
 from gateway.requests import RequestPath
-from gateway.rights_store import RightsStore
-from gateway.store import PREFIX, GatewayStore, Registration
+from gateway.store.library import PREFIX, GatewayStore, Registration
+from gateway.store.rights import RightsStore
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RecordMismatchError, RegistrationError
 from proxid.evidence.events import decode_header

@@ -14,8 +14,8 @@ from proxid.crypto.sansig import Direction, Header, Limit, Message, SignedMessag
 from proxid.crypto.sansig.message import NONCE_SIZE
 from proxid.errors import Code, UpstreamError, UpstreamRefusedError
 from proxid.protocol import request
-from proxid.rpc.convert import to_wire
-from proxid.rpc.status import CODE_KEY
+from proxid.runtime.transport.convert import to_wire
+from proxid.runtime.transport.status import CODE_KEY
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceServicer, add_MainServiceServicer_to_server
 

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proxid.anonymise.release.engines import Engine, open_engine
-from proxid.anonymise.release.engines.base import EngineSettings
-from proxid.anonymise.release.items import bounded_histogram, full_histogram
-from proxid.anonymise.release.sequences import sequence_histogram
-from proxid.anonymise.release.sessions.counting import click_histogram, click_users
-from proxid.anonymise.release.source import open_source
 from proxid.errors import ConfigError
+from proxid.lab.release.engines import Engine, open_engine
+from proxid.lab.release.engines.base import EngineSettings
+from proxid.lab.release.items import bounded_histogram, full_histogram
+from proxid.lab.release.sequences import sequence_histogram
+from proxid.lab.release.sessions.counting import click_histogram, click_users
+from proxid.lab.release.source import open_source
 
 pyspark = pytest.importorskip("pyspark")
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or newer")

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cli.main import main
-from proxid.anonymise.release import kbuffer
-from proxid.anonymise.stream.columns_text import normalise
-from proxid.classify.units import semantic_units
-from proxid.logs import Dictionaries, LogBatch, create_log, layout_of, read_log
-from proxid.logs.synth import Shape, synthesise
-from proxid.logs.whole import WholeFile
+from proxid.classify.semantic_units import semantic_units
+from proxid.cli.main import main
+from proxid.lab.columns.text import normalise
+from proxid.lab.logs import Dictionaries, LogBatch, create_log, layout_of, read_log
+from proxid.lab.logs.synth import Shape, synthesise
+from proxid.lab.logs.whole import WholeFile
+from proxid.lab.release.kbuffer import method as kbuffer
 
 
 @pytest.fixture(scope="module")

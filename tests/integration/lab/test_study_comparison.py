@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli.main import main
-from proxid.anonymise.release.guarantee import Relation
-from proxid.anonymise.release.sessions.plan import two_step_plan
-from proxid.evaluate.jsd import jensen_shannon
-from proxid.logs import Layout, create_log, read_log
+from proxid.cli.main import main
+from proxid.lab.logs import Layout, create_log, read_log
+from proxid.lab.release.guarantee import Relation
+from proxid.lab.release.sessions.plan import two_step_plan
+from proxid.lab.studies.comparison import Plan, compare, guarantee_text
+from proxid.lab.studies.entries import Kind, entries, two_step
+from proxid.lab.studies.measures import profile_losses, true_pairs
+from proxid.lab.studies.topical_log import ALL_TOPICS, LogShape, make_topical_log
+from proxid.lab.studies.view import Original, People
+from proxid.lab.utility.jsd import jensen_shannon
 from proxid.ontology.wordnet import load
-from proxid.study.comparison import Plan, compare, guarantee_text
-from proxid.study.entries import Kind, entries, two_step
-from proxid.study.measures import profile_losses, true_pairs
-from proxid.study.topical_log import ALL_TOPICS, LogShape, make_topical_log
-from proxid.study.view import Original, People
 
 
 @pytest.fixture(scope="module")

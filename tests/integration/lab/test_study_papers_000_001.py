@@ -6,23 +6,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli.main import main
-from proxid.anonymise.release.microaggregation.method import columns
-from proxid.anonymise.release.semantic.phrases import map_log
-from proxid.anonymise.release.semantic.quality import Criterion
-from proxid.anonymise.release.semantic.topics import FOUR, NINETEEN, OTHER, categorise
+from proxid.cli.main import main
 from proxid.errors import InputError
+from proxid.lab.logs.files import create_log
+from proxid.lab.release.microaggregation.method import columns
+from proxid.lab.release.semantic.phrases import map_log
+from proxid.lab.release.semantic.quality import Criterion
+from proxid.lab.release.semantic.topics import FOUR, NINETEEN, OTHER, categorise
+from proxid.lab.studies.microaggregation import RANDOM, SIMILAR
+from proxid.lab.studies.microaggregation import run as run_microaggregation
+from proxid.lab.studies.microaggregation_report import mean
+from proxid.lab.studies.semantic import HBDP, PROFILES, Plan
+from proxid.lab.studies.semantic import run as run_semantic
+from proxid.lab.studies.semantic_report import ordering, paired
+from proxid.lab.studies.topical_log import ALL_TOPICS, LogShape, make_topical_log
 from proxid.loglines.layout import Layout
-from proxid.logs.files import create_log
 from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import load
-from proxid.study.microaggregation import RANDOM, SIMILAR
-from proxid.study.microaggregation import run as run_microaggregation
-from proxid.study.microaggregation_report import mean
-from proxid.study.semantic import HBDP, PROFILES, Plan
-from proxid.study.semantic import run as run_semantic
-from proxid.study.semantic_report import ordering, paired
-from proxid.study.topical_log import ALL_TOPICS, LogShape, make_topical_log
 
 
 def plan(users: int, **rest: object) -> Plan:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proxid.study import sessions, sessions_report, zealous, zealous_report
-from proxid.study.counted import CountedLog, counted_log, synthetic_or
+from proxid.lab.studies import sessions, sessions_report, zealous, zealous_report
+from proxid.lab.studies.counted import CountedLog, counted_log, synthetic_or
 
 SMALL = zealous.Settings(epsilon=10.0, ms=(1, 4), epsilons=(5.0, 10.0), ks=(5, 20), queries=40)
 

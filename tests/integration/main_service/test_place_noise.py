@@ -8,11 +8,11 @@ from pathlib import Path
 import h3
 import pytest
 
-from auditor.report import GROUPS
+from auditor.findings import GROUPS
 from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.classify import Classification, RequestType
-from proxid.store import connect
-from tests.support.house import PEOPLE, House, running
+from proxid.runtime.store import connect
+from tests.support.trial import PEOPLE, Trial, running
 
 HERE = h3.cell_to_latlng(h3.latlng_to_cell(41.39, 2.17, 2))
 """The middle of a cell 300 km across, so that noise of 10 km does not leave it."""
@@ -32,7 +32,7 @@ class Places:
         )
 
 
-class PlaceHouse(House):
+class PlaceTrial(Trial):
     classifier = Places()
 
     async def ask_from(self, point: tuple[float, float], people: tuple[str, ...] = PEOPLE) -> None:
@@ -41,7 +41,7 @@ class PlaceHouse(House):
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[PlaceHouse]:
+async def trial(tmp_path: Path) -> AsyncIterator[PlaceTrial]:
     cells = {h3.latlng_to_cell(*point, 5) for point in (HERE, THERE)}
     grid = tmp_path / "grid.csv"
     disk = {cell for centre in cells for cell in h3.grid_disk(centre, 20)}
@@ -50,17 +50,17 @@ async def house(tmp_path: Path) -> AsyncIterator[PlaceHouse]:
         "k": 2, "time_slots": ["1 s", "2 s", "1 d"], "finest_resolution": 2, "place_epsilon": EPSILON,
         "place_budget": BUDGET, "population": str(grid), "min_population": 1000,
     }  # fmt: skip
-    async with running(tmp_path / "house", PlaceHouse, anonymiser=anonymiser) as found:
+    async with running(tmp_path / "trial", PlaceTrial, anonymiser=anonymiser) as found:
         yield found  # type: ignore[misc]
 
 
-async def test_groups_form_at_reported_places_within_the_budget(house: PlaceHouse) -> None:
-    await house.consent()
+async def test_groups_form_at_reported_places_within_the_budget(trial: PlaceTrial) -> None:
+    await trial.consent()
     for point in (HERE, THERE, HERE, ELSEWHERE):
-        await house.ask_from(point)
-        await house.settle()
+        await trial.ask_from(point)
+        await trial.settle()
         await asyncio.sleep(1.1)  # the next slot: one record a person and slot
-    withheld = connect(house.url("main-service"))
+    withheld = connect(trial.url("main-service"))
     try:
         reasons = await withheld.hgetall("{ms}:withheld")
         assert int(reasons[b"location|place_budget"]) == len(PEOPLE)
@@ -73,14 +73,14 @@ async def test_groups_form_at_reported_places_within_the_budget(house: PlaceHous
     got: list[object] = []
     async with asyncio.timeout(30):
         while not got:
-            got += (await house.receive("acme"))["acme"]
+            got += (await trial.receive("acme"))["acme"]
             await asyncio.sleep(0.2)
-    report = await house.audit()
+    report = await trial.audit()
     assert report.violations == []
     assert sum(n for name, n in report.counts.items() if name.endswith(".place_budget")) == len(PEOPLE), report.counts
 
 
-async def test_auditor_notices_noise_that_is_not_the_seeds(house: PlaceHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_auditor_notices_noise_that_is_not_the_seeds(trial: PlaceTrial, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = PlaceNoise.report
 
     def none_at_all(self: PlaceNoise, seed: bytes, person: str, latitude: float, longitude: float) -> object:
@@ -89,10 +89,10 @@ async def test_auditor_notices_noise_that_is_not_the_seeds(house: PlaceHouse, mo
 
     monkeypatch.setattr(PlaceNoise, "report", none_at_all)
     monkeypatch.setattr("proxid.anonymise.slotted.places.PlaceRules._populated", lambda *_: True)
-    await house.consent()
-    await house.ask_from(HERE)
-    await house.settle()
+    await trial.consent()
+    await trial.ask_from(HERE)
+    await trial.settle()
     monkeypatch.setattr(PlaceNoise, "report", honest)
-    report = await house.audit()
+    report = await trial.audit()
     assert {v.rule for v in report.violations} == {GROUPS}
     assert any("another place" in v.text for v in report.violations)

@@ -15,7 +15,7 @@ from proxid.crypto.sansig import SignedMessage
 from proxid.errors import RefusedError
 from proxid.protocol import request
 from proxid.protocol.request import Utterance
-from tests.support.house import PEOPLE, House, running
+from tests.support.trial import PEOPLE, Trial, running
 
 SLOW = "tell me a long story"
 QUESTION = "what is two times two"
@@ -44,16 +44,16 @@ def block(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str], str]) -> None
     monkeypatch.setattr(BuiltInSkills, "answer", blocking)
 
 
-async def timed(house: House, person: str, text: str) -> tuple[str, float]:
+async def timed(trial: Trial, person: str, text: str) -> tuple[str, float]:
     begun = time.perf_counter()
-    return (await house.device.ask(person, text)).text, time.perf_counter() - begun
+    return (await trial.device.ask(person, text)).text, time.perf_counter() - begun
 
 
-async def beside_slow_ones(house: House) -> None:
-    await asyncio.gather(*(house.device.ask(person, QUESTION) for person in PEOPLE))  # everybody is linked
-    slow = [asyncio.create_task(timed(house, person, SLOW)) for person in PEOPLE[:-1]]
+async def beside_slow_ones(trial: Trial) -> None:
+    await asyncio.gather(*(trial.device.ask(person, QUESTION) for person in PEOPLE))  # everybody is linked
+    slow = [asyncio.create_task(timed(trial, person, SLOW)) for person in PEOPLE[:-1]]
     await asyncio.sleep(0.5)
-    text, took = await timed(house, PEOPLE[-1], QUESTION)
+    text, took = await timed(trial, PEOPLE[-1], QUESTION)
     assert text == "It is 4." and took < SECONDS / 2
     assert {text for text, _ in await asyncio.gather(*slow)} == {"Once upon a time."}
 
@@ -66,8 +66,8 @@ async def test_a_built_in_question_is_answered_beside_slow_ones(
         return "Once upon a time."
 
     plug_in(monkeypatch, story)
-    async with running(tmp_path) as house:
-        await beside_slow_ones(house)
+    async with running(tmp_path) as trial:
+        await beside_slow_ones(trial)
 
 
 async def test_and_beside_ones_that_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,8 +76,8 @@ async def test_and_beside_ones_that_block(tmp_path: Path, monkeypatch: pytest.Mo
         return "Once upon a time."
 
     block(monkeypatch, story)
-    async with running(tmp_path) as house:
-        await beside_slow_ones(house)
+    async with running(tmp_path) as trial:
+        await beside_slow_ones(trial)
 
 
 def fail(utterance: str) -> str:
@@ -107,14 +107,14 @@ async def test_a_responder_that_fails_is_a_typed_refusal_and_an_event(
 ) -> None:
     how(monkeypatch, fail)
     ways = ["raise", "deep", "exit", "cancel", "nothing", "bytes", "surrogate", "long"]
-    async with running(tmp_path) as house:
-        await house.ask(QUESTION)
+    async with running(tmp_path) as trial:
+        await trial.ask(QUESTION)
         for person, way in zip(PEOPLE, ways, strict=True):
             with pytest.raises(RefusedError) as caught:
-                await house.device.ask(person, f"please {way}")
+                await trial.device.ask(person, f"please {way}")
             assert caught.value.remote.value == "upstream_refused"
-        assert (await timed(house, PEOPLE[0], QUESTION))[0] == "It is 4."
-        report = await house.audit()
+        assert (await timed(trial, PEOPLE[0], QUESTION))[0] == "It is 4."
+        report = await trial.audit()
     assert report.violations == []
     assert report.counts["main-service.REFUSED"] == len(ways)
     assert report.counts["gateway.UNREACHED"] == 0
@@ -129,11 +129,11 @@ async def test_one_that_never_answers_is_given_up(tmp_path: Path, monkeypatch: p
         return "At last."
 
     block(monkeypatch, never)
-    async with running(tmp_path) as house:
+    async with running(tmp_path) as trial:
         with pytest.raises(RefusedError):
-            await house.device.ask(PEOPLE[0], SLOW)
+            await trial.device.ask(PEOPLE[0], SLOW)
         ended.set()
-        assert (await house.audit()).violations == []
+        assert (await trial.audit()).violations == []
 
 
 @pytest.mark.parametrize("sealed", [0, 253_402_300_800_000, 2**63 - 1, -1_000_000, 1_000_000])
@@ -148,12 +148,12 @@ async def test_a_sealed_time_that_is_not_the_headers_is_refused(
         time_ms = sealed if sealed == 0 or sealed > 1_000_000 else now_ms + sealed
         return honest(Utterance.new(said.text, time_ms, said.locale), *rest, **more)
 
-    async with running(tmp_path) as house:
-        await house.ask(QUESTION, PEOPLE[:1])
+    async with running(tmp_path) as trial:
+        await trial.ask(QUESTION, PEOPLE[:1])
         with monkeypatch.context() as patched:
             patched.setattr(request, "make", lie)
             with pytest.raises(RefusedError) as caught:
-                await house.device.ask(PEOPLE[0], "what time is it")
+                await trial.device.ask(PEOPLE[0], "what time is it")
         assert caught.value.remote.value == "upstream_refused"
-        report = await house.audit()
+        report = await trial.audit()
     assert report.violations == [] and report.counts["main-service.REFUSED"] == 1

@@ -8,20 +8,21 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from auditor.report import Report
-from device_sim.rights import RightsClient
+from auditor.findings import Report
 from proxid.classify import Classification, RequestType
-from proxid.config import DeviceConfig, load
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.rights import RightsClient
 from proxid.errors import LogDamagedError, RestrictionError
 from proxid.protocol.rights import Right
-from proxid.store import connect
-from tests.support.house import PEOPLE, FixedClassifier, House, running
+from proxid.runtime.config import load
+from proxid.runtime.store import connect
+from tests.support.trial import PEOPLE, FixedClassifier, Trial, running
 
 VICTIM = PEOPLE[2]
 
 
 class Commands(FixedClassifier):
-    """`do …` is a command; the rest is as in the other houses."""
+    """`do …` is a command; the rest is as in the other trials."""
 
     version = "commands-1"
 
@@ -34,7 +35,7 @@ class Commands(FixedClassifier):
         )  # fmt: skip
 
 
-class CommandHouse(House):
+class CommandTrial(Trial):
     classifier = Commands()
 
     async def commands(self, count: int) -> None:
@@ -78,21 +79,21 @@ ANONYMISER = {"k": 2, "time_slots": ["1 s", "2 s", "3 s"]}
 
 
 async def test_commands_and_an_erasure_are_clean_from_nothing_and_from_before(tmp_path: Path) -> None:
-    async with running(tmp_path, CommandHouse, anonymiser=ANONYMISER) as house:
-        assert isinstance(house, CommandHouse)
-        await house.consent()
-        await house.ask("node0 question")
-        await house.commands(2)
-        await house.receive()
-        before = await house.audit(state=True)
-        client = RightsClient(load(DeviceConfig, tmp_path / "devices/household-1/device.toml"), house.device)
+    async with running(tmp_path, CommandTrial, anonymiser=ANONYMISER) as trial:
+        assert isinstance(trial, CommandTrial)
+        await trial.consent()
+        await trial.ask("node0 question")
+        await trial.commands(2)
+        await trial.receive()
+        before = await trial.audit(state=True)
+        client = RightsClient(load(DeviceConfig, tmp_path / "devices/household-1/device.toml"), trial.device)
         await client.exercise(Right.ERASE, VICTIM)
         await client.close()
         others = [user for user in PEOPLE if user != VICTIM]
-        await house.ask("do it", others)
-        await house.slots_over()
-        await house.receive()
-        reports = await house.fresh_and_incremental()
+        await trial.ask("do it", others)
+        await trial.slots_over()
+        await trial.receive()
+        reports = await trial.fresh_and_incremental()
     assert before.violations == [] and any(name.startswith("group.size.command") for name in before.counts)
     for report in reports:
         assert report.violations == []
@@ -109,16 +110,16 @@ async def test_a_slot_group_that_breaks_a_restriction_is_withheld_whole_and_no_v
     def broken(*arguments: object) -> None:
         raise RestrictionError("as if")
 
-    async with running(tmp_path, CommandHouse, anonymiser=ANONYMISER) as house:
-        assert isinstance(house, CommandHouse)
-        await house.consent()
+    async with running(tmp_path, CommandTrial, anonymiser=ANONYMISER) as trial:
+        assert isinstance(trial, CommandTrial)
+        await trial.consent()
         with monkeypatch.context() as patch:
             patch.setattr("main_service.integrator.slot_bodies", broken)
-            await house.commands(1)
-        await house.commands(3)  # at most two formed above
-        await house.receive()
-        reports = await house.fresh_and_incremental()
-        again = await house.audit(state=True)
+            await trial.commands(1)
+        await trial.commands(3)  # at most two formed above
+        await trial.receive()
+        reports = await trial.fresh_and_incremental()
+        again = await trial.audit(state=True)
     for report in (*reports, again):
         assert report.violations == []
     assert reports[0].counts["withheld.restriction"] >= 3 and reports[0].counts["released"] > 0
@@ -128,24 +129,24 @@ async def test_a_close_waits_for_the_groups_of_the_close_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever holds a release up, the log tells closes in their order: the auditor replays them so."""
-    async with running(tmp_path, CommandHouse, anonymiser=ANONYMISER) as house:
-        assert isinstance(house, CommandHouse)
-        await house.consent()
+    async with running(tmp_path, CommandTrial, anonymiser=ANONYMISER) as trial:
+        assert isinstance(trial, CommandTrial)
+        await trial.consent()
         with monkeypatch.context() as patch:
             patch.setattr("main_service.worker.Worker.release_all", _nothing)
-            client = connect(house.url("main-service"))
+            client = connect(trial.url("main-service"))
             try:
                 async with asyncio.timeout(30):
                     while not [key async for key in client.scan_iter(match="{ms}:slots:*:formed")]:
-                        await house.ask("do it")
+                        await trial.ask("do it")
                         await asyncio.sleep(0.3)
                 for _ in range(3):  # slots of a second each come to their end meanwhile
-                    await house.ask("do it", PEOPLE[:2])
+                    await trial.ask("do it", PEOPLE[:2])
                     await asyncio.sleep(1.1)
             finally:
                 await client.aclose()
-        await house.commands(4)
-        report = await house.audit()
+        await trial.commands(4)
+        report = await trial.audit()
     assert report.violations == []
 
 
@@ -154,15 +155,15 @@ async def _nothing(_: object) -> int:
 
 
 async def test_a_service_whose_log_was_cut_does_not_start(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
-        await house.busy(1)
-        client = connect(house.url("main-service"))
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        client = connect(trial.url("main-service"))
         async with asyncio.timeout(20):
             while await client.xlen("{ms}:events"):
                 await asyncio.sleep(0.05)
         await client.aclose()
-        await house.halt("main-service")
+        await trial.halt("main-service")
         shutil.rmtree(tmp_path / "main-service/data/evidence")
         with pytest.raises(LogDamagedError, match="fewer leaves than its signed head, or than the store says"):
-            await house.serve("main-service")
+            await trial.serve("main-service")
         assert not (tmp_path / "main-service/data/evidence/checkpoint").exists()

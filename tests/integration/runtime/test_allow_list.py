@@ -9,25 +9,26 @@ from pathlib import Path
 import grpc
 import pytest
 
-from proxid.config import PartyConfig, Trust, load
-from proxid.config.loading import load_section
-from proxid.config.services import GatewayConfig
+from gateway.config import GatewayConfig
+from proxid.clients.subscriber.config import PartyConfig
+from proxid.clients.subscriber.subscriber import open_subscriber
 from proxid.errors import Code, RefusedError
-from proxid.observability.logging import configure_logging
-from proxid.party.subscriber import open_subscriber
-from proxid.process.admission import AllowListWatch
-from proxid.provision.public import write_trust
-from proxid.rpc.channel import TlsFiles, open_channel
-from proxid.rpc.peers import PeerRegistry
-from proxid.rpc.status import code_of
+from proxid.runtime.config import Trust, load
+from proxid.runtime.config.loading import load_section
+from proxid.runtime.observability.logging import configure_logging
+from proxid.runtime.provision.public import write_trust
+from proxid.runtime.transport.allow_list import AllowListWatch
+from proxid.runtime.transport.channel import TlsFiles, open_channel
+from proxid.runtime.transport.peers import PeerRegistry
+from proxid.runtime.transport.status import code_of
 from proxid.wire.v1 import gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
-from tests.support.house import House, provision, running
 from tests.support.logs import logging_restored
+from tests.support.trial import Trial, provision, running
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def trial(tmp_path: Path) -> AsyncIterator[Trial]:
     async with running(tmp_path) as found:
         yield found
 
@@ -39,11 +40,11 @@ def admit(folder: Path, keep: Callable[[str, str], bool]) -> None:
     write_trust(path, trust.model_copy(update={"peers": tuple(p for p in trust.peers if keep(p.role, p.name))}))
 
 
-async def code(house: House) -> Code | None:
+async def code(trial: Trial) -> Code | None:
     """What a household's call ends with; None if it is answered."""
-    folder = house.folder / "devices/household-1"
+    folder = trial.folder / "devices/household-1"
     tls = TlsFiles(folder / "tls.key", folder / "tls.crt", folder / "ca.crt")
-    async with open_channel(house.config("gateway").listen, tls, "gateway") as channel:
+    async with open_channel(trial.config("gateway").listen, tls, "gateway") as channel:
         try:
             await GatewayStub(channel).GetParameters(gateway_pb2.ParametersRequest(), timeout=20)
         except grpc.aio.AioRpcError as error:
@@ -51,31 +52,31 @@ async def code(house: House) -> Code | None:
     return None
 
 
-async def until(house: House, wanted: Code | None) -> None:
+async def until(trial: Trial, wanted: Code | None) -> None:
     async with asyncio.timeout(20):
-        while await code(house) is not wanted:  # noqa: ASYNC110 - nothing signals it
+        while await code(trial) is not wanted:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.05)
 
 
-async def test_revoked_household_is_refused_and_admitted_again(house: House) -> None:
-    whole = (house.folder / "gateway/trust.toml").read_text()
-    await until(house, None)
-    admit(house.folder, lambda role, _: role != "device")
-    await until(house, Code.PEER_REFUSED)
-    (house.folder / "gateway/trust.toml").write_text(whole)
-    await until(house, None)
+async def test_revoked_household_is_refused_and_admitted_again(trial: Trial) -> None:
+    whole = (trial.folder / "gateway/trust.toml").read_text()
+    await until(trial, None)
+    admit(trial.folder, lambda role, _: role != "device")
+    await until(trial, Code.PEER_REFUSED)
+    (trial.folder / "gateway/trust.toml").write_text(whole)
+    await until(trial, None)
 
 
-async def test_running_stream_of_a_revoked_party_ends_however_idle(house: House) -> None:
-    await house.consent()
-    config = load(PartyConfig, house.folder / "parties/acme/party.toml")
+async def test_running_stream_of_a_revoked_party_ends_however_idle(trial: Trial) -> None:
+    await trial.consent()
+    config = load(PartyConfig, trial.folder / "parties/acme/party.toml")
     async with open_subscriber(config) as subscriber:
         groups = subscriber.groups(True)
         first = asyncio.ensure_future(anext(groups))
-        await house.ask("node question")
+        await trial.ask("node question")
         assert (await asyncio.wait_for(first, 20)).records
         rest = asyncio.ensure_future(_all(groups))  # nothing more will be released
-        admit(house.folder, lambda role, name: (role, name) != ("party", "acme"))
+        admit(trial.folder, lambda role, name: (role, name) != ("party", "acme"))
         with pytest.raises(RefusedError) as caught:
             await asyncio.wait_for(rest, 20)
         assert caught.value.remote is Code.PEER_REFUSED

@@ -21,13 +21,13 @@ from proxid.evidence.leaf import Leaf, LeafHeader, Part, part_context
 from proxid.evidence.merkle import verify_consistency
 from proxid.evidence.note import Verifier
 from proxid.evidence.ratchet import ChainReader, open_seal
-from proxid.store.durable import rewrite_aof
-from proxid.store.evidence.encryptor import Encryptor
-from proxid.store.evidence.log import LeafLog
-from proxid.store.evidence.reading import LogReader
-from proxid.store.evidence.segments import read_leaves
-from proxid.store.evidence.stream import counted
-from proxid.store.evidence.writer import EvidenceWriter, evidence_key_name
+from proxid.runtime.evidence_log.encryptor import Encryptor
+from proxid.runtime.evidence_log.log import LeafLog
+from proxid.runtime.evidence_log.reading import LogReader
+from proxid.runtime.evidence_log.segments import read_leaves
+from proxid.runtime.evidence_log.stream import counted
+from proxid.runtime.evidence_log.writer import EvidenceWriter, evidence_key_name
+from proxid.runtime.store.durable import rewrite_aof
 from tests.support.evidence_process import AUDITOR, KEY, ORIGIN, PREFIX
 
 LOG = Verifier(ORIGIN, KEY.public)
@@ -67,8 +67,8 @@ async def test_events_leave_the_store_once_they_are_signed_for(client: Redis, tm
 async def test_no_head_ends_within_a_step_of_the_store(
     client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("proxid.store.evidence.writer.BATCH", 4)
-    monkeypatch.setattr("proxid.store.evidence.writer.LEAST", 4)
+    monkeypatch.setattr("proxid.runtime.evidence_log.writer.BATCH", 4)
+    monkeypatch.setattr("proxid.runtime.evidence_log.writer.LEAST", 4)
     for step, count in enumerate((3, 2, 11, 1, 4)):
         await produce(client, count, f"1.{step}")
     found, sizes = writer(client, tmp_path / "log"), []
@@ -81,8 +81,8 @@ async def test_batches_follow_each_other_while_more_waits_though_they_end_with_a
     client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A batch that is cut to whole steps is not full, and still not the last: nothing waits for a pause after it."""
-    monkeypatch.setattr("proxid.store.evidence.writer.BATCH", 4)
-    monkeypatch.setattr("proxid.store.evidence.writer.LEAST", 4)
+    monkeypatch.setattr("proxid.runtime.evidence_log.writer.BATCH", 4)
+    monkeypatch.setattr("proxid.runtime.evidence_log.writer.LEAST", 4)
     for step in range(7):
         await produce(client, 3, f"1.{step}")
     found = writer(client, tmp_path / "log")
@@ -99,7 +99,7 @@ async def test_batches_follow_each_other_while_more_waits_though_they_end_with_a
 async def test_a_batch_of_large_events_holds_fewer(
     client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, batches: list[int]
 ) -> None:
-    monkeypatch.setattr("proxid.store.evidence.writer.LEAST", 100)
+    monkeypatch.setattr("proxid.runtime.evidence_log.writer.LEAST", 100)
     pipe = client.pipeline()
     for number in range(1, 401):
         fields = {"t": "UNREACHED", "s": number.to_bytes(16, "big"), "h": b'{"session":"00"}', "p": bytes(size)}

@@ -13,12 +13,12 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from proxid.errors import Code
-from proxid.rpc.channel import new_server
-from proxid.rpc.conversation import conversation
-from proxid.rpc.health import WATCHES, Health, Reflection
-from proxid.rpc.methods import streaming
-from proxid.rpc.peers import PeerRegistry, peer_of_certificate
-from proxid.rpc.status import CODE_KEY, code_of
+from proxid.runtime.transport.channel import new_server
+from proxid.runtime.transport.health import WATCHES, Health, Reflection
+from proxid.runtime.transport.methods import streaming
+from proxid.runtime.transport.peers import PeerRegistry, peer_of_certificate
+from proxid.runtime.transport.status import CODE_KEY, code_of
+from proxid.runtime.transport.streams import conversation
 from proxid.wire.v1 import gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import (
     FeedServicer,
@@ -28,7 +28,7 @@ from proxid.wire.v1.gateway_pb2_grpc import (
     add_FeedServicer_to_server,
     add_GatewayServicer_to_server,
 )
-from tests.support.rpc_house import channel, files, make_house, peers, refused, said
+from tests.support.rpc_trial import channel, files, make_trial, peers, refused, said
 
 SERVICE = "proxid.wire.v1.Gateway"
 
@@ -86,7 +86,7 @@ async def replies(found: grpc.aio.Channel) -> list[Any]:
 
 
 async def test_who_is_not_on_the_list_learns_nothing(tmp_path: Path) -> None:
-    folder = make_house(tmp_path)
+    folder = make_trial(tmp_path)
     async with serving(folder, peers(folder)) as address:
         for who in ("devices/home", "parties/acme", "auditor", "witness"):
             async with channel(folder, address, who) as found:
@@ -99,7 +99,7 @@ async def test_who_is_not_on_the_list_learns_nothing(tmp_path: Path) -> None:
 
 
 async def test_watches_are_bounded_and_end_with_the_list(tmp_path: Path) -> None:
-    folder = make_house(tmp_path)
+    folder = make_trial(tmp_path)
     admitted = peers(folder)
     async with serving(folder, admitted) as address, channel(folder, address, "devices/home") as found:
         stub, request = health_pb2_grpc.HealthStub(found), health_pb2.HealthCheckRequest()
@@ -112,7 +112,7 @@ async def test_watches_are_bounded_and_end_with_the_list(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("left", [1.0])
 async def test_open_streams_end_with_their_certificate(tmp_path: Path, left: float) -> None:
-    folder = make_house(tmp_path)
+    folder = make_trial(tmp_path)
     ends = min(
         peer_of_certificate((folder / who / "tls.crt").read_bytes()).ends for who in ("devices/home", "parties/acme")
     )

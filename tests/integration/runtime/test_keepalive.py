@@ -8,9 +8,9 @@ from pathlib import Path
 import grpc
 import pytest
 
-from proxid.provision import HouseOptions, init_house
-from proxid.provision.templates import Settings
-from proxid.rpc.channel import TlsFiles, new_server, open_channel
+from proxid.runtime.provision import TrialOptions, init_trial
+from proxid.runtime.provision.templates import Settings
+from proxid.runtime.transport.channel import TlsFiles, new_server, open_channel
 
 PING = 1_000
 """Milliseconds between pings here; a server's own rule would end the stream at the third, within seconds."""
@@ -27,8 +27,8 @@ def files(folder: Path) -> TlsFiles:
 
 
 async def test_an_idle_stream_outlives_many_pings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proxid.rpc.channel.KEEPALIVE", PING)
-    init_house(tmp_path, HouseOptions(("acme",), ("home",), Settings()), datetime.datetime.now(datetime.UTC))
+    monkeypatch.setattr("proxid.runtime.transport.channel.KEEPALIVE", PING)
+    init_trial(tmp_path, TrialOptions(("acme",), ("home",), Settings()), datetime.datetime.now(datetime.UTC))
     server, port = new_server(files(tmp_path / "gateway"), "127.0.0.1:0")
     handler = grpc.unary_stream_rpc_method_handler(idle)
     server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("test.Idle", {"Wait": handler})])

@@ -12,14 +12,14 @@ import pytest
 from google.protobuf import descriptor_pool
 
 from proxid.errors import Code, OversizedError
-from proxid.rpc.channel import open_channel
-from proxid.rpc.fields import MOST, request_type, verify_count
-from proxid.rpc.methods import unary
-from proxid.rpc.status import code_of
+from proxid.runtime.transport.channel import open_channel
+from proxid.runtime.transport.fields import MOST, request_type, verify_count
+from proxid.runtime.transport.methods import unary
+from proxid.runtime.transport.status import code_of
 from proxid.wire.v1 import common_pb2, gateway_pb2, main_service_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer
-from tests.support.house import House, running
-from tests.support.rpc_house import channel, files, make_house, peers, serving
+from tests.support.rpc_trial import channel, files, make_trial, peers, serving
+from tests.support.trial import Trial, running
 
 EMPTY = b"\x12\x00"
 """An empty field 2: of SignedMessage a block, of others something unknown."""
@@ -58,11 +58,11 @@ def _varint(value: int) -> bytes:
     return out + bytes([value])
 
 
-async def answer(house: House, server: str, method: str, data: bytes) -> grpc.aio.AioRpcError | None:
+async def answer(trial: Trial, server: str, method: str, data: bytes) -> grpc.aio.AioRpcError | None:
     """What a method says to bytes."""
     service = method.split("/")[1].rpartition(".")[2]
     who = "witness" if method.endswith("/Cosign") else WHO[service]
-    async with open_channel(house.config(server).listen, files(house.folder / who), server) as channel:
+    async with open_channel(trial.config(server).listen, files(trial.folder / who), server) as channel:
         try:
             stream = channel.stream_stream(method)(timeout=20)
             await stream.write(data)
@@ -82,7 +82,7 @@ def methods(*services: str) -> list[str]:
 
 
 async def test_every_method_counts_fields_and_bytes_before_it_parses(tmp_path: Path) -> None:
-    async with running(tmp_path) as house:
+    async with running(tmp_path) as trial:
         for server, services in (
             ("gateway", ("Gateway", "Feed", "Evidence")),
             ("main-service", ("MainService", "Evidence")),
@@ -94,24 +94,24 @@ async def test_every_method_counts_fields_and_bytes_before_it_parses(tmp_path: P
                     with suppress(OversizedError):
                         verify_count(data, kind)
                         continue  # to this type it is one field that it does not know
-                    error = await answer(house, server, method, data)
+                    error = await answer(trial, server, method, data)
                     assert error is not None and code_of(error) is Code.OVERSIZED, method
                 if server == "gateway":
-                    error = await answer(house, server, method, b"\x0a" + _varint(70_000) + bytes(70_000))
+                    error = await answer(trial, server, method, b"\x0a" + _varint(70_000) + bytes(70_000))
                     assert error is not None and error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED, method
 
 
 async def test_many_messages_of_a_million_blocks_take_no_memory_and_hold_nobody_up(tmp_path: Path) -> None:
     data = nested(1, 1, 1_000_000)
-    async with running(tmp_path) as house:
-        await house.ask("node question", ("person-0",))
+    async with running(tmp_path) as trial:
+        await trial.ask("node question", ("person-0",))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        hostile = [answer(house, "main-service", "/proxid.wire.v1.MainService/Forward", data) for _ in range(24)]
+        hostile = [answer(trial, "main-service", "/proxid.wire.v1.MainService/Forward", data) for _ in range(24)]
         refused = await asyncio.gather(*hostile)
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
         assert {code_of(error) for error in refused if error is not None} == {Code.OVERSIZED} and len(refused) == 24
         assert grown < 250, "the messages themselves, 2 MB each and twice over, and not a hundred MB of their blocks"
-        await house.ask("node question", ("person-0",))
+        await trial.ask("node question", ("person-0",))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ async def test_many_messages_of_a_million_blocks_take_no_memory_and_hold_nobody_
 )
 async def test_a_refused_message_is_let_go_without_the_garbage_collector(tmp_path: Path, data: bytes) -> None:
     """Refused as of too many fields, by the servicer, and as no message: its memory is free once the call is over."""
-    folder = make_house(tmp_path)
+    folder = make_trial(tmp_path)
     async with serving(folder, Refusing(folder)) as (_, address), channel(folder, address, "devices/home") as found:
         call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = found.unary_unary("/proxid.wire.v1.Gateway/Ask")
 

@@ -9,18 +9,19 @@ from redis.asyncio import Redis
 
 import gateway.gauges
 import main_service.gauges
-from gateway.store import GatewayStore
-from main_service.anonymiser import NotLogged
+from gateway.store.library import GatewayStore
+from main_service.intake import NotLogged
 from main_service.store.counts import CountStore
 from main_service.store.epochs import EpochStore
 from main_service.store.library import library
+from proxid.anonymise.mix.types import Reason
 from proxid.anonymise.slotted.types import SlotReason
-from proxid.anonymise.stream.types import Reason
-from proxid.config import PartyConfig, load
-from proxid.observability import gauges
-from proxid.observability.metrics import OTHER, REASONS, set_withheld
-from proxid.party.subscriber import open_subscriber
-from tests.support.house import PEOPLE, running
+from proxid.clients.subscriber.config import PartyConfig
+from proxid.clients.subscriber.subscriber import open_subscriber
+from proxid.runtime.config import load
+from proxid.runtime.observability import gauges
+from proxid.runtime.observability.metrics import OTHER, REASONS, set_withheld
+from tests.support.trial import PEOPLE, running
 
 
 def value(name: str, **labels: str) -> float:
@@ -35,23 +36,23 @@ async def reaches(wanted: float, name: str, **labels: str) -> None:
 
 async def test_waiting_withheld_and_backlog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gauges, "PAUSE", 0.05)
-    async with running(tmp_path) as house:
-        await house.consent(people=PEOPLE[:6])
+    async with running(tmp_path) as trial:
+        await trial.consent(people=PEOPLE[:6])
         # Groups of k + 1 + m = 4 people: of six who ask, two wait on, with two records each.
-        await house.ask("node question", PEOPLE[:6])
-        await house.ask("node again", PEOPLE[4:6])
-        await house.ask("secret question", PEOPLE[:3])
-        await house.ask("node question", PEOPLE[6:])
-        await house.settle()
+        await trial.ask("node question", PEOPLE[:6])
+        await trial.ask("node again", PEOPLE[4:6])
+        await trial.ask("secret question", PEOPLE[:3])
+        await trial.ask("node question", PEOPLE[6:])
+        await trial.settle()
         await reaches(2, "proxid_waiting_people", type="general")
         await reaches(0, "proxid_waiting_people", type="location")
         await reaches(3, "proxid_withheld_records", type="unknown", reason="rejected")
         await reaches(2, "proxid_withheld_records", type="unknown", reason="no_consent")
-        await house.ask("node question", PEOPLE[4:6])
+        await trial.ask("node question", PEOPLE[4:6])
         await reaches(2, "proxid_withheld_records", type="general", reason="repeated")
         for party in ("acme", "globex"):
             await reaches(1, "proxid_feed_backlog_groups", party=party)
-        await house.receive("acme")
+        await trial.receive("acme")
         await reaches(0, "proxid_feed_backlog_groups", party="acme")
         await reaches(1, "proxid_feed_backlog_groups", party="globex")
 
@@ -74,8 +75,8 @@ async def test_what_is_still_to_be_done_is_read_from_the_store(client: Redis) ->
 
 async def test_streams_are_counted_like_other_calls(tmp_path: Path) -> None:
     before = {code: value("proxid_calls_total", method="Subscribe", code=code) for code in ("ok", "caller_gone")}
-    async with running(tmp_path) as house:
-        await house.receive("acme")
+    async with running(tmp_path) as trial:
+        await trial.receive("acme")
         await reaches(before["ok"] + 1, "proxid_calls_total", method="Subscribe", code="ok")
         async with open_subscriber(load(PartyConfig, tmp_path / "parties/acme/party.toml")) as subscriber:
             with pytest.raises(TimeoutError):

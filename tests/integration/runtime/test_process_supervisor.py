@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from proxid.errors import ChildError, ConfigError
-from proxid.process.port import shared_port
-from proxid.process.supervisor import Supervisor
+from proxid.runtime.process.port import shared_port
+from proxid.runtime.process.supervisor import Supervisor
 
 DEADLINE = 20.0
-WORKER = "import sys; from proxid.process.supervisor import stop_with_parent as s; s(); import signal; signal.pause()"
+WORKER = (
+    "import sys, signal; from proxid.runtime.process.supervisor import stop_with_parent; stop_with_parent(); "
+    "signal.pause()"
+)
 STUBBORN = "import signal; signal.signal(15, signal.SIG_IGN); print('up', flush=True); signal.pause()"
 
 
@@ -69,8 +72,8 @@ async def test_worker_that_ignores_the_signal_is_killed() -> None:
 
 def test_worker_ends_when_its_parent_is_killed() -> None:
     parent = (
-        "import asyncio, os, sys; from proxid.process.supervisor import Supervisor as S\n"
-        "from proxid.observability.logging import configure_logging; configure_logging('test')\n"
+        "import asyncio, os, sys; from proxid.runtime.process.supervisor import Supervisor as S\n"
+        "from proxid.runtime.observability.logging import configure_logging; configure_logging('test')\n"
         f"s = S(lambda _: [sys.executable, '-c', {WORKER!r}], 1, os.environ, 5)\n"
         "async def main():\n"
         "    task = asyncio.create_task(s.run(asyncio.Event()))\n"

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from cli.slow_line import SlowLine
-from device_sim.household import Household
-from proxid.config import DeviceConfig, load
-from proxid.rpc.methods import unary
+from proxid.cli.slow_line import SlowLine
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.household import Household
+from proxid.runtime.config import load
+from proxid.runtime.transport.methods import unary
 from proxid.wire.v1 import gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
-from tests.support.house import PEOPLE, running
-from tests.support.rpc_house import channel, make_house, peers, serving
+from tests.support.rpc_trial import channel, make_trial, peers, serving
+from tests.support.trial import PEOPLE, running
 
 DEVICES = 50
 
@@ -30,7 +31,7 @@ class Gateway(GatewayServicer):
 
 @pytest.mark.parametrize("round_trip", [0.5, 1.2])
 async def test_every_device_on_a_slow_line_connects_at_its_first_attempt(tmp_path: Path, round_trip: float) -> None:
-    folder = make_house(tmp_path)
+    folder = make_trial(tmp_path)
 
     async def first_answer(address: str) -> int:
         async with channel(folder, address, "devices/home") as found:
@@ -47,8 +48,8 @@ async def test_every_device_on_a_slow_line_connects_at_its_first_attempt(tmp_pat
 
 
 async def test_a_household_is_answered_over_a_slow_line(tmp_path: Path) -> None:
-    async with running(tmp_path) as house, SlowLine(house.config("gateway").listen, 0.6).running() as line:
-        config = load(DeviceConfig, house.folder / "devices/household-1/device.toml")
+    async with running(tmp_path) as trial, SlowLine(trial.config("gateway").listen, 0.6).running() as line:
+        config = load(DeviceConfig, trial.folder / "devices/household-1/device.toml")
         device = Household.open(config.model_copy(update={"gateway": line.address}))
         try:
             assert (await device.ask(PEOPLE[0], "what is two times two")).text == "It is 4."

@@ -12,10 +12,10 @@ import pytest
 import redis
 
 from proxid.errors import ConfigError, StoreError
-from proxid.store.connection import MIN_VERSION, connect, verify_server
-from proxid.store.embedded import EmbeddedStore
-from proxid.store.folder import MAX_SOCKET_PATH, make_private, socket_path
-from proxid.store.resolve import Server, available_servers, carried_server, version_of
+from proxid.runtime.store.connection import MIN_VERSION, connect, verify_server
+from proxid.runtime.store.embedded import EmbeddedStore
+from proxid.runtime.store.folder import MAX_SOCKET_PATH, make_private, socket_path
+from proxid.runtime.store.resolve import Server, available_servers, carried_server, version_of
 
 DEADLINE = 30.0
 
@@ -111,7 +111,7 @@ async def answers(store: EmbeddedStore) -> bool:
 
 CHILD = """
     import sys, pathlib, redis
-    from proxid.store.embedded import EmbeddedStore
+    from proxid.runtime.store.embedded import EmbeddedStore
     store = EmbeddedStore(pathlib.Path(sys.argv[1]))
     store.start()
     redis.Redis(unix_socket_path=str(store.socket)).set("k", "v")

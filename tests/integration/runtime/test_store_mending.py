@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 import redis
 
-from cli.main import main
+from proxid.cli.main import main
 from proxid.errors import StoreError
-from proxid.store.appendfile import newest
-from proxid.store.embedded import EmbeddedStore
-from tests.support.house import provision
+from proxid.runtime.store.appendfile import newest
+from proxid.runtime.store.embedded import EmbeddedStore
+from tests.support.trial import provision
 
 
 @pytest.fixture(scope="module")
 def provisioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A gateway's folder whose store was written to and stopped."""
-    folder = tmp_path_factory.mktemp("house")
+    folder = tmp_path_factory.mktemp("trial")
     provision(folder)
     with EmbeddedStore(folder / "gateway/data/store") as store:
         client = redis.Redis(unix_socket_path=str(store.socket))
@@ -33,7 +33,7 @@ def provisioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def gateway(provisioned: Path, tmp_path: Path) -> Path:
     import shutil
 
-    return Path(shutil.copytree(provisioned, tmp_path / "house")) / "gateway"
+    return Path(shutil.copytree(provisioned, tmp_path / "trial")) / "gateway"
 
 
 def size(gateway: Path) -> int:

@@ -6,7 +6,7 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from proxid.store.trip import Command, Trips
+from proxid.runtime.store.pipeline import Command, Trips
 
 SLOW: list[Command] = [("BLPOP", "nothing", 1), ("ECHO", "late")]
 
@@ -29,7 +29,7 @@ async def test_nobody_gets_the_answers_of_a_trip_that_was_cancelled(client: Redi
 
 
 async def test_a_store_that_takes_too_long_is_given_up(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proxid.store.trip.TIMEOUT", 0.1)
+    monkeypatch.setattr("proxid.runtime.store.pipeline.TIMEOUT", 0.1)
     trips = Trips(client)
     with pytest.raises((RedisError, OSError)):
         await trips.go(SLOW)

@@ -11,11 +11,11 @@ import pytest
 from prometheus_client import REGISTRY
 
 from proxid.errors import Code, RateLimitError
-from proxid.rpc.channel import new_server
-from proxid.rpc.conversation import MESSAGE_BYTES, UNDER_WAY, conversation, dialogue
-from proxid.rpc.methods import streaming
-from proxid.rpc.peers import Peer, PeerRegistry
-from proxid.rpc.status import code_of
+from proxid.runtime.transport.channel import new_server
+from proxid.runtime.transport.methods import streaming
+from proxid.runtime.transport.peers import Peer, PeerRegistry
+from proxid.runtime.transport.status import code_of
+from proxid.runtime.transport.streams import MESSAGE_BYTES, UNDER_WAY, conversation, dialogue
 from proxid.wire.v1 import common_pb2, gateway_pb2, main_service_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
 from proxid.wire.v1.main_service_pb2_grpc import (
@@ -23,7 +23,7 @@ from proxid.wire.v1.main_service_pb2_grpc import (
     MainServiceStub,
     add_MainServiceServicer_to_server,
 )
-from tests.support.rpc_house import channel, files, make_house, peers, refused, said, serving
+from tests.support.rpc_trial import channel, files, make_trial, peers, refused, said, serving
 
 TIMEOUT = 20
 SECRET = "quetzal"
@@ -50,8 +50,8 @@ class Parrot(GatewayServicer):
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Path:
-    return make_house(tmp_path)
+def trial(tmp_path: Path) -> Path:
+    return make_trial(tmp_path)
 
 
 async def ask(stream: Any, text: str) -> gateway_pb2.AskOutcome:
@@ -71,8 +71,8 @@ async def ended(stream: Any) -> Any:
             return error
 
 
-async def test_a_refusal_is_an_answer_and_the_stream_goes_on(house: Path) -> None:
-    async with serving(house, Parrot(peers(house))) as (_, address), channel(house, address, "devices/home") as to:
+async def test_a_refusal_is_an_answer_and_the_stream_goes_on(trial: Path) -> None:
+    async with serving(trial, Parrot(peers(trial))) as (_, address), channel(trial, address, "devices/home") as to:
         stream = GatewayStub(to).Converse()
         assert (await ask(stream, "hello")).message.header == b"hello"
         limited = (await ask(stream, "refuse")).refused
@@ -84,8 +84,8 @@ async def test_a_refusal_is_an_answer_and_the_stream_goes_on(house: Path) -> Non
         assert await ended(stream) is grpc.aio.EOF and await stream.code() is grpc.StatusCode.OK
 
 
-async def test_bytes_that_are_no_message_end_the_stream_and_not_the_connection(house: Path) -> None:
-    async with serving(house, Parrot(peers(house))) as (_, address), channel(house, address, "devices/home") as to:
+async def test_bytes_that_are_no_message_end_the_stream_and_not_the_connection(trial: Path) -> None:
+    async with serving(trial, Parrot(peers(trial))) as (_, address), channel(trial, address, "devices/home") as to:
         method = "/proxid.wire.v1.Gateway/Converse"
         stream = to.stream_stream(method)()
         await stream.write(b"\xff\xff\xff")
@@ -94,15 +94,15 @@ async def test_bytes_that_are_no_message_end_the_stream_and_not_the_connection(h
         assert (await ask(GatewayStub(to).Converse(), "hello")).message.header == b"hello"
 
 
-async def test_another_role_gets_no_stream(house: Path) -> None:
-    async with serving(house, Parrot(peers(house))) as (_, address), channel(house, address, "parties/acme") as to:
+async def test_another_role_gets_no_stream(trial: Path) -> None:
+    async with serving(trial, Parrot(peers(trial))) as (_, address), channel(trial, address, "parties/acme") as to:
         stream = GatewayStub(to).Converse()
         assert code_of(await ended(stream)) is Code.PEER_REFUSED
 
 
-async def test_a_revoked_certificate_ends_an_idle_stream(house: Path) -> None:
-    parrot = Parrot(peers(house))
-    async with serving(house, parrot) as (_, address), channel(house, address, "devices/home") as to:
+async def test_a_revoked_certificate_ends_an_idle_stream(trial: Path) -> None:
+    parrot = Parrot(peers(trial))
+    async with serving(trial, parrot) as (_, address), channel(trial, address, "devices/home") as to:
         stream = GatewayStub(to).Converse()
         await ask(stream, "hello")
         parrot.peers.replace({})
@@ -113,9 +113,9 @@ def cancelled_asks() -> float:
     return REGISTRY.get_sample_value("proxid_calls_total", {"method": "Ask", "code": "caller_gone"}) or 0.0
 
 
-async def test_a_request_whose_caller_has_gone_is_counted_as_that(house: Path) -> None:
-    parrot, before = Parrot(peers(house)), cancelled_asks()
-    async with serving(house, parrot) as (_, address), channel(house, address, "devices/home") as to:
+async def test_a_request_whose_caller_has_gone_is_counted_as_that(trial: Path) -> None:
+    parrot, before = Parrot(peers(trial)), cancelled_asks()
+    async with serving(trial, parrot) as (_, address), channel(trial, address, "devices/home") as to:
         stream = GatewayStub(to).Converse()
         await stream.write(said("wait"))
         await parrot.asked.wait()
@@ -126,9 +126,9 @@ async def test_a_request_whose_caller_has_gone_is_counted_as_that(house: Path) -
     assert cancelled_asks() == before + 1
 
 
-async def test_a_service_that_stops_ends_idle_streams_at_once_and_answers_what_was_asked(house: Path) -> None:
-    parrot = Parrot(peers(house))
-    async with serving(house, parrot) as (server, address), channel(house, address, "devices/home") as to:
+async def test_a_service_that_stops_ends_idle_streams_at_once_and_answers_what_was_asked(trial: Path) -> None:
+    parrot = Parrot(peers(trial))
+    async with serving(trial, parrot) as (server, address), channel(trial, address, "devices/home") as to:
         idle, busy = GatewayStub(to).Converse(), GatewayStub(to).Converse()
         await ask(idle, "hello")
         answer = asyncio.create_task(ask(busy, "wait"))
@@ -183,18 +183,18 @@ def batch(numbers: range) -> main_service_pb2.ForwardBatch:
 
 
 @asynccontextmanager
-async def many(house: Path, count: int) -> AsyncIterator[tuple[Many, Any]]:
-    servicer = Many(peers(house), count)  # type: ignore[abstract]
-    server, port = new_server(files(house / "gateway"), "127.0.0.1:0")
+async def many(trial: Path, count: int) -> AsyncIterator[tuple[Many, Any]]:
+    servicer = Many(peers(trial), count)  # type: ignore[abstract]
+    server, port = new_server(files(trial / "gateway"), "127.0.0.1:0")
     add_MainServiceServicer_to_server(servicer, server)
     await server.start()
-    async with channel(house, f"127.0.0.1:{port}", "devices/home") as to:
+    async with channel(trial, f"127.0.0.1:{port}", "devices/home") as to:
         yield servicer, MainServiceStub(to)
     await server.stop(None)
 
 
-async def test_answers_that_are_done_together_travel_in_messages_that_a_peer_accepts(house: Path) -> None:
-    async with many(house, 60) as (_, stub):
+async def test_answers_that_are_done_together_travel_in_messages_that_a_peer_accepts(trial: Path) -> None:
+    async with many(trial, 60) as (_, stub):
         stream = stub.Forward()
         await stream.write(batch(range(60)))
         found: set[int] = set()
@@ -206,8 +206,8 @@ async def test_answers_that_are_done_together_travel_in_messages_that_a_peer_acc
         assert found == set(range(60))
 
 
-async def test_who_does_not_take_answers_is_not_read_any_more(house: Path) -> None:
-    async with many(house, 1) as (servicer, stub):
+async def test_who_does_not_take_answers_is_not_read_any_more(trial: Path) -> None:
+    async with many(trial, 1) as (servicer, stub):
         stream = stub.Forward()
 
         async def send() -> None:
@@ -223,8 +223,8 @@ async def test_who_does_not_take_answers_is_not_read_any_more(house: Path) -> No
         sending.cancel()
 
 
-async def test_a_service_that_stops_ends_what_would_never_end(house: Path) -> None:
-    async with many(house, 1) as (servicer, stub):
+async def test_a_service_that_stops_ends_what_would_never_end(trial: Path) -> None:
+    async with many(trial, 1) as (servicer, stub):
         stream = stub.Releases(main_service_pb2.ReleasesRequest())
         assert (await stream.read()).cursor == 1
         servicer.peers.close()

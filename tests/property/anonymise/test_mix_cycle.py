@@ -9,16 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxid.anonymise.stream import cycle as module
-from proxid.anonymise.stream.cycle import (
-    CycleSource,
-    group_cycle,
-    numbers_from,
-    seed_commitment,
-    show_order,
-    swap,
-)
-from proxid.anonymise.stream.pairs import is_one_cycle
+from proxid.anonymise.mix import cycle as module
+from proxid.anonymise.mix.cycle import CycleSource, group_cycle, numbers_from, seed_commitment, show_order, swap
+from proxid.anonymise.mix.pairs import is_one_cycle
 from proxid.errors import InputError
 
 SEED = bytes(range(32))

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from proxid.anonymise.stream.batch import MixStream
-from proxid.anonymise.stream.cycle import CycleSource
-from proxid.anonymise.stream.pairs import release_pairs
-from proxid.anonymise.stream.pool import Pool
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Group, Outcome, Record, Rung, Step
+from proxid.anonymise.mix.batch import MixStream
+from proxid.anonymise.mix.cycle import CycleSource
+from proxid.anonymise.mix.pairs import release_pairs
+from proxid.anonymise.mix.pool import Pool
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Group, Outcome, Record, Rung, Step
 from tests.support import pool_steps as draw
 
 SEED = bytes(range(32))

@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
-from proxid.anonymise.stream.batch import MixStream
-from proxid.anonymise.stream.cycle import CycleSource
-from proxid.anonymise.stream.pairs import check_restrictions, is_one_cycle, release_pairs
-from proxid.anonymise.stream.pool import Pool
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Group, Member, Outcome, Record, Rung
+from proxid.anonymise.mix.batch import MixStream
+from proxid.anonymise.mix.cycle import CycleSource
+from proxid.anonymise.mix.pairs import check_restrictions, is_one_cycle, release_pairs
+from proxid.anonymise.mix.pool import Pool
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Group, Member, Outcome, Record, Rung
 from proxid.errors import RestrictionError
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxid.classify import load_default
-from proxid.classify.redact.utterance import Utterance
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.text import MAX_CHARS, clean
 
 PHONE = "six one seven five five five oh one two three"

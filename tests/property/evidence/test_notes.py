@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import NoteInvalidError, ProxidError, TreeProofError
 from proxid.evidence import merkle
-from proxid.evidence.bundle import ProofBundle
 from proxid.evidence.checkpoint import (
     Checkpoint,
     cosign,
@@ -18,6 +17,7 @@ from proxid.evidence.checkpoint import (
     witness,
 )
 from proxid.evidence.note import Note, Verifier
+from proxid.evidence.proof import ProofBundle
 from tests.support import naive_merkle as naive
 
 LOG = SigningKey(bytes([1] * 32))

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxid.errors import InputError
-from proxid.evaluate.attacks.base import Attacker, Guesses, Observed, run_attacker
-from proxid.evaluate.attacks.buffered import RULES, BufferedAttacker
-from proxid.evaluate.attacks.disclosure import DisclosureAttacker
-from proxid.evaluate.attacks.grouped import NAMES, GroupAttacker
-from proxid.evaluate.attacks.neighbour import NeighbourAttacker
+from proxid.lab.attacks.base import Attacker, Guesses, Observed, run_attacker
+from proxid.lab.attacks.buffered import RULES, BufferedAttacker
+from proxid.lab.attacks.disclosure import DisclosureAttacker
+from proxid.lab.attacks.grouped import NAMES, GroupAttacker
+from proxid.lab.attacks.neighbour import NeighbourAttacker
 
 MAKERS = {
     **{name: (lambda name=name: BufferedAttacker(name, k=3, seed=5)) for name in RULES},

@@ -11,18 +11,18 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from proxid.evaluate.attacks.informed import posteriors
-from proxid.evaluate.attacks.owners import guess_owners
-from proxid.evaluate.attacks.registry import Options, run_attacks
-from proxid.evaluate.intervals import cycle_variance
-from proxid.evaluate.mechanism import Mechanism
-from proxid.evaluate.release import Release, make_release
-from proxid.evaluate.scoring import clusters, judge
-from proxid.evaluate.utility.emd import profile_distance
-from proxid.logs import LogBatch
-from proxid.logs.synth import synth_log
-from proxid.study.thesis.cell import release_cell
-from proxid.study.thesis.plan import Cell
+from proxid.lab.attacks.informed import posteriors
+from proxid.lab.attacks.owners import guess_owners
+from proxid.lab.attacks.registry import Options, run_attacks
+from proxid.lab.attacks.scoring import clusters, judge
+from proxid.lab.intervals import cycle_variance
+from proxid.lab.logs import LogBatch
+from proxid.lab.logs.synth import synth_log
+from proxid.lab.mechanism import Mechanism
+from proxid.lab.released_log import Release, make_release
+from proxid.lab.studies.thesis.cell import release_cell
+from proxid.lab.studies.thesis.plan import Cell
+from proxid.lab.utility.emd import profile_distance
 
 COVERED = ("rl1", "rl2", "rl3", "deanon1", "deanon2", "deanon3", "deanon4", "neighbour",
            "group-random", "group-next", "group-busiest")  # fmt: skip

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxid.anonymise.stream.columns import anonymise, mix_engine, shown_log
-from proxid.anonymise.stream.columns_text import normalise
-from proxid.anonymise.stream.pool import Pool
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Outcome, Record
-from proxid.classify.units import semantic_units
-from proxid.logs import Dictionaries, LogBatch
+from proxid.anonymise.mix.pool import Pool
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Outcome, Record
+from proxid.classify.semantic_units import semantic_units
+from proxid.lab.columns.engines import anonymise, mix_engine, shown_log
+from proxid.lab.columns.text import normalise
+from proxid.lab.logs import Dictionaries, LogBatch
 
 PATHS = ["A", "A/B", "A/B/C", "A/B/D", "A/E", "F", "F/G", "F/G/H/I"]
 TEXTS = [

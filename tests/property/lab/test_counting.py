@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxid.anonymise.release.items import KINDS, bounded_histogram, full_histogram, item_columns
-from proxid.anonymise.release.sequences import sequence_histogram
-from proxid.anonymise.release.sessions.counting import click_histogram, click_users
-from proxid.anonymise.release.sessions.plan import session_sensitivity
 from proxid.errors import ConfigError
+from proxid.lab.release.items import KINDS, bounded_histogram, full_histogram, item_columns
+from proxid.lab.release.sequences import sequence_histogram
+from proxid.lab.release.sessions.counting import click_histogram, click_users
+from proxid.lab.release.sessions.plan import session_sensitivity
 from tests.support import release_reference as plain
 
 SCHEMA = ibis.schema({"user": "string", "query": "string", "time": "timestamp", "rank": "int32", "url": "string"})

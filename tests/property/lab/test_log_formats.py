@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxid.errors import InputError
+from proxid.lab.logs import Dictionaries, Layout, LogBatch, create_log, layout_of, open_log, read_log
+from proxid.lab.logs.tsv_scan import MAX_LINE
 from proxid.loglines.layout import FIELDS
-from proxid.logs import Dictionaries, Layout, LogBatch, create_log, layout_of, open_log, read_log
-from proxid.logs.tsv_scan import MAX_LINE
 
 NAMES = ("log.tsv", "log.txt.gz", "log.jsonl", "log.jsonl.gz", "log.parquet")
 HEADER = b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"

@@ -10,23 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxid.anonymise.release.microaggregation import mechanism
-from proxid.anonymise.release.microaggregation.aggregate import aggregate, contributions, query_lists, quotas, take
-from proxid.anonymise.release.microaggregation.matrices import categories_of, classification_matrix, classify_fields
-from proxid.anonymise.release.microaggregation.mechanism import Queries, make_clusters, microaggregate, released_columns
-from proxid.anonymise.release.microaggregation.partition import partition, random_partition
-from proxid.anonymise.release.registry import Job, load_method
 from proxid.errors import ConfigError
-from proxid.evaluate.srp import category_at, level_counts, remain, semantic_remain
-from proxid.logs.files import read_log
+from proxid.lab.logs.files import read_log
+from proxid.lab.release.microaggregation import mechanism
+from proxid.lab.release.microaggregation.aggregate import aggregate, contributions, query_lists, quotas, take
+from proxid.lab.release.microaggregation.matrices import categories_of, classification_matrix, classify_fields
+from proxid.lab.release.microaggregation.mechanism import Queries, make_clusters, microaggregate, released_columns
+from proxid.lab.release.microaggregation.partition import partition, random_partition
+from proxid.lab.release.registry import Job, load_method
+from proxid.lab.utility.srp import category_at, level_counts, remain, semantic_remain
 
 LEVELS = 3
 NAMES = ["Arts", "Games", "Home"]
 
 
 def plain() -> ModuleType:
-    """The plainly written algorithms in tests/bench."""
-    path = Path(__file__).parents[1] / "bench" / "plain_microaggregation.py"
+    """The plainly written algorithms in bench/yardsticks."""
+    path = Path(__file__).parents[3] / "bench" / "yardsticks" / "plain_microaggregation.py"
     spec = importlib.util.spec_from_file_location("plain_microaggregation", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

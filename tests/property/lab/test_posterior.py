@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxid.errors import InputError
-from proxid.evaluate.attacks.cycles import group_faults, informed_groups
-from proxid.evaluate.attacks.replay import replay
-from proxid.evaluate.mechanism import Mechanism
+from proxid.lab.attacks.cycles import group_faults, informed_groups
+from proxid.lab.attacks.replay import replay
+from proxid.lab.mechanism import Mechanism
 from tests.support.lab_stream import released, stream
 
 Run = tuple[tuple[int, int], ...]

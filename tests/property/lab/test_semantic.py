@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxid.anonymise.release.semantic.domain import Domain, build_domains
-from proxid.anonymise.release.semantic.exponential import MAX_EPSILON, draw, probabilities, uniform_below, weights
-from proxid.anonymise.release.semantic.mechanism import SemanticMechanism, build_mechanism
-from proxid.anonymise.release.semantic.quality import Criterion, quality_row, quality_table, sensitivity
-from proxid.anonymise.release.semantic.topics import EQUAL_SETTINGS, FOUR, NINETEEN, OTHER, SETTINGS, categorise
 from proxid.errors import ConfigError, InputError
-from proxid.evaluate.jsd import jensen_shannon, profiles
+from proxid.lab.release.semantic.domain import Domain, build_domains
+from proxid.lab.release.semantic.exponential import MAX_EPSILON, draw, probabilities, uniform_below, weights
+from proxid.lab.release.semantic.mechanism import SemanticMechanism, build_mechanism
+from proxid.lab.release.semantic.quality import Criterion, quality_row, quality_table, sensitivity
+from proxid.lab.release.semantic.topics import EQUAL_SETTINGS, FOUR, NINETEEN, OTHER, SETTINGS, categorise
+from proxid.lab.utility.jsd import jensen_shannon, profiles
 from proxid.ontology.wordnet import WordNet, load
 
 getcontext().prec = 60

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from proxid.anonymise.stream.columns import anonymise, thesis3_engine, thesis_engine
-from proxid.anonymise.stream.thesis import Thesis, truncate
-from proxid.anonymise.stream.thesis3 import Thesis3
 from proxid.errors import ConfigError
-from proxid.logs import Dictionaries, LogBatch
+from proxid.lab.columns.engines import anonymise, thesis3_engine, thesis_engine
+from proxid.lab.logs import Dictionaries, LogBatch
+from proxid.lab.thesis.algorithm2 import Thesis3
+from proxid.lab.thesis.algorithm4 import Thesis, truncate
 
 PATHS = ["A", "A/B", "A/B/C", "A/E", "F", "F/G/H"]
 rows_of = st.lists(st.tuples(st.integers(0, 5), st.integers(0, len(PATHS) - 1)), max_size=100)

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxid.evaluate.jsd import jensen_shannon
-from proxid.evaluate.mechanism import Mechanism
-from proxid.evaluate.release import Release, make_release
-from proxid.evaluate.utility.delay import delay, release_times
-from proxid.evaluate.utility.emd import diameter, profile_distance, profile_distances
-from proxid.evaluate.utility.kept import kept
-from proxid.evaluate.utility.paired import tree_distances
-from proxid.evaluate.utility.registry import METRICS, evaluate
-from proxid.evaluate.utility.share import buffers, released_share
-from proxid.evaluate.utility.topics import divergences
-from proxid.logs import CategoryTree
+from proxid.lab.logs import CategoryTree
+from proxid.lab.mechanism import Mechanism
+from proxid.lab.released_log import Release, make_release
+from proxid.lab.utility.delay import delay, release_times
+from proxid.lab.utility.emd import diameter, profile_distance, profile_distances
+from proxid.lab.utility.jsd import jensen_shannon
+from proxid.lab.utility.kept import kept
+from proxid.lab.utility.paired import tree_distances
+from proxid.lab.utility.registry import METRICS, evaluate
+from proxid.lab.utility.share import buffers, released_share
+from proxid.lab.utility.topics import divergences
 from tests.support.lab_stream import PATHS, log, released, stream
 
 TREE = CategoryTree(PATHS)
@@ -147,7 +147,7 @@ def worked_example() -> Release:
     paths = [
         "Arts/Music" if n in ("piano", "guitar", "violin", "flute", "drums") else "Computers/Internet" for n in names
     ]
-    from proxid.logs import Dictionaries
+    from proxid.lab.logs import Dictionaries
 
     dictionaries = Dictionaries()
     original = log(list(zip(users, range(8), paths, strict=True)), dictionaries)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxid.anonymise.stream.settings import Settings
+from proxid.anonymise.mix.settings import Settings
 from proxid.errors import ConfigError
 
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import h3
 import pytest
 
-from auditor.places import Places
+from auditor.checks.c5_places import Places
 from auditor.trust import Trust
 from proxid.anonymise.slotted.noise import PLACE_RESOLUTION, PlaceNoise
 from proxid.anonymise.slotted.places import EARTH_RADIUS, PlaceRules
-from proxid.anonymise.slotted.shown import command_path
-from proxid.config import AnonymiserConfig
-from proxid.config.population import load_population
+from proxid.anonymise.slotted.visible import command_path
 from proxid.crypto.hpke import OpeningKey
 from proxid.encoding import encode
 from proxid.errors import ConfigError, GroupMismatchError
 from proxid.evidence.events import BufferedPayload
+from proxid.runtime.config import AnonymiserConfig
+from proxid.runtime.config.population import load_population
 
 SEED = bytes(range(32))
 HERE = (41.39, 2.17)

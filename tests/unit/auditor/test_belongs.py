@@ -2,7 +2,7 @@
 
 import pytest
 
-from auditor.belongs import Seals, stranger
+from auditor.reading.belongs import Seals, stranger
 from proxid.errors import EvidenceUnreadableError
 from proxid.evidence.checkpoint import Checkpoint
 from proxid.evidence.note import Verifier

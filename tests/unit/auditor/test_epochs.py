@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from auditor.epochs import EpochTimes
+from auditor.findings import GATEWAY, Report, Verdict
 from auditor.policies import Policies
-from auditor.report import GATEWAY, Report, Verdict
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import GroupMismatchError
 from proxid.evidence.events import Event, EventType, encode_header
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.opening import EpochOpening
 from tests.support.scene import MALLORY, MS, SCREENER
-from tests.unit.test_audit_expired_events import trusted
+from tests.unit.auditor.test_expired_events import trusted
 
 DAY, HOUR = 86_400, 3600
 EPOCHS = Epochs(DAY)

@@ -2,20 +2,20 @@
 
 from dataclasses import replace
 
-from auditor.completeness import Sets
-from auditor.deliveries import Deliveries
-from auditor.erasures import Erasures
+from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c3_deliveries import Deliveries
+from auditor.checks.c3_links import People
+from auditor.checks.c3_signatures import Signatures
+from auditor.checks.c3_tuples import Tuples
+from auditor.checks.c5_spill import Spill
+from auditor.checks.c7_completeness import Sets
+from auditor.checks.c8_obligations import Obligations
+from auditor.findings import COMMITS, CONSENT, GROUPS, Report
 from auditor.gateway_log import GatewayLog
-from auditor.obligations import Obligations
-from auditor.people import People
 from auditor.policies import Policies
-from auditor.report import COMMITS, CONSENT, GROUPS, Report
 from auditor.service_log import ServiceLog
-from auditor.signatures import Signatures
-from auditor.spill import Spill
 from auditor.trust import Trust
-from auditor.tuples import Tuples
-from proxid.anonymise.stream.settings import Settings
+from proxid.anonymise.mix.settings import Settings
 from proxid.evidence.events import BufferedPayload, Event, EventType, encode_header, session_header
 from proxid.protocol.request import Utterance
 from tests.support.scene import AUTHORITY, MS, NOW, PROX_ID, SCREENER, SERVICE, opening_key

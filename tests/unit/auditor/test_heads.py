@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from auditor.heads import HeadCheck, HeadRules
-from auditor.report import Report, Violation
-from auditor.source import Heads, LeafList
+from auditor.checks.c1_heads import HeadCheck, HeadRules
+from auditor.findings import Report, Violation
+from auditor.reading.source import Heads, LeafList
 from proxid.errors import EvidenceForeignError, EvidenceUnreadableError
 from proxid.evidence.checkpoint import Checkpoint, cosign, with_cosignature, witness
 from proxid.evidence.events import EventType

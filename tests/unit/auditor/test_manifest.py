@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from auditor.export import FolderKeys, FolderLog, export
-from auditor.manifest import FILES, MANIFEST, write_manifest
-from auditor.source import Heads, LeafList
+from auditor.reading.export import FolderKeys, FolderLog, export
+from auditor.reading.manifest import FILES, MANIFEST, write_manifest
+from auditor.reading.source import Heads, LeafList
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import EvidenceUnreadableError, OutputError
 from proxid.evidence.checkpoint import Checkpoint

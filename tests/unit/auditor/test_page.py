@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from auditor.html import render
-from auditor.report import CHECKS, LISTED, Report, Unchecked
+from auditor.config import AuditorConfig
+from auditor.findings import CHECKS, LISTED, Report, Unchecked
+from auditor.report.page import render
+from auditor.report.wording import ACCESS, DROPPED, EVENTS, GLOSSARY, RIGHTS, UNCHECKED, WITHHELD
+from auditor.report.wording import CHECKS as WORDS
 from auditor.scope import LogScope, Scope
-from auditor.words import ACCESS, DROPPED, EVENTS, GLOSSARY, RIGHTS, UNCHECKED, WITHHELD
-from auditor.words import CHECKS as WORDS
-from main_service.anonymiser import NotLogged
+from main_service.intake import NotLogged
 from proxid import __version__
+from proxid.anonymise.mix.types import Reason
 from proxid.anonymise.slotted.types import SlotReason
-from proxid.anonymise.stream.types import Reason
-from proxid.config.anonymiser import AnonymiserConfig
-from proxid.config.policy import Policy
-from proxid.config.services import AuditorConfig
 from proxid.evidence.events import EventType
-from proxid.observability.metrics import REASONS
 from proxid.protocol.rights import Right
+from proxid.runtime.config.anonymiser import AnonymiserConfig
+from proxid.runtime.config.policy import Policy
+from proxid.runtime.observability.metrics import REASONS
 
 NOW = 1_790_000_000.0
 ROOT = "tIcZB2nZYDQE94pxGg+9zol36tXE/Upo9w1DtGHCAm8="
@@ -34,7 +34,7 @@ def config(**changes: Any) -> AuditorConfig:
     )
     values: dict[str, Any] = {
         "name": "auditor",
-        "service": "house-9",
+        "service": "trial-9",
         "anonymiser": AnonymiserConfig(k=7, sybil_margin=2, level=4),
     }
     return AuditorConfig.model_construct(**{**values, "policy": policy, **changes})
@@ -42,7 +42,7 @@ def config(**changes: Any) -> AuditorConfig:
 
 def scope(before: int = 0, **changes: Any) -> Scope:
     logs = {
-        name: LogScope(f"proxid/house-9/{name}", f"{name}KEY=", before, size, ROOT, (1_789_999_000, size))
+        name: LogScope(f"proxid/trial-9/{name}", f"{name}KEY=", before, size, ROOT, (1_789_999_000, size))
         for name, size in (("gateway", 2512), ("main-service", 2484))
     }
     values: dict[str, Any] = {
@@ -174,11 +174,11 @@ def test_it_prints_without_cut_rows_and_repeats_the_heads_of_tables() -> None:
 def test_it_says_who_was_audited_when_how_and_in_which_state() -> None:
     html = page(example(witnessed=True))
     said = part(html, "audited")
-    for needed in ("proxid/house-9/gateway", "proxid/house-9/main-service", "2,512", "2,484", ROOT, "gatewayKEY=",
+    for needed in ("proxid/trial-9/gateway", "proxid/trial-9/main-service", "2,512", "2,484", ROOT, "gatewayKEY=",
                    f"proxid {__version__}", "2026-09-21 14:12:20 UTC to 2026-09-21 14:13:20 UTC",
                    "2026-09-21 11:26:40 UTC and 2026-09-21 13:56:40 UTC", "1 epoch of 1 day", "59"):  # fmt: skip
         assert needed in said, needed
-    assert "house-9" in text_of(html).partition("In short")[0]
+    assert "trial-9" in text_of(html).partition("In short")[0]
     figures = part(html, "settings")
     for needed in ("(k) k 7", "(margin) sybil_margin 2", "k + 1 + margin 10", "(level) level 4", "rules-3"):
         assert needed in figures, needed

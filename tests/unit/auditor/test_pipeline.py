@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from auditor.pipeline import Pipeline
+from auditor.checks.c4_pipeline import Pipeline
 from proxid.classify import Classification, RequestType
 from proxid.errors import CommitMismatchError
 from proxid.evidence.events import BufferedPayload
@@ -43,7 +43,7 @@ BAD = {
     "another category": payload("general", ("Home", "Pets"), ("n",)),
     "a text added": payload("general", ("Home", "Garden"), ("n", "w")),
     "another intent": payload("location", ("a", "b"), ("alarm_query", "weather_query")),
-    "words of a location": payload("location", ("a", "b"), ("weather_query", "weather at my house")),
+    "words of a location": payload("location", ("a", "b"), ("weather_query", "weather at my trial")),
     "another domain": payload("command", ("locks@anywhere", *SHAPE[1:]), ("", "")),
     "another device": payload("command", ("lights@anywhere", "turn_on", "heater", "none"), ("", "")),
     "a shape cut short": payload("command", ("lights@anywhere",), ("", "")),

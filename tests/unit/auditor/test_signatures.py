@@ -2,8 +2,8 @@
 
 import pytest
 
-from auditor.ahead import BATCH, Ahead
-from auditor.signatures import Signatures, name_of, name_of_pair, prove
+from auditor.checks.c3_signatures import Signatures, name_of, name_of_pair, prove
+from auditor.checks.c3_workers import BATCH, Ahead
 from proxid.crypto.sansig import Role, SignedMessage
 from proxid.errors import SignatureInvalidError
 from proxid.evidence.events import Event, EventType, SanitizedPair

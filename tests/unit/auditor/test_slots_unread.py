@@ -4,9 +4,9 @@ from typing import Any, cast
 
 import pytest
 
-from auditor.slots import SlotReplay
+from auditor.checks.c5_slots import SlotReplay
+from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.slotted.types import SlotGroup, SlotRecord
-from proxid.anonymise.stream.cycle import CycleSource
 from proxid.errors import GroupMismatchError
 from proxid.evidence.events import ReleasedPayload
 

@@ -4,11 +4,11 @@ import pickle
 import random
 from pathlib import Path
 
-from auditor.completeness import Sets
-from auditor.spill import EpochMemory, Spill
-from proxid.anonymise.stream.pool import Pool
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.types import Record
+from auditor.checks.c5_spill import EpochMemory, Spill
+from auditor.checks.c7_completeness import Sets
+from proxid.anonymise.mix.pool import Pool
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Record
 
 EPOCH = 7
 

@@ -5,16 +5,16 @@ import re
 
 from rich.console import Console
 
-from auditor.report import CHECKS, Report
+from auditor.commands.tables import show
+from auditor.findings import CHECKS, Report
+from auditor.report.wording import DROPPED, WITHHELD
 from auditor.scope import LogScope, Scope
-from auditor.words import DROPPED, WITHHELD
-from cli.audit_show import show
 
 ROOT = "tIcZB2nZYDQE94pxGg+9zol36tXE/Upo9w1DtGHCAm8="
 
 
 def example() -> Report:
-    report = Report(scope=Scope({"gateway": LogScope("proxid/house/gateway", "KEY=", 0, 25, ROOT)}))
+    report = Report(scope=Scope({"gateway": LogScope("proxid/trial/gateway", "KEY=", 0, 25, ROOT)}))
     report.checked.update({1: 4, 3: 20})
     report.counts.update({f"withheld.{reason}": 2 for reason in WITHHELD} | {f"dropped.{r}": 3 for r in DROPPED})
     report.counts.update({
@@ -48,7 +48,7 @@ def test_requests_for_own_data_stand_with_rights_alone() -> None:
 
 def test_it_ends_with_roots_violations_and_the_verdict() -> None:
     lines = printed(example()).splitlines()
-    assert f"proxid/house/gateway: 25 entries, root hash {ROOT}" in lines
+    assert f"proxid/trial/gateway: 25 entries, root hash {ROOT}" in lines
     assert "check 5 (Anonymity in groups), main service's log, entry 12: RELEASED: group is [red]small" in lines
     assert any("and 1 more violations" in line for line in lines)
     assert lines[-1] == "verdict: violation"
@@ -62,5 +62,5 @@ def test_json_keeps_its_keys() -> None:
     assert data["violations"] == [{"rule": 5, "log": "main-service", "leaf": 12, "text": text}]
     assert data["counts"]["withheld.no_consent"] == 2 and data["counts"]["dropped.erased"] == 3
     assert data["scope"]["logs"]["gateway"] == {
-        "origin": "proxid/house/gateway", "size": 25, "root": ROOT, "read_before": 0
+        "origin": "proxid/trial/gateway", "size": 25, "root": ROOT, "read_before": 0
     }  # fmt: skip

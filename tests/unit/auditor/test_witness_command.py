@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from auditor.source import Heads
+from auditor.reading.source import Heads
 from auditor.witness import Witness
-from cli.main import main
+from proxid.cli.main import main
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import EvidenceUnreadableError, InputError
 from proxid.evidence.checkpoint import Checkpoint, verify_cosignature, witness
@@ -56,8 +56,10 @@ def test_one_log_that_is_away_or_not_signed_leaves_the_other_cosigned(
     signer: SigningKey | None,
 ) -> None:  # fmt: skip
     logs = {name: Log(name, signer if name == bad else KEYS[name]) for name in KEYS}
-    monkeypatch.setattr("cli.witness.load", lambda *_: SimpleNamespace())
-    monkeypatch.setattr("cli.witness._logs", lambda _: {n: (watcher(tmp_path, n), log) for n, log in logs.items()})
+    monkeypatch.setattr("auditor.commands.witness.load", lambda *_: SimpleNamespace())
+    monkeypatch.setattr(
+        "auditor.commands.witness._logs", lambda _: {n: (watcher(tmp_path, n), log) for n, log in logs.items()}
+    )
     config = tmp_path / "witness.toml"
     config.touch()
     assert main(["witness", "--config", str(config), "--once", "--json"]) == 2

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from auditor.life import Life, RecordName, Step
-from cli.main import main
+from auditor.record_history import Life, RecordName, Step
+from proxid.cli.main import main
 from proxid.errors import InputError
 from proxid.protocol.record import group_name, group_number
 
@@ -59,7 +59,7 @@ def test_explain_prints_the_kind_and_json_keeps_the_number(
     for name, value in {
         "load": lambda *_: SimpleNamespace(), "trust_of": lambda *_, **__: None, "sources": sources,
     }.items():  # fmt: skip
-        monkeypatch.setattr(f"cli.explain.{name}", value)
+        monkeypatch.setattr(f"auditor.commands.explain.{name}", value)
     step = Step("main-service", 7, "RELEASED", {"epoch": 1, "group": raw})
     monkeypatch.setattr(Life, "read", lambda *_: [step])
     monkeypatch.setenv("COLUMNS", "200")

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from cli.bench import load, names
-from cli.bench_crypto import BASELINES, crypto_figures
-from cli.main import main
+from bench import load, names
+from bench.crypto import BASELINES, crypto_figures
+from proxid.cli.main import main
 from proxid.errors import InputError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.bench_gateway import Options
+from bench.gateway import Options
 from proxid.errors import InputError
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from cli.bench_rights import Options
-from cli.hostile import messages
+from bench.rights import Options
+from proxid.cli.hostile import messages
 from proxid.errors import InputError, OversizedError
-from proxid.rpc.fields import verify_count
+from proxid.runtime.transport.fields import verify_count
 from proxid.wire.v1 import gateway_pb2
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cli import figures_stream_files
-from cli.bench_stream import run
+from bench.stream import files as figures_stream_files
+from bench.stream import run
 
 
 def test_figures_of_columns() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.main import main
+from proxid.cli.main import main
 
 
 def test_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.main import main
 from proxid.classify import load_default
 from proxid.classify.explain import LEFT_OUT, explain
 from proxid.classify.ontology import Ontology
+from proxid.cli.main import main
 from proxid.errors import InputError
 
 

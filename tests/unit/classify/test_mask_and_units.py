@@ -4,7 +4,7 @@ import pytest
 
 from proxid.classify import load_default
 from proxid.classify.pipeline import mask
-from proxid.classify.units import semantic_units
+from proxid.classify.semantic_units import semantic_units
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_algorithm_1_takes_the_rarest_unit_and_corrects_it(tmp_path: Path) -> No
 
 
 def test_recommendation_leaves_known_and_short_words() -> None:
-    from proxid.classify.redact.gazetteer import load
+    from proxid.classify.identifiers.gazetteer import load
 
     recommend = Recommendations(load())
     assert recommend("restarant") == "restaurant"

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from proxid.classify import load_default, places
 from proxid.classify.features import features
+from proxid.classify.identifiers import dates, internet, keyed, redactor, tagger
+from proxid.classify.identifiers.utterance import Utterance
+from proxid.classify.identifiers.weights import Weights
 from proxid.classify.memory import WordMemory
 from proxid.classify.network import Network
 from proxid.classify.ontology import Ontology
-from proxid.classify.redact import dates, keyed, network, redactor, tagger
-from proxid.classify.redact.utterance import Utterance
-from proxid.classify.redact.weights import Weights
 from proxid.classify.text import clean
 from proxid.classify.vectors import load as load_vectors
 
@@ -94,7 +94,7 @@ def _requests() -> tuple[dict[str, np.ndarray], Network, dict[str, int]]:
 @given(st.lists(WORDS, max_size=9))
 @settings(max_examples=100, deadline=None)
 def test_activations_are_the_sum_over_the_features(words: list[str]) -> None:
-    arrays, network, rows = _requests()
+    arrays, internet, rows = _requests()
     found = features(words)
     known = [rows[feature] for feature in found if feature in rows]
     scale = arrays["requests.scale"].astype(np.float32)
@@ -102,7 +102,7 @@ def test_activations_are_the_sum_over_the_features(words: list[str]) -> None:
     if words:
         vectors = np.sum([load_vectors().of(word) for word in words], axis=0)
         total = total + vectors @ arrays["requests.projection"].astype(np.float32) / len(words) ** 0.5
-    hidden, seen = network.read(words)
+    hidden, seen = internet.read(words)
     np.testing.assert_allclose(hidden, np.maximum(total + arrays["requests.bias"], 0), atol=1e-4)
     assert seen == sum(" " in feature for feature in found if feature in rows) / (2 * len(words) + 1)
 
@@ -167,7 +167,7 @@ def test_rules_that_look_before_they_search_find_what_they_would(parts: list[str
     assert [m.span() for m in keyed._keys(text)] == [m.span() for m in keyed._KEY.finditer(text)]
     assert [(s.start, s.end) for s in dates.full(u)] == [m.span() for m in dates._LONG.finditer(text)]
     assert any(mark in text for mark in dates._PARTED) or not dates._FULL.search(text)
-    for _, marks, rule in network._WRITTEN:
+    for _, marks, rule in internet._WRITTEN:
         assert any(mark in text for mark in marks) or not rule.search(text)
 
 

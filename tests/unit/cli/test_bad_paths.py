@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.main import main
-from proxid.provision import HouseOptions, init_house
+from proxid.cli.main import main
+from proxid.runtime.provision import TrialOptions, init_trial
 
 NOW = datetime.datetime.now(datetime.UTC)
 Said = Callable[..., str]
@@ -16,9 +16,9 @@ Said = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A house with two households, of which the first has one person."""
+    """A trial with two households, of which the first has one person."""
     folder = tmp_path_factory.mktemp("trial")
-    init_house(folder, HouseOptions(("acme",), ("one", "none")), NOW)
+    init_trial(folder, TrialOptions(("acme",), ("one", "none")), NOW)
     config, authority = folder / "devices/one/device.toml", folder / "ea"
     assert main(["device", "enrol", "--config", str(config), "--ea", str(authority), "-u", "ann"]) == 0
     return folder
@@ -121,7 +121,7 @@ def test_a_locale_that_is_none(locale: str, said: Said, trial: Path) -> None:
 
 def test_wrong_certificates_are_called_so(said: Said, trial: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    init_house(other, HouseOptions((), ("one",)), NOW)
+    init_trial(other, TrialOptions((), ("one",)), NOW)
     device = tmp_path / "one"
     words = ("device", "ask", "--config", device / "device.toml", "-u", "ann", "hi")
     for file, source, reason in (

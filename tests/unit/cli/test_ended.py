@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.main import main
+from proxid.cli.main import main
 
 SECONDS = 120.0
 
@@ -23,7 +23,7 @@ def test_a_release_that_is_ended_leaves_nothing(tmp_path: Path, number: signal.S
     log.write_text("".join(f"u{row % 97}\twhat is the answer to question {row}\n" for row in range(60_000)))
     words = ["release", str(log), "-o", str(tmp_path / "out.tsv"), "--truth", str(tmp_path / "truth.tsv")]
     with subprocess.Popen(
-        [sys.executable, "-m", "cli.main", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", "proxid.cli.main", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:
         deadline = time.monotonic() + SECONDS
         while not writing(tmp_path) and child.poll() is None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from proxid.crypto.identity import Credential, Enrolment, EpochKey, Link
-from proxid.crypto.names import MAX_USER_ID_SIZE, verify_user_id
+from proxid.crypto.user_id import MAX_USER_ID_SIZE, verify_user_id
 from proxid.errors import CredentialError, EncodingError, SignatureInvalidError
 from tests.support import scene
 

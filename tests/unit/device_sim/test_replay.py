@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 
 from device_sim.corpus import Event
-from device_sim.household import Answer, Household
 from device_sim.replay import Pace, Replay
+from proxid.clients.household.household import Answer, Household
 from proxid.errors import Code, InputError, RefusedError, UpstreamError
 
 

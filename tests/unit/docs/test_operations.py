@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 import pytest
 
-from cli.main import proxid
-from proxid.config.services import AuditorConfig, GatewayConfig, MainServiceConfig
+from auditor.config import AuditorConfig
+from gateway.config import GatewayConfig
+from main_service.config import MainServiceConfig
+from proxid.cli.main import proxid
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs/operations.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).resolve().parents[3] / "docs/operations.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.S)
 LINES = [line for block in BLOCKS for line in block.splitlines() if line.startswith("proxid ")]
 KEYS = re.findall(r"^\| (`[^|]+`) \| [^|]+ \| [^|]*(?:services|gateway|main service)[^|]* \|", TEXT, re.M)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.support import scene
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs" / "sanitizable-signatures.md").read_text(encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ import pytest
 from gateway import releases
 from gateway.releases import FIRST_DELAY, MAX_DELAY, Releases
 from proxid.errors import ProxidError, StoreError, UpstreamError, UpstreamRefusedError
-from proxid.observability.logging import configure_logging
+from proxid.runtime.observability.logging import configure_logging
 from tests.support.logs import logging_restored
 
 

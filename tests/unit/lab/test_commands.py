@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.main import main
-from proxid.anonymise.release.registry import METHODS, load_method
+from proxid.cli.main import main
+from proxid.lab.release.registry import METHODS, load_method
 
 Run = Callable[..., tuple[int, Any]]
 

@@ -5,14 +5,14 @@ import math
 import pytest
 from scipy import stats
 
-from proxid.anonymise.release.noise import STEPS
-from proxid.anonymise.release.partition.plan import NOISES, partition_plan
-from proxid.anonymise.release.semantic.hbdp import discrete_laplace
-from proxid.anonymise.release.sessions.plan import session_sensitivity, two_step_plan
-from proxid.anonymise.release.zealous.plan import ANALYSES, zealous_plan
 from proxid.errors import ConfigError
-from proxid.evaluate.intervals import student_quantile
-from proxid.evaluate.releases_histogram import Original, top_kl
+from proxid.lab.intervals import student_quantile
+from proxid.lab.release.noise import STEPS
+from proxid.lab.release.partition.plan import NOISES, partition_plan
+from proxid.lab.release.semantic.hbdp import discrete_laplace
+from proxid.lab.release.sessions.plan import session_sensitivity, two_step_plan
+from proxid.lab.release.zealous.plan import ANALYSES, zealous_plan
+from proxid.lab.utility.counted.histogram import Original, top_kl
 
 COUNTS = {(f"item {i}",): float(100 - i) for i in range(20)}
 EXTREME = (5e-324, 1e-12, 1e-9, 1.0, 700.0, 1.7e308)

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from main_service.anonymiser import Anonymiser, Decision, NotLogged, Withheld
+from main_service.intake import Anonymiser, Decision, NotLogged, Withheld
 from main_service.worker import Worker
 
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from proxid.clock import ALONE_SECONDS, Clocks, ClockWatch, Doubt, uptime
 from proxid.errors import ClockError
+from proxid.runtime.clock import ALONE_SECONDS, Clocks, ClockWatch, Doubt, uptime
 
 DAY = 86_400.0
 SKEW = 120.0

@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxid.errors import ConfigError
-from proxid.observability.events import EVENTS, FIELDS, UNLISTED, keep_listed
-from proxid.observability.logging import configure_logging
-from proxid.observability.metrics import metrics_endpoint, observe_call
+from proxid.runtime.observability.events import EVENTS, FIELDS, UNLISTED, keep_listed
+from proxid.runtime.observability.logging import configure_logging
+from proxid.runtime.observability.metrics import metrics_endpoint, observe_call
 from tests.support.logs import logging_restored
 
 PLANTED = "my name is Zebulon Quux"
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("proxid", "gateway", "main_service", "auditor", "device_sim", "cli")
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGES = ("proxid", "gateway", "main_service", "auditor", "device_sim")
 CALL = re.compile(r"_log\.(?:debug|info|warning|error|exception)\(\s*f?\"([^\"]*)\"([^\n]*)")
 
 

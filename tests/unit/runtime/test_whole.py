@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from device_sim.receipts import ReceiptBook
+from proxid.clients.household.receipts import ReceiptBook
+from proxid.clients.subscriber.lines import Lines, read_lines
 from proxid.errors import OutputError
-from proxid.party.lines import Lines, read_lines
-from proxid.store.evidence.files import replace_file
+from proxid.runtime.evidence_log.files import replace_file
 
 ENTRIES = [{"number": number, "text": "x" * 40} for number in range(3)]
 

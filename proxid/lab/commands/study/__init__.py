@@ -8,12 +8,12 @@ import importlib
 import click
 
 STUDIES: dict[str, str] = {
-    "zealous": "cli.study_zealous:command",
-    "sessions": "cli.study_sessions:command",
-    "all": "cli.study_all:command",
-    "semantic": "cli.study_semantic:command",
-    "microaggregation": "cli.study_microaggregation:command",
-    "thesis": "cli.study_thesis:command",
+    "zealous": "proxid.lab.commands.study.zealous:command",
+    "sessions": "proxid.lab.commands.study.sessions:command",
+    "all": "proxid.lab.commands.study.comparison:command",
+    "semantic": "proxid.lab.commands.study.semantic:command",
+    "microaggregation": "proxid.lab.commands.study.microaggregation:command",
+    "thesis": "proxid.lab.commands.study.thesis:command",
 }
 """Name of each study and `module:attribute`; add a line for a new one."""
 

@@ -9,16 +9,16 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from cli.lab import FILE, print_json, progress_bar
-from cli.study_output import write_study
 from proxid.errors import InputError
-from proxid.logs import Layout, create_log
-from proxid.logs.digest import digest_of
+from proxid.lab.commands.common import FILE, print_json, progress_bar
+from proxid.lab.commands.study.output import write_study
+from proxid.lab.logs import Layout, create_log
+from proxid.lab.logs.digest import digest_of
+from proxid.lab.studies.comparison import Plan, compare
+from proxid.lab.studies.comparison_report import COLUMNS, LEGEND, cells, figure
+from proxid.lab.studies.entries import Entry, entries
+from proxid.lab.studies.topical_log import ALL_TOPICS, LogShape, make_topical_log
 from proxid.ontology.wordnet import load
-from proxid.study.comparison import Plan, compare
-from proxid.study.comparison_report import COLUMNS, LEGEND, cells, figure
-from proxid.study.entries import Entry, entries
-from proxid.study.topical_log import ALL_TOPICS, LogShape, make_topical_log
 
 
 @click.command("all", epilog="Example: proxid study all --users 3000 --out study")

@@ -8,15 +8,15 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from cli.lab import FILE, print_json, progress_bar
-from cli.study_output import write_study
-from proxid.anonymise.release.microaggregation.mechanism import Queries
-from proxid.anonymise.release.microaggregation.method import columns
-from proxid.logs.files import read_log
+from proxid.lab.commands.common import FILE, print_json, progress_bar
+from proxid.lab.commands.study.output import write_study
+from proxid.lab.logs.files import read_log
+from proxid.lab.release.microaggregation.mechanism import Queries
+from proxid.lab.release.microaggregation.method import columns
+from proxid.lab.studies.microaggregation import run
+from proxid.lab.studies.microaggregation_report import figures, summary
+from proxid.lab.studies.topical_log import ALL_TOPICS, LogShape, make_topical_log
 from proxid.ontology.wordnet import load
-from proxid.study.microaggregation import run
-from proxid.study.microaggregation_report import figures, summary
-from proxid.study.topical_log import ALL_TOPICS, LogShape, make_topical_log
 
 PAPER_MEAN = 55.666
 """001 §4: 1,000 users with 55,666 queries."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from cli.lab import FILE
 from proxid import __version__
-from proxid.logs.whole import whole_file
+from proxid.lab.commands.common import FILE
+from proxid.lab.logs.whole import whole_file
 
 
 def counted_study_options(*own: Callable[..., Any]) -> Callable[..., Any]:

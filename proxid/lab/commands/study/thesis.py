@@ -7,12 +7,12 @@ from typing import Any
 import click
 from rich.console import Console
 
-from cli.lab import FILE, facts_table, print_json, progress_bar
-from proxid.evaluate.mechanism import MODES
-from proxid.study.thesis.plan import KS, LEVELS, Cell, Plan, Source
-from proxid.study.thesis.report import write_report
-from proxid.study.thesis.results import Results
-from proxid.study.thesis.runner import run_plan
+from proxid.lab.commands.common import FILE, facts_table, print_json, progress_bar
+from proxid.lab.mechanism import MODES
+from proxid.lab.studies.thesis.plan import KS, LEVELS, Cell, Plan, Source
+from proxid.lab.studies.thesis.report import write_report
+from proxid.lab.studies.thesis.results import Results
+from proxid.lab.studies.thesis.runner import run_plan
 
 FULL_ROWS, FULL_USERS = 1_000_000, 65_000
 DEFAULT = Source()
@@ -62,9 +62,9 @@ def _step(progress: Any, total: int, cell: Cell, left: int) -> None:
 
 
 def _print(results: Results, files: list[Path], out: Path, *, as_json: bool) -> int:
-    from proxid.study.thesis.beside import beside, mix_verdicts
-    from proxid.study.thesis.mix_table import COLUMNS, mix_rows
-    from proxid.study.thesis.tables import markdown
+    from proxid.lab.studies.thesis.beside import beside, mix_verdicts
+    from proxid.lab.studies.thesis.mix_table import COLUMNS, mix_rows
+    from proxid.lab.studies.thesis.tables import markdown
 
     mix = mix_verdicts(results)
     summary = {"folder": str(out), "cells": len(results.cells), "files": len(files)}

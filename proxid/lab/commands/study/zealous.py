@@ -8,11 +8,11 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from cli.lab import print_json, progress_bar
-from cli.study_output import counted_study_options, log_of, write_study
-from proxid.study.counted import counted_log, synthetic_or
-from proxid.study.zealous import Settings, run
-from proxid.study.zealous_report import PUBLISHED, figures
+from proxid.lab.commands.common import print_json, progress_bar
+from proxid.lab.commands.study.output import counted_study_options, log_of, write_study
+from proxid.lab.studies.counted import counted_log, synthetic_or
+from proxid.lab.studies.zealous import Settings, run
+from proxid.lab.studies.zealous_report import PUBLISHED, figures
 
 
 @click.command("zealous", epilog="Example: proxid study zealous --rows 200000 --users 8000 --out study")

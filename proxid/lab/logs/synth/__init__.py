@@ -8,7 +8,7 @@ a published sample of 1,000 users with 318,023 records their median (294) and th
 user alone asked (95.9 %). What is guessed is said where it is set. None of it comes from a person.
 """
 
-from proxid.logs.synth.shape import Shape
-from proxid.logs.synth.stream import synth_log, synthesise
+from proxid.lab.logs.synth.shape import Shape
+from proxid.lab.logs.synth.stream import synth_log, synthesise
 
 __all__ = ["Shape", "synth_log", "synthesise"]

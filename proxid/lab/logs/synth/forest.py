@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from proxid.logs.jit import Codes, Columns, Longs, Reals
-from proxid.logs.synth.words import nouns
-from proxid.logs.tree import CategoryTree
+from proxid.lab.logs.jit import Codes, Columns, Longs, Reals
+from proxid.lab.logs.synth.words import nouns
+from proxid.lab.logs.tree import CategoryTree
 
 ADDED: Final = (16, 537, 5523, 21786, 36806, 35543, 39998, 26914, 16863, 7863, 2143, 441, 72)
 """Nodes that each level adds (002 Table 4.4)."""

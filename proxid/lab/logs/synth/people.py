@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from proxid.logs.jit import Codes, Columns, Hashes, Scalar, compiled, step
-from proxid.logs.synth.texts import FRESH, NAVIGATION, PERSONAL, SHARED, VANITY, mixed, mixed_pair
+from proxid.lab.logs.jit import Codes, Columns, Hashes, Scalar, compiled, step
+from proxid.lab.logs.synth.texts import FRESH, NAVIGATION, PERSONAL, SHARED, VANITY, mixed, mixed_pair
 
 FAVOURITES = 8
 RANKS, SITES, OWN = 300, 1000, 40

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from proxid.logs.batch import Dictionaries, LogBatch
-from proxid.logs.jit import Bytes, Codes, Hashes, Reals
-from proxid.logs.strings import StringTable
-from proxid.logs.synth.forest import load_forest, plant
-from proxid.logs.synth.people import FAVOURITES, SESSION, pick_favourites, simulate
-from proxid.logs.synth.shape import START, Shape
-from proxid.logs.synth.texts import LONGEST, write_texts, write_urls
-from proxid.logs.synth.words import load_words
+from proxid.lab.logs.batch import Dictionaries, LogBatch
+from proxid.lab.logs.jit import Bytes, Codes, Hashes, Reals
+from proxid.lab.logs.strings import StringTable
+from proxid.lab.logs.synth.forest import load_forest, plant
+from proxid.lab.logs.synth.people import FAVOURITES, SESSION, pick_favourites, simulate
+from proxid.lab.logs.synth.shape import START, Shape
+from proxid.lab.logs.synth.texts import LONGEST, write_texts, write_urls
+from proxid.lab.logs.synth.words import load_words
 
 _CHUNK = 1 << 16
 _Rows = tuple[np.ndarray, ...]

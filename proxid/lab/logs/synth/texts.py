@@ -6,8 +6,8 @@ before and after, a place. So texts that one person alone issues share words and
 
 import numpy as np
 
-from proxid.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled, step
-from proxid.logs.synth.words import AFTER_LIST, BEFORE_LIST, ENDING_LIST, FIRST_LIST, LAST_LIST, NOUN, PLACE_LIST
+from proxid.lab.logs.jit import Bytes, Codes, Columns, Hashes, Longs, Scalar, compiled, step
+from proxid.lab.logs.synth.words import AFTER_LIST, BEFORE_LIST, ENDING_LIST, FIRST_LIST, LAST_LIST, NOUN, PLACE_LIST
 
 SHARED, FRESH, PERSONAL, NAVIGATION, VANITY = range(5)
 LONGEST = 160

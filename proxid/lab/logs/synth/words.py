@@ -5,8 +5,8 @@ from functools import cache
 
 import numpy as np
 
-from proxid.logs.jit import Columns, Longs
-from proxid.logs.strings import StringTable
+from proxid.lab.logs.jit import Columns, Longs
+from proxid.lab.logs.strings import StringTable
 from proxid.ontology import wordnet
 
 BEFORE = (

@@ -54,11 +54,11 @@ def open_engine(name: str, settings: EngineSettings | None = None) -> Engine:
     """The engine of that name. Raises ConfigError when it is unknown or not installed."""
     chosen = settings or EngineSettings()
     if name == "duckdb":
-        from proxid.anonymise.release.engines.duckdb import DuckDbEngine
+        from proxid.lab.release.engines.duckdb import DuckDbEngine
 
         return DuckDbEngine(chosen)
     if name == "spark":
-        from proxid.anonymise.release.engines.spark import SparkEngine
+        from proxid.lab.release.engines.spark import SparkEngine
 
         return SparkEngine(chosen)
     raise ConfigError(f"engine is one of {', '.join(ENGINES)}")

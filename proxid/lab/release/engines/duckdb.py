@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import ibis
 
-from proxid.anonymise.release.engines.base import Engine, EngineSettings
 from proxid.errors import InputError
+from proxid.lab.release.engines.base import Engine, EngineSettings
 
 
 class DuckDbEngine(Engine):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import ibis
 
-from proxid.anonymise.release.engines.base import Engine, EngineSettings
 from proxid.errors import ConfigError, InputError
+from proxid.lab.release.engines.base import Engine, EngineSettings
 
 
 class SparkEngine(Engine):

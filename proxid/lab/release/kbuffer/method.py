@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from proxid.anonymise.release.duration import parse_duration
-from proxid.anonymise.release.kbuffer_options import OPTIONS
-from proxid.anonymise.release.kbuffer_says import guarantee
-from proxid.anonymise.release.registry import Job, Method, Outcome
-from proxid.anonymise.release.shown import Shown, default_mask
-from proxid.anonymise.release.truth import Truth, open_truth
-from proxid.anonymise.stream.columns import ColumnEngine, MixEngine, mix_engine, thesis3_engine, thesis_engine
-from proxid.anonymise.stream.released import Released
-from proxid.anonymise.stream.settings import Settings
-from proxid.logs import Dictionaries, Layout, LogReader, LogWriter, create_log, layout_of, open_log
-from proxid.logs.ordered import Ordered, in_time_order
+from proxid.anonymise.mix.settings import Settings
+from proxid.lab.columns.engines import ColumnEngine, MixEngine, mix_engine, thesis3_engine, thesis_engine
+from proxid.lab.columns.released import Released
+from proxid.lab.logs import Dictionaries, Layout, LogReader, LogWriter, create_log, layout_of, open_log
+from proxid.lab.logs.ordered import Ordered, in_time_order
+from proxid.lab.release.duration import parse_duration
+from proxid.lab.release.kbuffer.guarantee import guarantee
+from proxid.lab.release.kbuffer.options import OPTIONS
+from proxid.lab.release.registry import Job, Method, Outcome
+from proxid.lab.release.shown import Shown, default_mask
+from proxid.lab.release.truth import Truth, open_truth
 
 _TEXTS: Final = 100_000
 _LADDER_TEXTS: Final = 400_000

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from proxid.anonymise.release.registry import Option
+from proxid.lab.release.registry import Option
 
 OPTIONS: Final = (
     Option("mode", str, "mix", "mix: cycles in groups; thesis, thesis3: Pàmies-Estrems 2020, for experiments",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.microaggregation.matrices import Ints
+from proxid.lab.release.microaggregation.matrices import Ints
 
 Reals = npt.NDArray[np.float64]
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proxid.anonymise.release.microaggregation.aggregate import aggregate, contributions, query_lists
-from proxid.anonymise.release.microaggregation.matrices import (
+from proxid.lab.release.microaggregation.aggregate import aggregate, contributions, query_lists
+from proxid.lab.release.microaggregation.matrices import (
     Ints,
     LevelMatrix,
     classification_matrix,
     classify_fields,
     incidence_matrix,
 )
-from proxid.anonymise.release.microaggregation.partition import check_k, partition
+from proxid.lab.release.microaggregation.partition import check_k, partition
 
 BLOCK_USERS = 5000
 """Users in a block: its M_UxU takes 100 MB."""

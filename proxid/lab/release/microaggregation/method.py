@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from proxid.anonymise.release.microaggregation.matrices import Ints
-from proxid.anonymise.release.microaggregation.mechanism import (
+from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch
+from proxid.lab.logs.files import create_log, read_log
+from proxid.lab.logs.whole import whole_file
+from proxid.lab.release.microaggregation.matrices import Ints
+from proxid.lab.release.microaggregation.mechanism import (
     Queries,
     Representative,
     make_clusters,
     microaggregate,
     released_columns,
 )
-from proxid.anonymise.release.microaggregation.partition import random_partition
-from proxid.anonymise.release.registry import Job, Method, Option, Outcome
+from proxid.lab.release.microaggregation.partition import random_partition
+from proxid.lab.release.registry import Job, Method, Option, Outcome
 from proxid.loglines.layout import layout_of
-from proxid.logs.batch import NONE, Dictionaries, LogBatch
-from proxid.logs.files import create_log, read_log
-from proxid.logs.whole import whole_file
 
 
 def columns(batch: LogBatch, dictionaries: Dictionaries) -> tuple[Queries, Ints]:

@@ -8,8 +8,8 @@ Of equally similar users the first one is taken.
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.microaggregation.matrices import Counts, Ints
 from proxid.errors import ConfigError
+from proxid.lab.release.microaggregation.matrices import Counts, Ints
 
 GONE = np.iinfo(np.int32).min // 2
 """Similarity of a user that is already placed; half of the least number, so that two of them still add up."""

@@ -1,8 +1,8 @@
 """Partition selection on a bounded histogram: noise on every item that occurs, threshold, noisy counts (DESIGN 13)."""
 
-from proxid.anonymise.release.noise import Noise, Steps
-from proxid.anonymise.release.partition.plan import PartitionPlan
-from proxid.anonymise.release.thresholding import Kept, gaussian_over, laplace_over
+from proxid.lab.release.noise import Noise, Steps
+from proxid.lab.release.partition.plan import PartitionPlan
+from proxid.lab.release.thresholding import Kept, gaussian_over, laplace_over
 
 
 def select(counts: Steps, plan: PartitionPlan, noise: Noise) -> Kept:

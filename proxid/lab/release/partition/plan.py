@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final
 
-from proxid.anonymise.release.guarantee import Guarantee, Relation, require_epsilon_delta
-from proxid.anonymise.release.noise import STEPS, to_grid_up
-from proxid.anonymise.release.zealous.plan import indistinguishable_threshold, smallest_scale
 from proxid.errors import ConfigError
+from proxid.lab.release.guarantee import Guarantee, Relation, require_epsilon_delta
+from proxid.lab.release.noise import STEPS, to_grid_up
+from proxid.lab.release.zealous.plan import indistinguishable_threshold, smallest_scale
 
 MOST_ITEMS: Final = 10_000
 """Items of a user that a plan is searched for."""

@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from proxid.anonymise.release.account import Account
-from proxid.anonymise.release.guarantee import Guarantee, Relation, require_epsilon_delta
-from proxid.anonymise.release.purse import Costs, account_details
-from proxid.anonymise.release.registry import Job
 from proxid.errors import ConfigError
+from proxid.lab.release.account import Account
+from proxid.lab.release.guarantee import Guarantee, Relation, require_epsilon_delta
+from proxid.lab.release.purse import Costs, account_details
+from proxid.lab.release.registry import Job
 
 SEED_POLICY: Final = "randomness from the system's secure generator; no seed exists, none is taken"
 OPERATOR_ONLY: Final = ["records_in", "suppressed", "bad_rows", "input digest"]

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.guarantee import require_epsilon_delta
-from proxid.anonymise.release.semantic.exponential import check_epsilon
 from proxid.errors import ConfigError, InputError
 from proxid.jsontext import load_json
-from proxid.logs.whole import whole_file
+from proxid.lab.logs.whole import whole_file
+from proxid.lab.release.guarantee import require_epsilon_delta
+from proxid.lab.release.semantic.exponential import check_epsilon
 
 STATE_VERSION = 1
 

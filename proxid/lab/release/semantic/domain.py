@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.semantic.topics import categorise
+from proxid.lab.release.semantic.topics import categorise
 from proxid.ontology.wordnet import WordNet
 
 Ints = npt.NDArray[np.int64]

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.semantic.quality import QualityTable
 from proxid.errors import ConfigError
+from proxid.lab.release.semantic.quality import QualityTable
 
 WEIGHT_BITS = 46
 """Weight of the best candidate: 2^46, so that 82,192 candidates (all of WordNet) still sum to less than 2^63."""

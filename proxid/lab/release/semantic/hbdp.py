@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import opendp.prelude as dp
 
-from proxid.anonymise.release.noise import LARGEST_SCALE
-from proxid.anonymise.release.semantic.budget import check_total
-from proxid.anonymise.release.semantic.domain import Ints
-from proxid.anonymise.release.semantic.exponential import RandomBytes
 from proxid.errors import ConfigError
+from proxid.lab.release.noise import LARGEST_SCALE
+from proxid.lab.release.semantic.budget import check_total
+from proxid.lab.release.semantic.domain import Ints
+from proxid.lab.release.semantic.exponential import RandomBytes
 
 Noise = Callable[[Ints], Ints]
 

@@ -7,16 +7,16 @@ import os
 
 import numpy as np
 
-from proxid.anonymise.release.purse import BUDGET_OPTIONS, Purse
-from proxid.anonymise.release.registry import Job, Method, Option, Outcome
-from proxid.anonymise.release.semantic.accounting import cost_of, details, require_no_seed
-from proxid.anonymise.release.semantic.domain import Ints
-from proxid.anonymise.release.semantic.exponential import RandomBytes
-from proxid.anonymise.release.semantic.hbdp import Noise, bound_user, discrete_laplace, noisy_histogram, sensitivity
-from proxid.anonymise.release.semantic.phrases import map_log
-from proxid.anonymise.release.semantic.topics import OTHER, SETTINGS, categorise
-from proxid.logs.files import read_log
-from proxid.logs.whole import whole_file
+from proxid.lab.logs.files import read_log
+from proxid.lab.logs.whole import whole_file
+from proxid.lab.release.purse import BUDGET_OPTIONS, Purse
+from proxid.lab.release.registry import Job, Method, Option, Outcome
+from proxid.lab.release.semantic.accounting import cost_of, details, require_no_seed
+from proxid.lab.release.semantic.domain import Ints
+from proxid.lab.release.semantic.exponential import RandomBytes
+from proxid.lab.release.semantic.hbdp import Noise, bound_user, discrete_laplace, noisy_histogram, sensitivity
+from proxid.lab.release.semantic.phrases import map_log
+from proxid.lab.release.semantic.topics import OTHER, SETTINGS, categorise
 from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import load
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.semantic.domain import Domain, Ints, Reals, build_domains
-from proxid.anonymise.release.semantic.exponential import RandomBytes, draw
-from proxid.anonymise.release.semantic.quality import Criterion, QualityTable, quality_table
-from proxid.anonymise.release.semantic.topics import OTHER, Setting, categorise
 from proxid.errors import InputError
+from proxid.lab.release.semantic.domain import Domain, Ints, Reals, build_domains
+from proxid.lab.release.semantic.exponential import RandomBytes, draw
+from proxid.lab.release.semantic.quality import Criterion, QualityTable, quality_table
+from proxid.lab.release.semantic.topics import OTHER, Setting, categorise
 from proxid.ontology.wordnet import WordNet
 
 

@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from proxid.anonymise.release.account import Account
-from proxid.anonymise.release.purse import BUDGET_OPTIONS, Purse
-from proxid.anonymise.release.registry import Job, Method, Option, Outcome
-from proxid.anonymise.release.semantic import budget as budgets
-from proxid.anonymise.release.semantic.accounting import cost_of, details, require_no_seed
-from proxid.anonymise.release.semantic.domain import Ints, Reals
-from proxid.anonymise.release.semantic.exponential import RandomBytes
-from proxid.anonymise.release.semantic.mechanism import SemanticMechanism, build_mechanism
-from proxid.anonymise.release.semantic.paths import ConceptPaths
-from proxid.anonymise.release.semantic.phrases import Phrases, map_log
-from proxid.anonymise.release.semantic.quality import Criterion
-from proxid.anonymise.release.semantic.reconstruct import from_templates, put_back
-from proxid.anonymise.release.semantic.topics import FOUR, OTHER, SETTINGS
+from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch
+from proxid.lab.logs.files import create_log, read_log
+from proxid.lab.logs.whole import whole_file
+from proxid.lab.release.account import Account
+from proxid.lab.release.purse import BUDGET_OPTIONS, Purse
+from proxid.lab.release.registry import Job, Method, Option, Outcome
+from proxid.lab.release.semantic import budget as budgets
+from proxid.lab.release.semantic.accounting import cost_of, details, require_no_seed
+from proxid.lab.release.semantic.domain import Ints, Reals
+from proxid.lab.release.semantic.exponential import RandomBytes
+from proxid.lab.release.semantic.mechanism import SemanticMechanism, build_mechanism
+from proxid.lab.release.semantic.paths import ConceptPaths
+from proxid.lab.release.semantic.phrases import Phrases, map_log
+from proxid.lab.release.semantic.quality import Criterion
+from proxid.lab.release.semantic.reconstruct import from_templates, put_back
+from proxid.lab.release.semantic.topics import FOUR, OTHER, SETTINGS
 from proxid.loglines.layout import layout_of
-from proxid.logs.batch import NONE, Dictionaries, LogBatch
-from proxid.logs.files import create_log, read_log
-from proxid.logs.whole import whole_file
 from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import WordNet, load
 

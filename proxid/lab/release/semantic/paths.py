@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from proxid.anonymise.release.semantic.topics import OTHER, categorise
+from proxid.lab.release.semantic.topics import OTHER, categorise
 from proxid.ontology.wordnet import WordNet
 
 

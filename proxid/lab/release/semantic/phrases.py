@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proxid.anonymise.release.semantic.domain import Ints
-from proxid.anonymise.release.semantic.mechanism import no_progress
-from proxid.logs.batch import LogBatch
-from proxid.logs.strings import StringTable
+from proxid.lab.logs.batch import LogBatch
+from proxid.lab.logs.strings import StringTable
+from proxid.lab.release.semantic.domain import Ints
+from proxid.lab.release.semantic.mechanism import no_progress
 from proxid.ontology.concepts import ConceptMapper, MappedPhrase
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from proxid.anonymise.release.semantic.domain import Domain, Ints, Reals
+from proxid.lab.release.semantic.domain import Domain, Ints, Reals
 
 
 class Criterion(StrEnum):

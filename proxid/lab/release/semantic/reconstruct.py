@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from proxid.anonymise.release.semantic.exponential import RandomBytes, uniform_below
+from proxid.lab.release.semantic.exponential import RandomBytes, uniform_below
 from proxid.ontology.concepts import MappedPhrase
 from proxid.ontology.noun_phrases import noun_phrases, words
 from proxid.ontology.wordnet import WordNet

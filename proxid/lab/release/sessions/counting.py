@@ -2,7 +2,7 @@
 
 import ibis
 
-from proxid.anonymise.release.items import items
+from proxid.lab.release.items import items
 
 
 def first_clicks(log: ibis.Table, limit: int) -> ibis.Table:

@@ -3,9 +3,9 @@
 The counts that passed are a biased sample of noisy counts, so a published one gets noise anew: Lap(C, b), unbiased.
 """
 
-from proxid.anonymise.release.noise import STEPS, Noise, Steps
-from proxid.anonymise.release.sessions.plan import TwoStepPlan
-from proxid.anonymise.release.thresholding import Kept, laplace_over
+from proxid.lab.release.noise import STEPS, Noise, Steps
+from proxid.lab.release.sessions.plan import TwoStepPlan
+from proxid.lab.release.thresholding import Kept, laplace_over
 
 
 def sanitise(counts: Steps, plan: TwoStepPlan, noise: Noise) -> Kept:

@@ -10,22 +10,15 @@ import ibis
 import numpy as np
 import pyarrow as pa
 
-from proxid.anonymise.release.noise import Noise, OpenDpNoise, from_grid
-from proxid.anonymise.release.noisy import (
-    NOISY_OPTIONS,
-    Opened,
-    Report,
-    opened,
-    outcome,
-    require_no_seed,
-)
-from proxid.anonymise.release.published import Published, published, write_published
-from proxid.anonymise.release.purse import Purse
-from proxid.anonymise.release.registry import Job, Method, Option, Outcome
-from proxid.anonymise.release.sequences import LONGEST, sequence_histogram
-from proxid.anonymise.release.sessions.counting import click_histogram
-from proxid.anonymise.release.sessions.mechanism import sanitise
-from proxid.anonymise.release.sessions.plan import TwoStepPlan, session_sensitivity, two_step_plan
+from proxid.lab.release.noise import Noise, OpenDpNoise, from_grid
+from proxid.lab.release.noisy import NOISY_OPTIONS, Opened, Report, opened, outcome, require_no_seed
+from proxid.lab.release.published import Published, published, write_published
+from proxid.lab.release.purse import Purse
+from proxid.lab.release.registry import Job, Method, Option, Outcome
+from proxid.lab.release.sequences import LONGEST, sequence_histogram
+from proxid.lab.release.sessions.counting import click_histogram
+from proxid.lab.release.sessions.mechanism import sanitise
+from proxid.lab.release.sessions.plan import TwoStepPlan, session_sensitivity, two_step_plan
 
 NOISE_OPTIONS: Final = (
     Option("b", float, 1.0, "scale of the Laplace noise", minimum=0.0),

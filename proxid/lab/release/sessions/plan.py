@@ -8,11 +8,11 @@ Sessions: d = l_s (2^l_q - 1 - l_q). Clicks: d = l.
 import math
 from dataclasses import dataclass
 
-from proxid.anonymise.release.guarantee import Guarantee, Relation
-from proxid.anonymise.release.noise import LARGEST_SCALE, SMALLEST_SCALE, to_grid_up
-from proxid.anonymise.release.sequences import LONGEST
-from proxid.anonymise.release.zealous.plan import MOST
 from proxid.errors import ConfigError
+from proxid.lab.release.guarantee import Guarantee, Relation
+from proxid.lab.release.noise import LARGEST_SCALE, SMALLEST_SCALE, to_grid_up
+from proxid.lab.release.sequences import LONGEST
+from proxid.lab.release.zealous.plan import MOST
 
 
 @dataclass(frozen=True, slots=True)

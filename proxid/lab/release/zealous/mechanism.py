@@ -5,9 +5,9 @@ Steps 1 and 2 are `items.bounded_histogram`, on an engine; what is here is the n
 
 import numpy as np
 
-from proxid.anonymise.release.noise import Noise, Steps
-from proxid.anonymise.release.thresholding import Kept, laplace_over
-from proxid.anonymise.release.zealous.plan import ZealousPlan
+from proxid.lab.release.noise import Noise, Steps
+from proxid.lab.release.thresholding import Kept, laplace_over
+from proxid.lab.release.zealous.plan import ZealousPlan
 
 
 def sanitise(counts: Steps, plan: ZealousPlan, noise: Noise) -> Kept:

@@ -6,23 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from proxid.anonymise.release.items import bounded_histogram, item_columns
-from proxid.anonymise.release.noise import Noise, OpenDpNoise, from_grid
-from proxid.anonymise.release.noisy import (
-    ITEM_OPTIONS,
-    NOISY_OPTIONS,
-    Opened,
-    Report,
-    opened,
-    outcome,
-    require_no_seed,
-)
-from proxid.anonymise.release.published import Published, published, write_published
-from proxid.anonymise.release.purse import Purse
-from proxid.anonymise.release.registry import Job, Method, Option, Outcome
-from proxid.anonymise.release.zealous.mechanism import sanitise
-from proxid.anonymise.release.zealous.plan import ANALYSES, ZealousPlan, zealous_plan
 from proxid.errors import ConfigError
+from proxid.lab.release.items import bounded_histogram, item_columns
+from proxid.lab.release.noise import Noise, OpenDpNoise, from_grid
+from proxid.lab.release.noisy import ITEM_OPTIONS, NOISY_OPTIONS, Opened, Report, opened, outcome, require_no_seed
+from proxid.lab.release.published import Published, published, write_published
+from proxid.lab.release.purse import Purse
+from proxid.lab.release.registry import Job, Method, Option, Outcome
+from proxid.lab.release.zealous.mechanism import sanitise
+from proxid.lab.release.zealous.plan import ANALYSES, ZealousPlan, zealous_plan
 
 OPTIONS: Final = (
     *ITEM_OPTIONS,

@@ -13,9 +13,9 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from proxid.anonymise.release.guarantee import DeltaKind, Guarantee, Relation, require_epsilon_delta
-from proxid.anonymise.release.noise import LARGEST_SCALE, STEPS, to_grid_up
 from proxid.errors import ConfigError
+from proxid.lab.release.guarantee import DeltaKind, Guarantee, Relation, require_epsilon_delta
+from proxid.lab.release.noise import LARGEST_SCALE, STEPS, to_grid_up
 
 ANALYSES = ("probabilistic", "indistinguishability")
 MOST: Final = 1 << 40

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from proxid.evaluate.intervals import ALPHA
-from proxid.study.thesis import published
-from proxid.study.thesis.figures.beyond import theorem_tests
-from proxid.study.thesis.plan import Cell
-from proxid.study.thesis.published import Published
-from proxid.study.thesis.results import DEANONYMISERS, RECORD_LINKAGE, Results, percent
+from proxid.lab.intervals import ALPHA
+from proxid.lab.studies.thesis import published
+from proxid.lab.studies.thesis.figures.beyond import theorem_tests
+from proxid.lab.studies.thesis.plan import Cell
+from proxid.lab.studies.thesis.published import Published
+from proxid.lab.studies.thesis.results import DEANONYMISERS, RECORD_LINKAGE, Results, percent
 
 Row = dict[str, Any]
 

@@ -5,24 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from proxid.anonymise.stream.columns import (
-    MixEngine,
-    ThesisEngine,
-    mix_engine,
-    shown_log,
-    thesis3_engine,
-    thesis_engine,
-)
-from proxid.anonymise.stream.released import Released
-from proxid.anonymise.stream.settings import Settings
-from proxid.evaluate.attacks.registry import ATTACKS, Options, load_attack
-from proxid.evaluate.release import Release, make_release
-from proxid.evaluate.utility.registry import evaluate
-from proxid.logs import Dictionaries, LogBatch
-from proxid.study.thesis.chapter3 import release_without_restriction
-from proxid.study.thesis.measure import Cost, attacker_costs, feed_timed, record_cost
-from proxid.study.thesis.plan import Cell
-from proxid.study.thesis.series import progress_series
+from proxid.anonymise.mix.settings import Settings
+from proxid.lab.attacks.registry import ATTACKS, Options, load_attack
+from proxid.lab.columns.engines import MixEngine, ThesisEngine, mix_engine, shown_log, thesis3_engine, thesis_engine
+from proxid.lab.columns.released import Released
+from proxid.lab.logs import Dictionaries, LogBatch
+from proxid.lab.released_log import Release, make_release
+from proxid.lab.studies.thesis.chapter3 import release_without_restriction
+from proxid.lab.studies.thesis.measure import Cost, attacker_costs, feed_timed, record_cost
+from proxid.lab.studies.thesis.plan import Cell
+from proxid.lab.studies.thesis.series import progress_series
+from proxid.lab.utility.registry import evaluate
 
 PAPERS_ATTACKS = ("rl1", "rl2", "rl3", "deanon1", "deanon2", "deanon3", "deanon4", "neighbour")
 CONTENT_ATTACKS = ("disclosure-category", "disclosure-text")

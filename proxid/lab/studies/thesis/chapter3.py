@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.attacks.stretches import draw, random_state
-from proxid.logs.jit import Codes, Longs, Scalar, compiled
+from proxid.lab.logs.jit import Codes, Longs, Scalar, compiled
+from proxid.lab.stretches import draw, random_state
 
 
 @compiled

@@ -9,17 +9,17 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from proxid.anonymise.stream.batch import MixStream
-from proxid.anonymise.stream.columns import MixEngine, ThesisEngine
-from proxid.anonymise.stream.released import Released
-from proxid.anonymise.stream.settings import Settings
-from proxid.anonymise.stream.thesis import Thesis
-from proxid.anonymise.stream.thesis3 import Thesis3
-from proxid.evaluate.attacks.base import Observed
-from proxid.evaluate.attacks.buffered import RULES, BufferedAttacker
-from proxid.evaluate.release import Release
-from proxid.logs import Dictionaries, LogBatch
-from proxid.study.thesis.plan import Cell
+from proxid.anonymise.mix.batch import MixStream
+from proxid.anonymise.mix.settings import Settings
+from proxid.lab.attacks.base import Observed
+from proxid.lab.attacks.buffered import RULES, BufferedAttacker
+from proxid.lab.columns.engines import MixEngine, ThesisEngine
+from proxid.lab.columns.released import Released
+from proxid.lab.logs import Dictionaries, LogBatch
+from proxid.lab.released_log import Release
+from proxid.lab.studies.thesis.plan import Cell
+from proxid.lab.thesis.algorithm2 import Thesis3
+from proxid.lab.thesis.algorithm4 import Thesis
 
 PIECE = 1 << 14
 SAMPLE = 20_000

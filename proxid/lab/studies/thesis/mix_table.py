@@ -4,10 +4,10 @@ from math import ceil
 from statistics import NormalDist
 from typing import Any, Final
 
-from proxid.evaluate.intervals import ALPHA
-from proxid.study.thesis.figures.beyond import theorem_tests
-from proxid.study.thesis.plan import Cell
-from proxid.study.thesis.results import Results, percent
+from proxid.lab.intervals import ALPHA
+from proxid.lab.studies.thesis.figures.beyond import theorem_tests
+from proxid.lab.studies.thesis.plan import Cell
+from proxid.lab.studies.thesis.results import Results, percent
 
 EQUIVALENCE: Final = 0.1
 """What `equal` means: within so much of 1/(n-1), relatively."""

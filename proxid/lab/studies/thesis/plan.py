@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from proxid.errors import InputError
-from proxid.evaluate.mechanism import MODES, Mechanism
+from proxid.lab.mechanism import MODES, Mechanism
 
 KS = (3, 10, 30, 90, 200)
 LEVELS = (1, 2, 4, 6, 13)

@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from proxid.logs.whole import whole_file
-from proxid.study.thesis.beside import beside, excess, mix_verdicts
-from proxid.study.thesis.figures.all import draw_all
-from proxid.study.thesis.mix_table import COLUMNS, mix_rows
-from proxid.study.thesis.plan import Cell
-from proxid.study.thesis.results import Results, percent
-from proxid.study.thesis.tables import csv_text, linkage_rows, markdown, utility_rows
+from proxid.lab.logs.whole import whole_file
+from proxid.lab.studies.thesis.beside import beside, excess, mix_verdicts
+from proxid.lab.studies.thesis.figures.all import draw_all
+from proxid.lab.studies.thesis.mix_table import COLUMNS, mix_rows
+from proxid.lab.studies.thesis.plan import Cell
+from proxid.lab.studies.thesis.results import Results, percent
+from proxid.lab.studies.thesis.tables import csv_text, linkage_rows, markdown, utility_rows
 
 BESIDE = {"figure": "figure", "what": "what", "thesis": "thesis", "measured": "measured", "unit": "unit",
           "remark": "remark"}  # fmt: skip

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from proxid.study.thesis.ks import ks_distance, ks_p_value
-from proxid.study.thesis.plan import Cell, Plan, by_cell
+from proxid.lab.studies.thesis.ks import ks_distance, ks_p_value
+from proxid.lab.studies.thesis.plan import Cell, Plan, by_cell
 
 Line = list[float | None]
 RECORD_LINKAGE = ("rl1", "rl2", "rl3")

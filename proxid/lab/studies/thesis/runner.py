@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from proxid.errors import InputError
-from proxid.logs import Dictionaries, LogBatch
-from proxid.logs.whole import whole_file
-from proxid.study.thesis.cell import run_cell
-from proxid.study.thesis.plan import Cell, Plan, Source, fingerprint
-from proxid.study.thesis.source import load_source
+from proxid.lab.logs import Dictionaries, LogBatch
+from proxid.lab.logs.whole import whole_file
+from proxid.lab.studies.thesis.cell import run_cell
+from proxid.lab.studies.thesis.plan import Cell, Plan, Source, fingerprint
+from proxid.lab.studies.thesis.source import load_source
 
 Done = Callable[[Cell, int], None]
 _WARM = 4_000

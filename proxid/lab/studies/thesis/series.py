@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from proxid.evaluate.release import Release
+from proxid.lab.released_log import Release
 
 POINTS = 25
 

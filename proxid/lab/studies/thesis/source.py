@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.evaluate.load import in_order_read
-from proxid.logs import Dictionaries, LogBatch, read_log
-from proxid.logs.files import Classifier
-from proxid.logs.synth import synth_log
-from proxid.study.thesis.plan import Source
+from proxid.lab.load import in_order_read
+from proxid.lab.logs import Dictionaries, LogBatch, read_log
+from proxid.lab.logs.files import Classifier
+from proxid.lab.logs.synth import synth_log
+from proxid.lab.studies.thesis.plan import Source
 
 
 def load_source(source: Source, classifier: Classifier | None = None) -> tuple[LogBatch, Dictionaries]:

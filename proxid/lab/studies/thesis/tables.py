@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from proxid.study.thesis.results import Results
+from proxid.lab.studies.thesis.results import Results
 
 Row = dict[str, Any]
 

@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proxid.anonymise.release.engines import open_engine
-from proxid.anonymise.release.items import KINDS, full_histogram
-from proxid.anonymise.release.published import SEQUENCE, Published, read_published
-from proxid.anonymise.release.source import open_source
 from proxid.errors import InputError
-from proxid.evaluate.releases_caching import cached_keywords, documents_of, hit_probability
-from proxid.evaluate.releases_histogram import Original, histogram_utility
 from proxid.jsontext import load_json
+from proxid.lab.release.engines import open_engine
+from proxid.lab.release.items import KINDS, full_histogram
+from proxid.lab.release.published import SEQUENCE, Published, read_published
+from proxid.lab.release.source import open_source
+from proxid.lab.utility.counted.caching import cached_keywords, documents_of, hit_probability
+from proxid.lab.utility.counted.histogram import Original, histogram_utility
 from proxid.loglines.layout import Layout, layout_of
 
 MEMORY_SHARE = 0.05

@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Final
 
-from proxid.evaluate import releases_ranking as ranking
+from proxid.lab.utility.counted import ranking
 
 Phrase = tuple[str, ...]
 QueryCounts = Mapping[str, float]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final
 
-from proxid.evaluate.releases_ranking import hits_at
+from proxid.lab.utility.counted.ranking import hits_at
 
 Session = Sequence[str]
 LAMBDA: Final = 0.5

@@ -2,12 +2,12 @@
 
 import pytest
 
-from proxid.config import DeviceConfig
+from proxid.clients.household.config import DeviceConfig
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import EpochKey
 from proxid.errors import Code, RefusedError
 from tests.support.fake_gateway import MS, POLICY, SERVICE, FakeGateway
-from tests.unit.test_device_household import DAY, Clock, config, gateway, household
+from tests.unit.clients.household.test_household import DAY, Clock, config, gateway, household
 
 __all__ = ["config", "gateway"]
 

@@ -6,11 +6,11 @@ from typing import cast
 
 import pytest
 
-from device_sim.gateway import GatewayClient
-from device_sim.household import Household
-from device_sim.receipts import read_receipts
-from device_sim.state import HouseholdState
-from proxid.config import DeviceConfig, load
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.gateway import GatewayClient
+from proxid.clients.household.household import Household
+from proxid.clients.household.receipts import read_receipts
+from proxid.clients.household.state import HouseholdState
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.identity import Enrolment, EpochKey
 from proxid.crypto.sansig import SignedMessage
@@ -27,6 +27,7 @@ from proxid.errors import (
 )
 from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector
+from proxid.runtime.config import load
 from tests.support.fake_gateway import (
     IS,
     MS,

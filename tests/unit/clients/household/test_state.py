@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from device_sim import enrolment
-from device_sim.receipts import Receipt, ReceiptBook, read_receipts
-from device_sim.state import ConsentState, HouseholdState
+from proxid.clients.household import enrolment
+from proxid.clients.household.receipts import Receipt, ReceiptBook, read_receipts
+from proxid.clients.household.state import ConsentState, HouseholdState
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.sansig import Direction, Header, Limit, Message, sign

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from auditor.receipts import read_receipts
+from auditor.checks.c9_receipts import read_receipts
+from proxid.clients.subscriber.acknowledgements import FILE, Acknowledgements
+from proxid.clients.subscriber.group import OpenedRecord, Reader, open_group
+from proxid.clients.subscriber.ledger import GroupId, Kept, Ledger, read_groups
+from proxid.clients.subscriber.rows import row_of, tsv_of
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.sansig import SignedMessage
 from proxid.crypto.sansig.scheme import resign
 from proxid.errors import InputError, ProxidError, RecordMismatchError
-from proxid.party.acknowledgements import FILE, Acknowledgements
-from proxid.party.group import OpenedRecord, Reader, open_group
-from proxid.party.ledger import GroupId, Kept, Ledger, read_groups
-from proxid.party.rows import row_of, tsv_of
 from proxid.protocol import record
 from proxid.protocol.receipt import DeliveryAck
 from proxid.protocol.record import Issuer, Mechanism, Place, Recipient, RecordBody

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proxid.anonymise.release.registry import Job, load_method
-from proxid.evaluate.attacks.registry import Options, load_attack
-from proxid.evaluate.load import Asked, load_release
-from proxid.evaluate.utility.registry import load_metric
+from proxid.lab.attacks.registry import Options, load_attack
+from proxid.lab.load import Asked, load_release
+from proxid.lab.release.registry import Job, load_method
+from proxid.lab.utility.registry import load_metric
 
 
 @pytest.fixture

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proxid.anonymise.release.k_query import users_by_query
-from proxid.anonymise.release.noise import OpenDpNoise
-from proxid.anonymise.release.published import Published, write_published
-from proxid.anonymise.release.zealous.mechanism import sanitise
-from proxid.anonymise.release.zealous.plan import zealous_plan
 from proxid.errors import InputError
-from proxid.evaluate.releases_attacks import Row, active_attack, active_attack_rate, best_guess, homogeneity
-from proxid.evaluate.releases_counts import counted_utility, is_counted
-from proxid.logs import Dictionaries, LogBatch
+from proxid.lab.attacks.counted import Row, active_attack, active_attack_rate, best_guess, homogeneity
+from proxid.lab.logs import Dictionaries, LogBatch
+from proxid.lab.release.k_query import users_by_query
+from proxid.lab.release.noise import OpenDpNoise
+from proxid.lab.release.published import Published, write_published
+from proxid.lab.release.zealous.mechanism import sanitise
+from proxid.lab.release.zealous.plan import zealous_plan
+from proxid.lab.utility.counted.counts import counted_utility, is_counted
 
 K = 10
 OTHERS = [(f"u{i}", f"q{i % 7}") for i in range(300)]

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from proxid.anonymise.release.items import bounded_histogram
-from proxid.anonymise.release.noise import OpenDpNoise
-from proxid.anonymise.release.partition.mechanism import select
-from proxid.anonymise.release.partition.plan import PartitionPlan, partition_plan
-from proxid.anonymise.release.sessions.counting import click_histogram
-from proxid.anonymise.release.sessions.mechanism import sanitise as two_step
-from proxid.anonymise.release.sessions.plan import TwoStepPlan, two_step_plan
-from proxid.anonymise.release.zealous.mechanism import sanitise
-from proxid.anonymise.release.zealous.plan import ZealousPlan, zealous_plan
-from proxid.evaluate.releases_audit import clopper_pearson, epsilon_bound
+from proxid.lab.attacks.epsilon_audit import clopper_pearson, epsilon_bound
+from proxid.lab.release.items import bounded_histogram
+from proxid.lab.release.noise import OpenDpNoise
+from proxid.lab.release.partition.mechanism import select
+from proxid.lab.release.partition.plan import PartitionPlan, partition_plan
+from proxid.lab.release.sessions.counting import click_histogram
+from proxid.lab.release.sessions.mechanism import sanitise as two_step
+from proxid.lab.release.sessions.plan import TwoStepPlan, two_step_plan
+from proxid.lab.release.zealous.mechanism import sanitise
+from proxid.lab.release.zealous.plan import ZealousPlan, zealous_plan
 from tests.support.release_neighbours import (
     HalvedNoise,
     Neighbours,

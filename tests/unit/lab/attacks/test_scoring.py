@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxid.errors import ConfigError, InputError
-from proxid.evaluate.attacks.base import Guesses
-from proxid.evaluate.attacks.registry import ATTACKS, Options, load_attack, run_attacks
-from proxid.evaluate.mechanism import Mechanism
-from proxid.evaluate.profiles import Profiler, percentages
-from proxid.evaluate.release import make_release, origin_column
-from proxid.evaluate.scoring import linkage
-from proxid.logs import Dictionaries
+from proxid.lab.attacks.base import Guesses
+from proxid.lab.attacks.registry import ATTACKS, Options, load_attack, run_attacks
+from proxid.lab.attacks.scoring import linkage
+from proxid.lab.logs import Dictionaries
+from proxid.lab.mechanism import Mechanism
+from proxid.lab.profiles import Profiler, percentages
+from proxid.lab.released_log import make_release, origin_column
 from tests.support.lab_stream import log, released, stream
 
-PAPERS = json.loads((Path(__file__).parents[1] / "vectors" / "papers.json").read_text())
+PAPERS = json.loads((Path(__file__).parents[3] / "vectors" / "papers.json").read_text())
 
 
 def test_pair_linkage_counts_coincidences_and_same_record_does_not() -> None:

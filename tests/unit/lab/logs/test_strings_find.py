@@ -1,6 +1,6 @@
 """Looking a string up finds every string, whatever the top bit of its hash."""
 
-from proxid.logs.strings import StringTable
+from proxid.lab.logs.strings import StringTable
 
 
 def test_every_string_is_found_and_no_other() -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli.main import main
+from proxid.cli.main import main
 from proxid.errors import ConfigError
-from proxid.logs import Dictionaries, read_log
-from proxid.logs.synth import Shape, synth_log, synthesise
-from proxid.logs.synth.people import OWN
-from proxid.logs.synth.texts import VANITY
+from proxid.lab.logs import Dictionaries, read_log
+from proxid.lab.logs.synth import Shape, synth_log, synthesise
+from proxid.lab.logs.synth.people import OWN
+from proxid.lab.logs.synth.texts import VANITY
 
-TABLE_4_4 = json.loads((Path(__file__).parents[1] / "vectors" / "papers.json").read_text())["odp_nodes_by_level"][
+TABLE_4_4 = json.loads((Path(__file__).parents[3] / "vectors" / "papers.json").read_text())["odp_nodes_by_level"][
     "added"
 ]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from proxid.errors import OutputError
-from proxid.logs.whole import whole_file
+from proxid.lab.logs.whole import whole_file
 
 
 def test_a_pipe_or_folder_is_not_replaced(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli.main import main
-from proxid.anonymise.release.account import Account, Entry, Part
-from proxid.anonymise.release.guarantee import Guarantee, Relation
-from proxid.anonymise.release.ledger import Ledger
+from proxid.cli.main import main
 from proxid.errors import BudgetError
-from proxid.logs.digest import digest_of, digest_of_records
+from proxid.lab.logs.digest import digest_of, digest_of_records
+from proxid.lab.release.account import Account, Entry, Part
+from proxid.lab.release.guarantee import Guarantee, Relation
+from proxid.lab.release.ledger import Ledger
 
 HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
 ROWS = [f"u{i % 20}\tquery {i % 7}\t2006-03-01 07:{i // 60 % 60:02d}:{i % 60:02d}\t\t\n" for i in range(140)]
@@ -99,7 +99,7 @@ def test_the_budget_is_asked_before_anything_is_counted(log: Path, run: Run, mon
         raise AssertionError("work has begun")
 
     for name in ("noisy.open_engine", "semantic.hbdp_method.load", "semantic.method.load"):
-        monkeypatch.setattr(f"proxid.anonymise.release.{name}", never)
+        monkeypatch.setattr(f"proxid.lab.release.{name}", never)
     for method in ("partition", "zealous", "sessions", "clicks", "hbdp", "semantic", "nsqc"):
         code, _, said = run("release", "--method", method, log)
         assert (code, "budget_exceeded" in said) == (2, True), said

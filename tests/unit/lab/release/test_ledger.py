@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxid.anonymise.release.account import Account, Entry, Part
-from proxid.anonymise.release.guarantee import DeltaKind, Guarantee, Relation, delta_warnings
-from proxid.anonymise.release.ledger import Ledger
 from proxid.errors import BudgetError, ConfigError, InputError
+from proxid.lab.release.account import Account, Entry, Part
+from proxid.lab.release.guarantee import DeltaKind, Guarantee, Relation, delta_warnings
+from proxid.lab.release.ledger import Ledger
 
 REPLACE, ADD = Relation.REPLACE, Relation.ADD_REMOVE
 GUARANTEES = st.builds(
@@ -147,11 +147,11 @@ def test_a_crash_while_writing_leaves_the_old_ledger(tmp_path: Path) -> None:
     program = (
         "import os, pathlib, sys\n"
         "pathlib.Path.replace = lambda self, target: os._exit(9)\n"
-        "from tests.unit.test_release_ledger import entry\n"
-        "from proxid.anonymise.release.ledger import Ledger\n"
+        "from tests.unit.lab.release.test_ledger import entry\n"
+        "from proxid.lab.release.ledger import Ledger\n"
         "Ledger(pathlib.Path(sys.argv[1])).charge('d', entry(0.2))\n"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[4]
     command = [sys.executable, "-c", program, str(path)]
     done = subprocess.run(command, cwd=root, env=os.environ | {"PYTHONPATH": str(root)}, check=False)
     assert done.returncode == 9

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proxid.anonymise.release.ledger import Ledger
-from proxid.anonymise.release.published import Published, read_published, write_published
-from proxid.anonymise.release.registry import Job, Outcome, load_method
-from proxid.anonymise.release.sessions.method import clicks_beside
 from proxid.errors import BudgetError, ConfigError, InputError
-from proxid.logs import read_log
+from proxid.lab.logs import read_log
+from proxid.lab.release.ledger import Ledger
+from proxid.lab.release.published import Published, read_published, write_published
+from proxid.lab.release.registry import Job, Outcome, load_method
+from proxid.lab.release.sessions.method import clicks_beside
 
 NOISY = ("zealous", "partition", "sessions", "clicks")
 USERS = 80

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxid.anonymise.release.noise import STEPS, OpenDpNoise, Steps, geometric, laplace_tail, measurement, to_grid_up
-from proxid.anonymise.release.sessions.mechanism import sanitise as two_step
-from proxid.anonymise.release.sessions.plan import two_step_plan
-from proxid.anonymise.release.thresholding import gaussian_over, laplace_over
 from proxid.errors import ConfigError
+from proxid.lab.release.noise import STEPS, OpenDpNoise, Steps, geometric, laplace_tail, measurement, to_grid_up
+from proxid.lab.release.sessions.mechanism import sanitise as two_step
+from proxid.lab.release.sessions.plan import two_step_plan
+from proxid.lab.release.thresholding import gaussian_over, laplace_over
 
 N = 200_000
 LN = math.log(1e9)

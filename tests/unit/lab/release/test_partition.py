@@ -9,12 +9,12 @@ import math
 import numpy as np
 import pytest
 
-from proxid.anonymise.release.guarantee import DeltaKind, Relation
-from proxid.anonymise.release.noise import STEPS, OpenDpNoise
-from proxid.anonymise.release.partition.mechanism import select
-from proxid.anonymise.release.partition.plan import partition_plan
-from proxid.anonymise.release.zealous.mechanism import sanitise
-from proxid.anonymise.release.zealous.plan import ANALYSES, zealous_plan
+from proxid.lab.release.guarantee import DeltaKind, Relation
+from proxid.lab.release.noise import STEPS, OpenDpNoise
+from proxid.lab.release.partition.mechanism import select
+from proxid.lab.release.partition.plan import partition_plan
+from proxid.lab.release.zealous.mechanism import sanitise
+from proxid.lab.release.zealous.plan import ANALYSES, zealous_plan
 
 USERS, DELTA = 500_000, 1e-6
 

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxid.anonymise.release.noise import STEPS, laplace_tail, measurement
-from proxid.anonymise.release.partition.plan import gaussian_delta, gaussian_profile, laplace_threshold, partition_plan
-from proxid.anonymise.release.sessions.plan import two_step_plan
-from proxid.anonymise.release.zealous.plan import (
+from proxid.errors import ConfigError
+from proxid.lab.release.noise import STEPS, laplace_tail, measurement
+from proxid.lab.release.partition.plan import gaussian_delta, gaussian_profile, laplace_threshold, partition_plan
+from proxid.lab.release.sessions.plan import two_step_plan
+from proxid.lab.release.zealous.plan import (
     indistinguishable_threshold,
     optimal_tau,
     probabilistic_delta,
@@ -17,7 +18,6 @@ from proxid.anonymise.release.zealous.plan import (
     smallest_scale,
     zealous_plan,
 )
-from proxid.errors import ConfigError
 
 EPSILON = st.floats(0.05, 10)
 DELTA = st.floats(1e-12, 0.5)

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proxid.anonymise.release.registry import Job, load_method
-from proxid.anonymise.release.semantic import budget as budgets
-from proxid.anonymise.release.semantic.hbdp import bound_user, discrete_laplace, noisy_histogram, sensitivity
-from proxid.anonymise.release.semantic.hbdp_method import release as release_hbdp
-from proxid.anonymise.release.semantic.method import release
-from proxid.anonymise.release.semantic.quality import Criterion
-from proxid.anonymise.release.semantic.reconstruct import TEMPLATES, from_templates, put_back
 from proxid.errors import BudgetError, ConfigError, InputError
-from proxid.logs.files import read_log
+from proxid.lab.logs.files import read_log
+from proxid.lab.release.registry import Job, load_method
+from proxid.lab.release.semantic import budget as budgets
+from proxid.lab.release.semantic.hbdp import bound_user, discrete_laplace, noisy_histogram, sensitivity
+from proxid.lab.release.semantic.hbdp_method import release as release_hbdp
+from proxid.lab.release.semantic.method import release
+from proxid.lab.release.semantic.quality import Criterion
+from proxid.lab.release.semantic.reconstruct import TEMPLATES, from_templates, put_back
 from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import load
 

@@ -8,17 +8,17 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from cli.main import main
+from proxid.cli.main import main
 from proxid.errors import InputError
-from proxid.study.thesis import runner
-from proxid.study.thesis.beside import beside, excess, mix_verdicts
-from proxid.study.thesis.chapter3 import release_without_restriction
-from proxid.study.thesis.figures.utility import draw_4_11
-from proxid.study.thesis.mix_table import mix_rows, needed
-from proxid.study.thesis.plan import Cell, Plan, Source, fingerprint
-from proxid.study.thesis.report import content, page
-from proxid.study.thesis.results import Results
-from proxid.study.thesis.tables import csv_text, linkage_rows
+from proxid.lab.studies.thesis import runner
+from proxid.lab.studies.thesis.beside import beside, excess, mix_verdicts
+from proxid.lab.studies.thesis.chapter3 import release_without_restriction
+from proxid.lab.studies.thesis.figures.utility import draw_4_11
+from proxid.lab.studies.thesis.mix_table import mix_rows, needed
+from proxid.lab.studies.thesis.plan import Cell, Plan, Source, fingerprint
+from proxid.lab.studies.thesis.report import content, page
+from proxid.lab.studies.thesis.results import Results
+from proxid.lab.studies.thesis.tables import csv_text, linkage_rows
 
 PARTS = {"beside": beside, "excess": excess, "mix": mix_verdicts, "mix_cells": mix_rows, "content": content}
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxid.evaluate.releases_caching import cached_keywords, documents_of, hit_probability
-from proxid.evaluate.releases_histogram import (
+from proxid.lab.utility.counted.caching import cached_keywords, documents_of, hit_probability
+from proxid.lab.utility.counted.histogram import (
     Original,
     histogram_utility,
     mean_count_difference,
@@ -15,15 +15,9 @@ from proxid.evaluate.releases_histogram import (
     top_kl,
     top_l1,
 )
-from proxid.evaluate.releases_ranking import coverage, hits_at, mean_rank_ratio, ndcg, precision, recall
-from proxid.evaluate.releases_substitution import learn, rankings, substitution_utility
-from proxid.evaluate.releases_suggestion import (
-    compared,
-    evaluate,
-    flow_of_released,
-    flow_of_sessions,
-    suggester,
-)
+from proxid.lab.utility.counted.ranking import coverage, hits_at, mean_rank_ratio, ndcg, precision, recall
+from proxid.lab.utility.counted.substitution import learn, rankings, substitution_utility
+from proxid.lab.utility.counted.suggestion import compared, evaluate, flow_of_released, flow_of_sessions, suggester
 
 ORIGINAL = Original.of({("a",): 6.0, ("b",): 3.0, ("c",): 1.0})
 RANKINGS = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from proxid.config import DeviceConfig, GatewayConfig, MainServiceConfig, Policy, RequestType, load, load_policy
-from proxid.config.bundles import bundles_of
+from gateway.config import GatewayConfig
+from main_service.config import MainServiceConfig
+from proxid.clients.household.config import DeviceConfig
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ConfigError
 from proxid.protocol.consent import NOTHING
+from proxid.runtime.config import Policy, RequestType, load, load_policy
+from proxid.runtime.config.bundles import bundles_of
 
 KEY = base64.b64encode(SigningKey(bytes(32)).public).decode()
 SEAL = base64.b64encode(OpeningKey(bytes(range(96))).public.data).decode()

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from auditor.setup import trust_of
+from gateway.config import GatewayConfig
 from gateway.server import screener_of
 from main_service.server import service_of
-from proxid.config import GatewayConfig, load
-from proxid.config.loading import Config, _roles, read_toml
 from proxid.errors import ConfigError, ProxidError
-from proxid.provision import HouseOptions, init_house, toml
-from proxid.provision.templates import Settings
+from proxid.runtime.config import load
+from proxid.runtime.config.loading import Config, _roles, read_toml
+from proxid.runtime.provision import TrialOptions, init_trial, toml
+from proxid.runtime.provision.templates import Settings
 
 DAMAGED = {
     "brackets": b"x = " + b"[" * 20_000,
@@ -74,15 +75,15 @@ def keys(model: type[Config]) -> Iterator[tuple[str, ...]]:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("house")
-    init_house(folder, HouseOptions(("acme",), ("home",), Settings()), datetime.datetime.now(datetime.UTC))
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trial")
+    init_trial(folder, TrialOptions(("acme",), ("home",), Settings()), datetime.datetime.now(datetime.UTC))
     return folder
 
 
 @pytest.mark.parametrize("model", list(_roles()), ids=lambda model: model.role)
-def test_odd_values_of_every_key_are_taken_or_refused_by_a_typed_error(house: Path, model: type[Config]) -> None:
-    folder = house / FOLDERS[model.role]
+def test_odd_values_of_every_key_are_taken_or_refused_by_a_typed_error(trial: Path, model: type[Config]) -> None:
+    folder = trial / FOLDERS[model.role]
     whole = tomllib.loads((folder / f"{model.role}.toml").read_text())
     path = folder / "odd.toml"
     for key in keys(model):
@@ -97,8 +98,8 @@ def test_odd_values_of_every_key_are_taken_or_refused_by_a_typed_error(house: Pa
                 BUILT.get(model.role, lambda config: None)(load(model, path))
 
 
-def test_a_key_that_never_had_an_effect_is_refused_with_a_word_what_to_do(house: Path) -> None:
-    path = house / "gateway/old.toml"
-    path.write_text("rate_burst = 60\n" + (house / "gateway/gateway.toml").read_text())
+def test_a_key_that_never_had_an_effect_is_refused_with_a_word_what_to_do(trial: Path) -> None:
+    path = trial / "gateway/old.toml"
+    path.write_text("rate_burst = 60\n" + (trial / "gateway/gateway.toml").read_text())
     with pytest.raises(ConfigError, match=r"rate_burst: .*take it out"):
         load(GatewayConfig, path)

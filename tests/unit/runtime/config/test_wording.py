@@ -6,18 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from proxid.config import (
-    AuditorConfig,
-    DeviceConfig,
-    GatewayConfig,
-    MainServiceConfig,
-    PartyConfig,
-    WitnessConfig,
-    load,
-)
-from proxid.config.loading import Config
+from auditor.config import AuditorConfig, WitnessConfig
+from gateway.config import GatewayConfig
+from main_service.config import MainServiceConfig
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.subscriber.config import PartyConfig
 from proxid.errors import ConfigError
-from proxid.provision import HouseOptions, init_house
+from proxid.runtime.config import load
+from proxid.runtime.config.loading import Config
+from proxid.runtime.provision import TrialOptions, init_trial
 
 FOREIGN = re.compile(
     r"input|valid (string|integer|number|boolean)|permitted|required|pydantic|value error|unable to|instance of", re.I
@@ -26,17 +23,17 @@ PLANTED = "correct-horse-battery"
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("house")
-    init_house(folder, HouseOptions(parties=("acme",)), datetime.datetime.now(datetime.UTC))
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trial")
+    init_trial(folder, TrialOptions(parties=("acme",)), datetime.datetime.now(datetime.UTC))
     return folder
 
 
 @pytest.fixture
-def gateway(house: Path, tmp_path: Path) -> Path:
+def gateway(trial: Path, tmp_path: Path) -> Path:
     """A copy of the gateway's folder to spoil."""
     for file in ("gateway.toml", "trust.toml", "policy.toml"):
-        (tmp_path / file).write_text((house / "gateway" / file).read_text())
+        (tmp_path / file).write_text((trial / "gateway" / file).read_text())
     return tmp_path
 
 
@@ -120,13 +117,13 @@ FILES: dict[type[Config], str] = {
 
 
 @pytest.mark.parametrize("model", FILES)
-def test_configuration_of_another_role_is_called_that(house: Path, model: type[Config]) -> None:
-    load(model, house / FILES[model])
+def test_configuration_of_another_role_is_called_that(trial: Path, model: type[Config]) -> None:
+    load(model, trial / FILES[model])
     for other, file in FILES.items():
         if other is not model:
             name = Path(file).name
             assert (
-                said(model, house / file)
+                said(model, trial / file)
                 == f"{name}: this is the configuration of role {other.role}, not of {model.role}"
             )
 

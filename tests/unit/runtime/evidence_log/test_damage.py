@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from proxid.errors import LogDamagedError
-from proxid.store.evidence.log import LeafLog
-from tests.unit.test_evidence_log import KEY, ORIGIN, fill, leaf, stored
+from proxid.runtime.evidence_log.log import LeafLog
+from tests.unit.runtime.evidence_log.test_log import KEY, ORIGIN, fill, leaf, stored
 
 SIZE = 21
 

@@ -12,9 +12,9 @@ from proxid.evidence.events import EventType, encode_header
 from proxid.evidence.leaf import Leaf, LeafHeader, Part, part_hash
 from proxid.evidence.merkle import verify_consistency, verify_inclusion
 from proxid.evidence.note import Verifier
-from proxid.store.evidence.log import LeafLog
-from proxid.store.evidence.reading import LogReader
-from proxid.store.evidence.segments import read_leaves
+from proxid.runtime.evidence_log.log import LeafLog
+from proxid.runtime.evidence_log.reading import LogReader
+from proxid.runtime.evidence_log.segments import read_leaves
 
 ORIGIN = "proxid/main-service/gateway"
 KEY = SigningKey(bytes([1] * 32))

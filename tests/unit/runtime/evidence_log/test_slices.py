@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxid.store.evidence.writer import SLICE, SLICES, _slices
+from proxid.runtime.evidence_log.writer import SLICE, SLICES, _slices
 
 
 @pytest.mark.parametrize(("count", "size"), [(0, 0), (5, 5), (SLICE * SLICES, SLICE), (100 * SLICES, 100)])

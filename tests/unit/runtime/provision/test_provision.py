@@ -9,40 +9,36 @@ from click.testing import CliRunner
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from cli.init import command
-from cli.main import main
-from proxid.config import (
-    AuditorConfig,
-    DeviceConfig,
-    EnrolmentAuthorityConfig,
-    GatewayConfig,
-    MainServiceConfig,
-    PartyConfig,
-    WitnessConfig,
-    load,
-)
+from auditor.config import AuditorConfig, WitnessConfig
+from gateway.config import GatewayConfig
+from main_service.config import MainServiceConfig
+from proxid.cli.init import command
+from proxid.cli.main import main
+from proxid.clients.household.config import DeviceConfig, EnrolmentAuthorityConfig
+from proxid.clients.subscriber.config import PartyConfig
 from proxid.errors import CredentialError, InputError, KeyInvalidError
-from proxid.provision import (
-    HouseOptions,
+from proxid.runtime.config import load
+from proxid.runtime.provision import (
     Party,
+    TrialOptions,
     import_public,
-    init_house,
     init_party,
+    init_trial,
     load_opening_key,
     load_secret,
     load_signing_key,
 )
-from proxid.provision.certificate import fingerprint, new_tls_key, request, sign_request, verify_issued
-from proxid.provision.keyfile import OPENING, SECRET, SIGNING, create_key
-from proxid.provision.templates import Settings
+from proxid.runtime.provision.certificate import fingerprint, new_tls_key, request, sign_request, verify_issued
+from proxid.runtime.provision.keyfile import OPENING, SECRET, SIGNING, create_key
+from proxid.runtime.provision.templates import Settings
 
 NOW = datetime.datetime.now(datetime.UTC)
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("house")
-    init_house(directory, HouseOptions(("acme", "globex"), ("h1", "h2")), NOW)
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("trial")
+    init_trial(directory, TrialOptions(("acme", "globex"), ("h1", "h2")), NOW)
     return directory
 
 
@@ -50,41 +46,41 @@ def private_files(directory: Path) -> list[Path]:
     return list(directory.rglob("*.key"))
 
 
-def test_every_configuration_loads(house: Path) -> None:
-    gateway = load(GatewayConfig, house / "gateway/gateway.toml")
-    main_service = load(MainServiceConfig, house / "main-service/main-service.toml")
-    load(AuditorConfig, house / "auditor/auditor.toml")
-    load(WitnessConfig, house / "witness/witness.toml")
-    load(EnrolmentAuthorityConfig, house / "ea/ea.toml")
+def test_every_configuration_loads(trial: Path) -> None:
+    gateway = load(GatewayConfig, trial / "gateway/gateway.toml")
+    main_service = load(MainServiceConfig, trial / "main-service/main-service.toml")
+    load(AuditorConfig, trial / "auditor/auditor.toml")
+    load(WitnessConfig, trial / "witness/witness.toml")
+    load(EnrolmentAuthorityConfig, trial / "ea/ea.toml")
     for party in ("acme", "globex"):
-        load(PartyConfig, house / f"parties/{party}/party.toml")
+        load(PartyConfig, trial / f"parties/{party}/party.toml")
     for household in ("h1", "h2"):
-        load(DeviceConfig, house / f"devices/{household}/device.toml")
-    assert gateway.trust.service == load_signing_key(house / "main-service/signing.key").public
-    assert main_service.trust.screener == load_signing_key(house / "gateway/signing.key").public
+        load(DeviceConfig, trial / f"devices/{household}/device.toml")
+    assert gateway.trust.service == load_signing_key(trial / "main-service/signing.key").public
+    assert main_service.trust.screener == load_signing_key(trial / "gateway/signing.key").public
     acme = main_service.trust.parties["acme"]
-    assert acme.seal == load_opening_key(house / "parties/acme/opening.key").public.data
-    assert len(load_secret(house / "gateway/alias.key")) == 32
+    assert acme.seal == load_opening_key(trial / "parties/acme/opening.key").public.data
+    assert len(load_secret(trial / "gateway/alias.key")) == 32
 
 
-def test_keys_are_their_owners_alone(house: Path) -> None:
-    files = private_files(house)
+def test_keys_are_their_owners_alone(trial: Path) -> None:
+    files = private_files(trial)
     assert len(files) >= 20
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
-def test_main_service_knows_no_device_and_no_authority(house: Path) -> None:
-    config = load(MainServiceConfig, house / "main-service/main-service.toml")
+def test_main_service_knows_no_device_and_no_authority(trial: Path) -> None:
+    config = load(MainServiceConfig, trial / "main-service/main-service.toml")
     assert {peer.role for peer in config.trust.peers} == {"gateway", "auditor", "witness"}
     assert config.trust.enrolment_authority is None
     with pytest.raises(CredentialError, match="no need"):
-        import_public(Party.at(house / "main-service"), [Party.at(house / "devices/h1").public])
+        import_public(Party.at(trial / "main-service"), [Party.at(trial / "devices/h1").public])
 
 
 def test_again_adds_and_keeps(tmp_path: Path) -> None:
-    init_house(tmp_path, HouseOptions(("acme",), ("h1",)), NOW)
+    init_trial(tmp_path, TrialOptions(("acme",), ("h1",)), NOW)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.suffix in {".key", ".crt"}}
-    init_house(tmp_path, HouseOptions(("acme", "globex"), ("h1", "h2")), NOW)
+    init_trial(tmp_path, TrialOptions(("acme", "globex"), ("h1", "h2")), NOW)
     assert {path: path.read_bytes() for path in before} == before
     gateway = load(GatewayConfig, tmp_path / "gateway/gateway.toml")
     assert set(gateway.trust.parties) == {"acme", "globex"}
@@ -93,11 +89,11 @@ def test_again_adds_and_keeps(tmp_path: Path) -> None:
 
 
 def test_edited_policy_is_kept(tmp_path: Path) -> None:
-    options = HouseOptions(("acme",), ("h1",))
-    init_house(tmp_path, options, NOW)
+    options = TrialOptions(("acme",), ("h1",))
+    init_trial(tmp_path, options, NOW)
     path = tmp_path / "gateway/policy.toml"
     path.write_text("parties = ['acme']\n[bundles.mine.acme]\ntypes = ['general']\n")
-    init_house(tmp_path, options, NOW)
+    init_trial(tmp_path, options, NOW)
     assert "mine" in load(GatewayConfig, tmp_path / "gateway/gateway.toml").policy.bundles
 
 
@@ -145,24 +141,24 @@ def certificate(path: Path) -> x509.Certificate:
     return x509.load_pem_x509_certificate(path.read_bytes())
 
 
-def test_certificates_name_the_role(house: Path) -> None:
+def test_certificates_name_the_role(trial: Path) -> None:
     for folder, role, name, server in [
         ("gateway", "gateway", "gateway", True),
         ("main-service", "main-service", "main-service", True),
         ("devices/h1", "device", "h1", False),
         ("parties/acme", "party", "acme", False),
     ]:
-        crt = certificate(house / folder / "tls.crt")
+        crt = certificate(trial / folder / "tls.crt")
         names = crt.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         assert names.get_values_for_type(x509.UniformResourceIdentifier) == [f"proxid:{role}/{name}"]
         assert names.get_values_for_type(x509.DNSName) == ([role, "localhost"] if server else [])
         uses = crt.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
         assert (ExtendedKeyUsageOID.SERVER_AUTH in uses) == server
-        assert Party.at(house / folder).public.fingerprint == fingerprint((house / folder / "tls.crt").read_bytes())
+        assert Party.at(trial / folder).public.fingerprint == fingerprint((trial / folder / "tls.crt").read_bytes())
 
 
-def test_ca_signs_no_malformed_or_unproven_request(house: Path) -> None:
-    ca_key, ca_crt = (house / "ca/ca.key").read_bytes(), (house / "ca/ca.crt").read_bytes()
+def test_ca_signs_no_malformed_or_unproven_request(trial: Path) -> None:
+    ca_key, ca_crt = (trial / "ca/ca.key").read_bytes(), (trial / "ca/ca.crt").read_bytes()
     good = request(new_tls_key(), "device", "h9")
     verify_ok = sign_request(good, ca_key, ca_crt, NOW)
     assert verify_ok.startswith(b"-----BEGIN CERTIFICATE")
@@ -171,26 +167,26 @@ def test_ca_signs_no_malformed_or_unproven_request(house: Path) -> None:
             sign_request(csr, ca_key, ca_crt, NOW)
 
 
-def test_foreign_certificate_is_not_installed(house: Path, tmp_path: Path) -> None:
+def test_foreign_certificate_is_not_installed(trial: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    init_house(other, HouseOptions((), ("h1",)), NOW)
-    ca = (house / "ca/ca.crt").read_bytes()
-    key = (house / "devices/h1/tls.key").read_bytes()
+    init_trial(other, TrialOptions((), ("h1",)), NOW)
+    ca = (trial / "ca/ca.crt").read_bytes()
+    key = (trial / "devices/h1/tls.key").read_bytes()
     with pytest.raises(CredentialError, match="this CA"):
         verify_issued((other / "devices/h1/tls.crt").read_bytes(), key, ca)
     with pytest.raises(CredentialError, match="another key"):
-        verify_issued((house / "devices/h2/tls.crt").read_bytes(), key, ca)
+        verify_issued((trial / "devices/h2/tls.crt").read_bytes(), key, ca)
 
 
-def test_trusted_key_is_not_replaced_unnoticed(house: Path, tmp_path: Path) -> None:
+def test_trusted_key_is_not_replaced_unnoticed(trial: Path, tmp_path: Path) -> None:
     impostor = init_party(tmp_path / "i", "main-service", "main-service", Settings(), "", NOW)
     with pytest.raises(CredentialError, match="another is trusted"):
-        import_public(Party.at(house / "devices/h1"), [impostor.public])
+        import_public(Party.at(trial / "devices/h1"), [impostor.public])
 
 
-def test_folder_of_another_party_is_refused(house: Path) -> None:
+def test_folder_of_another_party_is_refused(trial: Path) -> None:
     with pytest.raises(InputError, match="another party"):
-        init_party(house / "devices/h1", "device", "h2", Settings(), "", NOW)
+        init_party(trial / "devices/h1", "device", "h2", Settings(), "", NOW)
 
 
 def test_each_party_on_its_own_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,9 +224,9 @@ def test_command_needs_something_to_do() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("house", "--parties", "a b,c/d"),
-        ("--role", "gateway", "--out", "house", "--parties", "a b"),
-        ("--role", "device", "--name", "../x", "--out", "house"),
+        ("trial", "--parties", "a b,c/d"),
+        ("--role", "gateway", "--out", "trial", "--parties", "a b"),
+        ("--role", "device", "--name", "../x", "--out", "trial"),
     ],
 )
 def test_what_is_no_name_is_refused_before_anything_is_written(
@@ -239,4 +235,4 @@ def test_what_is_no_name_is_refused_before_anything_is_written(
     monkeypatch.chdir(tmp_path)
     assert main(["init", *words]) == 2
     assert capsys.readouterr().err.startswith("proxid: input_invalid: a party's name must be")
-    assert not (tmp_path / "house").exists()
+    assert not (tmp_path / "trial").exists()

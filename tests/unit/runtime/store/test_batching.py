@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from proxid.coalesce import Coalescer
+from proxid.runtime.store.batching import Coalescer
 
 
 class Line:

@@ -10,7 +10,7 @@ import pytest
 import gateway.requests
 import main_service.requests
 from proxid.errors import MessageInvalidError
-from proxid.pace import PORTION, Pace
+from proxid.runtime.transport.fairness import PORTION, Pace
 
 
 class Turns:

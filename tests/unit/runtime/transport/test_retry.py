@@ -4,9 +4,9 @@ import grpc
 import pytest
 
 from proxid.errors import Code, RefusedError, UpstreamError
-from proxid.rpc import retry
-from proxid.rpc.retry import Attempts, call
-from proxid.rpc.status import CODE_KEY
+from proxid.runtime.transport import retry
+from proxid.runtime.transport.retry import Attempts, call
+from proxid.runtime.transport.status import CODE_KEY
 
 S = grpc.StatusCode
 

@@ -8,8 +8,8 @@ from typing import Any
 import grpc
 import pytest
 
-from proxid.rpc.methods import streaming
-from proxid.rpc.peers import Peer
+from proxid.runtime.transport.methods import streaming
+from proxid.runtime.transport.peers import Peer
 
 
 class Peers:

@@ -1,10 +1,10 @@
-"""One code a failure, one status a code (proxid/rpc/status.py)."""
+"""One code a failure, one status a code (proxid/runtime/transport/status.py)."""
 
 import inspect
 
 from proxid import errors
 from proxid.errors import Code, ProxidError
-from proxid.rpc.status import LOCAL, TABLE, public_code, public_text, status_of
+from proxid.runtime.transport.status import LOCAL, TABLE, public_code, public_text, status_of
 
 
 def _classes() -> list[type[ProxidError]]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from proxid.study.thesis.figures import beyond, cost, privacy, utility
-from proxid.study.thesis.results import Results
+from proxid.lab.studies.thesis.figures import beyond, cost, privacy, utility
+from proxid.lab.studies.thesis.results import Results
 
 Draw = Callable[[Results, Path], list[Path]]
 FIGURES: tuple[tuple[str | None, Draw], ...] = (

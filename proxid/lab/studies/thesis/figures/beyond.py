@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from proxid.study.thesis.figures.style import (
+from proxid.lab.studies.thesis.figures.style import (
     COLOURS,
     GREY,
     MARKERS,
@@ -17,9 +17,9 @@ from proxid.study.thesis.figures.style import (
     save,
     series,
 )
-from proxid.study.thesis.figures.utility import series_k
-from proxid.study.thesis.plan import Cell
-from proxid.study.thesis.results import Results
+from proxid.lab.studies.thesis.figures.utility import series_k
+from proxid.lab.studies.thesis.plan import Cell
+from proxid.lab.studies.thesis.results import Results
 
 SHOWN_LEVELS = (1, 2, 13)
 

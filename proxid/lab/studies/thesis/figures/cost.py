@@ -6,10 +6,10 @@ timed them (on a notebook of 2013).
 
 from pathlib import Path
 
-from proxid.study.thesis import published
-from proxid.study.thesis.figures.style import finish, k_axis, level_axis, mark, panels, save, series
-from proxid.study.thesis.figures.utility import shown_modes
-from proxid.study.thesis.results import DEANONYMISERS, Results
+from proxid.lab.studies.thesis import published
+from proxid.lab.studies.thesis.figures.style import finish, k_axis, level_axis, mark, panels, save, series
+from proxid.lab.studies.thesis.figures.utility import shown_modes
+from proxid.lab.studies.thesis.results import DEANONYMISERS, Results
 
 MEMORY = {
     "4.17": ("anonymiser", "Figure 4.17: memory of the anonymiser"),

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from proxid.study.thesis import published
-from proxid.study.thesis.figures.style import (
+from proxid.lab.studies.thesis import published
+from proxid.lab.studies.thesis.figures.style import (
     COLOURS,
     GREY,
     finish,
@@ -19,8 +19,8 @@ from proxid.study.thesis.figures.style import (
     save,
     series,
 )
-from proxid.study.thesis.plan import Cell
-from proxid.study.thesis.results import DEANONYMISERS, RECORD_LINKAGE, Results, percent
+from proxid.lab.studies.thesis.plan import Cell
+from proxid.lab.studies.thesis.results import DEANONYMISERS, RECORD_LINKAGE, Results, percent
 
 NAMES = {"rl1": "record linkage 1", "rl2": "record linkage 2", "rl3": "record linkage 3"}
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from proxid.study.thesis import published
-from proxid.study.thesis.figures.style import (
+from proxid.lab.studies.thesis import published
+from proxid.lab.studies.thesis.figures.style import (
     finish,
     k_axis,
     level_axis,
@@ -14,8 +14,8 @@ from proxid.study.thesis.figures.style import (
     save,
     series,
 )
-from proxid.study.thesis.plan import Cell
-from proxid.study.thesis.results import Results, percent
+from proxid.lab.studies.thesis.plan import Cell
+from proxid.lab.studies.thesis.results import Results, percent
 
 MODES = ("thesis", "mix")
 SERIES_K = 10

@@ -1,4 +1,4 @@
-"""Configurations of those who only call: households, third parties, the offline enrolment authority (DESIGN 16)."""
+"""Configurations of a household's device and of the offline enrolment authority (DESIGN 16)."""
 
 from pathlib import Path
 from typing import ClassVar, Self
@@ -6,11 +6,11 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from proxid.config.fields import CENTURY, Address, ConfigPath, Duration, Name
-from proxid.config.loading import Config
-from proxid.config.policy import Policy, PolicyField
-from proxid.config.services import PartyBase, require
-from proxid.config.wording import LOCALE_PATTERN
+from proxid.runtime.config.base import PartyBase, require
+from proxid.runtime.config.fields import CENTURY, Address, ConfigPath, Duration, Name
+from proxid.runtime.config.loading import Config
+from proxid.runtime.config.policy import Policy, PolicyField
+from proxid.runtime.config.wording import LOCALE_PATTERN
 
 
 class DeviceConfig(PartyBase):
@@ -38,23 +38,6 @@ class DeviceConfig(PartyBase):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         require(self.trust, "enrolment_authority", "screener", "service")
-        return self
-
-
-class PartyConfig(PartyBase):
-    """A third party that subscribes to its feed."""
-
-    model_config = SettingsConfigDict(env_prefix="PROXID_PARTY__")
-    role: ClassVar[str] = "party"
-
-    gateway: Address = "127.0.0.1:7443"
-    gateway_name: str = "gateway"
-    signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
-    opening_key: ConfigPath = Field(default=Path("opening.key"), validate_default=True)
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        require(self.trust, "screener", "service")
         return self
 
 

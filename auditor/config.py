@@ -1,0 +1,58 @@
+"""Configurations of auditor and witness (DESIGN 10, 16)."""
+
+from pathlib import Path
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from proxid.runtime.config.base import Floors, GovernedConfig, PartyBase, require
+from proxid.runtime.config.fields import Address, ConfigPath, Duration
+
+
+class AuditorConfig(GovernedConfig):
+    """The auditor: reads both services' evidence; judges each epoch by the policy that it was opened under (DESIGN 10).
+
+    It has accepted the policy that this configuration says. A log that names none (version 1) is judged by that one.
+
+    Attributes:
+        floors: below which no accepted policy may fall.
+        require_witness: a head that the trusted witness cosigned must be there, and not be older than `witness_lag`
+            unless it covers the whole log.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="PROXID_AUDITOR__")
+    role: ClassVar[str] = "auditor"
+
+    gateway: Address = "127.0.0.1:7443"
+    gateway_name: str = "gateway"
+    main_service: Address = "127.0.0.1:7444"
+    main_service_name: str = "main-service"
+    signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
+    opening_key: ConfigPath = Field(default=Path("opening.key"), validate_default=True)
+    floors: Floors = Field(default_factory=Floors)
+    require_witness: bool = False
+    witness_lag: Duration = Field(default=3600.0, gt=0)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        require(self.trust, "enrolment_authority", "screener", "service")
+        return self
+
+
+class WitnessConfig(PartyBase):
+    """A witness cosigns the checkpoints of both logs (DESIGN 10.4 (1))."""
+
+    model_config = SettingsConfigDict(env_prefix="PROXID_WITNESS__")
+    role: ClassVar[str] = "witness"
+
+    gateway: Address = "127.0.0.1:7443"
+    gateway_name: str = "gateway"
+    main_service: Address = "127.0.0.1:7444"
+    main_service_name: str = "main-service"
+    signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        require(self.trust, "screener", "service")
+        return self

@@ -1,0 +1,1 @@
+"""Where evidence comes from, and how it is opened."""

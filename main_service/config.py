@@ -1,0 +1,32 @@
+"""The Main Service's configuration (DESIGN 16)."""
+
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from proxid.runtime.config.base import ServiceConfig, require
+from proxid.runtime.config.fields import Address, Duration
+
+
+class MainServiceConfig(ServiceConfig):
+    """The Main Service.
+
+    Attributes:
+        answer_timeout: seconds that a responder may take; less than the gateway's `forward_timeout`.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="PROXID_MAIN_SERVICE__")
+    role: ClassVar[str] = "main-service"
+
+    listen: Address = "127.0.0.1:7444"
+    metrics_listen: Address | None = "127.0.0.1:9465"
+    answer_timeout: Duration = Field(default=10.0, gt=0)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        require(self.trust, "screener", "auditor_seal")
+        missing = set(self.policy.parties) - set(self.trust.parties)
+        if missing:
+            raise ValueError("trust.parties lacks the keys of a party of the policy")
+        return self

@@ -1,0 +1,1 @@
+"""What others embed: a household's device, a third party's subscriber."""

@@ -1,0 +1,1 @@
+"""The laboratory's commands; `proxid.cli.main` names them in its table."""

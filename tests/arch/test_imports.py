@@ -1,0 +1,68 @@
+"""Who imports whom (docs/architecture.md): the contracts of .importlinter, and what a process really loads."""
+
+import ast
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTIES = ("gateway", "main_service", "auditor", "device_sim")
+WINGS = ("proxid", *PARTIES, "bench")
+LABORATORY = {"numba", "llvmlite", "pyarrow", "opendp", "matplotlib", "scipy", "duckdb", "ibis", "sqlglot", "pandas"}
+
+
+def loaded_by(module: str) -> set[str]:
+    """Top-level packages, and modules of proxid, in a process that has imported `module`."""
+    code = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    modules = json.loads(said)
+    return {name.partition(".")[0] for name in modules} | {name for name in modules if name.startswith("proxid.")}
+
+
+def test_contracts_hold() -> None:
+    linter = Path(sys.executable).parent / "lint-imports"
+    done = subprocess.run([linter, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["gateway.server", "main_service.server", "auditor.audit", "auditor.commands.audit", "device_sim.commands",
+     "proxid.clients.household.household", "proxid.clients.subscriber.command", "proxid.cli.main", "proxid.cli.serve",
+     "proxid.cli.demo"],
+)  # fmt: skip
+def test_nothing_of_the_laboratory_is_loaded(module: str) -> None:
+    loaded = loaded_by(module)
+    assert loaded & LABORATORY == set()
+    assert {name for name in loaded if name.startswith("proxid.lab")} == set()
+
+
+@pytest.mark.parametrize("module", ["gateway.server", "proxid.clients.subscriber.command"])
+def test_who_never_learns_what_carries_no_grid_of_places(module: str) -> None:
+    assert "h3" not in loaded_by(module)
+
+
+def test_only_known_names_are_installed() -> None:
+    setup = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    assert setup["packages"]["find"]["include"] == ["proxid*", *(f"{name}*" for name in PARTIES)]
+
+
+def test_base_needs_no_package_of_the_laboratory() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    heads = {line.partition(">")[0].partition("[")[0].lower() for line in project["dependencies"]}
+    assert heads & (LABORATORY | {"ibis-framework"}) == set()
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for wing in WINGS
+        for path in (ROOT / wing).rglob("*.py")
+        if path.read_text("utf-8").strip() and "wire" not in path.parts and "yardsticks" not in path.parts
+        and not ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    ]  # fmt: skip
+    assert silent == []
