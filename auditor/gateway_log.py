@@ -67,7 +67,7 @@ class GatewayLog(Log):
             EventType.ACCESSED: (SIGNATURES, self._accessed),
             EventType.NOTICED: (ERASURE, self._obligations.noticed),
             EventType.EXPIRED: (OPENING, self._expired),
-            EventType.EPOCH_OPENED: (GROUPS, policies.given),
+            EventType.EPOCH_OPENED: (GROUPS, self._epoch_opened),
         }
         hidden = {
             EventType.LINKED: self._linked_unread,
@@ -79,7 +79,7 @@ class GatewayLog(Log):
             EventType.ERASED: self._erased_unread,
             EventType.OBJECTED: self._objected_unread,
             EventType.ACCESSED: self._accessed_unread,
-            EventType.EPOCH_OPENED: policies.given_unread,
+            EventType.EPOCH_OPENED: self._epoch_opened_unread,
         }
         super().__init__(GATEWAY, rules, hidden, report)
         self.damage.keys = True
@@ -265,6 +265,14 @@ class GatewayLog(Log):
     def _accessed(self, event: Event) -> None:
         self._erasures.disclosed(event, Right.ACCESS)
         self._exercised(Right.ACCESS.value)
+
+    def _epoch_opened(self, event: Event) -> None:
+        self._obligations.feeds.state(event)
+        self._policies.given(event)
+
+    def _epoch_opened_unread(self, event: Event) -> None:
+        self._obligations.feeds.state(event)
+        self._policies.given_unread(event)
 
     def _expired(self, event: Event) -> None:
         self._erasures.expiry(GATEWAY, event, self.base)

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
+from auditor.feeds import FEEDS, LAST
 from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
 from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey
 from proxid.errors import ConfigError, CredentialError, GroupMismatchError
-from proxid.evidence.events import EpochOpened, Event
+from proxid.evidence.events import EpochOpened, Event, encode_header
 from proxid.runtime.config.terms import Terms, below
 
 ACCEPTED: Final = "accepted"
@@ -160,7 +161,8 @@ class Policies:
         opened = EpochOpened.decode(event.payload)
         key, trust = EpochKey.decode(opened.key), self.trust
         key.verify(trust.service_key, trust.service, int(str(event.fields["epoch"])))
-        if opened.header != event.header:
+        stated = {name: value for name, value in event.fields.items() if name not in (FEEDS, LAST)}
+        if opened.header != encode_header(**stated):
             raise CredentialError("event names another key than it holds")
         return key
 

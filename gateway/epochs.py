@@ -116,7 +116,8 @@ class OpenEpochs:
         self._tell(epoch, key.policy, held[0], newest)
         kept = self.policies.terms(key.policy).retention.links
         times = (screener.link_ttl(epoch, kept), int(screener.epochs.end(epoch) + kept))
-        return self._keep(await self._store.open_epoch(epoch, EpochOpened(data), *times))
+        parties = sorted(screener.party_keys)
+        return self._keep(await self._store.open_epoch(epoch, EpochOpened(data), *times, parties))
 
     @staticmethod
     def _tell(epoch: int, chosen: bytes, ours: bytes, theirs: bytes) -> None:

@@ -133,7 +133,7 @@ class Erasures:
             v=2, tombstone=user_tag, request=request.digest.hex(), tags=tags,
             forgotten=[] if told is None else [told.tag], notices=[f"{n.party}:{n.digest.hex()}" for n in notices],
             untold=sorted({r.party for r in job.recipients} - {n.party for n in notices}),
-            dropped=[], removed=[], feeds=[], released=0,
+            dropped=[], removed=[], feeds=[], last="",
         )  # fmt: skip
         await self._rights.finish_erasure(
             user_tag, receipt.encode(), (header, payload), parties, job.subjects, notices

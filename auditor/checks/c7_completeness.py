@@ -164,6 +164,15 @@ class Sets:
         row = self._db.execute(f"SELECT COUNT(*) FROM deliveries {where}", {"until": until, "party": party})  # noqa: S608
         return int(row.fetchone()[0])
 
+    def place(self, named: Delivery) -> int | None:
+        """Which release a group's to a party was, counted from 1; None if MS recorded none."""
+        return self._state(named, "place")
+
+    def last_settled(self, before: int) -> int:
+        """The last release, by its place, that was delivered or dropped before an event of the gateway; 0 for none."""
+        query = "SELECT COALESCE(MAX(place), 0) FROM deliveries WHERE COALESCE(delivered, dropped)<?"
+        return int(self._db.execute(query, (before,)).fetchone()[0])
+
     def settled(self, party: str) -> int:
         """How many groups were delivered to a party, or dropped for it."""
         where = "WHERE party=? AND (delivered IS NOT NULL OR dropped IS NOT NULL)"

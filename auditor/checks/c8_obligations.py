@@ -13,16 +13,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from auditor.checks.c3_links import People
-from auditor.checks.c7_completeness import Delivery, Sets
+from auditor.checks.c7_completeness import Sets
+from auditor.feeds import Feeds, named
 from auditor.findings import ERASURE, GATEWAY, Report
 from auditor.trust import Trust
 from proxid.errors import ConsentError, CredentialError, GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, Header
 from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import Right, RightsRequest
-
-Feeds = tuple[int, int, dict[str, tuple[int, int]]]
-"""Number of ERASED; MS's cursor of the last release handled; by party the groups that wait, and those that do not."""
 
 
 @dataclass(slots=True)
@@ -32,7 +30,7 @@ class Obligations:
     Attributes:
         objecting: users who object. told: notices, `PARTY:DIGEST`. receivers: subject tag → parties that got records.
         due: subject tags that MS must have forgotten → number of ERASED. forgotten: those it says it has.
-        feeds: what each ERASED says of the feeds and could not be compared yet.
+        feeds: what the gateway says of its feeds.
     """
 
     trust: Trust
@@ -43,7 +41,10 @@ class Obligations:
     receivers: dict[bytes, frozenset[str]] = field(default_factory=dict)
     due: dict[bytes, int] = field(default_factory=dict)
     forgotten: set[bytes] = field(default_factory=set)
-    feeds: list[Feeds] = field(default_factory=list)
+    feeds: Feeds = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.feeds = Feeds(self.sets)
 
     def objected(self, event: Event, request: RightsRequest | None) -> None:
         """OBJECTED, whose request is None if it cannot be read."""
@@ -88,13 +89,13 @@ class Obligations:
         if request is not None:
             self.objecting.discard(request.user_id)
             self._newest(event, tags, epochs, request)
-        self.feeds.append(self._feeds(event))
+        self.feeds.state(event)
         got = frozenset[str]().union(*(self.receivers.pop(tag, frozenset()) for tag in tags))
         if not got <= {notice.partition(":")[0] for notice in notices} | set(_texts(fields, "untold")):
             raise RecordMismatchError("a party that got records of an erased person was not told")
-        if not all(self.sets.is_dropped(_group(name), "erased") for name in _texts(fields, "dropped")):
+        if not all(self.sets.is_dropped(named(name), "erased") for name in _texts(fields, "dropped")):
             raise GroupMismatchError("a group is said to be dropped that was not")
-        if not all(self.sets.is_delivered(_group(name)) for name in _texts(fields, "removed")):
+        if not all(self.sets.is_delivered(named(name)) for name in _texts(fields, "removed")):
             raise GroupMismatchError("a group is said to be delivered and removed that was not delivered")
 
     def _newest(self, event: Event, tags: set[bytes], epochs: dict[bytes, int], request: RightsRequest) -> None:
@@ -102,13 +103,6 @@ class Obligations:
         last = max(tags, key=lambda tag: epochs.get(tag, -1), default=b"")
         if epochs.get(last) == self.trust.epochs.number(request.time_ms / 1000):
             self.due[last] = event.number
-
-    def _feeds(self, event: Event) -> Feeds:
-        rows = {}
-        for text in _texts(event.fields, "feeds"):
-            party, _, waiting = text.rpartition(":")
-            rows[party] = (int(waiting), self.sets.settled(party))
-        return event.number, int(str(event.fields["released"])), rows
 
     def noticed(self, event: Event) -> None:
         """NOTICED: a party's word that it got a notice that was made for it (2).
@@ -131,28 +125,20 @@ class Obligations:
         Args:
             seen: the gateway's last event before MS's log was read.
         """
-        report.checked[ERASURE] += len(self.due) + len(self.feeds)
+        report.checked[ERASURE] += len(self.due)
         self.due = {tag: number for tag, number in self.due.items() if tag not in self.forgotten}
         for number in self.due.values():
             if number <= seen:
                 report.add(ERASURE, GATEWAY, number, "ERASED: the main service never carried out its part")
-        known = self.sets.releases()
-        for number, cursor, parties in self.feeds:
-            if cursor <= known and not self._is_whole(cursor, parties):
-                report.add(ERASURE, GATEWAY, number, "ERASED: groups vanished from a feed without being dropped")
-        self.feeds = [feeds for feeds in self.feeds if feeds[1] > known or not self._is_whole(feeds[1], feeds[2])]
-
-    def _is_whole(self, cursor: int, parties: dict[str, tuple[int, int]]) -> bool:
-        rows = parties.items()
-        return all(self.sets.releases(cursor, party) == waiting + settled for party, (waiting, settled) in rows)
+        self.feeds.check(report)
 
     def state(self) -> tuple[object, ...]:
         """For storing."""
-        return self.objecting, self.told, self.receivers, self.due, self.forgotten, self.feeds
+        return self.objecting, self.told, self.receivers, self.due, self.forgotten, self.feeds.stated
 
     def restore(self, state: tuple[object, ...]) -> None:
         """Go on from a state."""
-        self.objecting, self.told, self.receivers, self.due, self.forgotten, self.feeds = state  # type: ignore[assignment]
+        self.objecting, self.told, self.receivers, self.due, self.forgotten, self.feeds.stated = state  # type: ignore[assignment]
 
 
 def _texts(fields: Header, name: str) -> list[str]:
@@ -160,8 +146,3 @@ def _texts(fields: Header, name: str) -> list[str]:
     if not isinstance(value, list):
         raise TypeError("a list is expected")
     return [str(item) for item in value]
-
-
-def _group(name: str) -> Delivery:
-    epoch, group, party = name.split("/", 2)
-    return int(epoch), int(group), party

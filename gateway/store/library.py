@@ -18,7 +18,7 @@ from proxid.errors import (
     RecordMismatchError,
     RegistrationError,
 )
-from proxid.evidence.events import SALT_SIZE, EpochOpened, EventType, encode_header, session_header
+from proxid.evidence.events import SALT_SIZE, EpochOpened, EventType, decode_header, encode_header, session_header
 from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
 from proxid.runtime.evidence_log.writer import evidence_key_name
 from proxid.runtime.store import FunctionLibrary
@@ -85,14 +85,17 @@ class GatewayStore:
         """MS's signed key of an epoch that is or was open here; None if it was not, or is forgotten."""
         return cast("bytes | None", await self.call("gw_epoch", epoch))
 
-    async def open_epoch(self, epoch: int, opened: EpochOpened, ttl: int, until: int) -> bytes:
+    async def open_epoch(
+        self, epoch: int, opened: EpochOpened, ttl: int, until: int, parties: Sequence[str] = ()
+    ) -> bytes:  # fmt: skip
         """Keep MS's signed key of an epoch for `ttl` seconds and record EPOCH_OPENED, once; the key that is kept.
 
         Args:
-            until: Unix seconds at which links of the epoch expire.
+            until: Unix seconds at which links of the epoch expire. parties: of whose feeds the event says what waits.
         """
+        header = encode_header(**decode_header(opened.header), feeds=[], last="")
         kept = await self.call(
-            "gw_open_epoch", epoch, opened.key, ttl, self._salt(), opened.header, opened.payload, until
+            "gw_open_epoch", epoch, opened.key, ttl, self._salt(), header, opened.payload, until, *parties
         )
         return bytes(kept)
 

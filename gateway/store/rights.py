@@ -144,7 +144,7 @@ class RightsStore:
         """Record ERASED and delete everything of the user's; False if that was done before.
 
         Args:
-            event: header with empty lists `dropped`, `removed` and `feeds`, and `released` 0, which the step fills;
+            event: header with empty lists `dropped`, `removed` and `feeds`, and an empty `last`, which the step fills;
                 payload.
         """
         rows = [

@@ -13,8 +13,8 @@ Snapshot = dict[bytes, Any]
 
 _SAID = (b"events", b"x", b"y", b"j", b"jobs", b"nt", b"no", b"withheld", b"close")
 """What tells of erasures: events, tombstones, jobs, notices, counts."""
-_ENDING = (b"r",)
-"""What goes by itself while a test looks."""
+_ENDING = (b"r", b"heard")
+"""What goes, or is renewed, by itself while a test looks."""
 _FEEDS = (b"f", b"o", b"end")
 
 

@@ -21,7 +21,6 @@ from main_service.store.slots import SlotStore
 from main_service.store.subjects import SubjectStore
 from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.mix.types import Record
-from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.anonymise.slotted.types import SlotRecord, SlotSettings
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ProxidError
@@ -29,11 +28,13 @@ from proxid.evidence.events import BufferedPayload, ReleasedPayload, encode_head
 from proxid.evidence.ratchet import subject_tag
 from proxid.protocol.epochs import Epochs
 from proxid.runtime.evidence_log.writer import evidence_key_name
+from tests.support.pools import always
 
 PARTIES: Final = ("acme", "globex")
 EPOCHS: Final = (7, 8)
 _KINDS: Final = ("general|user_id", "location|alias")
 _SLOTS: Final = SlotSettings(k=2, margin=1, widths=(10.0, 20.0, 40.0), depth=3)
+_MIX: Final = Settings(k=2, margin=0, level=1, min_text_users=1)
 _LENGTH: Final = 1_000
 _TTL: Final = 10_000
 
@@ -66,10 +67,10 @@ class Scene:
         self.gateway = GatewayStore(client, self.source.randbytes)
         self.rights = RightsStore(self.gateway, self.source.randbytes)
         self.functions = library(client)
-        self.pool = PoolStore(self.functions, Settings(k=2, margin=0, level=1, min_text_users=1), self.source.randbytes)
-        self.slots = SlotStore(self.functions, {"location": _SLOTS, "command": _SLOTS}, Epochs(_LENGTH))
+        self.pool = PoolStore(self.functions, always(_MIX), self.source.randbytes)
+        self.slots = SlotStore(self.functions, always({"location": _SLOTS, "command": _SLOTS}), Epochs(_LENGTH))
         self.subjects = SubjectStore(self.functions, self.source.randbytes)
-        self.places = PlaceLedger(self.functions, PlaceNoise(1.0, 4.0))
+        self.places = PlaceLedger(self.functions)
         self.releases = 0
 
     async def open(self) -> None:
@@ -200,7 +201,7 @@ class Scene:
         await self.slots.log(EPOCHS[-1], person.chosen, record, self._payload(person, session, kind, path))
 
     async def _place(self, person: Person, what: int) -> None:
-        await self.places.report(EPOCHS[-1], person.prox[EPOCHS[-1]], b"place%d" % (what % 3), _TTL)
+        await self.places.report(EPOCHS[-1], person.prox[EPOCHS[-1]], b"place%d" % (what % 3), _TTL, 2)
 
     def notice(self, party: str, kind: str) -> PutNotice:
         """A notice to a party."""
@@ -221,7 +222,7 @@ class Scene:
         await self.pool.erase(newest, person.prox[newest])
         await self.subjects.erased(person.prox[newest], bytes.fromhex(person.subjects[newest]))
         job = await self.rights.erasure(person.tag)
-        header = encode_header(v=2, dropped=[], removed=[], feeds=[], released=0)
+        header = encode_header(v=2, dropped=[], removed=[], feeds=[], last="")
         notices = [self.notice(recipient.party, "erase") for recipient in job.recipients]
         await self.rights.finish_erasure(
             person.tag, b"receipt", (header, b"payload"), PARTIES, job.subjects, notices

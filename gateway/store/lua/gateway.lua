@@ -284,6 +284,7 @@ local function gw_append(keys, a)
   local prefix, party, epoch, group, grant = keys[1], a[1], a[2], a[3], a[4]
   if tonumber(a[6]) <= tonumber(redis.call('GET', key(prefix, 'released')) or '0') then return 'SAME' end
   redis.call('SET', key(prefix, 'released'), a[6])
+  redis.call('SET', key(prefix, 'last'), epoch .. '/' .. group .. '/' .. party)
   local members, names, reason, count = {}, {}, a[8], tonumber(a[10])
   for i = 1, count do
     members[i], names[i] = a[9 + 2 * i], a[10 + 2 * i]
@@ -395,12 +396,28 @@ local function gw_epoch(keys, a)
   return redis.call('GET', key(keys[1], 'epoch', a[1]))
 end
 
--- ARGV: epoch, MS's signed key, ttl s, salt, header, payload, time at which its links expire. The first key stays.
+local function with_list(header, name, items)
+  return (header:gsub('"' .. name .. '":%[%]', function()
+    return '"' .. name .. '":' .. (#items == 0 and '[]' or cjson.encode(items))
+  end))
+end
+
+-- A header that says what waits in the feeds, and the last release that was handled: whatever else the auditor misses has
+-- vanished. A store from before does not know the last release until there is one.
+local function with_feeds(prefix, header, parties)
+  local last, feeds = redis.call('GET', key(prefix, 'last')), {}
+  if not last and redis.call('EXISTS', key(prefix, 'released')) == 1 then return header end
+  for _, party in ipairs(parties) do feeds[#feeds + 1] = party .. ':' .. redis.call('ZCARD', key(prefix, 'o', party)) end
+  header = header:gsub('"last":""', function() return '"last":' .. cjson.encode(last or '') end)
+  return with_list(header, 'feeds', feeds)
+end
+
+-- ARGV: epoch, MS's signed key, ttl s, salt, header, payload, time at which its links expire, party… The first key stays.
 local function gw_open_epoch(keys, a)
   local entry = key(keys[1], 'epoch', a[1])
   if redis.call('SET', entry, a[2], 'EX', a[3], 'NX') then
     redis.call('ZADD', key(keys[1], 'expiring'), a[7], a[1])
-    append_event(keys[1], 'EPOCH_OPENED', a[4], a[5], a[6])
+    append_event(keys[1], 'EPOCH_OPENED', a[4], with_feeds(keys[1], a[5], {unpack(a, 8)}), a[6])
   end
   return redis.call('GET', entry)
 end

@@ -26,10 +26,6 @@ local function gw_erase_job(keys, a)
     redis.call('HGETALL', key(prefix, 'it', user))}
 end
 
-local function listed(items)
-  return #items == 0 and '[]' or cjson.encode(items)
-end
-
 -- items: of each notice its id, party, kind, sealed bytes, second from which the party gets it
 local function put_notices(prefix, user, items, first)
   local now = redis.call('TIME')[1]
@@ -46,18 +42,15 @@ local function gw_erase_finish(keys, a)
   local prefix, user, at = keys[1], a[1], 8 + tonumber(a[6])
   local job = key(prefix, 'j', user)
   if redis.call('EXISTS', job) == 0 or redis.call('HGET', job, 'v') == '1' then return 0 end
-  local removed, feeds, dropped = {}, {}, {}
+  local removed, parties, dropped = {}, {}, {}
   for _, group in ipairs(groups_of(prefix, user, 'e', 'n')) do
     removed[#removed + 1] = group[3][1] .. '/' .. group[3][2] .. '/' .. group[1]
     forget_group(prefix, group[1], group[2])
   end
   for item in string.gmatch(redis.call('HGET', job, 'd') or '', '[^\n]+') do dropped[#dropped + 1] = item end
-  for i = 7, at - 2 do feeds[#feeds + 1] = a[i] .. ':' .. redis.call('ZCARD', key(prefix, 'o', a[i])) end
-  local header = a[4]
-  for name, items in pairs({dropped = dropped, feeds = feeds, removed = removed}) do
-    header = header:gsub('"' .. name .. '":%[%]', function() return '"' .. name .. '":' .. listed(items) end)
-  end
-  header = header:gsub('"released":0', '"released":' .. (redis.call('GET', key(prefix, 'released')) or '0'))
+  for i = 7, at - 2 do parties[#parties + 1] = a[i] end
+  local header = with_feeds(prefix, a[4], parties)
+  for name, items in pairs({dropped = dropped, removed = removed}) do header = with_list(header, name, items) end
   append_event(prefix, 'ERASED', a[3], header, a[5])
   local notices = at + 4 * tonumber(a[at - 1])
   for i = at, notices - 1, 4 do
