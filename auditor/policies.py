@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from auditor.feeds import FEEDS, LAST
+from auditor.checks.c8_feeds import FEEDS, LAST
 from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
 from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey

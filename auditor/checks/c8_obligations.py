@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from auditor.checks.c3_links import People
 from auditor.checks.c7_completeness import Sets
-from auditor.feeds import Feeds, named
+from auditor.checks.c8_feeds import Feeds, named
 from auditor.findings import ERASURE, GATEWAY, Report
 from auditor.trust import Trust
 from proxid.errors import ConsentError, CredentialError, GroupMismatchError, RecordMismatchError

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from auditor.checks.c7_completeness import Sets
-from auditor.feeds import Feeds
+from auditor.checks.c8_feeds import Feeds
 from auditor.findings import ERASURE, Report
 from proxid.evidence.events import Event, EventType, encode_header
 
