@@ -19,6 +19,7 @@ from gateway.links import Links
 from gateway.notices import Notices
 from gateway.releases import Releases
 from gateway.requests import Registrations, RequestPath
+from gateway.restoring import restore_tombstones
 from gateway.rights import Rights
 from gateway.rpc import FeedService, GatewayService
 from gateway.store.library import PREFIX, GatewayStore
@@ -30,7 +31,15 @@ from proxid.errors import ConfigError
 from proxid.protocol.epochs import Epochs
 from proxid.runtime.clock import Clocks, ClockWatch
 from proxid.runtime.evidence_log.servicer import EvidenceService
-from proxid.runtime.evidence_log.setup import EvidenceOptions, held_of, jobs_of, other_log, reader_of, writer_of
+from proxid.runtime.evidence_log.setup import (
+    EvidenceOptions,
+    held_of,
+    jobs_of,
+    older_of,
+    other_log,
+    reader_of,
+    writer_of,
+)
 from proxid.runtime.provision.keyfile import load_secret, load_signing_key
 from proxid.runtime.provision.policies import govern
 from proxid.runtime.store import connect
@@ -132,9 +141,12 @@ async def serve(
     heard = HeardTime(store.client, PREFIX, screener.watch)
     background = [ClockKeeper(screener.watch, heard, worker == 0).run(), heads.heard.watch()]
     if writer is not None:
-        background += jobs_of(config, evidence, store.client, writer, screener.watch)
-        background.append(LinkExpiry(screener, store).run())
+        background += [
+            *jobs_of(config, evidence, store.client, writer, screener.watch),
+            LinkExpiry(screener, store).run(),
+        ]
     if worker == 0:
+        await restore_tombstones(store.client, screener, older_of(config, evidence))
         await index_people(store.client, screener)
         await requests.recover()
         await store.reset_streams(list(screener.party_keys))

@@ -26,6 +26,11 @@ from proxid.runtime.store.connection import store_errors
 
 PREFIX: Final = "{gw}"
 _KEYS: Final = (PREFIX,)
+DURABLE: Final = frozenset({
+    "gw_consent", "gw_consent_acknowledged", "gw_erase_begin", "gw_erase_done", "gw_erase_finish", "gw_object",
+    "gw_objected", "gw_open_epoch",
+})  # fmt: skip
+"""Steps that are on disk before anybody is told of them: consents, objections, tombstones, epochs."""
 _SOURCES: Final = (
     ("proxid.runtime.store", "events.lua"),
     ("gateway.store", "gateway.lua"),
@@ -69,7 +74,7 @@ class GatewayStore:
     """See the module; every method raises StoreError when the store is away or full."""
 
     def __init__(self, client: Redis, random: Callable[[int], bytes] = os.urandom) -> None:
-        self._functions = FunctionLibrary(client, "proxid_gw", _SOURCES)
+        self._functions = FunctionLibrary(client, "proxid_gw", _SOURCES, DURABLE)
         self._random = random
         self.client = client
 

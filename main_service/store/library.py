@@ -21,7 +21,13 @@ SOURCES: Final = (
     ("main_service.store", "subjects.lua"),
 )
 
+DURABLE: Final = frozenset({
+    "ms_close_epoch", "ms_consent", "ms_erase", "ms_erased", "ms_keep_opening", "ms_open_epoch", "ms_pool_withdraw",
+    "ms_restrict", "ms_unrestrict",
+})  # fmt: skip
+"""Steps that are on disk before anybody is told of them: consents, objections, erasures, epochs."""
+
 
 def library(client: Redis) -> FunctionLibrary:
     """The functions on a store; call `load` before use."""
-    return FunctionLibrary(client, "proxid_ms", SOURCES)
+    return FunctionLibrary(client, "proxid_ms", SOURCES, DURABLE)

@@ -91,8 +91,9 @@ def begin_successor(data_dir: Path, old: Verifier, given: Iterable[Path] = ()) -
 
 def _longest(folder: Path, old: Verifier, given: Iterable[Path]) -> tuple[Checkpoint, bytes]:
     found: list[tuple[Checkpoint, bytes]] = []
+    # Without the newest head of its own a log cannot tell how old others at hand are: they are named on purpose.
     here = [folder / CHECKPOINT, folder.parent / HEADS / OWN, *sorted((folder / COSIGNED).glob("*.note"))]
-    for path in here:
+    for path in here if _head(folder / CHECKPOINT, old) is not None else []:
         head = _head(path, old)
         found += [] if head is None else [head]
     for path in given:
@@ -102,7 +103,8 @@ def _longest(folder: Path, old: Verifier, given: Iterable[Path]) -> tuple[Checkp
         found.append(head)
     if not found:
         raise InputError(
-            f"{folder}: holds no signed head; give the newest that anybody has of {old.name} with --head: the other "
+            f"{folder}: holds no head that is surely the newest; give the longest that anybody has of {old.name} with "
+            f"--head, as often as needed, or else it hides what they have seen: the other "
             f"service keeps it in data/heads/other.head, a witness in data/heads"
         )
     return max(found, key=lambda pair: pair[0].size)

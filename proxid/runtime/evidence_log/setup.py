@@ -70,6 +70,11 @@ def reader_of(config: ServiceConfig, options: EvidenceOptions, generation: int =
     return LogReader(generations.folder_of(config.data_dir, generation), options.log_of(config, generation), witnesses)
 
 
+def older_of(config: ServiceConfig, options: EvidenceOptions) -> list[LogReader]:
+    """Readers of the logs before the one that is written to."""
+    return [reader_of(config, options, at) for at in range(1, generations.newest(config.data_dir))]
+
+
 def other_log(config: ServiceConfig, log: str, key: bytes | None) -> Verifier:
     """The verifier of the other service's first log; raises ConfigError without its key."""
     if key is None:

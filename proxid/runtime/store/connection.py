@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from proxid.errors import ConfigError, StoreError
 
@@ -45,6 +45,9 @@ async def verify_server(client: Redis) -> None:
         raise ConfigError(f"store_url: the server is of version {version}; Valkey or Redis 7.2 or later is needed")
     if not kept.get("aof_enabled"):
         raise ConfigError("store_url: the server keeps no append-only file; it needs `appendonly yes`")
+    with store_errors(), suppress(ResponseError):  # a server that does not tell is believed
+        if (await client.config_get("appendfsync")).get("appendfsync") == "no":
+            raise ConfigError("store_url: the server never syncs its file; it needs `appendfsync everysec` or `always`")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from redis.exceptions import ResponseError
 from proxid.errors import StoreError
 from proxid.runtime.store.batching import Coalescer
 from proxid.runtime.store.connection import store_errors
+from proxid.runtime.store.durable import wait_on_disk
 from proxid.runtime.store.pipeline import Argument, Command, Trips
 
 MAX_BATCH: Final = 256
@@ -33,12 +34,18 @@ class FunctionLibrary:
 
     Args:
         client: a connection. name: the library's. sources: (package, file) of its Lua parts in order.
+        durable: functions whose steps nobody may forget: on disk when a call returns, whatever `appendfsync` is.
     """
 
-    def __init__(self, client: Redis, name: str, sources: Sequence[tuple[str, str]]) -> None:
+    def __init__(
+        self, client: Redis, name: str, sources: Sequence[tuple[str, str]], durable: frozenset[str] = frozenset()
+    ) -> None:
         self._client = client
         self._trips = Trips(client)
         self._source = library_source(name, sources)
+        self._durable = durable
+        # On connections of their own: what need not be on disk does not queue behind what must.
+        self._synced: Coalescer[str, None] = Coalescer(self._sync, MAX_BATCH)
         self._steps: Coalescer[Command, Any] = Coalescer(self._execute, MAX_BATCH)
 
     async def load(self) -> None:
@@ -47,12 +54,19 @@ class FunctionLibrary:
             await self._client.function_load(self._source, replace=True)
 
     async def call(self, function: str, keys: Sequence[str], *arguments: Argument) -> Any:
-        """Run one function; durable when it returns, as far as the store's `appendfsync` makes it.
+        """Run one function; durable when it returns, as far as the store's `appendfsync` makes it, or as it must be.
 
         Raises:
             StoreError: the store is away, full, or the function failed; nothing of the step has happened, or all.
         """
-        return await self._steps.call(("FCALL", function, len(keys), *keys, *arguments))
+        result = await self._steps.call(("FCALL", function, len(keys), *keys, *arguments))
+        if function in self._durable:
+            await self._synced.call(keys[0])
+        return result
+
+    async def _sync(self, prefixes: Sequence[str]) -> list[None]:
+        await wait_on_disk(self._client, f"{prefixes[0]}:synced", 1)
+        return [None] * len(prefixes)
 
     async def _execute(self, commands: Sequence[Command]) -> list[Any]:
         try:

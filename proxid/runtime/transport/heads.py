@@ -22,7 +22,7 @@ _log = structlog.get_logger(__name__)
 
 PEER_SECONDS: Final = 5.0
 """How long a start waits for the other service."""
-_AGAIN: Final = 30.0
+_AGAIN: Final = 5.0
 _POLL: Final = 0.1
 _KNOWN: Final = 60
 """Seconds for which one worker's word counts with the others."""

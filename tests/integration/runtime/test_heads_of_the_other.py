@@ -79,7 +79,9 @@ async def test_a_gateway_that_lost_everything_is_told_before_it_serves(tmp_path:
         with pytest.raises(LogDamagedError, match=BACK):
             await trial.serve("gateway")
         await trial.serve("main-service")
-        assert await run_command("mend", "successor", "--config", str(tmp_path / "gateway/gateway.toml")) == 0
+        mend = ("mend", "successor", "--config", str(tmp_path / "gateway/gateway.toml"))
+        assert await run_command(*mend) == 2
+        assert await run_command(*mend, "--head", str(tmp_path / "gateway/data/heads/own.head")) == 0
         await trial.serve("gateway")
         report = await trial.audit()
         assert (report.verdict, report.violations) == (Verdict.UNCHECKED, [])
