@@ -28,6 +28,7 @@ from proxid.errors import (
     RateLimitError,
     RegistrationError,
     StoreError,
+    UpstreamClockError,
     UpstreamError,
     UpstreamRefusedError,
 )
@@ -158,7 +159,7 @@ class RequestPath:
     async def _forward(self, session: bytes, sanitized: SignedMessage, credential: bytes) -> SignedMessage:
         try:
             answer, logged = await self._upstream.ask(sanitized, credential)
-        except UpstreamError:
+        except (UpstreamError, UpstreamClockError):
             await self._store.unreached(session)
             raise
         except UpstreamRefusedError:

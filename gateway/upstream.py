@@ -9,7 +9,15 @@ import grpc
 
 from gateway.forwarding import Forwarding
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import Code, PolicyError, StaleKeyError, UpstreamClockError, UpstreamError, UpstreamRefusedError
+from proxid.errors import (
+    Code,
+    EpochError,
+    PolicyError,
+    StaleKeyError,
+    UpstreamClockError,
+    UpstreamError,
+    UpstreamRefusedError,
+)
 from proxid.protocol import request
 from proxid.protocol.opening import EpochOpening
 from proxid.runtime.transport.convert import from_wire, to_wire
@@ -75,12 +83,14 @@ class MainServiceClient:
             policies: digests of the documents that are held here, the one that should count first.
 
         Raises:
-            PolicyError: MS holds none of them. UpstreamError, UpstreamRefusedError.
+            EpochError: MS has ended it. PolicyError: MS holds none of them. UpstreamError, UpstreamRefusedError.
         """
         asked = wire.EpochRequest(epoch=opening.epoch, policies=policies, opening=opening.encode())
         try:
             reply = await self._stub.GetEpoch(asked, timeout=self._timeout)
         except grpc.aio.AioRpcError as error:
+            if code_of(error) is Code.EPOCH_NOT_CURRENT:
+                raise EpochError("the main service has ended this epoch: the next one is served") from None
             if code_of(error) is Code.NO_COMMON_POLICY:
                 raise PolicyError("no policy document counts at both services: activate the same one at both") from None
             raise _translated(error) from None

@@ -91,6 +91,8 @@ class EpochKeys:
             stored = await self._store.load(epoch)
             if stored is None:
                 return None
+            # What another process closes has to go from this one's memory too.
+            self._cache = {e: secrets for e, secrets in self._cache.items() if e >= epoch - 1}
             self._cache[epoch] = self._decode(epoch, *stored)
         return self._cache[epoch]
 

@@ -20,7 +20,14 @@ from main_service.store.requests import RequestStore
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
 from proxid.encoding import encode
-from proxid.errors import CredentialError, CredentialNeededError, MessageInvalidError, ProxidError, StoreError
+from proxid.errors import (
+    ClockError,
+    CredentialError,
+    CredentialNeededError,
+    MessageInvalidError,
+    ProxidError,
+    StoreError,
+)
 from proxid.evidence.events import ReceivedPayload
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
@@ -164,7 +171,8 @@ class RequestPath:
             utterance = request.open_body(signed, accepted.secrets.opening)
             request.verify_time(signed, utterance, accepted.secrets.terms.clock_skew)
             answer = await self._answer(accepted, utterance)
-        except (CredentialNeededError, StoreError):
+        except (ClockError, CredentialNeededError, StoreError):
+            # Nothing was looked at: IS says that it was not reached. The same bytes may be answered later.
             raise
         except ProxidError as error:
             await self._store.refuse(signed.session_id, error.code.value)

@@ -105,7 +105,8 @@ async def test_a_day_wrong_for_six_seconds(tmp_path: Path, role: str, step: floa
         await until(says(trial, HealthCheckResponse.SERVING))
         assert await opened(trial) == before
         await trial.busy(1)
-        judged(await trial.audit())
+        report = judged(await trial.audit())
+        assert report.counts["main-service.REFUSED"] == 0  # nothing was looked at
 
 
 @pytest.mark.parametrize("step", [DAY, -DAY], ids=["ahead", "behind"])
