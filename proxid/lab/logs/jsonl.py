@@ -6,16 +6,18 @@ left out.
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch
+from proxid.lab.logs.batch import Dictionaries, LogBatch
 from proxid.lab.logs.categorise import Filing
 from proxid.lab.logs.files import Classifier, LogWriter
+from proxid.lab.logs.jit import Bytes, Longs
 from proxid.lab.logs.lines import Block, LineReader
+from proxid.lab.logs.strings import joined
 from proxid.lab.logs.whole import WholeFile
 from proxid.loglines.head import jsonl_layout
 from proxid.loglines.layout import Layout
@@ -33,16 +35,19 @@ class RowEncoder:
     def batch(self, rows: list[tuple[Any, ...]], first: int) -> LogBatch:
         """One batch; `first` is the number of its first record."""
         user, query, time, rank, url, path, group = zip(*rows, strict=True)
+        texts = [joined(column) for column in (user, query, url, path)]
+        numbers = np.array(time, np.float64), np.array(rank, np.int32), np.array(group, np.int32)
+        return self.columns(texts, numbers, first)
+
+    def columns(self, texts: Sequence[tuple[Bytes, Longs]], numbers: Sequence[Any], first: int) -> LogBatch:
+        """One batch of columns: user, query, URL, category as bytes and bounds; time, rank, group as in a LogBatch."""
         tables = self._dictionaries
-        urls, paths = tables.url.encode(url), self._filing.paths.encode(path)
-        urls[np.array([not text for text in url])] = NONE
-        paths[np.array([not text for text in path])] = NONE
-        queries = tables.query.encode(query)
-        numbers = np.array(rank, np.int32), np.array(group, np.int32)
-        row = np.arange(first, first + len(rows), dtype=np.int64)
-        nodes = self._filing.nodes(paths, queries)
-        times = np.array(time, np.float64)
-        return LogBatch(tables.user.encode(user), queries, nodes, times, numbers[0], urls, row, numbers[1])
+        user, query, url, path = texts
+        users, queries = tables.user.encode_bytes(*user), tables.query.encode_bytes(*query)
+        urls, paths = tables.url.encode_present(*url), self._filing.paths.encode_present(*path)
+        row = np.arange(first, first + len(users), dtype=np.int64)
+        time, rank, group = numbers
+        return LogBatch(users, queries, self._filing.nodes(paths, queries), time, rank, urls, row, group)
 
 
 class JsonlReader(LineReader):

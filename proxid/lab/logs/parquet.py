@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -15,11 +16,12 @@ import pyarrow.parquet as pq
 from proxid.errors import InputError
 from proxid.lab.logs.batch import Dictionaries, LogBatch
 from proxid.lab.logs.files import Classifier, LogReader, LogWriter
+from proxid.lab.logs.jit import Bytes, Longs
 from proxid.lab.logs.jsonl import RowEncoder, named_columns
 from proxid.lab.logs.whole import WholeFile
 from proxid.loglines.layout import FIELDS, Layout, fields_of, need_fields
-from proxid.loglines.rows import NOT_UTF8, checked_cells, in_order
-from proxid.loglines.times import format_time
+from proxid.loglines.rows import MOST_NUMBER, NONE, NOT_UTF8, checked_cells, in_order
+from proxid.loglines.times import END, FIRST, format_time
 
 _ROWS = 50_000
 _PER_SECOND: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -84,7 +86,12 @@ class ParquetReader(LogReader):
             raise InputError(f"{self.name}: the log cannot be read to its end (damaged or cut short)") from None
 
     def _batch(self, chunk: pa.RecordBatch) -> LogBatch | None:
-        columns = {field: _listed(_plain(chunk.column(name))) for field, name in self._columns.items()}
+        found = {field: chunk.column(name) for field, name in self._columns.items()}
+        if (clean := clean_columns(found, chunk.num_rows)) is not None:
+            self._seen += chunk.num_rows
+            self.rows += chunk.num_rows
+            return self._encoder.columns(*clean, self.rows - chunk.num_rows)
+        columns = {field: _listed(_plain(column)) for field, column in found.items()}
         rows = []
         for at in range(chunk.num_rows):
             self._seen += 1
@@ -110,6 +117,68 @@ def columns_of(schema: pa.Schema) -> dict[str, str]:
         if not any(test(inner) for test in _KINDS[field]):
             raise InputError(f"column {name} of the Parquet file: {field} is not of type {inner}")
     return named
+
+
+Clean = tuple[list[tuple[Bytes, Longs]], list[Any]]
+"""Columns as `RowEncoder.columns` takes them."""
+
+
+def clean_columns(found: dict[str, pa.Array], rows: int) -> Clean | None:
+    """A chunk whose rows can all be read, as columns; None if one may be unreadable, or a type has to be converted.
+
+    Those chunks are read row by row, which is slower and gives each row's reason.
+    """
+    texts = [_bytes_of(found.get(name), rows) for name in ("user", "query", "url", "category")]
+    numbers = [_times_of(found.get("time"), rows), *(_whole_of(found.get(name), rows) for name in ("rank", "group"))]
+    if any(column is None for column in (*texts, *numbers)):
+        return None
+    user = texts[0]
+    assert user is not None
+    if rows == 0 or "user" not in found or not np.diff(user[1]).all():  # somebody without a name
+        return None
+    return [text for text in texts if text is not None], numbers
+
+
+def _bytes_of(column: pa.Array | None, rows: int) -> tuple[Bytes, Longs] | None:
+    """The bytes of a column of texts and where each begins; a missing one is empty."""
+    if column is None:
+        return np.zeros(0, np.uint8), np.zeros(rows + 1, np.int64)
+    if pa.types.is_integer(column.type):  # users may be numbers
+        column = column.cast(pa.string())
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
+    try:
+        column.validate(full=True)  # as UTF-8
+    except pa.ArrowInvalid:
+        return None
+    whole = pc.fill_null(column.cast(pa.large_string()), "")
+    _, offsets, data = whole.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[whole.offset : whole.offset + rows + 1]
+    texts = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return texts[bounds[0] :], bounds - bounds[0]
+
+
+def _times_of(column: pa.Array | None, rows: int) -> Any:
+    """Seconds, NaN for a missing time; None for a type that is read row by row, or a time that cannot be."""
+    if column is None:
+        return np.full(rows, np.nan)
+    if not pa.types.is_timestamp(column.type):
+        return None
+    times = _plain(column).to_numpy(zero_copy_only=False).astype(np.float64)
+    good = (times >= FIRST) & (times < END)
+    return times if (good | np.isnan(times)).all() else None
+
+
+def _whole_of(column: pa.Array | None, rows: int) -> Any:
+    """Whole numbers, NONE for a missing one; None for a type that is read row by row, or a number out of range."""
+    if column is None:
+        return np.full(rows, NONE, np.int32)
+    if not pa.types.is_integer(column.type):
+        return None
+    bounds = pc.min_max(column).as_py()
+    if bounds["min"] is not None and not (bounds["min"] >= NONE and bounds["max"] < MOST_NUMBER):
+        return None
+    return pc.fill_null(column.cast(pa.int64()), NONE).to_numpy(zero_copy_only=False).astype(np.int32)
 
 
 def _plain(column: pa.Array) -> pa.Array:

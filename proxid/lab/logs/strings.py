@@ -215,16 +215,15 @@ class StringTable(Sequence[str]):
 
     def encode(self, texts: Sequence[str]) -> Codes:
         """Codes of many texts, new ones added; int32, in the order given."""
-        parts = [text.encode() for text in texts]
-        bounds = np.zeros(len(parts) + 1, np.int64)
-        np.cumsum([len(part) for part in parts], out=bounds[1:]) if parts else None
-        return self.encode_bytes(np.frombuffer(b"".join([*parts, bytes(SLACK)]), np.uint8), bounds)
+        return self.encode_bytes(*joined(texts))
 
     def encode_bytes(self, data: Bytes, bounds: Longs) -> Codes:
         """Codes of the UTF-8 strings `data[bounds[i]:bounds[i + 1]]`, new ones added."""
-        if len(data) < bounds[-1] + SLACK:
-            data = np.append(data[: bounds[-1]], np.zeros(SLACK, np.uint8))
-        return self.encode_cells(data, bounds[:-1], bounds[1:], keep_empty=True)
+        return self.encode_cells(_with_slack(data, bounds), bounds[:-1], bounds[1:], keep_empty=True)
+
+    def encode_present(self, data: Bytes, bounds: Longs) -> Codes:
+        """The same; -1 for an empty string."""
+        return self.encode_cells(_with_slack(data, bounds), bounds[:-1], bounds[1:], keep_empty=False)
 
     def encode_cells(self, data: Bytes, starts: Longs, stops: Longs, *, keep_empty: bool) -> Codes:
         """Codes of the UTF-8 strings `data[starts[i]:stops[i]]`, new ones added; -1 for empty ones if not kept.
@@ -244,6 +243,18 @@ class StringTable(Sequence[str]):
         texts = [str(arena[start:stop], "utf-8") for start, stop in zip(starts, stops, strict=True)]
         names = dict(zip(kept.tolist(), texts, strict=True))
         return [names.get(code, "") for code in codes.tolist()]
+
+
+def joined(texts: Sequence[str]) -> tuple[Bytes, Longs]:
+    """The bytes of texts side by side, and where each begins (one more at the end)."""
+    parts = [text.encode() for text in texts]
+    bounds = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([len(part) for part in parts], out=bounds[1:]) if parts else None
+    return np.frombuffer(b"".join([*parts, bytes(SLACK)]), np.uint8), bounds
+
+
+def _with_slack(data: Bytes, bounds: Longs) -> Bytes:
+    return data if len(data) >= bounds[-1] + SLACK else np.append(data[: bounds[-1]], np.zeros(SLACK, np.uint8))
 
 
 def _grown(array: A, used: int, wanted: int) -> A:

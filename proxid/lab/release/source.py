@@ -1,10 +1,12 @@
 """A log for a counting engine: the columns user, query, time, rank, url as an Ibis table.
 
-Parquet is scanned by the engine itself; TSV and JSONL pass through `proxid.lab.logs`, so that what counts as an
-unreadable row is the same for every release method, into a private Parquet file that lives as long as the release.
+Plain Parquet (`plain_columns_of`) is scanned by the engine itself; all else passes through `proxid.lab.logs`, so that
+what counts as an unreadable row is the same for every release method, into a private Parquet file that lives as long as
+the release.
 time: timestamp (UTC, no zone), 1970 when missing. A row without a user is left out and counted.
 """
 
+import datetime as dt
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,15 +22,22 @@ import pyarrow.parquet as pq
 
 from proxid.errors import InputError
 from proxid.lab.logs import LogBatch, StringTable, layout_of, open_log
+from proxid.lab.logs.files import naming
+from proxid.lab.logs.parquet import columns_of
 from proxid.lab.release.engines import Engine
+from proxid.loglines.rows import MOST_NUMBER, NO_USER, NONE
 
 Progress = Callable[[int, int], None]
 _HEX_DIGITS: Final = 6
 """Digits of the hash that classes of users are made of: 2^24 values, so that classes are alike in size."""
-_NAMES: Final = {
-    "anonid": "user", "querytime": "time", "itemrank": "rank", "clickurl": "url",
-    "user": "user", "query": "query", "time": "time", "rank": "rank", "url": "url",
-}  # fmt: skip
+_TEXT: Final = (pa.types.is_string, pa.types.is_large_string)
+_PLAIN: Final[dict[str, Callable[[pa.DataType], bool]]] = {
+    "user": lambda kind: any(test(kind) for test in (*_TEXT, pa.types.is_integer)),
+    "query": lambda kind: any(test(kind) for test in _TEXT),
+    "time": pa.types.is_timestamp,
+    "rank": pa.types.is_integer,
+    "url": lambda kind: any(test(kind) for test in _TEXT),
+}
 _SCHEMA: Final = pa.schema(
     [
         ("user", pa.large_string()), ("query", pa.large_string()), ("time", pa.timestamp("us")),
@@ -61,50 +70,65 @@ def in_class(log: ibis.Table, part: int, parts: int) -> Any:
 @contextmanager
 def open_source(path: Path, engine: Engine, progress: Progress | None = None) -> Iterator[Source]:
     """A log file as a Source of an engine. Raises InputError."""
-    if layout_of(path).format == "parquet":
-        yield _scanned(path, engine)
+    if layout_of(path).format == "parquet" and (columns := plain_columns_of(path)) is not None:
+        yield _scanned(path, columns, engine, {})
         return
     with tempfile.TemporaryDirectory(prefix="proxid-release-") as folder:
         copy = Path(folder) / "log.parquet"
         bad = _convert(path, copy, progress)
-        source = _scanned(copy, engine)
-        source.bad_rows = bad | source.bad_rows
-        yield source
+        yield _scanned(copy, {name: name for name in _SCHEMA.names}, engine, bad)
 
 
-def _scanned(path: Path, engine: Engine) -> Source:
-    try:
-        rows = pq.read_metadata(path).num_rows
-    except (OSError, pa.ArrowException):
-        raise InputError("the log cannot be opened as Parquet") from None
-    table = plain_columns(engine.scan(path))
-    named = table.filter(table.user.notnull() & (table.user != ""))
-    kept = int(named.count().execute()) if rows else 0
-    return Source(named, kept, {"no user": rows - kept} if rows > kept else {})
-
-
-def plain_columns(table: ibis.Table) -> ibis.Table:
-    """The five columns with their types, from columns named like the fields or like AOL's. Raises InputError."""
-    found = {_NAMES[name.lower()]: table[name] for name in table.columns if name.lower() in _NAMES}
-    if not {"user", "query"} <= set(found):
-        raise InputError("the log has no columns user and query (or AnonID and Query)")
-    return table.select(
+def _scanned(path: Path, columns: dict[str, str], engine: Engine, bad: dict[str, int]) -> Source:
+    """The file's rows that have a user, the columns by field."""
+    rows = pq.read_metadata(path).num_rows
+    table = engine.scan(path)
+    found = {field: table[name] for field, name in columns.items()}
+    start = ibis.literal("1970-01-01 00:00:00").cast("timestamp")
+    log = table.select(
         user=found["user"].cast("string"),
         query=found["query"].cast("string"),
-        time=_moment(found.get("time")),
+        time=found["time"].cast("timestamp").fill_null(start) if "time" in found else start,
         rank=found["rank"].cast("int32") if "rank" in found else ibis.null("int32"),
         url=found["url"].cast("string") if "url" in found else ibis.null("string"),
     )
+    named = log.filter(log.user.notnull() & (log.user != ""))
+    kept = int(engine.fetch(named.aggregate(count=named.count())).column("count")[0].as_py()) if rows else 0
+    return Source(named, kept, bad | ({NO_USER: rows - kept} if rows > kept else {}))
 
 
-def _moment(column: Any) -> Any:
-    """The time column as a timestamp; numbers are seconds since 1970."""
-    start = ibis.literal("1970-01-01 00:00:00").cast("timestamp")
-    if column is None:
-        return start
-    if column.type().is_numeric():
-        column = (column * 1_000_000).cast("int64").as_timestamp("us")
-    return column.cast("timestamp").fill_null(start)
+def plain_columns_of(path: Path) -> dict[str, str] | None:
+    """The column of each field of a Parquet file that the engine may scan itself: its types and the statistics of its
+    row groups say that no row but those without a user is unreadable. None for others.
+
+    Raises InputError, which names the file and the column, for what is no log.
+    """
+    with naming(path):
+        try:
+            file = pq.ParquetFile(path)
+        except (OSError, pa.ArrowException):
+            raise InputError("the log cannot be opened as Parquet") from None
+        with file:
+            schema, columns = file.schema_arrow, columns_of(file.schema_arrow)
+            plain = all(_PLAIN[field](schema.field(name).type) for field, name in columns.items() if field in _PLAIN)
+            return columns if plain and _within_bounds(file.metadata, columns) else None
+
+
+def _within_bounds(metadata: pq.FileMetaData, columns: dict[str, str]) -> bool:
+    """Whether the statistics of all row groups say that times and ranks are some that a log may have."""
+    places = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
+    asked = [places[columns[name]] for name in ("time", "rank") if name in columns]
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    return all(_is_within(group.column(place)) for group in groups for place in asked)
+
+
+def _is_within(chunk: pq.ColumnChunkMetaData) -> bool:
+    try:
+        found = chunk.statistics
+        ends = [found.min, found.max] if found is not None and found.has_min_max else [None]
+    except (ValueError, OverflowError, pa.ArrowException):  # no date can say it
+        return False
+    return all(isinstance(end, dt.datetime) or (isinstance(end, int) and NONE <= end < MOST_NUMBER) for end in ends)
 
 
 def _convert(path: Path, copy: Path, progress: Progress | None) -> dict[str, int]:

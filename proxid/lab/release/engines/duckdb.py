@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 import ibis
+import pyarrow as pa
 
 from proxid.errors import InputError
 from proxid.lab.release.engines.base import Engine, EngineSettings
@@ -32,6 +33,13 @@ class DuckDbEngine(Engine):
             return self._ibis.read_parquet(str(parquet))
         except duckdb.Error:
             raise InputError("the log cannot be opened as Parquet") from None
+
+    def fetch(self, table: ibis.Table) -> pa.Table:
+        """See Engine. Raises InputError for a file that is damaged, or holds text that is none."""
+        try:
+            return super().fetch(table)
+        except (duckdb.InvalidInputException, duckdb.ConversionException):
+            raise InputError("the log cannot be counted: it is damaged, or a text in it is not UTF-8") from None
 
     def close(self) -> None:
         """See Engine."""
