@@ -16,7 +16,7 @@ from auditor.checks.c8_feeds import FEEDS, LAST
 from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
 from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey
-from proxid.errors import ConfigError, CredentialError, GroupMismatchError
+from proxid.errors import ConfigError, CredentialError, GroupMismatchError, PolicyUnacceptedError
 from proxid.evidence.events import EpochOpened, Event, encode_header
 from proxid.runtime.config.terms import Terms, below
 
@@ -26,8 +26,8 @@ KEYLESS: Final = "keys of a party are missing"
 UNUSABLE: Final = "cannot be used here"
 _OTHER_KEY: Final = "epoch was opened under another key or policy than the gateway was given"
 _WHY: Final = {
-    UNACCEPTED: "which the auditor's operator has not accepted (`proxid policy accept`, then an audit from nothing)",
-    KEYLESS: "of which the auditor lacks the keys of a party (import them, then audit from nothing)",
+    UNACCEPTED: "which the auditor's operator has not accepted (`proxid policy accept`, then `proxid audit --fresh`)",
+    KEYLESS: "of which the auditor lacks the keys of a party (import them, then `proxid audit --fresh`)",
     UNUSABLE: "whose settings or grid of people this auditor cannot use",
 }
 
@@ -103,11 +103,11 @@ class Policies:
         """EPOCH_OPENED in the gateway's log: the key that devices get.
 
         Raises:
-            CredentialError: another epoch's, or not the first of its epoch. SignatureInvalidError: not MS's.
+            CredentialError: another epoch's, or a second one of its epoch. SignatureInvalidError: not MS's.
             GroupMismatchError: MS's log holds another one.
         """
         key = self._verified(event)
-        if key.epoch in self.told:
+        if self.told.get(key.epoch, b"") not in (b"", _hash(key)):
             raise CredentialError("an epoch has two keys")
         self._record(self.told, key.epoch, key.policy, _hash(key))
 
@@ -180,8 +180,8 @@ class Policies:
         for epoch, standing in sorted(self.blind.items()):
             rows.setdefault((standing, self.named[epoch]), []).append(epoch)
         for (standing, digest), epochs in sorted(rows.items()):
-            text = f"{spans(epochs)} went by policy {digest.hex()[:16]}, {_WHY[standing]}"
-            report.missing.append(Unchecked(GROUPS, "", text))
+            error = PolicyUnacceptedError(f"{spans(epochs)} went by policy {digest.hex()[:16]}, {_WHY[standing]}")
+            report.missing.append(Unchecked(GROUPS, "", error.rule, error.code.value))
 
     def rows(self) -> list[tuple[int, int, str, str]]:
         """First and last epoch, digest and standing of each stretch of epochs that go by one document."""

@@ -40,6 +40,7 @@ class Scope:
             read. epochs: the first and the last. people: who can be named, with a pseudonym in these epochs.
         witnessed: whether a witness was demanded. known: heads of others that were compared.
         pipeline: version of the rules that were applied again; empty if none were.
+        policies: first and last epoch, digest and standing of each stretch of epochs that went by one policy document.
     """
 
     logs: dict[str, LogScope] = field(default_factory=dict)
@@ -50,6 +51,7 @@ class Scope:
     witnessed: bool = False
     known: int = 0
     pipeline: str = ""
+    policies: list[tuple[int, int, str, str]] = field(default_factory=list)
 
     def shown(self, name: str, log: Verifier, witness: Verifier | None, heads: Heads, before: int, base: int) -> None:
         """A log's heads were shown, behind `base` entries of older logs; one it did not sign is left to check 1."""
@@ -76,6 +78,10 @@ class Scope:
                 for name, log in sorted(self.logs.items())
             },
             "requests_ms": self.requests, "epochs": self.epochs, "people": self.people,
+            "policies": [
+                {"first": first, "last": last, "policy": digest, "standing": standing}
+                for first, last, digest, standing in self.policies
+            ],
             "witness_demanded": self.witnessed, "known_heads": self.known, "pipeline": self.pipeline,
         }  # fmt: skip
 

@@ -66,7 +66,7 @@ class Consents:
         verify(message, expected, Role.SIGNER)
         if message.message.user_block != encode_text(person.user_id):
             raise MessageInvalidError("user block is not the user that the key is linked to")
-        vector.verify(Link.decode(person.link).user_key, terms.bundles)
+        vector.verify(Link.decode(person.link).user_key, terms.bundles, terms.digest)
         same = (vector.user_id, vector.service, vector.epoch) == (person.user_id, screener.service, person.epoch)
         if not same or consent.read(message) != (vector.bundle, vector.version):
             raise ConsentError("vector and message disagree")

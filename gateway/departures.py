@@ -10,7 +10,7 @@ from gateway.store.library import GatewayStore
 from proxid.errors import PolicyError, StoreError
 
 _log = structlog.get_logger(__name__)
-_PAUSE: Final = 2.0
+_PAUSE: Final = 1.0
 
 
 class Departures:

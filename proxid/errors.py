@@ -62,6 +62,7 @@ class Code(StrEnum):
     PAYLOAD_UNREADABLE = "payload_unreadable"
     NAME_ALIKE = "name_alike"
     NO_COMMON_POLICY = "no_common_policy"
+    POLICY_UNACCEPTED = "policy_unaccepted"
 
 
 class ProxidError(Exception):
@@ -376,3 +377,9 @@ class PolicyError(ProxidError):
     """Gateway and Main Service hold no policy document in common, or the one that an epoch goes by is not here."""
 
     code = Code.NO_COMMON_POLICY
+
+
+class PolicyUnacceptedError(ProxidError):
+    """An auditor cannot judge epochs: it has not accepted their policy document, or lacks keys of its parties."""
+
+    code = Code.POLICY_UNACCEPTED

@@ -85,7 +85,8 @@ class Tuples:
         expected = consent.expectation(trust.service, person.epoch, header.signer, trust.screener)
         verify_pair(pair, expected, (person.user_id, person.prox_id), self._signatures)
         judge = self._policies.of(person.epoch)
-        vector.verify(person.user_key, None if judge is None else judge.bundles)
+        named = self._policies.named.get(person.epoch, b"")
+        vector.verify(person.user_key, None if judge is None else judge.bundles, named)
         said = (vector.user_id, vector.service, vector.epoch, vector.bundle, vector.version)
         if said != (person.user_id, trust.service, person.epoch, *consent.read(pair.original)):
             raise ConsentError("vector and message disagree")

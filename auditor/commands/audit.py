@@ -28,6 +28,7 @@ from proxid.evidence.checkpoint import generation_of, open_checkpoint, origin
 from proxid.evidence.note import Verifier
 from proxid.runtime.config.loading import load
 from proxid.runtime.provision.keyfile import load_opening_key
+from proxid.runtime.provision.policies import PolicyFolder
 
 _PATH = click.Path(path_type=Path)
 
@@ -94,6 +95,8 @@ def run_audit(options: AuditCommand) -> Report:
     config = options.config
     verify_receipts(options.receipts)
     trust = trust_of(config, options.pipeline)
+    if options.keep:  # what the configuration says now stays accepted when it says something else
+        PolicyFolder(config.data_dir).accept(config)
     state = _state(options)
     presented = chain.from_iterable(read_receipts(path) for path in options.receipts)
     known = [_known(path, trust) for path in options.known]

@@ -197,7 +197,7 @@ class Day:
     def _consent(self, citizen: Citizen) -> None:
         to = (_NAME, EPOCH, self._keys["is"].public)
         message = consent.make("everything", 1, citizen.user_id, citizen.key, to, NOW * 1000, self._random)
-        vector = ConsentVector(citizen.user_id, _NAME, EPOCH, 1, "everything", _GRANTS)
+        vector = ConsentVector(citizen.user_id, _NAME, EPOCH, 1, "everything", _GRANTS, self._terms.digest)
         signed = vector.sign(self._user_keys[citizen.user_id])
         sanitized = self._sanitized(message, citizen.prox_id)
         payload = ConsentPayload(signed.encode(), SanitizedPair(message, sanitized).encode(), b"").encode()

@@ -1,5 +1,6 @@
 """`proxid device ask` and `proxid device consent` (DESIGN 5.1, 7)."""
 
+import datetime
 import json
 import unicodedata
 from collections.abc import Mapping
@@ -8,7 +9,7 @@ from pathlib import Path
 import click
 
 from device_sim.commands.common import CONFIG, JSON, load_households, open_households
-from proxid.clients.household.household import Answer, Household
+from proxid.clients.household.household import Answer, Household, Standing
 from proxid.errors import InputError
 from proxid.runtime.process.ended import run_async
 
@@ -47,14 +48,23 @@ def consent(path: Path, user: str, bundle: str, as_json: bool) -> None:
     Returns when both services have acknowledged: from then on nothing of the user is delivered that the bundle does
     not allow.
     """
-    version = run_async(_consent(path, user, bundle))
-    done = {"user": user, "bundle": bundle, "version": version}
-    click.echo(json.dumps(done) if as_json else f"{bundle} is in effect (version {version} of this epoch)")
+    found = run_async(_consent(path, user, bundle))
+    until = datetime.datetime.fromtimestamp(found.until, datetime.UTC)
+    done = {"user": user, "bundle": bundle, "version": found.version, "policy": found.policy.hex()}
+    if as_json:
+        click.echo(json.dumps({**done, "until": until.isoformat()}))
+    else:
+        click.echo(
+            f"{bundle} is in effect until {until:%a %d %b %Y %H:%M} UTC "
+            f"(version {found.version} of this epoch, policy {found.policy.hex()[:16]})"
+        )
 
 
-async def _consent(path: Path, user: str, bundle: str) -> int:
+async def _consent(path: Path, user: str, bundle: str) -> Standing:
     async with open_households(load_households([path])) as speakers:
-        return await _household(speakers, user).consent(user, bundle)
+        household = _household(speakers, user)
+        await household.consent(user, bundle)
+        return await household.standing(user)
 
 
 def _household(speakers: Mapping[str, Household], user: str) -> Household:

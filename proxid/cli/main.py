@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "explain": "auditor.commands.explain:command",
     "init": "proxid.cli.init:command",
     "mend": "proxid.cli.mend:command",
+    "policy": "proxid.cli.policy:command",
     "serve": "proxid.cli.serve:command",
     "subscribe": "proxid.clients.subscriber.command:command",
     "witness": "auditor.commands.witness:command",

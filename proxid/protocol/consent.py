@@ -6,7 +6,7 @@ Its acknowledgement by MS:      m_0 user block   m_1 consent hash   m_2 version 
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from proxid.crypto import ed25519
@@ -29,6 +29,10 @@ ACK_USER, ACK_HASH, ACK_VERSION, ACK_BUNDLE = range(4)
 ACK_BLOCKS: Final = 4
 
 _VECTOR = label("consent-vector")
+_VECTOR_2 = label("consent-vector", 2)
+_POLICY: Final = 7
+"""Where the digest stands in the encoding, behind label, signature and what version 1 has before the grants."""
+DIGEST_SIZE: Final = 32
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -69,7 +73,11 @@ def parse_audience(text: str) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class ConsentVector:
-    """The user's signed word to IS: which bundle, and what it grants, from `version` on in an epoch."""
+    """The user's signed word to IS: which bundle, and what it grants, from `version` on in an epoch.
+
+    Attributes:
+        policy: digest of the document that offers the bundle; empty in version 1, whose layout has none.
+    """
 
     user_id: str
     service: str
@@ -77,28 +85,34 @@ class ConsentVector:
     version: int
     bundle: str
     grants: tuple[Grant, ...]
+    policy: bytes = b""
     signature: bytes = b""
 
     def _items(self) -> list[bytes | str | int]:
         items: list[bytes | str | int] = [self.user_id, self.service, self.epoch, self.version, self.bundle]
+        items += [self.policy] if self.policy else []
         items += [encode(g.party, encode(*g.types), g.fidelity) for g in sorted(self.grants)]
         return items
 
+    def _body(self) -> bytes:
+        return encode(_VECTOR_2 if self.policy else _VECTOR, *self._items())
+
     def sign(self, key: SigningKey) -> "ConsentVector":
         """The same vector, signed with the user's own key."""
-        signature = key.sign(encode(_VECTOR, *self._items()))
-        return ConsentVector(self.user_id, self.service, self.epoch, self.version, self.bundle, self.grants, signature)
+        return replace(self, signature=key.sign(self._body()))
 
-    def verify(self, user_key: bytes, bundles: Bundles | None) -> None:
+    def verify(self, user_key: bytes, bundles: Bundles | None, policy: bytes = b"") -> None:
         """Check the signature, and that the vector is what the operator's bundle grants.
 
         Args:
-            bundles: those of the policy it was given under; None if nobody knows here what that says.
+            bundles: those of the policy of the epoch; None if nobody knows here what that says. policy: its digest.
 
         Raises:
-            ConsentError: unknown bundle, or another vector. SignatureInvalidError, KeyInvalidError.
+            ConsentError: unknown bundle, another vector or policy. SignatureInvalidError, KeyInvalidError.
         """
-        ed25519.verify(user_key, encode(_VECTOR, *self._items()), self.signature)
+        ed25519.verify(user_key, self._body(), self.signature)
+        if self.policy != policy:
+            raise ConsentError("consent was given under another policy than the epoch's")
         if bundles is None:
             return
         offered = bundles.get(self.bundle)
@@ -109,12 +123,17 @@ class ConsentVector:
 
     def encode(self) -> bytes:
         """Canonical form."""
-        return encode(self.signature, *self._items())
+        return encode(*([_VECTOR_2] if self.policy else []), self.signature, *self._items())
 
     @classmethod
     def decode(cls, data: bytes) -> "ConsentVector":
         """The vector of an encoding; raises EncodingError."""
-        items = decode(data)
+        items, policy = decode(data), b""
+        if items[:1] == [_VECTOR_2]:
+            policy = b"".join(items[_POLICY : _POLICY + 1])
+            if len(policy) != DIGEST_SIZE:
+                raise EncodingError("consent vector names no policy")
+            items = [*items[1:_POLICY], *items[_POLICY + 1 :]]
         if len(items) < 6:
             raise EncodingError("consent vector is truncated")
         signature, user_id, service, epoch, version, bundle = items[:6]
@@ -123,7 +142,7 @@ class ConsentVector:
             raise EncodingError("consent vector is not canonical: grants are sorted, each is there once")
         return cls(
             decode_text(user_id), decode_text(service), decode_int(epoch), decode_int(version), decode_text(bundle),
-            grants, signature,
+            grants, policy, signature,
         )  # fmt: skip
 
 

@@ -114,12 +114,13 @@ def seal_info(service: str, epoch: int, epoch_key: bytes, nonce: bytes) -> bytes
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where requests of one epoch key go: everything but what is said."""
+    """Where requests of one epoch key go: everything but what is said. policy: digest of what the epoch goes by."""
 
     service: str
     epoch: int
     screener: bytes
     seal_key: SealingKey
+    policy: bytes = b""
 
 
 def make(

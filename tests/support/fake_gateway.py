@@ -46,6 +46,7 @@ class FakeGateway:
     refuse: list[Code] = field(default_factory=list)
     change: Change | None = None
     epoch_key: EpochKey | None = None
+    text: str = POLICY.text
     wrong_prox_id: bool = False
     seal: OpeningKey = SEAL
     strict: bool = False
@@ -67,6 +68,9 @@ class FakeGateway:
         self.fetched += 1
         key = self.epoch_key or EpochKey(SERVICE, self.epoch, SEAL.public.data, bytes(32), POLICY.digest).issue(MS)
         return Parameters(self.epoch, key.encode())
+
+    async def policy(self, digest: bytes) -> str:
+        return self.text
 
     async def link(self, enrolment: Enrolment, link: Link) -> tuple[str, bool]:
         link.verify(enrolment)

@@ -4,6 +4,7 @@ What is sent lies on disk before: after a crash the same bytes are sent again, a
 of their version and the next is the one that IS expects.
 """
 
+from device_sim.policies import Policies
 from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.household.receipts import Receipt, ReceiptBook
 from proxid.clients.household.session import Clock, Random, Session
@@ -12,23 +13,24 @@ from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.encoding import encode_text
 from proxid.errors import Code, ConsentError, RefusedError, ResponseMismatchError
 from proxid.protocol import consent
-from proxid.protocol.consent import Bundles, ConsentVector
+from proxid.protocol.consent import ConsentVector, Grant
+from proxid.protocol.policy import PolicyDocument
 
 
 class Consents:
     """Sends changes and checks their acknowledgements.
 
     Args:
-        service_key: pk_MS. bundles: what is offered.
+        service_key: pk_MS. policies: what is offered, by digest.
     """
 
     def __init__(
-        self, gateway: GatewayClient, service_key: bytes, bundles: Bundles, receipts: ReceiptBook, clock: Clock,
+        self, gateway: GatewayClient, service_key: bytes, policies: Policies, receipts: ReceiptBook, clock: Clock,
         random: Random,
     ) -> None:  # fmt: skip
         self._gateway = gateway
         self._service_key = service_key
-        self._bundles = bundles
+        self._policies = policies
         self._receipts = receipts
         self._clock = clock
         self._random = random
@@ -40,13 +42,14 @@ class Consents:
             ConsentError: the bundle is not offered, or the acknowledgement is another's.
             RefusedError, UpstreamError: not in effect; the same call later goes on with it.
         """
-        if bundle not in self._bundles:
-            raise ConsentError("bundle is not offered")
+        document = await self._policies.of(session.route.policy)
+        if bundle not in document.bundles:
+            raise ConsentError(f"bundle is not offered; there are: {', '.join(document.bundles)}")
         state = session.user.consent(session.route.epoch)
         if state.pending is not None:
             state = await self._resume(session, state)
         if state.bundle != bundle or state.version == 0:
-            state = await self._send(session, ConsentState(state.version + 1, bundle))
+            state = await self._send(session, ConsentState(state.version + 1, bundle), document)
         return state.version
 
     async def _resume(self, session: Session, state: ConsentState) -> ConsentState:
@@ -59,19 +62,23 @@ class Consents:
             # Version v is in effect or not: whichever it is, one of v and v+1 is the next (see `_send`).
             return ConsentState(state.version - 1, "")
 
-    async def _send(self, session: Session, state: ConsentState) -> ConsentState:
+    async def _send(self, session: Session, state: ConsentState, document: PolicyDocument) -> ConsentState:
+        grants = document.bundles[state.bundle]
         try:
-            return await self._deliver(session, state, *self._make_consent(session, state))
+            return await self._deliver(session, state, *self._make_consent(session, state, grants))
         except RefusedError as error:
             if error.remote is not Code.CONSENT_INVALID:
                 raise
         state = ConsentState(state.version + 1, state.bundle)
-        return await self._deliver(session, state, *self._make_consent(session, state))
+        return await self._deliver(session, state, *self._make_consent(session, state, grants))
 
-    def _make_consent(self, session: Session, state: ConsentState) -> tuple[bytes, SignedMessage]:
+    def _make_consent(
+        self, session: Session, state: ConsentState, grants: tuple[Grant, ...]
+    ) -> tuple[bytes, SignedMessage]:
         user, route = session.user, session.route
-        grants = self._bundles[state.bundle]
-        vector = ConsentVector(user.user_id, route.service, route.epoch, state.version, state.bundle, grants)
+        vector = ConsentVector(
+            user.user_id, route.service, route.epoch, state.version, state.bundle, grants, route.policy
+        )
         message = consent.make(
             state.bundle, state.version, user.user_id, session.key, (route.service, route.epoch, route.screener),
             int(self._clock() * 1000), self._random,

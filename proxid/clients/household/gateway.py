@@ -61,6 +61,11 @@ class GatewayClient:
         reply = await call(lambda: self._stub.GetParameters(request, timeout=self._timeout), self.attempts())
         return Parameters(reply.epoch, bytes(reply.epoch_key))
 
+    async def policy(self, digest: bytes) -> str:
+        """The text of a policy document, to be checked by its digest; raises RefusedError, UpstreamError."""
+        request = wire.PolicyRequest(digest=digest)
+        return str((await call(lambda: self._stub.GetPolicy(request, timeout=self._timeout), self.attempts())).text)
+
     async def link(self, enrolment: Enrolment, link: Link) -> tuple[str, bool]:
         """Register an epoch key: PROX_ID, and whether it counts as seasoned. Raises RefusedError, UpstreamError."""
         request = wire.LinkRequest(enrolment=enrolment.encode(), link=link.encode())

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from device_sim.policies import Policies
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.consents import Consents
 from proxid.clients.household.gateway import GatewayClient
@@ -32,7 +33,6 @@ from proxid.errors import (
 from proxid.protocol import request, response
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.request import Route, Utterance
-from proxid.runtime.config.bundles import bundles_of
 
 T = TypeVar("T")
 _RENEWED: Final = frozenset({Code.EPOCH_NOT_CURRENT, Code.EPOCH_KEY_STALE})
@@ -47,6 +47,16 @@ class Answer:
     text: str
     session: bytes
     retries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A user's consent: bundle and version, digest of the policy it was given under, Unix seconds when it ends."""
+
+    bundle: str
+    version: int
+    policy: bytes
+    until: int
 
 
 class Household:
@@ -71,9 +81,8 @@ class Household:
         self._epochs = Epochs(config.epoch_seconds)
         self._users = state.users()
         self._receipts = ReceiptBook(config.data_dir / "receipts.jsonl")
-        self._consents = Consents(
-            gateway, self._pinned.service, bundles_of(config.policy), self._receipts, clock, random
-        )
+        self._policies = Policies(gateway, config.data_dir)
+        self._consents = Consents(gateway, self._pinned.service, self._policies, self._receipts, clock, random)
         self._route: Route | None = None
         self._fetching = asyncio.Lock()
         self._fetched = -1
@@ -131,7 +140,7 @@ class Household:
             raise EpochError("the gateway names an epoch that this device's clock contradicts")
         epoch_key = EpochKey.decode(told.epoch_key)
         epoch_key.verify(pinned.service, service, told.epoch)
-        return Route(service, told.epoch, pinned.screener, SealingKey(epoch_key.seal_key))
+        return Route(service, told.epoch, pinned.screener, SealingKey(epoch_key.seal_key), epoch_key.policy)
 
     async def _link(self, user: UserState, route: Route) -> Session:
         key = user.epoch_key(route.epoch)
@@ -206,3 +215,9 @@ class Household:
                 return await self._consents.choose(session, bundle)
 
         return await self.in_epoch(user_id, choose)
+
+    async def standing(self, user_id: str) -> Standing:
+        """What a user's consent is now, under which policy, and until when; raises as `session`."""
+        session = await self.session(user_id)
+        route, state = session.route, session.user.consent(session.route.epoch)
+        return Standing(state.bundle, state.version, route.policy, self._epochs.end(route.epoch))

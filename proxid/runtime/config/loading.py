@@ -101,16 +101,19 @@ def _text(path: Path) -> str:
         raise ConfigError(f"{path.name}: the file cannot be read") from None
 
 
-def load(model: type[C], path: Path) -> C:
+def load(model: type[C], path: Path, policy: Path | None = None) -> C:
     """A validated configuration.
 
     Args:
         model: its class. path: the TOML file; relative paths in it start from its folder.
+        policy: file of the policy, instead of what the configuration says.
 
     Raises:
         ConfigError: unreadable, or a key is unknown, missing or out of range, in the file or in the environment.
     """
     data = read_toml(path)
+    if policy is not None:
+        data["policy"] = str(policy.resolve())
     _verify_role(model, path, data.pop("role", None))
     _reject_private_keys(path, data)
     _reject_unknown_variables(model)

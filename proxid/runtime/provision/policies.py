@@ -61,8 +61,13 @@ class PolicyFolder:
 
     def grid(self, digest: str) -> Grid | None:
         """A grid of people by its digest; None if it is not held."""
+        return self.grid_at(self.folder, digest)
+
+    @staticmethod
+    def grid_at(folder: Path, digest: str) -> Grid | None:
+        """The same of any folder."""
         try:
-            found: Grid = load_json((self.folder / f"{digest}.grid").read_text(encoding="ascii"))
+            found: Grid = load_json((folder / f"{digest}.grid").read_text(encoding="ascii"))
         except (OSError, ValueError):
             return None
         return found if isinstance(found, Mapping) and grid_digest(found) == digest else None

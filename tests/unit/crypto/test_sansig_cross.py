@@ -72,14 +72,16 @@ def test_everything_signed_is_an_encoding_that_begins_with_its_label() -> None:
 
 def test_every_label_is_one_constant_of_one_module() -> None:
     """Two modules that write one label would share a domain without knowing it."""
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, ...], list[str]] = {}
     packages = ("proxid", "gateway", "main_service", "auditor", "device_sim")
     for path in (p for package in packages for p in (ROOT / package).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "label"
             if called and node.args and isinstance(node.args[0], ast.Constant):  # type: ignore[attr-defined]
-                found.setdefault(str(node.args[0].value), []).append(str(path))  # type: ignore[attr-defined]
-    assert {"FIX", "FULL", "session", "prox", "link", "pop", "cred", "enrol", "epoch-key", "response"} <= found.keys()
+                name = tuple(ast.unparse(argument) for argument in node.args)  # type: ignore[attr-defined]
+                found.setdefault(name, []).append(str(path))
+    purposes = {ast.literal_eval(purpose) for purpose, *_ in found}
+    assert {"FIX", "FULL", "session", "prox", "link", "pop", "cred", "enrol", "epoch-key", "response"} <= purposes
     assert {purpose: places for purpose, places in found.items() if len(places) > 1} == {}
 
 

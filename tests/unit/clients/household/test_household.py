@@ -18,6 +18,7 @@ from proxid.encoding import encode_text
 from proxid.errors import (
     Code,
     ConsentError,
+    EncodingError,
     EpochError,
     InputError,
     LimitError,
@@ -26,7 +27,8 @@ from proxid.errors import (
     UpstreamError,
 )
 from proxid.protocol import consent
-from proxid.protocol.consent import ConsentVector
+from proxid.protocol.consent import TYPES, ConsentVector, Grant
+from proxid.protocol.policy import PolicyDocument
 from proxid.runtime.config import load
 from tests.support.fake_gateway import (
     IS,
@@ -244,3 +246,37 @@ async def test_withdrawal_counts_only_with_a_genuine_acknowledgement(
         await device.consent("ann", "nothing")
     gateway.change = lambda signed: restored(signed, encode_text("ann"))
     assert await device.consent("ann", "nothing") == 2
+
+
+async def test_a_consent_names_the_policy_of_the_epoch_and_lasts_as_long(
+    config: DeviceConfig, gateway: FakeGateway
+) -> None:
+    device = household(config, gateway)
+    await device.consent("ann", "all")
+    found = await device.standing("ann")
+    assert (found.bundle, found.version, found.policy, found.until) == ("all", 1, POLICY.digest, 20_001 * DAY)
+    vector = ConsentVector.decode(gateway.consents[0][0])
+    assert (vector.policy, vector.grants) == (POLICY.digest, POLICY.bundles["all"])
+
+
+async def test_another_text_than_the_digest_names_is_not_consented_to(
+    config: DeviceConfig, gateway: FakeGateway
+) -> None:
+    wider = PolicyDocument(("acme",), {**POLICY.bundles, "all": (Grant("acme", TYPES, "user_id"),)}, POLICY.settings)
+    for text in (wider.text, "", POLICY.text + " "):
+        gateway.text = text
+        with pytest.raises(EncodingError):
+            await household(config, gateway).consent("ann", "all")
+    assert gateway.consents == []
+    gateway.text = POLICY.text
+    assert await household(config, gateway).consent("ann", "all") == 1
+    gateway.text = wider.text  # read once, and kept
+    assert await household(config, gateway).consent("ann", "nothing") == 2
+
+
+async def test_a_document_that_is_damaged_on_disk_is_read_anew(config: DeviceConfig, gateway: FakeGateway) -> None:
+    await household(config, gateway).consent("ann", "all")
+    path = config.data_dir / "policies" / f"{POLICY.digest.hex()}.json"
+    path.write_text("{}")
+    assert await household(config, gateway).consent("ann", "nothing") == 2
+    assert path.read_text() == POLICY.text

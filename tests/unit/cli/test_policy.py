@@ -1,0 +1,183 @@
+"""`proxid policy`: what is held, what differs, what counts from when, what an auditor accepts."""
+
+import datetime
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auditor.config import AuditorConfig
+from gateway.config import GatewayConfig
+from main_service.config import MainServiceConfig
+from proxid.cli.main import main
+from proxid.errors import ConfigError
+from proxid.runtime.config.loading import load
+from proxid.runtime.config.terms import document_of
+from proxid.runtime.provision import TrialOptions, init_trial
+from proxid.runtime.provision.policies import PolicyFolder, govern
+from proxid.runtime.provision.templates import Settings
+
+NOW = datetime.datetime.now(datetime.UTC)
+TODAY = int(time.time() // 86_400)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trial")
+    init_trial(folder, TrialOptions(("acme", "globex"), (), Settings(anonymiser={"k": 5})), NOW)
+    return folder
+
+
+@pytest.fixture
+def trial(made: Path, tmp_path: Path) -> Path:
+    import shutil
+
+    return Path(shutil.copytree(made, tmp_path / "trial"))
+
+
+class Terminal:
+    """Runs commands in this process."""
+
+    def __init__(self, trial: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.trial, self._capsys = trial, capsys
+
+    def run(self, role: str, *arguments: str) -> tuple[int, str, str]:
+        self._capsys.readouterr()
+        command, *rest = arguments
+        status = main(["policy", command, *rest, "--config", str(self.trial / role / f"{role}.toml")])
+        out, err = self._capsys.readouterr()
+        return status, out, err
+
+    def object(self, role: str, *arguments: str) -> Any:
+        status, out, err = self.run(role, *arguments, "--json")
+        assert err == "" and status in (0, 1)
+        return json.loads(out)
+
+
+@pytest.fixture
+def terminal(trial: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(trial, capsys)
+
+
+def changed(trial: Path, old: str, new: str, name: str = "new.toml") -> Path:
+    """A policy file that says something else."""
+    text = (trial / "gateway" / "policy.toml").read_text()
+    assert old in text
+    path = trial / name
+    path.write_text(text.replace(old, new, 1))
+    return path
+
+
+def test_init_writes_a_policy_that_the_auditor_has_accepted(trial: Path, terminal: Terminal) -> None:
+    (row,) = terminal.object("auditor", "show")["policies"]
+    config = load(MainServiceConfig, trial / "main-service/main-service.toml")
+    assert row["policy"] == document_of(config).digest.hex() and row["state"] == "accepted"
+    folder = PolicyFolder(load(AuditorConfig, trial / "auditor/auditor.toml").data_dir)
+    assert [digest.hex() for digest in folder.digests()] == [row["policy"]]
+
+
+def test_a_policy_is_activated_from_an_epoch_to_come(trial: Path, terminal: Terminal) -> None:
+    config = load(GatewayConfig, trial / "gateway/gateway.toml")
+    govern(config, TODAY)
+    new = changed(trial, "k = 5", "k = 7")
+    done = terminal.object("gateway", "activate", str(new), "--from", str(TODAY + 2))
+    rows = terminal.object("gateway", "show")["policies"]
+    assert [(row["state"], row["from"]) for row in rows] == [("in force", 0), ("coming", TODAY + 2)]
+    assert rows[1]["policy"] == done["policy"]
+    held = govern(config, TODAY)
+    assert [d.hex() for d in held.usable(TODAY + 1)] == [rows[0]["policy"]]
+    assert [d.hex() for d in held.usable(TODAY + 2)] == [rows[1]["policy"], rows[0]["policy"]]
+    assert held.coming(TODAY) == [(TODAY + 2, bytes.fromhex(done["policy"]))]
+    status, out, _ = terminal.run("gateway", "show")
+    assert status == 0 and f"coming    from epoch {TODAY + 2}" in out
+
+
+def test_of_two_activated_for_one_epoch_the_later_one_counts(trial: Path, terminal: Terminal) -> None:
+    held = govern(load(GatewayConfig, trial / "gateway/gateway.toml"), TODAY)
+    first, second = (changed(trial, "k = 5", f"k = {k}", f"{k}.toml") for k in (7, 9))
+    for path in (first, second):
+        terminal.object("gateway", "activate", str(path))
+    states = [row["state"] for row in terminal.object("gateway", "show")["policies"]]
+    assert states == ["in force", "overruled", "coming"]
+    assert held.terms(held.usable(TODAY + 1)[0]).settings.k == 9
+
+
+@pytest.mark.parametrize(
+    ("role", "arguments", "why"),
+    [
+        ("gateway", ["--from", str(TODAY)], "an epoch to come"),
+        ("auditor", [], "an auditor accepts"),
+    ],
+)
+def test_what_cannot_be_activated_is_said(
+    trial: Path, terminal: Terminal, role: str, arguments: list[str], why: str
+) -> None:
+    status, _, err = terminal.run(role, "activate", str(trial / "gateway/policy.toml"), *arguments)
+    assert status == 2 and why in err
+
+
+def test_a_party_without_keys_here_is_not_activated(trial: Path, terminal: Terminal) -> None:
+    new = changed(trial, "'globex']", "'globex', 'hooli']")
+    status, _, err = terminal.run("main-service", "activate", str(new))
+    assert status == 2 and "trust.parties" in err
+
+
+def test_the_length_of_epochs_never_changes(trial: Path, terminal: Terminal) -> None:
+    config = load(GatewayConfig, trial / "gateway/gateway.toml")
+    govern(config, TODAY)
+    new = changed(trial, "epoch_seconds = 86400", "epoch_seconds = 3600")
+    status, _, err = terminal.run("gateway", "activate", str(new))
+    assert status == 2 and "epoch_seconds" in err
+    (trial / "gateway/policy.toml").write_text(new.read_text())
+    with pytest.raises(ConfigError, match="epoch_seconds"):
+        govern(load(GatewayConfig, trial / "gateway/gateway.toml"), TODAY)
+
+
+def test_differences_are_named(trial: Path, terminal: Terminal) -> None:
+    new = changed(trial, "k = 5", "k = 7")
+    old = str(trial / "gateway/policy.toml")
+    status, out, _ = terminal.run("gateway", "diff", old, str(new))
+    assert (status, out) == (1, "settings.anonymiser.k: 5 -> 7\n")
+    assert terminal.object("gateway", "diff", old, str(new))["differences"] == [
+        {"name": "settings.anonymiser.k", "old": 5, "new": 7}
+    ]
+    assert terminal.run("gateway", "diff", old, old)[:2] == (0, "")
+
+
+def test_an_auditor_accepts_a_text_and_nothing_below_its_floors(trial: Path, terminal: Terminal) -> None:
+    govern(load(GatewayConfig, trial / "gateway/gateway.toml"), TODAY)
+    higher, lower = changed(trial, "k = 5", "k = 7", "7.toml"), changed(trial, "k = 5", "k = 3", "3.toml")
+    done = terminal.object("gateway", "activate", str(higher))
+    text = trial / "policy.json"
+    text.write_text(terminal.run("gateway", "show", done["policy"][:12])[1].rstrip("\n"))
+    found = terminal.object("auditor", "accept", str(text))
+    assert found == {"policy": done["policy"], "accepted": True, "below": []}
+    assert terminal.object("auditor", "accept", str(lower)) | {"policy": ""} == {
+        "policy": "", "accepted": False, "below": ["k"],
+    }  # fmt: skip
+    status, _, err = terminal.run("auditor", "accept", str(lower))
+    assert status == 1 and "floors: k" in err
+    held = {row["policy"] for row in terminal.object("auditor", "show")["policies"]}
+    assert len(held) == 2 and done["policy"] in held
+
+
+def test_a_service_accepts_nothing_and_unknown_digests_are_said(trial: Path, terminal: Terminal) -> None:
+    assert terminal.run("gateway", "accept")[0] == 2
+    status, _, err = terminal.run("gateway", "show", "ffff")
+    assert status == 2 and "no policy document" in err
+
+
+def test_a_changed_file_counts_from_the_next_epoch(trial: Path) -> None:
+    path = trial / "gateway/gateway.toml"
+    before = govern(load(GatewayConfig, path), TODAY).in_force(TODAY)
+    file = trial / "gateway/policy.toml"
+    file.write_text(file.read_text().replace("k = 5", "k = 7"))
+    held = govern(load(GatewayConfig, path), TODAY)
+    assert held.in_force(TODAY) == before and held.in_force(TODAY + 1).settings.k == 7
+    assert held.coming(TODAY) == [(TODAY + 1, held.in_force(TODAY + 1).digest)]
+    # Started again it is no other change; taken back, the old one counts again.
+    assert govern(load(GatewayConfig, path), TODAY).coming(TODAY) == held.coming(TODAY)
+    file.write_text(file.read_text().replace("k = 7", "k = 5"))
+    assert govern(load(GatewayConfig, path), TODAY).in_force(TODAY + 1) == before
