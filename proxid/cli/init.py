@@ -14,7 +14,9 @@ from typing import Any
 
 import click
 
+from auditor.config import AuditorConfig
 from proxid.errors import InputError
+from proxid.runtime.config.loading import load
 from proxid.runtime.provision import (
     Party,
     PublicFile,
@@ -25,6 +27,7 @@ from proxid.runtime.provision import (
     install_certificate,
 )
 from proxid.runtime.provision.party import sign_request
+from proxid.runtime.provision.policies import PolicyFolder
 from proxid.runtime.provision.public import write_public
 from proxid.runtime.provision.roles import ROLES
 from proxid.runtime.provision.templates import Settings, render_policy
@@ -111,6 +114,8 @@ def _trial(options: Mapping[str, Any]) -> dict[str, list[str]]:
     households = tuple(f"household-{i}" for i in range(1, options["households"] + 1))
     trial = TrialOptions(options["parties"], households, _settings(options), options["hosts"])
     parties = init_trial(options["directory"], trial, _now())
+    auditor = load(AuditorConfig, options["directory"] / "auditor" / "auditor.toml")
+    PolicyFolder(auditor.data_dir).accept(auditor)
     return {"written": [str(options["directory"] / "ca"), *(str(party.folder) for party in parties)]}
 
 

@@ -4,8 +4,8 @@ What is sent lies on disk before: after a crash the same bytes are sent again, a
 of their version and the next is the one that IS expects.
 """
 
-from device_sim.policies import Policies
 from proxid.clients.household.gateway import GatewayClient
+from proxid.clients.household.policies import Policies
 from proxid.clients.household.receipts import Receipt, ReceiptBook
 from proxid.clients.household.session import Clock, Random, Session
 from proxid.clients.household.state import ConsentState

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from device_sim.policies import Policies
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.consents import Consents
 from proxid.clients.household.gateway import GatewayClient
+from proxid.clients.household.policies import Policies
 from proxid.clients.household.receipts import Receipt, ReceiptBook
 from proxid.clients.household.said import check_location, check_text
 from proxid.clients.household.session import Clock, Pinned, Random, Session

@@ -2,7 +2,7 @@
 
     ca/ ea/ gateway/ main-service/ auditor/ witness/ parties/NAME/ devices/HOUSEHOLD/
 
-Called again with more parties or households it adds them; keys that exist are kept. The auditor accepts each policy.
+Called again with more parties or households it adds them; keys that exist are kept.
 """
 
 import datetime
@@ -10,13 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from auditor.config import AuditorConfig
 from proxid.runtime.config.fields import check_name
-from proxid.runtime.config.loading import load
 from proxid.runtime.config.policy import load_policy
 from proxid.runtime.provision import templates
 from proxid.runtime.provision.party import Party, import_public, init_party, install_certificate, sign_request
-from proxid.runtime.provision.policies import PolicyFolder
 from proxid.runtime.provision.public import write_public
 from proxid.runtime.provision.roles import ROLES
 from proxid.runtime.provision.templates import Settings
@@ -58,8 +55,6 @@ def init_trial(directory: Path, options: TrialOptions, now: datetime.datetime) -
             _certify(party, ca.folder, options.hosts, now)
     _introduce(parties)
     _extend_policies(parties, options.parties, policy)
-    auditor = load(AuditorConfig, directory / "auditor" / "auditor.toml")
-    PolicyFolder(auditor.data_dir).accept(auditor)
     return parties
 
 

@@ -1,6 +1,5 @@
 """`proxid policy`: what is held, what differs, what counts from when, what an auditor accepts."""
 
-import datetime
 import json
 import time
 from pathlib import Path
@@ -15,18 +14,15 @@ from proxid.cli.main import main
 from proxid.errors import ConfigError
 from proxid.runtime.config.loading import load
 from proxid.runtime.config.terms import document_of
-from proxid.runtime.provision import TrialOptions, init_trial
 from proxid.runtime.provision.policies import PolicyFolder, govern
-from proxid.runtime.provision.templates import Settings
 
-NOW = datetime.datetime.now(datetime.UTC)
 TODAY = int(time.time() // 86_400)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trial")
-    init_trial(folder, TrialOptions(("acme", "globex"), (), Settings(anonymiser={"k": 5})), NOW)
+    assert main(["init", str(folder), "--parties", "acme,globex", "--households", "0", "--k", "5"]) == 0
     return folder
 
 
