@@ -17,7 +17,7 @@ import numpy as np
 from proxid.errors import InputError
 from proxid.jsontext import load_json
 from proxid.lab.logs import LogBatch, LogReader, open_log
-from proxid.lab.logs.files import Classifier
+from proxid.lab.logs.base import Classifier
 from proxid.lab.logs.jit import Codes, Longs
 from proxid.lab.mechanism import Mechanism
 from proxid.lab.released_log import Release, make_release, origin_column

@@ -5,8 +5,10 @@ import json
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +57,38 @@ def test_base_needs_no_package_of_the_laboratory() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     heads = {line.partition(">")[0].partition("[")[0].lower() for line in project["dependencies"]}
     assert heads & (LABORATORY | {"ibis-framework"}) == set()
+
+
+def test_no_cycle_of_modules_even_with_imports_within_functions() -> None:
+    graph = grimp.build_graph(*WINGS, exclude_type_checking_imports=True)
+    edges = {m: graph.find_modules_directly_imported_by(m) for m in graph.modules}
+    assert list(_cycles(edges)) == []
+
+
+def _cycles(edges: dict[str, set[str]]) -> Iterator[set[str]]:
+    """Strongly connected components of more than one module, packages' own `__init__` apart (Tarjan)."""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+
+    def visit(module: str) -> Iterator[set[str]]:
+        number[module] = low[module] = len(number)
+        stack.append(module)
+        for other in sorted(edges[module]):
+            if other not in number:
+                yield from visit(other)
+                low[module] = min(low[module], low[other])
+            elif other in stack:
+                low[module] = min(low[module], number[other])
+        if low[module] == number[module]:
+            at = stack.index(module)
+            component, stack[at:] = set(stack[at:]), []
+            if len(component) > 1:
+                yield component
+
+    for module in sorted(edges):
+        if module not in number:
+            yield from visit(module)
 
 
 def test_every_module_says_what_it_is_for() -> None:

@@ -1,7 +1,7 @@
 """The nodes at which one audience's records wait, and how they move (DESIGN 8.1, 8.4-8.6).
 
-A lane is the mechanism without its bookkeeping: `pool.Pool` adds identity, repeats, the ladder and numbers,
-`batch.MixStream` adds none of them. What a record costs does not grow with k.
+A lane is the mechanism without its bookkeeping: `pool.Pool` adds identity, repeats, the ladder and numbers. What a
+record costs does not grow with k.
 
 - A group is formed as soon as n distinct seasoned people wait at a node, so never do more than n: "the n people who
   waited longest" are all of them, and a group takes the oldest record of each. Whoever came last has no other record
@@ -19,7 +19,6 @@ from operator import itemgetter
 from typing import Any
 
 from proxid.anonymise.mix.queue import ENTERED, LIFT, PERSON, TIME, Line, Waiting
-from proxid.anonymise.mix.rounds import Rounds
 from proxid.anonymise.mix.settings import Settings
 from proxid.errors import InputError
 
@@ -30,28 +29,19 @@ _NO_ARRIVAL = sys.maxsize
 
 
 class Node:
-    """A place in the tree, with the lines of the seasoned people and of the others; a person is in one of them.
+    """A place in the tree, with the lines of the seasoned people and of the others; a person is in one of them."""
 
-    `lifted` is True once a record has moved up to here. `rounds` is for `batch.MixStream`: where it is not None, it
-    holds everything that waits and the lines are empty. `calm` is True while nothing moves up from here or to here.
-    """
-
-    __slots__ = ("_by_entry", "calm", "lifted", "on_agenda", "parent", "path", "rounds", "seasoned", "unseasoned")
+    __slots__ = ("_by_entry", "on_agenda", "parent", "path", "seasoned", "unseasoned")
 
     def __init__(self, path: Path, parent: "Node | None") -> None:
         self.path = path
         self.parent = parent
         self.seasoned = Line()
         self.unseasoned = Line()
-        self.rounds: Rounds | None = None
-        self.calm = True
-        self.lifted = False
         self.on_agenda = False
         self._by_entry: deque[Waiting] = deque()
 
     def __iter__(self) -> Iterator[Waiting]:
-        if self.rounds is not None:
-            yield from self.rounds
         yield from self.seasoned
         yield from self.unseasoned
 
@@ -61,8 +51,6 @@ class Node:
 
     def first(self) -> Waiting | None:
         """The record that came here first and still waits here."""
-        if self.rounds is not None:
-            return self.rounds.first()
         queue, seasoned = self._by_entry, self.seasoned.heads
         while queue:
             waiting = queue[0]
@@ -73,20 +61,6 @@ class Node:
         # Whatever came since came later than all that was in the queue.
         queue.extend(sorted(self, key=itemgetter(ENTERED, LIFT)))
         return queue[0] if queue else None
-
-    def leave_rounds(self) -> None:
-        """Let everything that waits in rounds wait in line: a record is to move up from here, or into here."""
-        rounds, self.rounds, self.calm = self.rounds, None, False
-        for waiting in rounds or ():
-            self.seasoned.append(waiting)
-
-    def enter_rounds(self, most: int) -> None:
-        """Go back to rounds if at most so many records wait here, seasoned ones, and nothing moved since last asked."""
-        calm, self.calm, line = self.calm, True, self.seasoned
-        if calm and len(line) <= most and not any(waiting[LIFT] for waiting in line):
-            self.seasoned, self.rounds = Line(), Rounds()
-            for arrival, _, _, time, person, item, label in sorted(line):
-                self.rounds.append(person, item, label, arrival, time)
 
 
 Move = tuple[Waiting, Node, Node | None]
@@ -190,19 +164,16 @@ class Lane:
             return None
         source, waiting = found
         arrival, _, _, _, person, item, label = waiting
-        source.leave_rounds()
         line, target = source.line(person), source.parent
         line.remove(waiting)
         if target is None:
             return waiting, source, None
-        target.leave_rounds()
         above = target.seasoned if line is source.seasoned else target.unseasoned
         if self._cap is not None and above.count(person) >= self._cap:
             return waiting, source, None
         self._lifts += 1
         moved = (arrival, self.arrivals, self._lifts, clock, person, item, label)
         above.insert(moved)
-        target.lifted = True
         if not target.on_agenda:
             self.watch(target, self.arrivals, self._lifts, clock)
         return waiting, source, target

@@ -11,8 +11,9 @@ Everything that reads or writes a log goes through `open_log` and `create_log`; 
         out.write(batch)                        # the file appears under its name when the block ends well
 """
 
+from proxid.lab.logs.base import LogReader, LogWriter
 from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch, empty_batch
-from proxid.lab.logs.files import LogReader, LogWriter, create_log, open_log, read_log
+from proxid.lab.logs.files import create_log, open_log, read_log
 from proxid.lab.logs.strings import StringTable
 from proxid.lab.logs.tree import ROOT, CategoryTree
 from proxid.loglines.layout import BadRows, Layout, layout_of

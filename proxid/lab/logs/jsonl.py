@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from proxid.lab.logs.base import Classifier, LogWriter
 from proxid.lab.logs.batch import Dictionaries, LogBatch
 from proxid.lab.logs.categorise import Filing
-from proxid.lab.logs.files import Classifier, LogWriter
 from proxid.lab.logs.jit import Bytes, Longs
 from proxid.lab.logs.lines import Block, LineReader
 from proxid.lab.logs.strings import joined

@@ -14,8 +14,8 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from proxid.errors import InputError
+from proxid.lab.logs.base import LogReader
 from proxid.lab.logs.batch import Dictionaries, LogBatch
-from proxid.lab.logs.files import LogReader
 from proxid.lab.logs.jit import Bytes, Scalar, compiled
 from proxid.lab.logs.raw import SLACK
 from proxid.loglines.head import BOM

@@ -15,8 +15,8 @@ from typing import Final
 
 import numpy as np
 
+from proxid.lab.logs.base import LogReader
 from proxid.lab.logs.batch import LogBatch
-from proxid.lab.logs.files import LogReader
 from proxid.lab.logs.jit import Reals
 from proxid.lab.logs.whole import write_errors
 

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from proxid.errors import InputError
+from proxid.lab.logs.base import Classifier, LogReader, LogWriter
 from proxid.lab.logs.batch import Dictionaries, LogBatch
-from proxid.lab.logs.files import Classifier, LogReader, LogWriter
 from proxid.lab.logs.jit import Bytes, Longs
 from proxid.lab.logs.jsonl import RowEncoder, named_columns
 from proxid.lab.logs.whole import WholeFile

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from proxid.errors import InputError
+from proxid.lab.logs.base import Classifier
 from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch
 from proxid.lab.logs.categorise import Filing
-from proxid.lab.logs.files import Classifier
 from proxid.lab.logs.jit import Bytes, Codes, Longs, Scalar, compiled
 from proxid.lab.logs.lines import Block, LineReader
 from proxid.lab.logs.strings import StringTable

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from proxid.lab.logs.base import LogWriter
 from proxid.lab.logs.batch import Dictionaries, LogBatch
 from proxid.lab.logs.cells import write_digits, write_time
-from proxid.lab.logs.files import LogWriter
 from proxid.lab.logs.jit import Bytes, Columns, Longs, Scalar, compiled, step
 from proxid.lab.logs.raw import load64, store64
 from proxid.lab.logs.whole import WholeFile

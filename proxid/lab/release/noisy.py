@@ -12,7 +12,8 @@ from typing import Any, Final
 from proxid.errors import ConfigError
 from proxid.lab.release.account import Account, Part
 from proxid.lab.release.engines import Engine, open_engine
-from proxid.lab.release.engines.base import ENGINES, EngineSettings
+from proxid.lab.release.engines.base import EngineSettings
+from proxid.lab.release.engines.open import ENGINES
 from proxid.lab.release.guarantee import Guarantee, delta_warnings
 from proxid.lab.release.items import KINDS
 from proxid.lab.release.published import Published
@@ -26,7 +27,9 @@ STAGES: Final = 3
 """Reading, counting, drawing noise and writing: what a progress bar can show of an engine's work."""
 
 ENGINE_OPTIONS: Final = (
-    Option("engine", str, "duckdb", "what counts: DuckDB embedded, or Spark (local or PROXID_SPARK_MASTER)", ENGINES),
+    Option(
+        "engine", str, "duckdb", "what counts: DuckDB embedded, or Spark (local or PROXID_SPARK_MASTER)", tuple(ENGINES)
+    ),
     Option("threads", int, 0, "threads of the engine; 0: all cores", minimum=0),
     Option("memory_gb", float, 4.0, "gigabytes for the engine's operators; more spills to disk", minimum=0.25),
 )

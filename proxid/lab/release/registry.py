@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from proxid.errors import ConfigError
-from proxid.lab.logs.files import Classifier
+from proxid.lab.logs.base import Classifier
 
 METHODS: dict[str, str] = {
     "zealous": "proxid.lab.release.zealous.method:METHOD",

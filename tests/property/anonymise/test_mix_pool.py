@@ -2,11 +2,9 @@
 
 from collections import Counter, defaultdict
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from proxid.anonymise.mix.batch import MixStream
 from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.mix.pairs import release_pairs
 from proxid.anonymise.mix.pool import Pool
@@ -115,30 +113,3 @@ class PoolMachine(RuleBasedStateMachine):
 
 TestPoolMachine = PoolMachine.TestCase
 TestPoolMachine.settings = settings(max_examples=60, stateful_step_count=60)
-
-rows = st.lists(
-    st.tuples(st.integers(0, 7), st.sampled_from(("", "a", "a/x", "a/y/1", "b/z")), st.integers(0, 3)), max_size=120
-)
-
-
-@settings(max_examples=150)
-@given(draw.settings, rows)
-def test_batch_feed_publishes_what_the_pool_publishes(chosen: Settings, rows: list[tuple[int, str, int]]) -> None:
-    """Pair by pair, in the order shown, and what is left at the end."""
-    pool, stream, source = Pool(chosen), MixStream(chosen, SEED), CycleSource(SEED)
-    now, withheld, paths = 0, 0, {}
-    for i, (person, category, pause) in enumerate(rows):
-        now += pause
-        path = tuple(category.split("/")) if category else ()
-        paths[b"%d" % i] = category
-        result = pool.submit(Record(b"%d" % i, f"p{person}", True, "a", path, (), float(now)))
-        step = pool.tick(float(now)) if result.outcome is Outcome.BUFFERED else Step()
-        expected = []
-        for group in (*result.groups, *step.groups):
-            for pair in release_pairs(group, source, chosen):
-                shown = (None, "/".join(group.node)) if group.raised else (pair.record, paths[pair.record])
-                expected.append((pair.person, *shown))
-        withheld += len(step.suppressed) + (result.outcome is Outcome.CAPPED)
-        assert list(stream.feed(f"p{person}", b"%d" % i, category, float(now))) == expected
-        assert stream.suppressed == withheld
-    assert stream.close() == withheld + sum(1 for _ in pool.waiting())

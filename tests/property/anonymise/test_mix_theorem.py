@@ -9,7 +9,6 @@ from random import Random
 
 import pytest
 
-from proxid.anonymise.mix.batch import MixStream
 from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.mix.pairs import check_restrictions, is_one_cycle, release_pairs
 from proxid.anonymise.mix.pool import Pool
@@ -187,16 +186,17 @@ def test_busy_people_are_no_likelier_owners() -> None:
     from Gp by more than √(2·16·Gp(1 − p)) + 2·16/3 with probability below 2e⁻¹⁶ (Bernstein).
     """
     rng, chosen = Random(5), Settings(k=10, margin=1, level=1, person_cap=None)
-    stream, sent = MixStream(chosen, bytes(range(32))), Counter()
+    pool, source, sent = Pool(chosen), CycleSource(bytes(range(32))), Counter()
     weights = [1 / (i + 1) for i in range(60)]
     guesses = right = 0
-    for person in rng.choices(range(60), weights, k=60_000):
+    for i, person in enumerate(rng.choices(range(60), weights, k=60_000)):
         sent[person] += 1
-        shown = stream.feed(f"p{person}", person, rng.choice("ab"))
-        for at in range(0, len(shown), chosen.n):
-            group = shown[at : at + chosen.n]
-            published, owner, _ = group[0]
-            candidates = [person for _, person, _ in group if f"p{person}" != published]
+        identity = b"%d of %d" % (i, person)
+        result = pool.submit(Record(identity, f"p{person}", True, "a", (rng.choice("ab"),), (), 0.0))
+        for group in (*result.groups, *pool.tick(0.0).groups):
+            pairs = release_pairs(group, source, chosen)
+            owner = int(pairs[0].record.split()[-1])
+            candidates = [int(m.person[1:]) for m in group.members if m.person != pairs[0].person]
             guesses += 1
             right += max(candidates, key=sent.__getitem__) == owner
     p = 1 / (chosen.n - 1)

@@ -12,10 +12,6 @@ from typing import Self
 import ibis
 import pyarrow as pa
 
-from proxid.errors import ConfigError
-
-ENGINES = ("duckdb", "spark")
-
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
@@ -48,17 +44,3 @@ class Engine(ABC):
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.close()
-
-
-def open_engine(name: str, settings: EngineSettings | None = None) -> Engine:
-    """The engine of that name. Raises ConfigError when it is unknown or not installed."""
-    chosen = settings or EngineSettings()
-    if name == "duckdb":
-        from proxid.lab.release.engines.duckdb import DuckDbEngine
-
-        return DuckDbEngine(chosen)
-    if name == "spark":
-        from proxid.lab.release.engines.spark import SparkEngine
-
-        return SparkEngine(chosen)
-    raise ConfigError(f"engine is one of {', '.join(ENGINES)}")

@@ -6,11 +6,16 @@ largest. `record_cost` times the same mechanism one record at a time in plain Py
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
-from proxid.anonymise.mix.batch import MixStream
+from proxid.anonymise.mix.cycle import CycleSource
+from proxid.anonymise.mix.pairs import release_pairs
+from proxid.anonymise.mix.pool import Pool
 from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Record
 from proxid.lab.attacks.base import Observed
 from proxid.lab.attacks.buffered import RULES, BufferedAttacker
 from proxid.lab.columns.engines import MixEngine, ThesisEngine
@@ -92,4 +97,16 @@ def _feeder(cell: Cell, seed: int) -> Any:
         return Thesis(cell.k, cell.level, source).feed
     if cell.mode == "thesis3":
         return Thesis3(cell.k, cell.level, source).feed
-    return MixStream(Settings(k=cell.k, level=cell.level), seed.to_bytes(32, "big")).feed
+    return _pool_feeder(Settings(k=cell.k, level=cell.level), seed)
+
+
+def _pool_feeder(settings: Settings, seed: int) -> Callable[[str, str, str], None]:
+    """Mode mix as a service runs it: the pool, and the pairs of each group drawn from the epoch's seed."""
+    pool, source, numbers = Pool(settings), CycleSource(seed.to_bytes(32, "big")), count()
+
+    def feed(user: str, query: str, category: str) -> None:
+        record = Record(next(numbers).to_bytes(8, "big"), user, True, "all", tuple(category.split("/")), (), 0.0)
+        for group in (*pool.submit(record).groups, *pool.tick(0.0).groups):
+            release_pairs(group, source, settings)
+
+    return feed

@@ -8,7 +8,7 @@ import numpy as np
 from proxid.errors import InputError
 from proxid.lab.load import in_order_read
 from proxid.lab.logs import Dictionaries, LogBatch, read_log
-from proxid.lab.logs.files import Classifier
+from proxid.lab.logs.base import Classifier
 from proxid.lab.logs.synth import synth_log
 from proxid.lab.studies.thesis.plan import Source
 
