@@ -53,7 +53,7 @@ LABORATORY: dict[str, str] = {
 }
 """Those of the query-log laboratory: without its packages each says that it needs them."""
 
-_PACKAGES: Final = ("numba", "pyarrow", "opendp", "matplotlib", "scipy", "duckdb", "ibis")
+_PACKAGES: Final = ("numba", "pyarrow", "opendp", "matplotlib", "scipy", "duckdb", "ibis", "snowballstemmer")
 NEEDED: Final = "needs the laboratory: make lab"
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 """Benchmarks are not installed: they lie beside the packages in a checkout."""

@@ -14,7 +14,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PARTIES = ("gateway", "main_service", "auditor", "device_sim")
 WINGS = ("proxid", *PARTIES, "bench")
-LABORATORY = {"numba", "llvmlite", "pyarrow", "opendp", "matplotlib", "scipy", "duckdb", "ibis", "sqlglot", "pandas"}
+LABORATORY = {
+    "numba",
+    "llvmlite",
+    "pyarrow",
+    "opendp",
+    "matplotlib",
+    "scipy",
+    "duckdb",
+    "ibis",
+    "sqlglot",
+    "snowballstemmer",
+}
 
 
 def loaded_by(module: str) -> set[str]:

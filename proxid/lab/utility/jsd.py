@@ -6,6 +6,7 @@ ones. The utility loss of a release is the mean over its users.
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import rel_entr
 
 from proxid.errors import InputError
 
@@ -43,8 +44,7 @@ def _normalised(counts: Reals) -> Reals:
 
 
 def _relative_entropy(p: Reals, mean: Reals) -> Reals:
-    ratio = np.divide(p, mean, out=np.ones_like(p), where=p > 0)
-    result: Reals = (p * np.log2(ratio)).sum(-1)
+    result: Reals = rel_entr(p, mean).sum(-1) / np.log(2)
     return result
 
 

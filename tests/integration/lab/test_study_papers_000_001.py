@@ -8,6 +8,7 @@ import pytest
 
 from proxid.cli.main import main
 from proxid.errors import InputError
+from proxid.lab.concepts import ConceptMapper
 from proxid.lab.logs.files import create_log
 from proxid.lab.release.microaggregation.method import columns
 from proxid.lab.release.semantic.phrases import map_log
@@ -21,7 +22,6 @@ from proxid.lab.studies.semantic import run as run_semantic
 from proxid.lab.studies.semantic_report import ordering, paired
 from proxid.lab.studies.topical_log import ALL_TOPICS, LogShape, make_topical_log
 from proxid.loglines.layout import Layout
-from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import load
 
 

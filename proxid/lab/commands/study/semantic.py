@@ -12,13 +12,13 @@ from rich.table import Table
 
 from proxid.lab.commands.common import FILE, print_json, progress_bar
 from proxid.lab.commands.study.output import write_study
+from proxid.lab.concepts import ConceptMapper
 from proxid.lab.logs.files import read_log
 from proxid.lab.release.semantic.phrases import map_log
 from proxid.lab.release.semantic.topics import FOUR, NINETEEN, OTHER, categorise
 from proxid.lab.studies.semantic import PROFILES, WAYS, Plan, run
 from proxid.lab.studies.semantic_report import METHODS, PROFILE_TITLES, TITLES, figures, summary
 from proxid.lab.studies.topical_log import LogShape, make_topical_log
-from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import load
 
 

@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 
+from proxid.lab.concepts import ConceptMapper
 from proxid.lab.logs.files import read_log
 from proxid.lab.logs.whole import whole_file
 from proxid.lab.release.purse import BUDGET_OPTIONS, Purse
@@ -17,7 +18,6 @@ from proxid.lab.release.semantic.exponential import RandomBytes
 from proxid.lab.release.semantic.hbdp import Noise, bound_user, discrete_laplace, noisy_histogram, sensitivity
 from proxid.lab.release.semantic.phrases import map_log
 from proxid.lab.release.semantic.topics import OTHER, SETTINGS, categorise
-from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import load
 
 

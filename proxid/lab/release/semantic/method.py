@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from proxid.lab.concepts import ConceptMapper
 from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch
 from proxid.lab.logs.files import create_log, read_log
 from proxid.lab.logs.whole import whole_file
@@ -24,7 +25,6 @@ from proxid.lab.release.semantic.quality import Criterion
 from proxid.lab.release.semantic.reconstruct import from_templates, put_back
 from proxid.lab.release.semantic.topics import FOUR, OTHER, SETTINGS
 from proxid.loglines.layout import layout_of
-from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import WordNet, load
 
 _SHARED = (

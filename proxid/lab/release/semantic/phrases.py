@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from proxid.lab.concepts import ConceptMapper, MappedPhrase
 from proxid.lab.logs.batch import LogBatch
 from proxid.lab.logs.strings import StringTable
 from proxid.lab.release.semantic.domain import Ints
 from proxid.lab.release.semantic.mechanism import no_progress
-from proxid.ontology.concepts import ConceptMapper, MappedPhrase
 
 
 @dataclass(frozen=True, eq=False)

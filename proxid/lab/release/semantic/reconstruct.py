@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from proxid.lab.concepts import MappedPhrase
 from proxid.lab.release.semantic.exponential import RandomBytes, uniform_below
-from proxid.ontology.concepts import MappedPhrase
 from proxid.ontology.noun_phrases import noun_phrases, words
 from proxid.ontology.wordnet import WordNet
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from proxid.errors import BudgetError, ConfigError, InputError
+from proxid.lab.concepts import ConceptMapper
 from proxid.lab.logs.files import read_log
 from proxid.lab.release.registry import Job, load_method
 from proxid.lab.release.semantic import budget as budgets
@@ -15,7 +16,6 @@ from proxid.lab.release.semantic.hbdp_method import release as release_hbdp
 from proxid.lab.release.semantic.method import release
 from proxid.lab.release.semantic.quality import Criterion
 from proxid.lab.release.semantic.reconstruct import TEMPLATES, from_templates, put_back
-from proxid.ontology.concepts import ConceptMapper
 from proxid.ontology.wordnet import load
 
 LOG = """AnonID\tQuery\tQueryTime\tItemRank\tClickURL

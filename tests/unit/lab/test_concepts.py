@@ -3,9 +3,9 @@
 import pytest
 
 from proxid.errors import InputError
-from proxid.ontology.concepts import ConceptMapper
+from proxid.lab.concepts import ConceptMapper
+from proxid.lab.stemming import stem
 from proxid.ontology.noun_phrases import noun_phrases
-from proxid.ontology.stemming import stem
 from proxid.ontology.wordnet import WordNet, load
 
 # Examples printed in Porter 1980, steps 1a-5b.

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from proxid.lab.stemming import stem
 from proxid.ontology.morphology import noun_base
 from proxid.ontology.noun_phrases import noun_phrases
-from proxid.ontology.stemming import stem
 from proxid.ontology.wordnet import WordNet
 
 LONGEST_LABEL = 10
