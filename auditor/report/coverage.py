@@ -4,7 +4,19 @@ from typing import Final
 
 from auditor.config import AuditorConfig
 from auditor.findings import RECEIPTS, Report
-from auditor.report.markup import Html, Section, code, counted, items, moment, paragraph, section, table
+from auditor.report.blocks import (
+    Block,
+    Cell,
+    Paragraph,
+    Section,
+    code,
+    counted,
+    items,
+    moment,
+    paragraph,
+    section,
+    table,
+)
 from auditor.report.wording import LOGS, RECEIPTS_OF
 from auditor.scope import LogScope
 from proxid import __version__
@@ -38,7 +50,8 @@ def covered(report: Report, config: AuditorConfig, now: float) -> Section:
         ("First and last request", _requests(report)), ("People", _people(report)),
     ]  # fmt: skip
     return section(
-        "audited", "What was audited", table("This audit", ("What", "Value"), rows), _logs(report), *_continued(report),
+        "audited", "What was audited", table("This audit", ("What", "Value"), rows),
+        *_logs(report), *_continued(report),
     )  # fmt: skip
 
 
@@ -70,7 +83,7 @@ def _people(report: Report) -> str:
     return f"{report.scope.people:,} had a pseudonym in these epochs and can be named by the auditor{more}"
 
 
-def _logs(report: Report) -> Html:
+def _logs(report: Report) -> tuple[Block, ...]:
     columns = ("Log", "Name in its signed state", "Entries", "Root hash", "Service's public key")
     rows = [
         (LOGS[name].capitalize(), code(log.origin), log.size, code(log.root), code(log.key))
@@ -79,10 +92,11 @@ def _logs(report: Report) -> Html:
     text = paragraph(
         "Whoever has as many entries with the same root hash (base64, as in the checkpoint) has the same log."
     )
-    return Html(table("The logs, as their services signed for them", columns, rows) + (text if rows else ""))
+    logs = table("The logs, as their services signed for them", columns, rows)
+    return (logs, text) if rows else (logs,)
 
 
-def _continued(report: Report) -> tuple[str, ...]:
+def _continued(report: Report) -> tuple[Paragraph, ...]:
     logs = sorted(report.scope.logs.items())
     if not report.scope.continued:
         return (paragraph("Both logs were read from their first entry to their last: every number is of whole logs."),)
@@ -128,7 +142,7 @@ def outside(report: Report) -> Section:
         "others, who depend on neither service."
     )
     return section(
-        "outside", "Whose word it rests on", text, items(lines), receipts if report.checked[RECEIPTS] else ""
+        "outside", "Whose word it rests on", text, items(lines), receipts if report.checked[RECEIPTS] else None
     )
 
 
@@ -151,7 +165,7 @@ def settings(report: Report, config: AuditorConfig) -> Section:
     anonymiser = config.anonymiser
     k, margin = anonymiser.k, anonymiser.sybil_margin
     shown = anonymiser.min_text_users + margin
-    rows: list[tuple[object, object, object]] = [
+    rows: list[tuple[Cell, ...]] = [
         ("Other people who must be possible as the author of each text (k)", code("k"), k),
         ("Members of a group who may work together (margin)", code("sybil_margin"), margin),
         ("So people in a group of search queries, at least", "k + 1 + margin", k + 1 + margin),

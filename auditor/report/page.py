@@ -1,28 +1,18 @@
 """The audit's report as one self-contained page, for a data-protection officer (DESIGN 10.4).
 
 No script, no image, nothing loaded: headings, tables with captions and header cells, words instead of colours, so that
-a screen reader reads it and it prints. Its words are in `words`, its first part in `html_scope`.
+a screen reader reads it and it prints. How it looks is in `page.html.j2`, its words in `wording`.
 """
 
 from collections import Counter
 from typing import Final
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from auditor.config import AuditorConfig
 from auditor.findings import CHECKS, COMMITS, GATEWAY, GROUPS, HEADS, MAIN_SERVICE, RECEIPTS, Report, Verdict
+from auditor.report.blocks import Cell, Section, Terms, counted, items, moment, paragraph, section, table, worded
 from auditor.report.coverage import covered, outside, settings
-from auditor.report.markup import (
-    STYLE,
-    Html,
-    Section,
-    counted,
-    escape,
-    items,
-    moment,
-    paragraph,
-    section,
-    table,
-    worded,
-)
 from auditor.report.results import (
     access,
     consents,
@@ -48,6 +38,9 @@ from auditor.report.wording import (
     UNSEEN,
 )
 
+_PAGES: Final = Environment(
+    loader=PackageLoader("auditor.report", "."), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+)
 _VERDICTS: Final = {
     Verdict.CLEAN: "Clean: nothing that was checked contradicts what the services claim.",
     Verdict.VIOLATION: "Violated: at least one check failed; every failure is listed under “Violations”.",
@@ -64,16 +57,10 @@ def render(report: Report, config: AuditorConfig, now: float) -> str:
     parts = _parts(report, config, now) if done else [settings(report, config)]
     title = f"Audit report: {config.service} and its gateway"
     verdict = _IN_PART if done and report.verdict is Verdict.UNCHECKED else _VERDICTS[report.verdict]
-    body = [
-        f"<header><h1>{escape(title)}</h1>", f'<p class="verdict">{verdict}</p>',
-        "" if done else paragraph(f"Reason: {report.unchecked}. Tried on {moment(now)}."), "</header>",
-        _contents(parts), f"<main>{''.join(part.html for part in parts)}</main>",
-    ]  # fmt: skip
-    head = (
-        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}: {report.verdict.value}</title><style>{STYLE}</style>"
+    reason = "" if done else f"Reason: {report.unchecked}. Tried on {moment(now)}."
+    return _PAGES.get_template("page.html.j2").render(
+        title=title, verdict=verdict, result=report.verdict.value, reason=reason, parts=parts
     )
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
 
 
 def _parts(report: Report, config: AuditorConfig, now: float) -> list[Section]:
@@ -82,11 +69,6 @@ def _parts(report: Report, config: AuditorConfig, now: float) -> list[Section]:
         _remarks(report), fates(report), groups(report, config), deliveries(report), consents(report, config),
         rights(report), _unchecked(report), settings(report, config), _events(report), _glossary(),
     ]  # fmt: skip
-
-
-def _contents(parts: list[Section]) -> str:
-    links = (f'<li><a href="#{part.name}">{escape(part.title)}</a></li>' for part in parts)
-    return f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
 
 
 def _short(report: Report, config: AuditorConfig) -> Section:
@@ -121,7 +103,7 @@ def _short(report: Report, config: AuditorConfig) -> Section:
 def _checks(report: Report) -> Section:
     numbered = ("Checks made this time", "In earlier audits") if report.scope.continued else ("Checks made",)
     columns = ("Check", "What it proves when it passes", *numbered, "Violations", "Result")
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for rule in CHECKS:
         broken = sum(1 for v in report.violations if v.rule == rule) + _unlisted(report, rule)
         before = report.checked_before[rule]
@@ -180,7 +162,7 @@ def _violations(report: Report) -> Section:
         "violations", "Violations", meanings, text,
         table("Violations, by what is wrong", ("Check", "Log", "What is wrong", "Number"), summary),
         table("Every violation", ("Check", "Log", "Entry (leaf)", "What is wrong"), rows),
-        paragraph(f"{unlisted:,} further violations of the same checks are not listed.") if unlisted else "",
+        paragraph(f"{unlisted:,} further violations of the same checks are not listed.") if unlisted else None,
     )  # fmt: skip
 
 
@@ -188,9 +170,9 @@ def _named(rule: int) -> str:
     return f"{rule}. {WORDS[rule].title}"
 
 
-def _wrong(text: str) -> str:
+def _wrong(text: str) -> Cell:
     kind, colon, rest = text.partition(": ")
-    return Html(f"{worded(EVENTS[kind], kind)}: {escape(rest)}") if colon and kind in EVENTS else text
+    return worded(EVENTS[kind], kind, f": {rest}") if colon and kind in EVENTS else text
 
 
 def _unlisted(report: Report, rule: int | None = None) -> int:
@@ -216,10 +198,10 @@ def _unchecked(report: Report) -> Section:
         "An erasure takes away what groups of the same period could be checked by again. What an earlier audit had "
         "checked before, and this one went on from, stays checked."
     )
-    missing = items(_reasons(report)) if report.missing else ""
+    missing = items(_reasons(report)) if report.missing else None
     return section(
         "unchecked", "What could not be checked", missing, table("Counted, not guessed", ("What", "Number"), rows),
-        again if report.counts["groups.partly_erased"] else "",
+        again if report.counts["groups.partly_erased"] else None,
         paragraph("No audit of logs can see:"), items(UNSEEN),
     )  # fmt: skip
 
@@ -235,5 +217,4 @@ def _events(report: Report) -> Section:
 
 
 def _glossary() -> Section:
-    rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in GLOSSARY.items())
-    return section("glossary", "Glossary", Html(f"<dl>{rows}</dl>"))
+    return section("glossary", "Glossary", Terms(tuple(GLOSSARY.items())))

@@ -5,7 +5,19 @@ from typing import Final
 
 from auditor.config import AuditorConfig
 from auditor.findings import Report
-from auditor.report.markup import Html, Section, code, counted, items, moment, paragraph, section, table
+from auditor.report.blocks import (
+    Cell,
+    Code,
+    Paragraph,
+    Section,
+    code,
+    counted,
+    items,
+    moment,
+    paragraph,
+    section,
+    table,
+)
 from auditor.report.wording import ACCESS, DROPPED, KINDS, RIGHTS, WITHHELD
 from proxid.protocol.consent import NOTHING
 
@@ -28,7 +40,7 @@ def withheld(report: Report) -> dict[str, int]:
     return {reason: count for reason, count in numbers(report, "withheld.") if reason != ACCESS}
 
 
-def _reasons(meanings: Mapping[str, str], counts: Mapping[str, int]) -> list[tuple[object, str, int]]:
+def _reasons(meanings: Mapping[str, str], counts: Mapping[str, int]) -> list[tuple[str, Code, int]]:
     return [(meanings.get(reason, "No words for this reason."), code(reason), n) for reason, n in counts.items()]
 
 
@@ -84,7 +96,7 @@ def groups(report: Report, config: AuditorConfig) -> Section:
         "reached is how many people share the area, or the kind of command, and the stretch of time, less the margin.",
     ))  # fmt: skip
     return section(
-        "anonymity", "Anonymity reached", table("k actually reached", columns, reached), text if rows else "",
+        "anonymity", "Anonymity reached", table("k actually reached", columns, reached), text if rows else None,
         table("Groups by kind and size", ("Kind", "People in the group", "Groups", "Records"), rows),
     )  # fmt: skip
 
@@ -112,7 +124,7 @@ def consents(report: Report, config: AuditorConfig) -> Section:
         epoch, _, bundle = name.partition(".")
         rows.append((moment(int(epoch) * seconds), moment((int(epoch) + 1) * seconds), code(bundle), count))
     columns = ("Period (epoch) from", "To", "Choice (bundle)", "Times chosen")
-    offered: list[tuple[object, ...]] = [(code(NOTHING), "nobody", "nothing", "")]
+    offered: list[tuple[Cell, ...]] = [(code(NOTHING), "nobody", "nothing", "")]
     for choice, grants in sorted(config.policy.bundles.items()):
         for party, grant in sorted(grants.items()):
             kinds = ", ".join(KINDS[kind] for kind in KINDS if kind in grant.types)
@@ -128,7 +140,7 @@ def consents(report: Report, config: AuditorConfig) -> Section:
     )  # fmt: skip
 
 
-def _left_out(report: Report) -> Html:
+def _left_out(report: Report) -> Paragraph:
     erased, lost = report.counts["rights.erase"], report.counts["consents.unreadable"]
     if not erased and not lost:
         return paragraph("Nobody is left out of this timeline: no choice had become unreadable.")
