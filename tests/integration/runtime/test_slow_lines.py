@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proxid.cli.slow_line import SlowLine
+from bench.rights.slow_line import SlowLine
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.household import Household
 from proxid.runtime.config import load

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.rights import Options
-from proxid.cli.hostile import messages
+from bench.rights.hostile import messages
 from proxid.errors import InputError, OversizedError
 from proxid.runtime.transport.fields import verify_count
 from proxid.wire.v1 import gateway_pb2

@@ -8,7 +8,7 @@ stores are filled with the keys of `links` (100,000) person-epochs and as many w
     access_s_at_100k_waiting          20 people ask for access at once: until the last is answered
     connect_ok_at_1200ms              of 50 devices at once behind lines of 600 ms each way, how many are answered
     rss_growth_mb_under_abuse         MiB of memory that the service gains which gains more, while 24 hostile clients
-                                      (`proxid.cli.hostile`) send for `abuse_seconds` and rest as long
+                                      (`bench.rights.hostile`) send for `abuse_seconds` and rest as long
 
 Options: links (100000), people (24), abuse_seconds (60).
 """
@@ -27,6 +27,8 @@ import uvloop
 from redis.asyncio import Redis
 
 from bench import Figure
+from bench.rights.hostile import abuse, memory
+from bench.rights.slow_line import SlowLine
 from device_sim.commands.common import open_households
 from gateway.config import GatewayConfig
 from gateway.server import screener_of
@@ -38,8 +40,6 @@ from main_service.store.pool import PoolStore, SettingsOf
 from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.mix.types import Record
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
-from proxid.cli.hostile import abuse, memory
-from proxid.cli.slow_line import SlowLine
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.household.rights import RightsClient
