@@ -13,8 +13,8 @@ import numpy as np
 
 from proxid.errors import InputError
 from proxid.lab.logs.base import LogReader
-from proxid.lab.logs.files import open_log
 from proxid.lab.logs.batch import LogBatch
+from proxid.lab.logs.files import open_log
 from proxid.lab.logs.jit import Bytes, Codes, Hashes, Longs, Scalar, compiled, step
 from proxid.lab.logs.strings import StringTable, hash_bytes, mixed
 
