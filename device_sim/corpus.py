@@ -58,6 +58,8 @@ def read_events(path: Path) -> Iterator[Event]:
     except (EOFError, zlib.error):
         raise InputError(f"{path.name}: the file cannot be read: damaged or cut short") from None
     name = path.name.lower().removesuffix(".gz")
+    if name.endswith((".parquet", ".csv", ".xlsx")):
+        raise InputError(f"{path.name}: a file of utterances is JSON lines or tab-separated text")
     kind = "jsonl" if name.endswith((".jsonl", ".json", ".ndjson")) else "tsv"
     try:
         lines = read_lines(data, kind, _EXTRA)

@@ -4,7 +4,7 @@ A guess that may be wrong is refused rather than made: a user taken for a query 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from proxid.errors import InputError
@@ -119,7 +119,7 @@ def _check_columns(rows: Rows, columns: list[str], header: bool) -> None:
         raise InputError("the first column looks like queries, the second like users: name them in a header line")
 
 
-def said_columns(columns: list[str]) -> str:
+def said_columns(columns: Sequence[str]) -> str:
     """Which column is taken for what, for a log without a header."""
     return ", ".join(f"column {at} for {name}" for at, name in enumerate(columns, 1) if name)
 

@@ -13,8 +13,10 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from proxid.lab.load import Asked, load_release
+from proxid.lab.logs import open_log
 from proxid.lab.mechanism import MODES
 from proxid.lab.released_log import Release
+from proxid.loglines.head import said_columns
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.Path(dir_okay=False, path_type=Path)
@@ -134,6 +136,14 @@ def _shown(value: Any) -> str:
 def _is_none(value: Any) -> bool:
     """Whether a value is missing: None, or NaN where a share of nothing was asked for."""
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def say_columns(path: Path) -> None:
+    """Say on stderr which column of a log without a header is taken for what. Raises InputError for what is no log."""
+    with open_log(path) as log:
+        if log.layout.format == "tsv" and not log.layout.header and log.size:
+            said = f"{path.name} has no header: {said_columns(log.layout.fields)}"
+            Console(stderr=True).print(said, highlight=False, markup=False, soft_wrap=True)
 
 
 def warn_if_empty(records: int, what: str) -> None:

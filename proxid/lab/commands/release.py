@@ -7,7 +7,15 @@ import click
 from rich.console import Console
 
 from proxid.errors import ConfigError, InputError
-from proxid.lab.commands.common import FILE, default_classifier, facts_table, print_json, progress_bar, warn_if_empty
+from proxid.lab.commands.common import (
+    FILE,
+    default_classifier,
+    facts_table,
+    print_json,
+    progress_bar,
+    say_columns,
+    warn_if_empty,
+)
 from proxid.lab.logs.digest import digest_of
 from proxid.lab.release.manifest import manifest_path, write_manifest
 from proxid.lab.release.registry import METHODS, Job, Method, Option, Outcome, load_method
@@ -91,6 +99,7 @@ def command(
         raise ConfigError(f"method is one of {', '.join(sorted(METHODS))}")
     _check_paths(source, output, truth)
     options = chosen.checked({key: value for key, value in given.items() if value is not None})
+    say_columns(source)
     digest = digest_of(source)
     with progress_bar(method) as progress:
         job = Job(source, output, options, seed, default_classifier() if classify else None, truth, progress)

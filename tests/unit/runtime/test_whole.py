@@ -10,7 +10,7 @@ import pytest
 from proxid.clients.household.receipts import ReceiptBook
 from proxid.clients.subscriber.lines import Lines, read_lines
 from proxid.errors import OutputError
-from proxid.runtime.evidence_log.files import replace_file
+from proxid.runtime.evidence_log.files import AppendFile, replace_file
 
 ENTRIES = [{"number": number, "text": "x" * 40} for number in range(3)]
 
@@ -36,6 +36,10 @@ def test_every_line_is_whole_in_small_pieces(tmp_path: Path, monkeypatch: pytest
         for entry in ENTRIES:
             lines.append(entry)
     assert [entry for _, entry in read_lines(tmp_path / "feed.jsonl")] == ENTRIES
+    log = AppendFile(tmp_path / "segment")
+    log.append(b"l" * 100)
+    log.close()
+    assert (tmp_path / "segment").read_bytes() == b"l" * 100
     replace_file(tmp_path / "head", b"h" * 100)
     assert (tmp_path / "head").read_bytes() == b"h" * 100
 
