@@ -59,6 +59,7 @@ class Code(StrEnum):
     NOTE_INVALID = "note_invalid"
     HISTORY_FORKED = "history_forked"
     LOG_DAMAGED = "log_damaged"
+    LOG_FULL = "log_full"
     PAYLOAD_UNREADABLE = "payload_unreadable"
     NAME_ALIKE = "name_alike"
     NO_COMMON_POLICY = "no_common_policy"
@@ -259,6 +260,12 @@ class StoreError(ProxidError):
     """The store is away or full."""
 
     code = Code.STORE_UNAVAILABLE
+
+
+class LogFullError(StoreError):
+    """The evidence folder has no room: nothing that has to be logged is taken until it has (DESIGN 10.2)."""
+
+    code = Code.LOG_FULL
 
 
 class UpstreamRefusedError(ProxidError):

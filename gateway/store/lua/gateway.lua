@@ -48,6 +48,7 @@ end
 --       subject tag, evidence seed, name of the evidence key, evidence key, form of the name…
 local function gw_link(keys, a)
   local prefix = keys[1]
+  require_room(prefix)
   local tag, user, epoch, prox = a[1], a[2], a[3], a[4]
   if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
   local stored = redis.call('HGET', key(prefix, 'k', tag), 'l')
@@ -81,6 +82,7 @@ end
 -- ARGV: key tag, nonce tag, session, now s, nonce ttl s, requests a minute, salt, header, payload
 local function gw_forward(keys, a)
   local prefix = keys[1]
+  require_room(prefix)
   local user = is_live(prefix, a[1])
   if not user then return {'UNREGISTERED'} end
   local seen = redis.call('GET', key(prefix, 'n', a[2]))
@@ -214,6 +216,7 @@ end
 -- ARGV: user tag, epoch, version, ttl s, salt, header, payload, grant PARTY|TYPE|FIDELITY…
 local function gw_consent(keys, a)
   local prefix, user, epoch, version = keys[1], a[1], a[2], tonumber(a[3])
+  require_room(prefix)
   local entry = key(prefix, 'c', user, epoch)
   if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
   if #a > 7 and redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'OBJECTED' end

@@ -53,6 +53,7 @@ local function ms_receive(keys, a)
   local prefix, session = keys[1], a[2]
   local known = known_answer(prefix, a[1], session)
   if known[1] ~= 'NEW' then return known end
+  require_room(prefix)
   redis.call('SET', mkey(prefix, 'n', a[1]), session, 'EX', a[3])
   redis.call('SET', mkey(prefix, 'a', session), a[5], 'EX', a[3])
   append_event(prefix, 'RECEIVED', a[7], a[8], a[9])

@@ -23,6 +23,7 @@ end
 
 -- ARGV: settings, PROX_ID, message hash, bundle, version, acknowledgement, ttl s, salt, header, payload, audience kept…
 local function ms_consent(keys, a)
+  require_room(keys[1])
   local s = SETTINGS
   local p, prox, version = open_pool(keys[1], a), a[s + 1], tonumber(a[s + 4])
   local entry = mkey(p.prefix, 'c', prox)

@@ -7,6 +7,7 @@ A head is signed over leaves that are on disk, so a log that is shorter than a h
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -78,8 +79,9 @@ class HeldHeads:
     def _keep(self, name: str, log: Verifier, head: Head) -> None:
         kept = self._kept(name, log)
         if kept is None or (kept[0], kept[1].size) < (head[0], head[1].size):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_file(self._folder / name, head[2])
+            with suppress(OSError):  # without room the older one stays; it is shown again
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                replace_file(self._folder / name, head[2])
 
     def _compare(self, shown: Head) -> None:
         generation, head, _ = shown

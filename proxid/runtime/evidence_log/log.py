@@ -59,6 +59,8 @@ class LeafLog:
         self.origin = origin
         self._key = key
         self._writing = threading.Lock()
+        self.unfinished = False
+        """Leaves are on disk that no head covers yet."""
         try:
             mark_version(folder)
             self.admitted = Admitted.read(folder)
@@ -151,11 +153,22 @@ class LeafLog:
         return self._segments.rotate_if_due()
 
     def append(self, leaves: Sequence[Leaf]) -> None:
-        """Append leaves and sign the new head, both durably."""
+        """Append leaves and sign the new head, both durably; raises OSError: none of the leaves, or `unfinished`."""
         with self._writing:
             self._segments.append(leaves)
+            self.unfinished = True
             self._tree.append([leaf.hash for leaf in leaves])
             self._sign()
+            self.unfinished = False
+
+    def finish(self) -> None:
+        """After leaves were written and tree or head were not, for want of room: make them anew. Raises OSError."""
+        with self._writing:
+            self._tree.close()
+            self._tree = TreeWriter(self.folder / TREE, self._segments.size)
+            self._complete_tree()
+            self._sign()
+            self.unfinished = False
 
     def _sign(self) -> None:
         replace_file(self.folder / CHECKPOINT, self.head.sign(self._key).encode())

@@ -70,7 +70,10 @@ class Scrubber:
     async def run(self) -> None:
         """Look at everything from time to time, until cancelled."""
         while True:
-            await self.step(_BREATH)
+            try:
+                await self.step(_BREATH)
+            except OSError:  # what is derived cannot be made anew now
+                _log.warning("evidence was not looked at")
             await asyncio.sleep(PAUSE)
 
     async def step(self, breath: float = 0.0) -> set[Found]:

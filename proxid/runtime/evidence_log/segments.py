@@ -199,8 +199,9 @@ class SegmentWriter:
         """Begin a new segment, unless the last is empty."""
         if self._last.count:
             first = self.size + 1
+            following = Segment(self._folder, first)
             self._last.close()
-            self._last = Segment(self._folder, first)
+            self._last = following
 
     def close(self) -> None:
         """Close the files."""

@@ -1,6 +1,7 @@
 """The stream of events in a store that wait to be logged, and which log it counts for (DESIGN 10.1, 10.2).
 
     P:events      entries NUMBER-0       P:events:n    number of the last event
+    P:events:full set while the log cannot be written: nothing new is taken
     P:events:log  hash, absent for a first log: origin of the log, base: the number before its first event
 
 Numbers are never given out twice: those of a successor log go on behind the base, and its leaves count from 1.
@@ -15,6 +16,7 @@ from redis.asyncio import Redis
 from proxid.errors import StoreError
 from proxid.runtime.store.connection import store_errors
 
+_FULL_SECONDS: Final = 30
 _SUCCEED: Final = """
 local stream, log = KEYS[1] .. ':events', KEYS[1] .. ':events:log'
 if redis.call('HGET', log, 'origin') == ARGV[1] then return 0 end
@@ -81,6 +83,15 @@ async def succeed(client: Redis, prefix: str, origin: str, until: int, salt: byt
     """
     with store_errors():
         await client.eval(_SUCCEED, 1, prefix, origin, until, salt, header)
+
+
+async def say_full(client: Redis, prefix: str, full: bool) -> None:
+    """Have the store's steps take nothing new while the log cannot be written; raises StoreError."""
+    with store_errors():
+        if full:
+            await client.set(f"{prefix}:events:full", 1, ex=_FULL_SECONDS)
+        else:
+            await client.delete(f"{prefix}:events:full")
 
 
 async def unlogged(client: Redis, prefix: str) -> int:

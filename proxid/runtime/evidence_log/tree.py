@@ -94,9 +94,9 @@ class TreeWriter:
         self._cut(len(hashes))
 
     def close(self) -> None:
-        """Close the files."""
-        for file in self._levels:
-            file.close()
+        """Close the files; a second time does nothing."""
+        while self._levels:
+            self._levels.pop().close()
 
 
 def levels_of(hashes: Iterable[bytes]) -> list[list[bytes]]:

@@ -8,10 +8,12 @@ are covered by the same head: no auditor sees a step half done.
 """
 
 import asyncio
+import errno
 import hashlib
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -24,7 +26,7 @@ from proxid.runtime.evidence_log.encryptor import Encryptor, PlainEvent, SplitEv
 from proxid.runtime.evidence_log.generations import SUCCESSOR
 from proxid.runtime.evidence_log.log import LeafLog
 from proxid.runtime.evidence_log.retention import append_expired
-from proxid.runtime.evidence_log.stream import counted
+from proxid.runtime.evidence_log.stream import counted, say_full
 from proxid.runtime.store.connection import store_errors
 from proxid.runtime.store.durable import start_rewrite, wait_on_disk
 
@@ -76,6 +78,8 @@ class EvidenceWriter:
         self._plain_seconds = plain_seconds
         self._linger = linger
         self._base = base
+        self._full: bool | None = None
+        """Whether the log could not be written last; at first what an earlier process said of that is taken back."""
         self._trimmed = True
         self._rewritten = clock()
         self._count = LEAST
@@ -100,9 +104,24 @@ class EvidenceWriter:
         try:
             await self.write_batch()
             await self._rewrite_if_due()
+            if self._full is not False:
+                await say_full(self._client, self._prefix, False)
+                if self._full:
+                    _log.info("evidence is written again")
+                self._full = False
         except StoreError as error:
             self._behind = False
             _log.info("evidence waits for the store", code=error.code.value)
+        except OSError as error:
+            await self._wait_for_room(error)
+
+    async def _wait_for_room(self, error: OSError) -> None:
+        """The log's files cannot be written: nothing is taken until they can, and nothing is lost meanwhile."""
+        if not self._full:
+            _log.error("evidence cannot be written", reason=errno.errorcode.get(error.errno or 0, "unknown"))
+        self._full, self._behind = True, False
+        with suppress(StoreError):
+            await say_full(self._client, self._prefix, True)
 
     async def verify(self) -> None:
         """That the store knows all that its log holds; nothing is logged before it is on the store's disk.
@@ -129,11 +148,15 @@ class EvidenceWriter:
                 except StoreError:
                     await asyncio.sleep(self._linger)
                     continue
-                self.log.said(damage)
+                with suppress(OSError):  # said again at the next start
+                    self.log.said(damage)
                 break
 
     async def write_batch(self) -> int:
         """Log what waits in the stream, up to one batch; how many events."""
+        if self.log.unfinished:
+            await asyncio.to_thread(self.log.finish)
+            self._trimmed = False
         first = self.log.size + 1
         rows = await self._whole_steps(first + self._base)
         if rows:

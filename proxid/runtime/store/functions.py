@@ -12,7 +12,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from proxid.errors import StoreError
+from proxid.errors import LogFullError, StoreError
 from proxid.runtime.store.batching import Coalescer
 from proxid.runtime.store.connection import store_errors
 from proxid.runtime.store.durable import wait_on_disk
@@ -95,5 +95,7 @@ def _outcome(result: Any) -> Any:
     if not isinstance(result, Exception):
         return result
     kind = str(result).split(" ", 1)[0] if isinstance(result, ResponseError) else type(result).__name__
+    if kind == "LOGFULL":
+        return LogFullError("the evidence folder cannot be written; nothing is taken until it can")
     known = kind if kind in {"OOM", "READONLY", "LOADING", "MISCONF", "NOSCRIPT"} else type(result).__name__
     return StoreError(f"store refused the step ({known})")

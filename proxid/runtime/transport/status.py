@@ -31,6 +31,7 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
     Code.TREE_PROOF_INVALID: (_S.INVALID_ARGUMENT, "proof cannot be made"),
     Code.NOTE_INVALID: (_S.INVALID_ARGUMENT, "checkpoint is not acceptable"),
     Code.LOG_DAMAGED: (_S.DATA_LOSS, "log is damaged"),
+    Code.LOG_FULL: (_S.UNAVAILABLE, "evidence cannot be written"),
     Code.EVIDENCE_UNREADABLE: (_S.UNAVAILABLE, "evidence is not available"),
     Code.CONSENT_INVALID: (_S.FAILED_PRECONDITION, "consent is not acceptable"),
     Code.RECORD_MISMATCH: (_S.DATA_LOSS, "log record does not match"),

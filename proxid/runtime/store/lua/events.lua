@@ -3,6 +3,11 @@
 -- Salts come from the caller: functions have no randomness of their own.
 -- The store's clock stands still within a step: field u tells the writer which events belong together.
 
+-- While the log cannot be written nothing new is taken: plain events must not pile up. Asked before anything is changed.
+local function require_room(prefix)
+  if redis.call('EXISTS', prefix .. ':events:full') == 1 then error({err = 'LOGFULL the evidence log has no room'}) end
+end
+
 local function append_event(prefix, kind, salt, header, payload)
   local number = redis.call('INCR', prefix .. ':events:n')
   local time = redis.call('TIME')

@@ -1,0 +1,85 @@
+# ruff: noqa: ASYNC110, ASYNC220
+"""A log that cannot be written makes its service wait and say so, and goes on when there is room: nothing is lost."""
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from proxid.errors import LogFullError
+from proxid.evidence.leaf import LeafHeader
+from proxid.runtime.evidence_log.log import LeafLog
+from proxid.runtime.evidence_log.segments import read_leaves
+from proxid.runtime.store.functions import FunctionLibrary
+from tests.integration.runtime.test_evidence_writer import produce
+from tests.support.evidence_process import KEY, ORIGIN, PREFIX
+
+FULL = f"{PREFIX}:events:full"
+
+
+def allow(pid: int, size: int) -> None:
+    """No file of a process may grow beyond a size: what a full volume does, and a real process feels."""
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+async def until(client: Redis, full: bool) -> None:
+    async with asyncio.timeout(30):
+        while bool(await client.exists(FULL)) is not full or (not full and await client.xlen(f"{PREFIX}:events")):
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("size", [300, 5_000, 26_000])
+async def test_what_waits_is_logged_when_there_is_room(
+    client: Redis, store_url: str, tmp_path: Path, size: int
+) -> None:
+    """The leaves reach the first two, the tree the last one."""
+    folder, count = tmp_path / "log", 0
+    command = [sys.executable, "-m", "tests.support.evidence_process", store_url, str(folder)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        assert child.stdout is not None and child.stdout.readline() == b"ready\n"
+        allow(child.pid, size)
+        async with asyncio.timeout(60):
+            while not await client.exists(FULL):
+                await produce(client, 20)
+                count += 20
+                while await client.xlen(f"{PREFIX}:events") and not await client.exists(FULL):
+                    await asyncio.sleep(0.005)
+        await produce(client, 30)
+        await asyncio.sleep(0.1)
+        assert child.poll() is None and await client.xlen(f"{PREFIX}:events") >= 30
+        allow(child.pid, resource.RLIM_INFINITY)
+        await until(client, full=False)
+        assert child.poll() is None
+        # Killed while it has no room, it starts whole.
+        allow(child.pid, size)
+        await produce(client, 200)
+        await until(client, full=True)
+    finally:
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        child.stdout.close()  # type: ignore[union-attr]
+    log = LeafLog(folder, ORIGIN, KEY, segment_bytes=20_000)
+    numbers = [LeafHeader.decode(leaf.header).number for leaf in read_leaves(folder / "segments", 1, log.size + 1)]
+    assert numbers == list(range(1, log.size + 1)) and count + 30 <= log.size <= count + 230
+    log.close()
+
+
+async def test_nothing_new_is_taken_meanwhile(client: Redis) -> None:
+    from gateway.store.library import GatewayStore
+
+    store = GatewayStore(client)
+    await store.open()
+    functions: FunctionLibrary = store._functions
+    await client.set("{gw}:events:full", 1)
+    keys = await client.dbsize()
+    for name in ("gw_forward", "gw_link", "gw_consent"):
+        with pytest.raises(LogFullError, match="the evidence folder cannot be written"):
+            await functions.call(name, ("{gw}",), *["1"] * 22)
+    assert await client.dbsize() == keys
