@@ -14,7 +14,7 @@ from device_sim.commands.common import open_households
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.clients.household.rights import RightsClient
 from proxid.protocol.rights import Right
-from tests.e2e.test_kills import audit
+from tests.e2e.test_kills import audit, kill_service
 
 WORDS = "planted words of somebody who leaves"
 
@@ -65,3 +65,23 @@ async def test_after_an_erasure_no_file_and_no_output_holds_anything_of_the_pers
     trial.stop()
     assert holders(trial, needles) == []
     assert any(path.stat().st_size for path in trial.logs.iterdir())
+
+
+async def test_an_erasure_goes_on_after_kills_in_its_middle(trial: DemoTrial) -> None:
+    (config,) = trial.devices()
+    victim = trial.users[3]
+    async with open_households([config]) as speakers:
+        for user in trial.users:
+            await speakers[user].consent(user, "everything")
+            await speakers[user].ask(user, "what is the weather like")
+        client = RightsClient(config, speakers[victim])
+        assert not await client.accept(victim)
+        kill_service(trial, "gateway")
+        await client.accept(victim)
+        kill_service(trial, "main-service")
+        receipt, _ = await client.exercise(Right.ERASE, victim)
+        kill_service(trial, "gateway")
+        assert (await client.exercise(Right.ERASE, victim))[0] == receipt
+        await client.close()
+    report = audit(trial)
+    assert report["violations"] == [] and report["counts"]["gateway.ERASED"] == 1

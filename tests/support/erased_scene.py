@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
@@ -73,19 +73,20 @@ class Scene:
         self.places = PlaceLedger(self.functions)
         self.releases = 0
 
-    async def open(self) -> None:
-        """Empty the server and let everybody register."""
+    async def open(self, epochs: Sequence[int] = EPOCHS[-1:]) -> None:
+        """Empty the server and let everybody register for epochs."""
         await self.client.flushall()
         await self.gateway.open()
         await self.functions.load()
         for person in self.people:
-            await self.link(person, EPOCHS[-1])
+            for epoch in epochs:
+                await self.link(person, epoch)
 
     def _hex(self) -> str:
         return self.source.randbytes(16).hex()
 
     async def link(self, person: Person, epoch: int) -> None:
-        """Register an epoch key; a name that looks like another's is one from before."""
+        """Register an epoch key, under an enrolment of its own; a name that looks like another's is one from before."""
         if epoch in person.prox:
             return
         evidence, key = OpeningKey(self.source.randbytes(96)), self._hex()
@@ -93,7 +94,7 @@ class Scene:
         row = Registration(person.name, person.tag, epoch, prox, True, b"link", b"credential")
         for forms in (name_forms(b"s" * 32, person.name), []):
             try:
-                await self.gateway.link(key, row, b"pk", _TTL, (b"enrolled", b"linked"), evidence, forms)
+                await self.gateway.link(key, row, b"pk%d" % epoch, _TTL, (b"enrolled", b"linked"), evidence, forms)
                 break
             except ProxidError:
                 continue

@@ -1,0 +1,79 @@
+"""What rights oblige the services to: parties that were not told, and grants and deliveries under an objection."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from auditor.checks.c7_completeness import Sets
+from auditor.checks.c8_obligations import Obligations
+from proxid.errors import ConsentError, GroupMismatchError, RecordMismatchError
+from proxid.evidence.events import Event, EventType, encode_header
+from proxid.protocol.rights import Right
+
+TAG, OTHER = b"t" * 16, b"o" * 16
+NOTICE = "ab" * 32
+
+
+@pytest.fixture
+def found() -> Iterator[Obligations]:
+    people: Any = SimpleNamespace(of_prox=lambda prox: SimpleNamespace(user_id=prox.removeprefix("px1")))
+    trust: Any = SimpleNamespace()
+    sets = Sets()
+    yield Obligations(trust, people, sets)
+    sets.close()
+
+
+def delivered(party: str, *tags: bytes) -> Event:
+    header = encode_header(epoch=7, group=1, party=party, v=2)
+    return Event(1, EventType.DELIVERED, bytes(16), header, b"", tags=tags)
+
+
+def erased(**fields: Any) -> Event:
+    usual: dict[str, Any] = {
+        "v": 2, "notices": [], "untold": [], "forgotten": [], "dropped": [], "removed": [], "feeds": [], "last": "",
+    }  # fmt: skip
+    return Event(9, EventType.ERASED, bytes(16), encode_header(**(usual | fields)), b"")
+
+
+def test_each_party_that_got_records_must_be_told(found: Obligations) -> None:
+    for party in ("acme", "globex"):
+        found.delivered(delivered(party, TAG, OTHER), ())
+    with pytest.raises(RecordMismatchError, match="not told"):
+        found.erased(erased(notices=[f"acme:{NOTICE}"]), {TAG}, {}, None)
+    # Somebody else's erasure; one party was told, the other has left and cannot be.
+    found.erased(erased(notices=[f"acme:{NOTICE}"], untold=["globex"]), {OTHER}, {}, None)
+
+
+def test_a_party_that_got_nothing_need_not_be_told(found: Obligations) -> None:
+    found.delivered(delivered("acme", OTHER), ())
+    found.erased(erased(), {TAG}, {}, None)
+
+
+@pytest.mark.parametrize("name", ["dropped", "removed"])
+def test_groups_that_are_said_to_be_gone_were_dropped_or_delivered(found: Obligations, name: str) -> None:
+    with pytest.raises(GroupMismatchError):
+        found.erased(erased(**{name: ["7/1/acme"]}), {TAG}, {}, None)
+    found.sets.dropped((7, 1, "acme"), "erased", 3)
+    found.sets.delivered((7, 1, "globex"), 4)
+    found.erased(erased(dropped=["7/1/acme"], removed=["7/1/globex"]), {TAG}, {}, None)
+
+
+def test_under_an_objection_nothing_is_granted_or_delivered_until_it_is_taken_back(found: Obligations) -> None:
+    event = Event(2, EventType.OBJECTED, bytes(16), encode_header(notices=[]), b"")
+
+    def exercised(right: Right) -> Any:
+        return SimpleNamespace(right=right, user_id="ann")
+
+    found.objected(event, exercised(Right.OBJECT))
+    with pytest.raises(ConsentError):
+        found.verify_grants("ann", 1)
+    with pytest.raises(ConsentError):
+        found.delivered(delivered("acme"), ["px1bob", "px1ann"])
+    found.verify_grants("ann", 0)  # to withdraw is always possible
+    found.verify_grants("bob", 1)
+    found.delivered(delivered("acme"), ["px1bob"])
+    found.objected(event, exercised(Right.RESUME))
+    found.verify_grants("ann", 1)
+    found.delivered(delivered("acme"), ["px1bob", "px1ann"])
