@@ -135,14 +135,14 @@ class Life:
         """The position of the record in its group, which is remembered; None if it was not released."""
         for event, payload in released:
             place = (int(str(event.fields["epoch"])), int(str(event.fields["group"])))
-            owners = [owner.hex() for owner in payload.owners]
+            records = [record.hex() for record in payload.records]
             if self.name.session:
-                at = next((i for i, o in enumerate(owners) if o.startswith(self.name.session)), None)
+                at = next((i for i, o in enumerate(records) if o.startswith(self.name.session)), None)
             else:
                 at = self.name.position if place == (self.name.epoch, self.name.group) else None
-            if at is None or at >= len(owners):
+            if at is None or at >= len(records):
                 continue
-            self.name = RecordName(*place, at, owners[at])
+            self.name = RecordName(*place, at, records[at])
             self.steps.append(Step(MAIN_SERVICE, event.number, "RELEASED", self._released(event, payload, at)))
             return at
         full = next((s for s in self._kept if self.name.session and s.startswith(self.name.session)), "")
@@ -156,11 +156,11 @@ class Life:
             if bodies[at]:
                 body = RecordBody.decode(bodies[at])
                 shown[party] = {"category": "/".join(body.path), "text": body.text, "rung": body.rung}
-        askers = payload.askers or payload.people
+        owners = payload.owners or payload.published
         return {
             "epoch": event.fields["epoch"], "group": event.fields["group"], "position": at,
-            "people": len(payload.people), "asked by": askers[at] or "erased",
-            "published under": payload.people[at] or "erased", "shown": shown,
+            "people": len(payload.published), "asked by": owners[at] or "erased",
+            "published under": payload.published[at] or "erased", "shown": shown,
         }  # fmt: skip
 
     def _gateway(self, event: Event, position: int | None) -> None:

@@ -187,15 +187,15 @@ class ServiceLog(Log):
         payload = ReleasedPayload.decode(event.payload)
         with check_of(COMPLETENESS):
             good = {name: self._sets.released((epoch, number, name), event.number) for name, _, _ in payload.parties}
-        for owner in payload.owners:
-            if owner:
-                self._end(owner.hex(), "released", event)
+        for session in payload.records:
+            if session:
+                self._end(session.hex(), "released", event)
             else:
                 self._report.counts[HIDDEN_OWNERS] += 1
         kind = str(fields.get("kind", "general"))
         if kind != kind_and_number(number)[0]:
             raise GroupMismatchError("group is numbered as one of another kind")
-        self._report.counts[f"group.size.{kind}.{len(payload.owners):02d}"] += 1
+        self._report.counts[f"group.size.{kind}.{len(payload.records):02d}"] += 1
         if event.hidden or self._groups.is_blind(epoch, kind):
             self._report.counts["groups.partly_erased"] += 1
             self._groups.shape(epoch, kind, payload)

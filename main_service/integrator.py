@@ -69,10 +69,10 @@ class Integrator:
         recipients = [self._recipient(party, fidelity) for party, fidelity in parse_audience(audience)]
         people = tuple(pair.person for pair in pairs)
         parties = tuple(self._for_party(to, bodies, people, group.number) for to in recipients)
-        owners = tuple(pair.record for pair in pairs)
+        records = tuple(pair.record for pair in pairs)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)
-        askers = tuple(buffered[pair.record].prox_id for pair in pairs)
-        payload = ReleasedPayload(owners, people, shown, askers)
+        owners = tuple(buffered[pair.record].prox_id for pair in pairs)
+        payload = ReleasedPayload(records, people, shown, owners)
         return GroupRelease(parties, payload)
 
     def release_slot(
@@ -93,9 +93,9 @@ class Integrator:
         _, _, audience = group.audience.partition("|")
         recipients = [self._recipient(party, fidelity_of(kind, f)) for party, f in parse_audience(audience)]
         parties = tuple(self._for_party(to, bodies, people, number) for to in recipients)
-        owners = tuple(member.id for member in members)
+        records = tuple(member.id for member in members)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)
-        return GroupRelease(parties, ReleasedPayload(owners, people, shown, people))
+        return GroupRelease(parties, ReleasedPayload(records, people, shown, people))
 
     def _body(
         self, pair: Pair, group: Group, secrets: EpochSecrets, label: tuple[str, str], buffered: BufferedPayload

@@ -40,7 +40,7 @@ def verify_records(
             at = position * NAME_SIZE
             Signatures.message(signed, Role.SIGNER, good.get(party, b"")[at : at + NAME_SIZE])
             place = Place(bodies[position].group, position, len(bodies)).encode()
-            _verify_shown(signed, body, bodies[position], (payload.people[position], party, place))
+            _verify_shown(signed, body, bodies[position], (payload.published[position], party, place))
 
 
 def _expected(trust: Trust, body: RecordBody, fidelity: str) -> Expectation:

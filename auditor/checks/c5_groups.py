@@ -165,15 +165,15 @@ class Groups:
         Raises:
             GroupMismatchError: what can be read contradicts that.
         """
-        askers, people = payload.askers or payload.people, payload.people
-        readable = [{p for p in side if p} for side in (askers, people)]
-        if len(people) < self._smallest(epoch, kind) or len(askers) != len(people):
+        owners, people = payload.owners or payload.published, payload.published
+        readable = [{p for p in side if p} for side in (owners, people)]
+        if len(people) < self._smallest(epoch, kind) or len(owners) != len(people):
             raise GroupMismatchError("group is smaller than k and the margin")
-        if any(len(found) != sum(1 for p in side if p) for found, side in zip(readable, (askers, people), strict=True)):
+        if any(len(found) != sum(1 for p in side if p) for found, side in zip(readable, (owners, people), strict=True)):
             raise GroupMismatchError("group counts a person twice")
-        if not payload.askers:
+        if not payload.owners:
             return
-        known = [asker == person for asker, person in zip(askers, people, strict=True) if asker and person]
+        known = [owner == person for owner, person in zip(owners, people, strict=True) if owner and person]
         if kind == "general" and any(known):
             raise GroupMismatchError("somebody is published with their own query")
         if kind != "general" and not all(known):
@@ -289,8 +289,8 @@ class Groups:
         for pair in pairs:
             at.buffered.pop(pair.record, None)
         if payload is not None:
-            verify_readable(payload.owners, tuple(pair.record for pair in pairs))
-            verify_readable(payload.people, tuple(pair.person for pair in pairs))
+            verify_readable(payload.records, tuple(pair.record for pair in pairs))
+            verify_readable(payload.published, tuple(pair.person for pair in pairs))
 
     def released(self, epoch: int, number: int, payload: ReleasedPayload, good: Mapping[str, bytes]) -> Group:
         """RELEASED: the group of this number that the replay formed, shown as it must be.
@@ -306,9 +306,9 @@ class Groups:
         if group is None:
             raise GroupMismatchError("no such group is formed by the replay")
         pairs = release_pairs(group, at.cycles, self._judge(epoch).settings)
-        if tuple(p.record for p in pairs) != payload.owners or tuple(p.person for p in pairs) != payload.people:
+        if tuple(p.record for p in pairs) != payload.records or tuple(p.person for p in pairs) != payload.published:
             raise GroupMismatchError("members or cycle differ from the replay of the committed seed")
-        if tuple(at.buffered[p.record].prox_id for p in pairs) != payload.askers:
+        if tuple(at.buffered[p.record].prox_id for p in pairs) != payload.owners:
             raise GroupMismatchError("a text is filed under another person than asked")
         bodies = [self._expected(pair, group, epoch, at) for pair in pairs]
         verify_records(self._trust, payload, group.audience, bodies, good)

@@ -121,7 +121,7 @@ class SlotReplay:
         order = cycles.draw(number, len(group.members))[1]
         members = [group.members[i] for i in order]
         people = tuple(member.person for member in members)
-        if tuple(m.id for m in members) != payload.owners or people != payload.people or people != payload.askers:
+        if tuple(m.id for m in members) != payload.records or people != payload.published or people != payload.owners:
             raise GroupMismatchError("members or order differ from the replay of the committed seed")
         verify_records(trust, payload, group.audience, [by_record[member.id] for member in members], good)
         for member in members:
@@ -143,8 +143,8 @@ class SlotReplay:
         for member in members:
             self.buffered.pop(member.id, None)
         if payload is not None:
-            verify_readable(payload.owners, tuple(member.id for member in members))
-            verify_readable(payload.people, tuple(member.person for member in members))
+            verify_readable(payload.records, tuple(member.id for member in members))
+            verify_readable(payload.published, tuple(member.person for member in members))
 
     def verify_settled(self) -> None:
         """At the end: every consequence of a close was said; raises GroupMismatchError."""

@@ -256,7 +256,7 @@ class Day:
         release = self._integrator.release(group, self._secrets, self._buffered)
         fields = {"audience": group.audience, "epoch": EPOCH, "group": group.number, "node": list(group.node)}
         self.service.add(EventType.RELEASED, release.payload.encode(), self._random, raised=group.raised, **fields)
-        for owner in release.payload.owners:
+        for owner in release.payload.records:
             del self._buffered[owner]
         self._deliver(group, tuple(SignedMessage.decode(r) for r in release.parties[0].records))
 

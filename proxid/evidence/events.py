@@ -267,28 +267,29 @@ class ReleasedPayload:
     """RELEASED: the group's records in the order shown.
 
     Attributes:
-        owners: session id of the request whose text each position shows, in the order of positions.
-        people: PROX_ID that each position is published under.
+        records: session id of the request whose text each position shows, in the order of positions.
+        published: PROX_ID that each position is published under.
         parties: for each party its name, the records MS signed, and the padded bodies (for the auditor).
-        askers: PROX_ID of each owner, so that its part is encrypted for that person alone; empty if every
-            owner is the person that the record is published under.
+        owners: PROX_ID of who issued each record, so that its part is encrypted for that person alone; empty if
+            everybody issued the record that is published under their name.
     """
 
-    owners: tuple[bytes, ...]
-    people: tuple[str, ...]
+    records: tuple[bytes, ...]
+    published: tuple[str, ...]
     parties: tuple[tuple[str, tuple[bytes, ...], tuple[bytes, ...]], ...]
-    askers: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
 
     def encode(self) -> bytes:
         """Canonical form."""
         parties = [encode(name, encode(*records), encode(*bodies)) for name, records, bodies in self.parties]
-        return encode(encode(*self.owners), encode(*self.people), encode(*parties), encode(*self.askers))
+        return encode(encode(*self.records), encode(*self.published), encode(*parties), encode(*self.owners))
 
     @classmethod
     def decode(cls, data: bytes) -> "ReleasedPayload":
         """The payload of an encoding; raises EncodingError."""
-        owners, people, parties, askers = decode(data, 4)
-        return cls(tuple(decode(owners)), _texts(people), tuple(_party(p) for p in decode(parties)), _texts(askers))
+        records, published, parties, owners = decode(data, 4)
+        shown = tuple(_party(party) for party in decode(parties))
+        return cls(tuple(decode(records)), _texts(published), shown, _texts(owners))
 
 
 def _party(data: bytes) -> tuple[str, tuple[bytes, ...], tuple[bytes, ...]]:

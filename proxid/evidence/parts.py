@@ -3,7 +3,7 @@
 Most events concern one person. A group concerns many: the owner of each text and the person it is published under
 each get a part of their own, so that erasing one of them leaves the rest of the group readable.
 
-    RELEASED   open: own, party names   ‖  n owners: E(session, PROX_ID, bodies)   ‖  n people: E(PROX_ID, records)
+    RELEASED   open: own, party names   ‖  n owners: E(session, PROX_ID, bodies)   ‖  n published: E(PROX_ID, records)
     DELIVERED  open: acknowledgement  ‖  n people: pair
 
 A person is named by PROX_ID here, which the writer turns into a subject tag and the auditor never needs.
@@ -131,15 +131,15 @@ def _split_delivered(payload: DeliveredPayload) -> Parts:
 
 
 def _split_released(payload: ReleasedPayload) -> Parts:
-    people, parties, own = payload.people, payload.parties, not payload.askers
-    askers = people if own else payload.askers
-    rows = range(len(payload.owners))
-    owners = [
-        PlainPart(askers[i], encode(payload.owners[i], askers[i], encode(*(bodies[i] for _, _, bodies in parties))))
+    people, parties, own = payload.published, payload.parties, not payload.owners
+    owners = people if own else payload.owners
+    rows = range(len(payload.records))
+    issued = [
+        PlainPart(owners[i], encode(payload.records[i], owners[i], encode(*(bodies[i] for _, _, bodies in parties))))
         for i in rows
     ]
     shown = [PlainPart(people[i], encode(people[i], encode(*(records[i] for _, records, _ in parties)))) for i in rows]
-    return [PlainPart(NOBODY, encode(int(own), *(name for name, _, _ in parties))), *owners, *shown]
+    return [PlainPart(NOBODY, encode(int(own), *(name for name, _, _ in parties))), *issued, *shown]
 
 
 def _join_released(parts: Opened) -> bytes:
@@ -154,10 +154,10 @@ def _join_released(parts: Opened) -> bytes:
         (name, tuple(row[-1][p] for row in people), tuple(row[-1][p] for row in owners)) for p, name in enumerate(names)
     )
     return ReleasedPayload(
-        owners=tuple(row[0][0] for row in owners),
-        people=tuple(decode_text(row[0][0]) for row in people),
+        records=tuple(row[0][0] for row in owners),
+        published=tuple(decode_text(row[0][0]) for row in people),
         parties=parties,
-        askers=() if decode_int(own) else tuple(decode_text(row[0][1]) for row in owners),
+        owners=() if decode_int(own) else tuple(decode_text(row[0][1]) for row in owners),
     ).encode()
 
 

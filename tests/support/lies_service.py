@@ -53,13 +53,13 @@ def released(change: Callable[[ReleasedPayload], ReleasedPayload]) -> Callable[[
 
 @lie(5)
 async def service_gives_somebody_their_own_query(liar: Liar) -> None:
-    liar.payloads(MAIN, E.RELEASED, released(lambda p: dataclasses.replace(p, people=p.askers)))
+    liar.payloads(MAIN, E.RELEASED, released(lambda p: dataclasses.replace(p, published=p.owners)))
     await liar.trial.busy(1)
 
 
 @lie(5)
 async def service_counts_one_person_twice(liar: Liar) -> None:
-    change = lambda p: dataclasses.replace(p, people=(p.people[1], *p.people[1:]))  # noqa: E731
+    change = lambda p: dataclasses.replace(p, published=(p.published[1], *p.published[1:]))  # noqa: E731
     liar.payloads(MAIN, E.RELEASED, released(change))
     await liar.trial.busy(1)
 
@@ -138,7 +138,7 @@ async def service_discloses_another_seed(liar: Liar) -> None:
 async def service_draws_a_cycle_of_its_own(liar: Liar) -> None:
     def turned(p: ReleasedPayload) -> ReleasedPayload:
         turn = lambda items: (*items[1:], items[0])  # noqa: E731
-        return dataclasses.replace(p, owners=turn(p.owners), askers=turn(p.askers))
+        return dataclasses.replace(p, records=turn(p.records), owners=turn(p.owners))
 
     liar.payloads(MAIN, E.RELEASED, released(turned))
     await liar.trial.busy(1)

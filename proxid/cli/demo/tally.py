@@ -48,9 +48,9 @@ class Tally:
             self._wait("/".join(payload.path[: self.level]), payload.session.hex(), payload.prox_id)
         elif event.type is EventType.RELEASED:
             released = ReleasedPayload.decode(event.payload)
-            self.released += len(released.owners)
+            self.released += len(released.records)
             self.deliveries_due += len(released.parties)
-            for owner in released.owners:
+            for owner in released.records:
                 self._leave(owner.hex())
         elif event.type is EventType.RAISED:
             session, target = str(event.fields["session"]), event.fields["target"]

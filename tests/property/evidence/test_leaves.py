@@ -116,10 +116,10 @@ def test_decoders_of_leaves_raise_proxid_errors_only(data):
 
 def released():
     return ReleasedPayload(
-        owners=(b"s1", b"s2", b"s3"), people=("px2", "px3", "px1"),
+        records=(b"s1", b"s2", b"s3"), published=("px2", "px3", "px1"),
         parties=(("acme", (b"r1", b"r2", b"r3"), (b"b1", b"b2", b"b3")),
                  ("umbrella", (b"q1", b"q2", b"q3"), (b"c1", b"c2", b"c3"))),
-        askers=("px1", "px2", "px3"),
+        owners=("px1", "px2", "px3"),
     )  # fmt: skip
 
 
@@ -134,8 +134,8 @@ def test_an_erased_member_leaves_the_rest_of_a_group_readable():
     parts = split("main-service", EventType.RELEASED, released().encode())
     kept = [None if p.person == "px1" else p.data for p in parts]
     found = ReleasedPayload.decode(join(EventType.RELEASED, kept))
-    assert found.owners == (b"", b"s2", b"s3") and found.people == ("px2", "px3", "")
-    assert found.askers == ("", "px2", "px3")
+    assert found.records == (b"", b"s2", b"s3") and found.published == ("px2", "px3", "")
+    assert found.owners == ("", "px2", "px3")
     assert found.parties[0] == ("acme", (b"r1", b"r2", b""), (b"", b"b2", b"b3"))
 
 

@@ -26,8 +26,8 @@ def replay() -> SlotReplay:
 def shown(of: SlotGroup, hidden: int) -> ReleasedPayload:
     """The release of a group of which one member was erased."""
     members = [of.members[i] for i in CYCLES.draw(PLACE[1], len(of.members))[1]]
-    owners = tuple(b"" if i == hidden else m.id for i, m in enumerate(members))
-    return ReleasedPayload(owners, tuple("" if i == hidden else m.person for i, m in enumerate(members)), ())
+    records = tuple(b"" if i == hidden else m.id for i, m in enumerate(members))
+    return ReleasedPayload(records, tuple("" if i == hidden else m.person for i, m in enumerate(members)), ())
 
 
 @pytest.mark.parametrize("payload", [shown(group("first"), 2), None])
@@ -41,7 +41,7 @@ def test_its_group_leaves_the_replay(payload: ReleasedPayload | None) -> None:
     "payload",
     [
         shown(group("second"), 2),
-        ReleasedPayload(shown(group("first"), 2).owners[::-1], shown(group("first"), 2).people, ()),
+        ReleasedPayload(shown(group("first"), 2).records[::-1], shown(group("first"), 2).published, ()),
         ReleasedPayload((b"",) * 3, ("",) * 3, ()),
     ],
 )
