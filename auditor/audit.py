@@ -227,7 +227,7 @@ class Audit:
         scope.people = self._people.count
         scope.witnessed = self._trust.witness is not None
         scope.known = len(self._options.known)
-        scope.policies = self._policies.rows()
+        scope.policies = self._policies.stretches()
         scope.pipeline = "" if classifier is None else classifier.version
 
     def _remark(self) -> None:

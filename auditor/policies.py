@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from auditor.checks.c8_feeds import FEEDS, LAST
 from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
+from auditor.scope import PolicyScope
 from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey
 from proxid.errors import ConfigError, CredentialError, GroupMismatchError, PolicyUnacceptedError
@@ -181,17 +182,19 @@ class Policies:
             rows.setdefault((standing, self.named[epoch]), []).append(epoch)
         for (standing, digest), epochs in sorted(rows.items()):
             error = PolicyUnacceptedError(f"{spans(epochs)} went by policy {digest.hex()[:16]}, {_WHY[standing]}")
-            report.missing.append(Unchecked(GROUPS, "", error.rule, error.code.value))
+            report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, error.rule, error.code.value))
 
-    def rows(self) -> list[tuple[int, int, str, str]]:
-        """First and last epoch, digest and standing of each stretch of epochs that go by one document."""
-        found: list[tuple[int, int, str, str]] = []
+    def stretches(self) -> list[PolicyScope]:
+        """Epochs by the document that they went by, in order."""
+        found: list[PolicyScope] = []
         for epoch, digest in sorted(self.named.items()):
-            standing = self.blind.get(epoch, ACCEPTED)
-            if found and found[-1][2:] == (digest.hex(), standing) and found[-1][1] == epoch - 1:
-                found[-1] = (found[-1][0], epoch, *found[-1][2:])
+            judge = self.of(epoch)
+            said = (None, None) if judge is None else (judge.settings.k, judge.settings.margin)
+            row = PolicyScope(epoch, epoch, digest.hex(), self.blind.get(epoch, ACCEPTED), *said)
+            if found and replace(found[-1], first=epoch, last=epoch) == row:
+                found[-1] = replace(found[-1], last=epoch)
             else:
-                found.append((epoch, epoch, digest.hex(), standing))
+                found.append(row)
         return found
 
     def state(self) -> tuple[Any, ...]:

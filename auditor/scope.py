@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from auditor.reading.source import Heads
@@ -31,6 +31,23 @@ class LogScope:
     exported: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyScope:
+    """Epochs that went by one policy document.
+
+    Attributes:
+        first, last: epochs. policy: digest, hexadecimal. standing: whether the auditor could judge by it.
+        k, margin: what it says of them; None if nobody knows here.
+    """
+
+    first: int
+    last: int
+    policy: str
+    standing: str
+    k: int | None = None
+    margin: int | None = None
+
+
 @dataclass(slots=True)
 class Scope:
     """See the module.
@@ -40,7 +57,7 @@ class Scope:
             read. epochs: the first and the last. people: who can be named, with a pseudonym in these epochs.
         witnessed: whether a witness was demanded. known: heads of others that were compared.
         pipeline: version of the rules that were applied again; empty if none were.
-        policies: first and last epoch, digest and standing of each stretch of epochs that went by one policy document.
+        policies: each stretch of epochs that went by one policy document, in order.
     """
 
     logs: dict[str, LogScope] = field(default_factory=dict)
@@ -51,7 +68,7 @@ class Scope:
     witnessed: bool = False
     known: int = 0
     pipeline: str = ""
-    policies: list[tuple[int, int, str, str]] = field(default_factory=list)
+    policies: list[PolicyScope] = field(default_factory=list)
 
     def shown(self, name: str, log: Verifier, witness: Verifier | None, heads: Heads, before: int, base: int) -> None:
         """A log's heads were shown, behind `base` entries of older logs; one it did not sign is left to check 1."""
@@ -78,10 +95,7 @@ class Scope:
                 for name, log in sorted(self.logs.items())
             },
             "requests_ms": self.requests, "epochs": self.epochs, "people": self.people,
-            "policies": [
-                {"first": first, "last": last, "policy": digest, "standing": standing}
-                for first, last, digest, standing in self.policies
-            ],
+            "policies": [asdict(policy) for policy in self.policies],
             "witness_demanded": self.witnessed, "known_heads": self.known, "pipeline": self.pipeline,
         }  # fmt: skip
 

@@ -26,6 +26,9 @@ def show(report: Report, console: Console | None = None) -> None:
         _print(console, title, [(text, count) for text, count in rows if count])
     for log in report.scope.logs.values():
         console.print(f"{log.origin}: {log.size:,} entries, root hash {log.root}", markup=False, soft_wrap=True)
+    for policy in report.scope.policies:
+        text = f"epochs {policy.first}-{policy.last}: policy {policy.policy[:16]}, {policy.standing}"
+        console.print(text if policy.k is None else f"{text}, k {policy.k}, margin {policy.margin}", markup=False)
     _violations(console, report)
     for remark in report.remarks:
         console.print(f"note: {remark}", markup=False)

@@ -180,10 +180,28 @@ def settings(report: Report, config: AuditorConfig) -> Section:
     ]  # fmt: skip
     if anonymiser.place_epsilon is not None:
         rows.append(("Noise on places, a metre", code("place_epsilon"), f"{anonymiser.place_epsilon:g}"))
-    text = paragraph("These figures are the auditor's own configuration, not what the services say of themselves.")
+    text = paragraph(
+        "These figures are the auditor's own configuration, not what the services say of themselves. A period is "
+        "judged by the policy that it went by, if the auditor has accepted that one: where it says something else, "
+        "that counts."
+    )
     return section(
-        "settings", "What the services were held to", text, table("Settings", ("What", "Key", "Value"), rows)
+        "settings", "What the services were held to", text, table("Settings", ("What", "Key", "Value"), rows),
+        *([_policies(report, config)] if report.scope.policies else []),
     )  # fmt: skip
+
+
+def _policies(report: Report, config: AuditorConfig) -> Html:
+    """Which periods went by which policy."""
+    seconds, columns = config.epoch_seconds, ("Period (epochs)", "Policy", "By the auditor", "k", "Margin")
+    rows = [
+        (
+            f"{moment(p.first * seconds)} to {moment((p.last + 1) * seconds)}", code(p.policy[:16]), p.standing,
+            "unknown" if p.k is None else p.k, "unknown" if p.margin is None else p.margin,
+        )
+        for p in report.scope.policies
+    ]  # fmt: skip
+    return table("Policies, by period", columns, rows)
 
 
 def _demanded(config: AuditorConfig) -> str:

@@ -17,6 +17,7 @@ from auditor.report.results import (
     access,
     consents,
     deliveries,
+    demanded,
     fates,
     groups,
     least_people,
@@ -72,7 +73,7 @@ def _parts(report: Report, config: AuditorConfig, now: float) -> list[Section]:
 
 
 def _short(report: Report, config: AuditorConfig) -> Section:
-    counts, k, scope = report.counts, config.anonymiser.k, report.scope
+    counts, scope, (k, margin) = report.counts, report.scope, demanded(report, config)
     broken = sorted({v.rule for v in report.violations})
     named = ", ".join(f"{rule} ({WORDS[rule].title.lower()})" for rule in broken)
     logs = " and ".join(
@@ -87,8 +88,8 @@ def _short(report: Report, config: AuditorConfig) -> Section:
         f"{counted(counts['groups'], 'group')}, {sum(withheld(report).values()):,} were withheld, and "
         f"{counts['waiting']:,} still wait for a group.",
         *(
-            f"Smallest published group of {KINDS.get(kind, kind)}: {min(by_size)} people; {least_people(kind, config)} "
-            f"demanded (k = {k}, margin {config.anonymiser.sybil_margin})."
+            f"Smallest published group of {KINDS.get(kind, kind)}: {min(by_size)} people; "
+            f"{least_people(kind, report, config)} demanded (k = {k}, margin {margin})."
             for kind, by_size in sizes(report).items()
         ),
         f"Third parties confirmed {counted(counts['deliveries'], 'delivery', 'deliveries')} of a group; "

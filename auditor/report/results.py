@@ -74,18 +74,25 @@ def sizes(report: Report) -> dict[str, dict[int, int]]:
     return dict(sorted(found.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
 
 
-def least_people(kind: str, config: AuditorConfig) -> int:
+def demanded(report: Report, config: AuditorConfig) -> tuple[int, int]:
+    """k and margin of the policy that demands least, of those that the audit covers."""
+    own = (config.anonymiser.k, config.anonymiser.sybil_margin)
+    said = [(p.k, p.margin) for p in report.scope.policies if p.k is not None and p.margin is not None]
+    return min(said, key=sum, default=own)
+
+
+def least_people(kind: str, report: Report, config: AuditorConfig) -> int:
     """How many people a group of a kind must have (DESIGN 8.4, 8.8)."""
-    return config.anonymiser.k + config.anonymiser.sybil_margin + (kind == "general")
+    return sum(demanded(report, config)) + (kind == "general")
 
 
 def groups(report: Report, config: AuditorConfig) -> Section:
     """The anonymity that groups reached."""
-    margin, reached, rows = config.anonymiser.sybil_margin, [], []
+    (_, margin), reached, rows = demanded(report, config), [], []
     for kind, by_size in sizes(report).items():
-        least, demanded, name = min(by_size), least_people(kind, config), KINDS.get(kind, kind).capitalize()
+        least, wanted, name = min(by_size), least_people(kind, report, config), KINDS.get(kind, kind).capitalize()
         others = least - 1 - margin if kind == "general" else least - margin
-        reached.append((name, demanded, least, others, "yes" if least >= demanded else "no"))
+        reached.append((name, wanted, least, others, "yes" if least >= wanted else "no"))
         rows += [(name, size, count, size * count) for size, count in sorted(by_size.items())]
     columns = ("Kind", "People demanded, at least", "People in the smallest group", "k reached", "Demand met")
     text = items((

@@ -133,7 +133,7 @@ async def test_parties_leave_and_join_and_k_is_raised_and_an_honest_audit_is_cle
     for report in (*going_on, anew):
         assert (report.verdict, texts(report)) == (Verdict.CLEAN, [])
     assert anew.counts["dropped.party_left"] >= 1 and anew.counts["group.size.general.06"] >= 1
-    assert [row[3] for row in anew.scope.policies] == ["accepted"] * 3
+    assert [(row.standing, row.k) for row in anew.scope.policies] == [("accepted", k) for k in (2, 2, 4)]
     assert anew.scope.policies == going_on[-1].scope.policies
 
 

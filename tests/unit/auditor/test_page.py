@@ -12,7 +12,7 @@ from auditor.findings import CHECKS, LISTED, Report, Unchecked
 from auditor.report.page import render
 from auditor.report.wording import ACCESS, DROPPED, EVENTS, GLOSSARY, RIGHTS, UNCHECKED, WITHHELD
 from auditor.report.wording import CHECKS as WORDS
-from auditor.scope import LogScope, Scope
+from auditor.scope import LogScope, PolicyScope, Scope
 from main_service.intake import NotLogged
 from proxid import __version__
 from proxid.anonymise.mix.types import Reason
@@ -348,3 +348,16 @@ def test_an_audit_that_could_not_be_made_says_why() -> None:
     html = page(Report(unchecked="a service's log cannot be reached"))
     assert "Reason: a service's log cannot be reached." in text_of(html) and "Not checked:" in html
     assert "passed" not in text_of(html)
+
+
+def test_policies_stand_by_period_and_the_one_that_demands_least_is_the_measure() -> None:
+    assert "Policies, by period" not in page(example())
+    rows = [
+        PolicyScope(20_716, 20_716, "3fa9" * 16, "accepted", 5, 2),
+        PolicyScope(20_717, 20_717, "77aa" * 16, "not accepted"),
+    ]
+    html = page(example(policies=rows))
+    Outline(html)
+    words = part(html, "settings")
+    assert "3fa93fa93fa93fa9 accepted 5 2" in words and "77aa77aa77aa77aa not accepted unknown unknown" in words
+    assert "10 people; 8 demanded (k = 5, margin 2)" in part(html, "short")

@@ -6,9 +6,9 @@ import re
 from rich.console import Console
 
 from auditor.commands.tables import show
-from auditor.findings import CHECKS, Report
+from auditor.findings import CHECKS, Report, Unchecked
 from auditor.report.wording import DROPPED, WITHHELD
-from auditor.scope import LogScope, Scope
+from auditor.scope import LogScope, PolicyScope, Scope
 
 ROOT = "tIcZB2nZYDQE94pxGg+9zol36tXE/Upo9w1DtGHCAm8="
 
@@ -52,6 +52,20 @@ def test_it_ends_with_roots_violations_and_the_verdict() -> None:
     assert "check 5 (Anonymity in groups), main service's log, entry 12: RELEASED: group is [red]small" in lines
     assert any("and 1 more violations" in line for line in lines)
     assert lines[-1] == "verdict: violation"
+
+
+def test_epochs_stand_with_the_policy_that_they_went_by() -> None:
+    report = example()
+    report.scope.policies = [
+        PolicyScope(20_700, 20_703, "3fa9" * 16, "accepted", 10, 1),
+        PolicyScope(20_704, 20_704, "77aa" * 16, "not accepted"),
+    ]
+    report.missing.append(Unchecked(5, "main-service", "epoch 20704 went by policy 77aa", "policy_unaccepted"))
+    lines = printed(report).splitlines()
+    assert "epochs 20700-20703: policy 3fa93fa93fa93fa9, accepted, k 10, margin 1" in lines
+    assert "epochs 20704-20704: policy 77aa77aa77aa77aa, not accepted" in lines
+    assert report.as_dict()["scope"]["policies"][0]["k"] == 10
+    assert any("went by policy 77aa" in line for line in lines)
 
 
 def test_json_keeps_its_keys() -> None:
