@@ -92,6 +92,7 @@ class Days(Trial):
 @pytest.fixture
 async def trial(tmp_path: Path) -> AsyncIterator[Days]:
     async with running(tmp_path, Days) as trial:
+        trial.accept()
         yield trial
 
 
