@@ -191,7 +191,7 @@ def settings(report: Report, config: AuditorConfig) -> Section:
     )  # fmt: skip
 
 
-def _policies(report: Report, config: AuditorConfig) -> Html:
+def _policies(report: Report, config: AuditorConfig) -> str:
     """Which periods went by which policy."""
     seconds, columns = config.epoch_seconds, ("Period (epochs)", "Policy", "By the auditor", "k", "Margin")
     rows = [
