@@ -9,6 +9,7 @@ from auditor.report.blocks import (
     Cell,
     Paragraph,
     Section,
+    Table,
     code,
     counted,
     items,
@@ -187,11 +188,11 @@ def settings(report: Report, config: AuditorConfig) -> Section:
     )
     return section(
         "settings", "What the services were held to", text, table("Settings", ("What", "Key", "Value"), rows),
-        *([_policies(report, config)] if report.scope.policies else []),
+        _policies(report, config) if report.scope.policies else None,
     )  # fmt: skip
 
 
-def _policies(report: Report, config: AuditorConfig) -> str:
+def _policies(report: Report, config: AuditorConfig) -> Table:
     """Which periods went by which policy."""
     seconds, columns = config.epoch_seconds, ("Period (epochs)", "Policy", "By the auditor", "k", "Margin")
     rows = [
