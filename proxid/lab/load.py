@@ -19,7 +19,7 @@ from proxid.jsontext import load_json
 from proxid.lab.logs import LogBatch, LogReader, open_log
 from proxid.lab.logs.base import Classifier
 from proxid.lab.logs.jit import Codes, Longs
-from proxid.lab.mechanism import Mechanism
+from proxid.lab.mechanism import MODES, Mechanism
 from proxid.lab.released_log import Release, make_release, origin_column
 
 Progress = Callable[[int, int], None]
@@ -112,13 +112,13 @@ def read_truth(path: Path, released_rows: int, original: LogBatch) -> tuple[Long
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a release of no records has an empty truth file
             lines = np.loadtxt(path, np.int64, delimiter="\t", skiprows=skip, ndmin=2, comments=None)
-    except (OSError, ValueError):
-        raise InputError("the truth file has whole numbers, separated by tabs") from None
+    except (OSError, ValueError, OverflowError):
+        raise InputError(f"{path.name}: the truth file has whole numbers, separated by tabs") from None
     lines = lines if lines.size else np.zeros((0, 4), np.int64)
     if lines.shape[1] not in (2, 3, 4):
-        raise InputError("the truth file has two to four numbers a line")
+        raise InputError(f"{path.name}: the truth file has two to four numbers a line")
     if not np.array_equal(np.sort(lines[:, 0]), np.arange(released_rows)):
-        raise InputError("the truth file has one line for each record of the release")
+        raise InputError(f"{path.name}: the truth file has one line for each record of the release")
     origin = origin_column(lines[:, :2], released_rows, original)
     at = origin_column(lines[:, [0, 2]], released_rows, original) if lines.shape[1] > 2 else None
     groups = np.full(released_rows, -1, np.int32)
@@ -135,7 +135,10 @@ def manifest_of(released: Path) -> dict[str, Any]:
                 found = load_json(path.read_text())
             except (OSError, ValueError):
                 raise InputError(f"{path.name}: the manifest beside the release is no JSON") from None
-            return found if isinstance(found, dict) else {}
+            found = found if isinstance(found, dict) else {}
+            if not all(isinstance(found.get(name, {}), dict) for name in ("parameters", "details")):
+                raise InputError(f"{path.name}: the manifest beside the release is damaged")
+            return found
     return {}
 
 
@@ -160,7 +163,16 @@ def find_mechanism(asked: Asked, released: Path, grouped: bool) -> Mechanism:
     found = {}
     for name in Asked.__slots__:
         given = getattr(asked, name)
-        value = parameters.get(name) if given is None and isinstance(parameters, dict) else given
+        value = parameters.get(name) if given is None else given
         if value is not None:
             found[name] = value
+    if not _can_be(found):
+        raise InputError(f"{released.name}: the manifest's parameters are of no mechanism")
     return replace(default, **found)
+
+
+def _can_be(found: dict[str, Any]) -> bool:
+    """Whether parameters, of a file that anybody may have written, are of their types and within their ranges."""
+    least = {"k": 1, "level": 0, "margin": 0}
+    whole = all(type(found.get(name, low)) is int and found.get(name, low) >= low for name, low in least.items())
+    return whole and found.get("mode", MODES[0]) in MODES and isinstance(found.get("delta", 1.0), int | float)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -24,9 +25,10 @@ from proxid.clients.household.register import Register
 from proxid.clients.household.state import UserState
 from proxid.clients.subscriber.ledger import read_groups
 from proxid.clients.subscriber.lines import read_lines
-from proxid.errors import ProxidError
-from proxid.lab.load import manifest_of
-from proxid.lab.logs import read_log
+from proxid.errors import InputError, ProxidError
+from proxid.lab.load import Asked, find_mechanism, read_truth
+from proxid.lab.logs import LogBatch, read_log
+from proxid.lab.logs.batch import empty_batch
 from proxid.lab.logs.digest import digest_of_records
 from proxid.lab.release.ledger import Ledger
 from proxid.lab.release.published import read_published
@@ -70,6 +72,16 @@ class Case:
     read: Callable[[Path], Any]
 
 
+TRUTH = b"row\tinput\tat\tgroup\n0\t1\t1\t1\n1\t0\t1\t1\n"
+
+
+def two_records() -> LogBatch:
+    """A log of two records."""
+    log = empty_batch()
+    ones = {name: np.zeros(2, getattr(log, name).dtype) for name in log.__slots__}
+    return LogBatch(**ones | {"row": np.arange(2)})
+
+
 def everything(reader: Callable[[Path], Iterator[Any]]) -> Callable[[Path], Any]:
     return lambda path: list(reader(path))
 
@@ -110,7 +122,11 @@ CASES = [
         "epoch-1.json", json.dumps({"version": 1, "bundle": PLANTED, "pending": ["AA==", "AA=="]}).encode(),
         lambda path: UserState.consent(_user(path.parent), 1),
     ),
-    Case("r.tsv.manifest.json", b'{"parameters": {}}', lambda path: manifest_of(path.with_name("r.tsv"))),
+    Case(
+        "r.tsv.manifest.json", b'{"details": {}, "parameters": {"mode": "mix", "k": 3, "level": 1, "margin": 1}}',
+        lambda path: find_mechanism(Asked(), path.with_name("r.tsv"), grouped=True),
+    ),
+    Case("truth.tsv", TRUTH, lambda path: read_truth(path, 2, two_records())),
     Case("policy.toml", f"parties = ['{PLANTED}']\n".encode(), load_policy),
     Case("public.toml", f"role = 'party'\nname = '{PLANTED}'\n".encode(), PublicFile.read),
     Case("signing.key", b"proxid-signing-key AAAA\n", load_signing_key),
@@ -167,6 +183,16 @@ def test_nothing_but_typed_errors_that_quote_nothing(case: Case, data: st.DataOb
             case.read(path)
         except ProxidError as error:
             assert PLANTED not in str(error)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"details": 5}', '{"parameters": []}', '{"parameters": {"k": "x"}}', '{"parameters": {"k": 0}}',
+             '{"parameters": {"mode": 7}}', '{"parameters": {"delta": [1]}}', '{"parameters": {"level": true}}']
+)  # fmt: skip
+def test_a_manifest_that_says_what_cannot_be_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "r.tsv.manifest.json").write_text(text)
+    with pytest.raises(InputError, match=r"r\.tsv"):
+        find_mechanism(Asked(), tmp_path / "r.tsv", grouped=True)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name} by {getattr(case.read, '__name__', '')}")
