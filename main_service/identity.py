@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey, SealingKey
@@ -11,6 +12,8 @@ from proxid.errors import EpochError, FreshnessError
 from proxid.protocol.epochs import Epochs
 from proxid.runtime.clock import Clocks, ClockWatch
 from proxid.runtime.config.terms import Terms
+
+_SPARE_SECONDS: Final = 2 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,11 @@ class Service:
         return min(max(int(self.clock() * 1000), first), last)
 
     def kept_for(self, epoch: int) -> int:
-        """Seconds from now for which what belongs to an epoch is needed."""
-        return max(0, int(self.epochs.end(epoch) - self.clock() + max(self.grace, self.clock_skew))) + 1
+        """Seconds from now for which the store keeps what belongs to an epoch.
+
+        The store counts them by its machine's clock: set a day ahead, it must not forget what is still needed.
+        """
+        return max(0, int(self.epochs.end(epoch) - self.clock() + max(self.grace, self.clock_skew))) + _SPARE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

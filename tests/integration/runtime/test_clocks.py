@@ -15,6 +15,7 @@ from proxid.errors import Code, RefusedError
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
 from proxid.runtime.transport.channel import TlsFiles, open_channel
+from tests.integration.gateway.test_retention import pass_time
 from tests.support.trial import PEOPLE, Trial, running
 
 DAY = 86_400.0
@@ -175,3 +176,20 @@ async def test_next_day_begins_although_a_wrong_clock_ended_this_one(tmp_path: P
         await trial.busy(1)
         report = judged(await trial.audit())
         assert report.counts["epochs.believed"] == 1
+
+
+async def test_stores_clock_that_is_a_day_ahead_takes_nothing_away(tmp_path: Path) -> None:
+    """A machine's clock is its store's too, which forgets by it what has a time to live."""
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        for role in (MAIN, GATEWAY):
+            client = connect(trial.url(role))
+            await pass_time(client, int(DAY))
+            await client.aclose()
+        await trial.ask("node2 question")
+        await trial.settle()
+        await trial.device.consent(PEOPLE[0], "nothing")
+        report = judged(await trial.audit())
+        assert report.verdict is Verdict.CLEAN
+        assert report.counts["released"] == 16
+        assert report.counts["withheld.no_consent"] == 0
