@@ -97,7 +97,7 @@ async def test_open_sessions_can_be_asked_for_by_age(store: GatewayStore) -> Non
 async def test_sessions_that_nobody_carries_any_more_are_settled(store: GatewayStore, client: Redis) -> None:
     await store.forward("ka", "n1", b"old", b"", 60.0, LIMITS)
     await store.forward("ka", "n2", b"new", b"", 1000.0, LIMITS)
-    screener: Any = SimpleNamespace(clock=lambda: 1000.0)
+    screener: Any = SimpleNamespace(clock=lambda: 1000.0, watch=SimpleNamespace(doubt=lambda: None))
     nobody: Any = None
     job = asyncio.create_task(RequestPath(screener, store, nobody, nobody, nobody).settle_left(0.01))
     async with asyncio.timeout(20):
