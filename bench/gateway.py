@@ -33,7 +33,7 @@ from device_sim.commands.common import open_households
 from device_sim.load import Prepared, Round, drive, prepare
 from gateway.config import GatewayConfig
 from gateway.server import MAX_STREAMS
-from gateway.store.library import PREFIX
+from gateway.store.steps import PREFIX
 from main_service.config import MainServiceConfig
 from main_service.store.counts import CountStore
 from main_service.store.library import library

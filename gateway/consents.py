@@ -9,7 +9,8 @@ from gateway.epochs import OpenEpochs
 from gateway.erasures import settle
 from gateway.identity import Screener
 from gateway.requests import Registrations
-from gateway.store.library import GatewayStore, Registration
+from gateway.store.library import GatewayStore
+from gateway.store.links import Registration
 from gateway.store.rights import RightsStore
 from gateway.upstream import MainServiceClient
 from proxid.crypto.identity import Link

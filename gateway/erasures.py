@@ -18,8 +18,9 @@ import structlog
 
 from gateway.identity import Screener
 from gateway.notices import Notices
-from gateway.store.library import PREFIX, GatewayStore
+from gateway.store.library import GatewayStore
 from gateway.store.rights import ErasureJob, RightsStore, Subject
+from gateway.store.steps import PREFIX
 from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ProxidError

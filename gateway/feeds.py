@@ -8,7 +8,8 @@ from typing import Final
 from gateway.epochs import OpenEpochs
 from gateway.identity import Screener
 from gateway.notices import Notices
-from gateway.store.library import FeedEntry, GatewayStore
+from gateway.store.feeds import FeedEntry
+from gateway.store.library import GatewayStore
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode
 from proxid.errors import CredentialError, RecordMismatchError

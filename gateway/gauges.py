@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from gateway.store.library import PREFIX, GatewayStore
+from gateway.store.library import GatewayStore
+from gateway.store.steps import PREFIX
 from proxid.runtime.evidence_log.stream import unlogged
 from proxid.runtime.observability.gauges import repeat
 from proxid.runtime.observability.metrics import set_backlog, set_unlogged

@@ -1,4 +1,4 @@
-"""A store from before people had indexes gets them by one sweep when the service starts (`lua/gateway.lua`).
+"""A store from before people had indexes gets them by one sweep when the service starts (`lua/common.lua`).
 
 It goes by user tags and by what is decoded whole (a link's fields, an answer's user block), never by whether some value
 contains a name. Each thing is entered as often as the sweep comes by; a sweep that a crash ended begins anew.
@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 
 from gateway.identity import Screener
 from gateway.names import name_forms
-from gateway.store.library import PREFIX
+from gateway.store.steps import PREFIX
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_text
 from proxid.errors import ProxidError

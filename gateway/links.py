@@ -6,7 +6,8 @@ from collections.abc import Callable
 from gateway.epochs import OpenEpochs
 from gateway.identity import Screener, key_tag
 from gateway.names import name_forms
-from gateway.store.library import GatewayStore, Registration
+from gateway.store.library import GatewayStore
+from gateway.store.links import Registration
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.encoding import encode_text

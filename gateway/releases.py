@@ -14,7 +14,8 @@ import structlog
 from gateway.blocks import exactly
 from gateway.epochs import OpenEpochs
 from gateway.identity import Screener
-from gateway.store.library import GatewayStore, Person
+from gateway.store.library import GatewayStore
+from gateway.store.links import Person
 from gateway.upstream import MainServiceClient, ReleasedGroup
 from proxid.crypto.sansig import Limit, Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign

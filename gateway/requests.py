@@ -17,7 +17,8 @@ import structlog
 from gateway.blocks import exactly, prox_of
 from gateway.epochs import OpenEpochs
 from gateway.identity import Screener, key_tag, nonce_tag
-from gateway.store.library import GatewayStore, Registration
+from gateway.store.library import GatewayStore
+from gateway.store.links import Registration
 from gateway.upstream import MainServiceClient
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign

@@ -10,7 +10,7 @@ from typing import Final
 from redis.asyncio import Redis
 
 from gateway.identity import Screener
-from gateway.store.library import PREFIX
+from gateway.store.steps import PREFIX
 from proxid.errors import EncodingError, LogDamagedError
 from proxid.evidence.events import EventType
 from proxid.evidence.leaf import Leaf, LeafHeader

@@ -22,8 +22,9 @@ from gateway.requests import Registrations, RequestPath
 from gateway.restoring import restore_tombstones
 from gateway.rights import Rights
 from gateway.rpc import FeedService, GatewayService
-from gateway.store.library import PREFIX, GatewayStore
+from gateway.store.library import GatewayStore
 from gateway.store.rights import RightsStore
+from gateway.store.steps import PREFIX
 from gateway.timekeeping import Timekeeper
 from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import SealingKey

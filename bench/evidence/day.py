@@ -13,7 +13,7 @@ from typing import Any, Final
 from auditor.trust import Trust
 from gateway.identity import Screener
 from gateway.releases import Releases
-from gateway.store.library import Person
+from gateway.store.links import Person
 from gateway.upstream import ReleasedGroup
 from main_service.identity import EpochSecrets, Service
 from main_service.integrator import Integrator

@@ -32,7 +32,7 @@ from bench.rights.slow_line import SlowLine
 from device_sim.commands.common import open_households
 from gateway.config import GatewayConfig
 from gateway.server import screener_of
-from gateway.store.library import PREFIX as GATEWAY
+from gateway.store.steps import PREFIX as GATEWAY
 from main_service.config import MainServiceConfig
 from main_service.store.library import PREFIX as SERVICE
 from main_service.store.library import library

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.store.library import PREFIX, GatewayStore
+from gateway.store.library import GatewayStore
+from gateway.store.steps import PREFIX
 from proxid.evidence.events import SALT_SIZE
 from proxid.runtime.evidence_log.writer import evidence_key_name
 

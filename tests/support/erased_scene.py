@@ -11,8 +11,10 @@ from typing import Any, Final, cast
 from redis.asyncio import Redis
 
 from gateway.names import name_forms
-from gateway.store.library import PREFIX, GatewayStore, Registration
+from gateway.store.library import GatewayStore
+from gateway.store.links import Registration
 from gateway.store.rights import PutNotice, RightsStore
+from gateway.store.steps import PREFIX
 from main_service.store.library import KEYS, library
 from main_service.store.library import PREFIX as SERVICE
 from main_service.store.places import PlaceLedger

@@ -1,4 +1,4 @@
--- Persons' rights at the Identity Screener (DESIGN 10.3, 11); keys and helpers are gateway.lua's.
+-- Persons' rights at the Identity Screener (DESIGN 10.3, 11); keys and helpers are common.lua's.
 
 -- ARGV: user tag, request, enrolment. The tombstone, from which on nothing of the user is taken or delivered (check 3 of
 -- 5.2), and the job to erase the rest. Returns the receipt if that is done, '' if it is to be done, nothing if unknown.

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from gateway.store.library import PREFIX
+from gateway.store.steps import PREFIX
 from proxid.runtime.store import connect
 from proxid.runtime.store.embedded import EmbeddedStore
 from tests.support.erased import Snapshot, groups_with, others, snapshot, touches, without

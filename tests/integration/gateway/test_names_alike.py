@@ -58,7 +58,8 @@ def test_the_register_keeps_names_apart(tmp_path: Path) -> None:
 
 async def test_the_gateway_keeps_names_apart(client: Redis) -> None:
     from gateway.names import name_forms
-    from gateway.store.library import GatewayStore, Registration
+    from gateway.store.library import GatewayStore
+    from gateway.store.links import Registration
     from proxid.crypto.hpke import OpeningKey
 
     store = GatewayStore(client)

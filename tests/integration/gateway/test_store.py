@@ -1,4 +1,4 @@
-"""The Identity Screener's atomic steps on a real store (gateway/store/lua/gateway.lua)."""
+"""The Identity Screener's atomic steps on a real store (gateway/store/lua)."""
 
 import asyncio
 from types import SimpleNamespace
@@ -8,8 +8,10 @@ import pytest
 from redis.asyncio import Redis
 
 from gateway.requests import RequestPath
-from gateway.store.library import PREFIX, GatewayStore, Registration
+from gateway.store.library import GatewayStore
+from gateway.store.links import Registration
 from gateway.store.rights import RightsStore
+from gateway.store.steps import PREFIX
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RecordMismatchError, RegistrationError
 from proxid.evidence.events import decode_header

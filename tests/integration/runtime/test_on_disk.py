@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from gateway.store import library as gateway_library
+from gateway.store import steps as gateway_steps
 from gateway.store.library import GatewayStore
 from main_service.store import library as main_library
 from main_service.store.library import KEYS, library
@@ -18,7 +18,7 @@ from proxid.runtime.store.embedded import EmbeddedStore
 from proxid.runtime.store.functions import FunctionLibrary, library_source
 
 SOURCES = {
-    "gateway": (gateway_library._SOURCES, gateway_library.DURABLE),
+    "gateway": (gateway_steps.SOURCES, gateway_steps.DURABLE),
     "main-service": (main_library.SOURCES, main_library.DURABLE),
 }
 

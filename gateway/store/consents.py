@@ -1,0 +1,55 @@
+"""Consent, and the streams that a change of it closes (DESIGN 7).
+
+Each method is one atomic step of `lua/consents.lua`.
+"""
+
+from collections.abc import Sequence
+
+from gateway.store.steps import Steps
+from proxid.errors import (
+    ConsentError,
+    ObjectedError,
+    RegistrationError,
+)
+from proxid.evidence.events import encode_header
+
+
+class ConsentSteps(Steps):
+    """See the module."""
+
+    async def consent(
+        self, user_tag: str, epoch: int, version: int, payload: bytes, grants: Sequence[str], ttl: int
+    ) -> None:
+        """Put a consent vector into effect and record CONSENT; the same vector again is harmless.
+
+        Args:
+            grants: `PARTY|TYPE|FIDELITY`, all that is allowed from now on.
+
+        Raises:
+            ConsentError: not the next version. RegistrationError: the user is erased.
+        """
+        header = encode_header(epoch=epoch, version=version, phase="received")
+        state = await self.call("gw_consent", user_tag, epoch, version, ttl, self._salt(), header, payload, *grants)
+        if state == b"ERASED":
+            raise RegistrationError("user is erased")
+        if state == b"OBJECTED":
+            raise ObjectedError("user has objected to any passing on")
+        if state == b"STALE":
+            raise ConsentError("consent is not the next version")
+
+    async def close_streams(self, parties: Sequence[str]) -> None:
+        """Ask whoever streams to these parties to stop."""
+        await self.call("gw_close_streams", *parties)
+
+    async def closings(self, party: str) -> int:
+        """How often the party's streams were asked to stop."""
+        return int(await self.call("gw_closings", party))
+
+    async def reset_streams(self, parties: Sequence[str]) -> None:
+        """At start, before any stream: nothing is on the wire."""
+        await self.call("gw_reset_streams", *parties)
+
+    async def consent_acknowledged(self, epoch: int, version: int, message: bytes, payload: bytes) -> None:
+        """Record MS's acknowledgement of a consent message, which its hash names."""
+        header = encode_header(epoch=epoch, version=version, phase="acknowledged", message=message.hex())
+        await self.call("gw_consent_acknowledged", self._salt(), header, payload)

@@ -1,0 +1,93 @@
+"""The parties' feeds: a group is appended whole or dropped whole, written, acknowledged (DESIGN 9, 11).
+
+Each method is one atomic step of `lua/feeds.lua`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.store.steps import PREFIX, Steps
+from proxid.errors import (
+    RecordMismatchError,
+)
+from proxid.evidence.events import encode_header
+from proxid.runtime.store.connection import store_errors
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntry:
+    """A group in a party's feed; `records` is the encoded sequence of pairs."""
+
+    cursor: int
+    epoch: int
+    group: int
+    records: bytes
+
+
+class FeedSteps(Steps):
+    """See the module."""
+
+    async def expire_feeds(self, parties: Sequence[str], now: float) -> int:
+        """Remove acknowledged groups whose time is over, and record that; how many."""
+        return int(await self.call("gw_expire_feeds", self._salt(), int(now), *parties))
+
+    async def drop_left(self, party: str) -> int:
+        """Drop what waits for a party that left and is not on the wire; how many groups still are."""
+        return int(await self.call("gw_drop_left", party, self._salt()))
+
+    async def append(
+        self, party: str, place: tuple[int, int], grant: str, records: bytes, release: int,
+        members: Sequence[tuple[str, str]], aliases: Sequence[bytes] = (), alias_ttl: int = 0, reason: str = "",
+    ) -> str:  # fmt: skip
+        """Append a group to a feed, or drop it whole.
+
+        Args:
+            place: epoch, group. grant: `TYPE|FIDELITY`. release: MS's cursor, each handled once.
+            members: user tag, empty for an unknown person, and the name that each is published under.
+            aliases: of each member the payload of ALIASED, if names are aliases. alias_ttl: seconds they are in use.
+            reason: why it must be dropped, if it must.
+
+        Returns:
+            `NEW`, `DROPPED`, or `SAME` if this release was handled before.
+        """
+        arguments: list[bytes | str | int] = [party, *place, grant, records, release, self._salt(), reason, alias_ttl]
+        arguments += [len(members), *(item for member in members for item in member)]
+        for payload in aliases:
+            arguments += [self._salt(), encode_header(party=party), payload]
+        state = await self.call("gw_append", *arguments)
+        return str(state.decode())
+
+    async def take(self, party: str, after: int, limit: int) -> list[FeedEntry]:
+        """The next groups of a feed, now counted as written to the party."""
+        taken = await self.call("gw_take", party, after, limit, self._salt())
+        rows = [taken[i : i + 4] for i in range(0, len(taken), 4)]
+        return [FeedEntry(int(c), int(e), int(n), records) for c, e, n, records in rows]
+
+    async def untake(self, party: str, cursors: Sequence[int]) -> None:
+        """A stream ended: what nobody acknowledged counts as not written."""
+        await self.call("gw_untake", party, *cursors)
+
+    async def group(self, party: str, cursor: int) -> FeedEntry:
+        """A group of a feed; raises RecordMismatchError if there is none (any more)."""
+        epoch, number, records, _ = await self.call("gw_group", party, cursor)
+        if epoch is None:
+            raise RecordMismatchError("feed holds no group at this cursor")
+        return FeedEntry(cursor, int(epoch), int(number), records)
+
+    async def delivered(self, party: str, entry: FeedEntry, payload: bytes, retention: int) -> str:
+        """Record DELIVERED with the party's acknowledgement; `NEW`, `SAME`, `UNKNOWN` or `UNWRITTEN`."""
+        header = encode_header(epoch=entry.epoch, group=entry.group, party=party, v=2)
+        state = await self.call("gw_delivered", party, entry.cursor, retention, self._salt(), header, payload)
+        return str(state.decode())
+
+    async def backlogs(self, parties: Sequence[str]) -> list[int]:
+        """Groups in each party's feed that it has not acknowledged."""
+        pipe = self.client.pipeline(transaction=False)
+        for party in parties:
+            pipe.zcard(f"{PREFIX}:o:{party}")
+        with store_errors():
+            return [int(count) for count in await pipe.execute()]
+
+    async def released_cursor(self) -> int:
+        """MS's cursor of the last release handled."""
+        return int(await self.call("gw_released_cursor"))

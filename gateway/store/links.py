@@ -1,0 +1,129 @@
+"""Epoch keys and whose they are, and the epochs' own keys (DESIGN 4.3, 10.2).
+
+Each method is one atomic step of `lua/links.lua`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from gateway.store.steps import PREFIX, Steps, named
+from proxid.crypto.hpke import OpeningKey
+from proxid.errors import (
+    NameAlikeError,
+    RegistrationError,
+)
+from proxid.evidence.events import EpochOpened, decode_header, encode_header
+from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
+from proxid.runtime.evidence_log.writer import evidence_key_name
+from proxid.runtime.store.connection import store_errors
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A live epoch key and whose it is."""
+
+    user_id: str
+    user_tag: str
+    epoch: int
+    prox_id: str
+    seasoned: bool
+    link: bytes
+    credential: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """The user behind a PROX_ID; `user_tag` is empty if there is none (any more)."""
+
+    user_id: str
+    user_tag: str
+    epoch: int
+
+
+class LinkSteps(Steps):
+    """See the module."""
+
+    async def epoch(self, epoch: int) -> bytes | None:
+        """MS's signed key of an epoch that is or was open here; None if it was not, or is forgotten."""
+        return cast("bytes | None", await self.call("gw_epoch", epoch))
+
+    async def open_epoch(
+        self, epoch: int, opened: EpochOpened, ttl: int, until: int, parties: Sequence[str] = ()
+    ) -> bytes:  # fmt: skip
+        """Keep MS's signed key of an epoch for `ttl` seconds and record EPOCH_OPENED, once; the key that is kept.
+
+        Args:
+            until: Unix seconds at which links of the epoch expire. parties: of whose feeds the event says what waits.
+        """
+        header = encode_header(**decode_header(opened.header), feeds=[], last="")
+        kept = await self.call(
+            "gw_open_epoch", epoch, opened.key, ttl, self._salt(), header, opened.payload, until, *parties
+        )
+        return bytes(kept)
+
+    async def expire_links(self, now: float) -> int:
+        """Record which epochs' links expire by a time, each once; how many epochs."""
+        return int(await self.call("gw_expire_links", self._salt(), int(now)))
+
+    async def link(
+        self, key_tag: str, person: Registration, user_key: bytes, ttl: int, payloads: tuple[bytes, bytes],
+        evidence: OpeningKey, forms: Sequence[str] = (),
+    ) -> bool:  # fmt: skip
+        """Register an epoch key; False if the very same link was there. Raises RegistrationError, NameAlikeError.
+
+        Args:
+            payloads: of ENROLLED and LINKED. evidence: the person-epoch's, kept until erasure or `ttl` seconds.
+            forms: of a new person's name; each must be nobody else's (`gateway.names`).
+        """
+        enrolled, linked = payloads
+        owner = owner_commitment(person.user_id, owner_salt(evidence.seed))
+        header = encode_header(epoch=person.epoch, owner=owner.hex())
+        state = await self.call(
+            "gw_link",
+            *named(
+                key_tag=key_tag, user_tag=person.user_tag, epoch=person.epoch, prox_id=person.prox_id,
+                user_id=person.user_id, user_key=user_key, seasoned=int(person.seasoned), link=person.link,
+                credential=person.credential, ttl=ttl,
+                enrolled_salt=self._salt(), enrolled_header=b"{}", enrolled=enrolled,
+                linked_salt=self._salt(), linked_header=header, linked=linked,
+                subject=subject_tag(evidence.public.data).hex(), evidence_seed=evidence.seed,
+                evidence_name=evidence_key_name(PREFIX, person.prox_id), evidence_key=evidence.public.data,
+                forms=",".join(forms),
+            ),
+        )  # fmt: skip
+        if state == b"ALIKE":
+            raise NameAlikeError("the name looks like that of somebody who is registered")
+        reasons = {
+            b"ERASED": "user is erased",
+            b"TAKEN": "epoch key was registered before",
+            b"LIVE": "user has a live epoch key for this epoch",
+        }
+        if state in reasons:
+            raise RegistrationError(reasons[state])
+        return bool(state == b"NEW")
+
+    async def evidence_keys(self, tags: Sequence[bytes]) -> list[bytes]:
+        """The private evidence keys of subject tags, empty where there is none (any more)."""
+        if not tags:
+            return []
+        with store_errors():
+            found: Any = await self.client.mget([f"{PREFIX}:ek:{tag.hex()}" for tag in tags])
+        return [bytes(seed or b"") for seed in found]
+
+    async def registration(self, key_tag: str) -> Registration:
+        """The live registration of an epoch key; raises RegistrationError."""
+        fields = await self.call("gw_registration", key_tag)
+        if not fields:
+            raise RegistrationError("epoch key is not registered")
+        user_id, tag, epoch, prox, seasoned, link, credential = fields
+        return Registration(
+            user_id.decode(), tag.decode(), int(epoch), prox.decode(), seasoned == b"1", link, credential
+        )
+
+    async def people(self, prox_ids: Sequence[str]) -> list[Person]:
+        """The users behind PROX_IDs."""
+        found = await self.call("gw_people", *prox_ids)
+        return [
+            Person(found[i].decode(), found[i + 1].decode(), int(found[i + 2] or 0)) for i in range(0, len(found), 3)
+        ]

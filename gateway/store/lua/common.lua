@@ -1,0 +1,132 @@
+-- What the Identity Screener's atomic steps share. KEYS[1] is the prefix "{gw}", so that all keys share one hash slot.
+--
+--   k:TAG       hash of an epoch key: u user tag, id USER_ID, e epoch, p PROX_ID, s seasoned, l link, c credential
+--   p:PROX_ID   tag of its epoch key            u:UTAG:EPOCH   tag of the user's live epoch key
+--   e:UTAG      public key the user enrolled    x:UTAG         tombstone of an erased user
+--   ek:SUBJECT  private evidence key            es:NAME        public one of a PROX_ID, for the writer
+--   ob:UTAG     the user objected: no grant is taken
+--   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID
+--   n:NONCE     request hash seen under a nonce a:SESSION      stored answer          open   sessions not answered
+--   c:UTAG:E    hash of a consent: v version, and a field PARTY|TYPE|FIDELITY for each grant
+--   f:PARTY     sorted set of feed cursors      g:PARTY:CURSOR hash of a group in the feed: e epoch, n number,
+--               k TYPE|FIDELITY, r records, m user tags, s 1 when written to a stream, a 1 when acknowledged
+--   o:PARTY     the cursors not acknowledged    close:PARTY    counts calls to close the party's streams
+--   al:PARTY:NAME  an alias that ALIASED has named  nm:FORM     user tag of whose name has this form
+--
+-- What is a person's is found by the person's own index, which each step that writes something adds to:
+--
+--   s:UTAG      (above) implies k, u, p, c, ek and es of each person-epoch
+--   i:UTAG      sorted set of other keys (n, a, r, al, nm) by the second at which they are gone by themselves
+--   ig:UTAG     set PARTY|CURSOR of the groups in feeds that hold the person
+--   it:UTAG     hash PARTY|NAME → groups that the party has acknowledged under that name of the person's; 0: written only
+--   jobs        user tags of erasures under way     j:UTAG   hash: r request, e enrolment, d groups dropped, v when logged
+--   no:PARTY    sorted set of notices to a party by the second from which it gets them     nt:ID   hash of a notice:
+--               p party, k kind, b sealed to the party, t second, a acknowledgement, at its second
+--   y:UTAG      list of the notices that were made for a person; it stays when the person is erased
+
+local function key(prefix, ...)
+  return prefix .. ':' .. table.concat({...}, ':')
+end
+
+-- The fields of a step that takes them by name: names and values in turns.
+local function named(a)
+  local fields = {}
+  for i = 1, #a, 2 do fields[a[i]] = a[i + 1] end
+  return fields
+end
+
+-- Enter keys that end by themselves after ttl seconds, or never if it is nil, into their owner's index.
+local function own(prefix, user, ttl, ...)
+  local now, index = tonumber(redis.call('TIME')[1]), key(prefix, 'i', user)
+  redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
+  for _, name in ipairs({...}) do redis.call('ZADD', index, ttl and now + ttl + 1 or '+inf', name) end
+end
+
+local function is_live(prefix, tag)
+  local user = redis.call('HGET', key(prefix, 'k', tag), 'u')
+  if not user or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return nil end
+  local epoch = redis.call('HGET', key(prefix, 'k', tag), 'e')
+  if redis.call('GET', key(prefix, 'u', user, epoch)) ~= tag then return nil end
+  return user
+end
+
+-- Why nothing of a person may go out under a grant PARTY|TYPE|FIDELITY of an epoch; nil if it may.
+local function refusal(prefix, user, epoch, grant)
+  if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'erased' end
+  if redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'objected' end
+  if redis.call('HEXISTS', key(prefix, 'c', user, epoch), grant) == 0 then return 'no_consent' end
+  return nil
+end
+
+local function members_of(fields)
+  local members = {}
+  for user in string.gmatch(fields or '', '[^,]+') do members[#members + 1] = user end
+  return members
+end
+
+-- Take a group out of a feed and out of its members' indexes.
+local function forget_group(prefix, party, cursor)
+  local entry = key(prefix, 'g', party, cursor)
+  for _, user in ipairs(members_of(redis.call('HGET', entry, 'm'))) do
+    redis.call('SREM', key(prefix, 'ig', user), party .. '|' .. cursor)
+  end
+  for _, kind in ipairs({'f', 'o', 'end'}) do redis.call('ZREM', key(prefix, kind, party), cursor) end
+  redis.call('DEL', entry)
+end
+
+-- DROPPED; what goes because somebody is being erased is remembered with the erasure, whose event will name it.
+local function dropped(prefix, party, epoch, group, reason, salt, members)
+  local header = cjson.encode({epoch = tonumber(epoch), group = tonumber(group), party = party, reason = reason})
+  append_event(prefix, 'DROPPED', salt, header, '')
+  for _, user in ipairs(reason == 'erased' and members or {}) do
+    local job = key(prefix, 'j', user)
+    if user ~= '' and redis.call('EXISTS', job) == 1 then
+      redis.call('HSET', job, 'd', (redis.call('HGET', job, 'd') or '') .. epoch .. '/' .. group .. '/' .. party .. '\n')
+    end
+  end
+end
+
+local function drop_group(prefix, party, cursor, reason, salt)
+  local fields = redis.call('HMGET', key(prefix, 'g', party, cursor), 'e', 'n', 'm')
+  forget_group(prefix, party, cursor)
+  dropped(prefix, party, fields[1], fields[2], reason, salt, members_of(fields[3]))
+end
+
+-- A person's groups in feeds: party, cursor, and the group's fields of these names; in the order of their names.
+local function groups_of(prefix, user, ...)
+  local found, names = {}, redis.call('SMEMBERS', key(prefix, 'ig', user))
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local party, cursor = string.match(name, '^(.*)|(%d+)$')
+    found[#found + 1] = {party, cursor, redis.call('HMGET', key(prefix, 'g', party, cursor), ...)}
+  end
+  return found
+end
+
+local function flying_of(wait)
+  local flying = {}
+  for party in pairs(wait) do flying[#flying + 1] = party end
+  table.sort(flying)
+  return flying
+end
+
+local function with_list(header, name, items)
+  return (header:gsub('"' .. name .. '":%[%]', function()
+    return '"' .. name .. '":' .. (#items == 0 and '[]' or cjson.encode(items))
+  end))
+end
+
+-- A header that says what waits in the feeds, and the last release that was handled: whatever else the auditor misses has
+-- vanished. A store from before does not know the last release until there is one.
+local function with_feeds(prefix, header, parties)
+  local last, feeds = redis.call('GET', key(prefix, 'last')), {}
+  if not last and redis.call('EXISTS', key(prefix, 'released')) == 1 then return header end
+  for _, party in ipairs(parties) do feeds[#feeds + 1] = party .. ':' .. redis.call('ZCARD', key(prefix, 'o', party)) end
+  header = header:gsub('"last":""', function() return '"last":' .. cjson.encode(last or '') end)
+  return with_list(header, 'feeds', feeds)
+end
+
+-- While a library is loaded there is no `pairs`: one line each.
+local function reads(name, fn)
+  redis.register_function{function_name = name, callback = fn, flags = {'no-writes'}}
+end

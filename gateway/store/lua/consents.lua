@@ -1,0 +1,67 @@
+-- Consent, and the streams that a change of it closes (DESIGN 7). Keys and helpers are common.lua's.
+
+-- ARGV: user tag, epoch, version, ttl s, salt, header, payload, grant PARTY|TYPE|FIDELITY…
+local function gw_consent(keys, a)
+  local prefix, user, epoch, version = keys[1], a[1], a[2], tonumber(a[3])
+  require_room(prefix)
+  local entry = key(prefix, 'c', user, epoch)
+  if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
+  if #a > 7 and redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'OBJECTED' end
+  local current = tonumber(redis.call('HGET', entry, 'v') or '0')
+  if version == current and redis.call('HGET', entry, 'w') == a[7] then return 'SAME' end
+  if version ~= current + 1 then return 'STALE' end
+  redis.call('DEL', entry)
+  redis.call('HSET', entry, 'v', version, 'w', a[7])
+  for i = 8, #a do redis.call('HSET', entry, a[i], '1') end
+  redis.call('EXPIRE', entry, a[4])
+  append_event(prefix, 'CONSENT', a[5], a[6], a[7])
+  return 'NEW'
+end
+
+-- ARGV: user tag, epoch or '' for all, reason or '', salt. Drops the person's groups that may not go out (any more) and
+-- are not on the wire; the parties where one still is. With a reason all go, whatever was granted.
+local function gw_settle(keys, a)
+  local prefix, user, wait = keys[1], a[1], {}
+  for _, group in ipairs(groups_of(prefix, user, 'e', 'k', 's', 'a')) do
+    local party, cursor, f = group[1], group[2], group[3]
+    local why = a[3]
+    if why == '' and refusal(prefix, user, f[1], party .. '|' .. f[2]) then why = 'withdrawn' end
+    if f[4] == '0' and why ~= '' and (a[2] == '' or f[1] == a[2]) then
+      if f[3] == '1' then wait[party] = true else drop_group(prefix, party, cursor, why, a[4]) end
+    end
+  end
+  return flying_of(wait)
+end
+
+-- ARGV: party…: ask whoever streams to them to stop.
+local function gw_close_streams(keys, a)
+  for _, party in ipairs(a) do redis.call('INCR', key(keys[1], 'close', party)) end
+  return #a
+end
+
+-- ARGV: party
+local function gw_closings(keys, a)
+  return redis.call('GET', key(keys[1], 'close', a[1])) or '0'
+end
+
+-- ARGV: party…: no stream is open (the service has just started): nothing is on the wire.
+local function gw_reset_streams(keys, a)
+  for _, party in ipairs(a) do
+    for _, cursor in ipairs(redis.call('ZRANGE', key(keys[1], 'o', party), 0, -1)) do
+      redis.call('HSET', key(keys[1], 'g', party, cursor), 's', '0')
+    end
+  end
+  return #a
+end
+
+-- ARGV: salt, header, payload
+local function gw_consent_acknowledged(keys, a)
+  return append_event(keys[1], 'CONSENT', a[1], a[2], a[3])
+end
+
+redis.register_function('gw_consent', gw_consent)
+redis.register_function('gw_settle', gw_settle)
+redis.register_function('gw_close_streams', gw_close_streams)
+reads('gw_closings', gw_closings)
+redis.register_function('gw_reset_streams', gw_reset_streams)
+redis.register_function('gw_consent_acknowledged', gw_consent_acknowledged)

@@ -1,0 +1,140 @@
+-- The parties' feeds: a group is appended whole or dropped whole, written, acknowledged (DESIGN 9, 11). Keys and helpers are common.lua's.
+
+-- ARGV: party, epoch, group, TYPE|FIDELITY, records, release cursor, salt, reason to drop it or '', ttl s of aliases,
+--       number of members, then of each its user tag and the name that it is published under, then if these are aliases
+--       of each: salt, header, payload
+-- A group whose every member consents joins the feed; any other is dropped whole (DESIGN 7).
+local function gw_append(keys, a)
+  local prefix, party, epoch, group, grant = keys[1], a[1], a[2], a[3], a[4]
+  if tonumber(a[6]) <= tonumber(redis.call('GET', key(prefix, 'released')) or '0') then return 'SAME' end
+  redis.call('SET', key(prefix, 'released'), a[6])
+  redis.call('SET', key(prefix, 'last'), epoch .. '/' .. group .. '/' .. party)
+  local members, names, reason, count = {}, {}, a[8], tonumber(a[10])
+  for i = 1, count do
+    members[i], names[i] = a[9 + 2 * i], a[10 + 2 * i]
+    if reason == '' then
+      reason = members[i] == '' and 'no_consent' or refusal(prefix, members[i], epoch, party .. '|' .. grant) or ''
+    end
+  end
+  if reason ~= '' then
+    dropped(prefix, party, epoch, group, reason, a[7], members)
+    return 'DROPPED'
+  end
+  local at = 11 + 2 * count
+  for i = 1, at <= #a and count or 0 do
+    local name = 'al:' .. party .. ':' .. names[i]
+    if redis.call('SET', key(prefix, name), '1', 'EX', a[9], 'NX') then
+      own(prefix, members[i], tonumber(a[9]), name)
+      append_event(prefix, 'ALIASED', a[at], a[at + 1], a[at + 2])
+    end
+    at = at + 3
+  end
+  local cursor = redis.call('INCR', key(prefix, 'cursor', party))
+  redis.call('ZADD', key(prefix, 'f', party), cursor, cursor)
+  redis.call('ZADD', key(prefix, 'o', party), cursor, cursor)
+  redis.call('HSET', key(prefix, 'g', party, cursor), 'e', epoch, 'n', group, 'k', grant, 'r', a[5],
+    'm', table.concat(members, ','), 'w', cjson.encode(names), 's', '0', 'a', '0')
+  for _, user in ipairs(members) do redis.call('SADD', key(prefix, 'ig', user), party .. '|' .. cursor) end
+  return 'NEW'
+end
+
+-- The party may hold (0), or has acknowledged (1 more), a record under each member's name.
+local function held_by(prefix, party, fields, more)
+  local names = cjson.decode(fields[2] or '[]')
+  for i, user in ipairs(members_of(fields[1])) do
+    if names[i] then redis.call('HINCRBY', key(prefix, 'it', user), party .. '|' .. names[i], more) end
+  end
+end
+
+-- ARGV: party, after, limit, salt. Marks the groups as written; drops those that may not go out any more.
+local function gw_take(keys, a)
+  local prefix, party, taken = keys[1], a[1], {}
+  for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'f', party), '(' .. a[2], '+inf', 'BYSCORE', 'LIMIT', 0, a[3])) do
+    local entry = key(prefix, 'g', party, cursor)
+    local fields = redis.call('HMGET', entry, 'e', 'n', 'r', 'k', 'm', 'a', 's', 'w')
+    local allowed = fields[1] ~= false
+    if not allowed then redis.call('ZREM', key(prefix, 'f', party), cursor) end
+    if allowed and fields[6] ~= '1' then
+      local why = nil
+      for _, user in ipairs(members_of(fields[5])) do
+        why = why or refusal(prefix, user, fields[1], party .. '|' .. fields[4])
+      end
+      allowed = not why
+      if why then drop_group(prefix, party, cursor, why == 'no_consent' and 'withdrawn' or why, a[4]) end
+    end
+    if allowed then
+      if fields[7] ~= '1' then held_by(prefix, party, {fields[5], fields[8]}, 0) end
+      redis.call('HSET', entry, 's', '1')
+      for _, item in ipairs({cursor, fields[1], fields[2], fields[3]}) do taken[#taken + 1] = item end
+    end
+  end
+  return taken
+end
+
+-- ARGV: party, cursor…: a stream ended; what it wrote and nobody acknowledged counts as not written.
+local function gw_untake(keys, a)
+  for i = 2, #a do
+    local entry = key(keys[1], 'g', a[1], a[i])
+    if redis.call('HGET', entry, 'a') == '0' then redis.call('HSET', entry, 's', '0') end
+  end
+  return #a - 1
+end
+
+-- ARGV: party, cursor
+local function gw_group(keys, a)
+  return redis.call('HMGET', key(keys[1], 'g', a[1], a[2]), 'e', 'n', 'r', 'a')
+end
+
+-- ARGV: party, cursor, retention s, salt, header, payload
+local function gw_delivered(keys, a)
+  local prefix = keys[1]
+  local entry = key(prefix, 'g', a[1], a[2])
+  local fields = redis.call('HMGET', entry, 's', 'a')
+  if not fields[1] then return 'UNKNOWN' end
+  if fields[2] == '1' then return 'SAME' end
+  -- Its stream may have ended meanwhile: the digest that the party signed shows that it has the records, and a
+  -- group that lost a consent would be gone.
+  redis.call('HSET', entry, 'a', '1', 'at', redis.call('TIME')[1])
+  held_by(prefix, a[1], redis.call('HMGET', entry, 'm', 'w'), 1)
+  redis.call('ZREM', key(prefix, 'o', a[1]), a[2])
+  redis.call('ZADD', key(prefix, 'end', a[1]), redis.call('TIME')[1] + a[3], a[2])
+  append_event(prefix, 'DELIVERED', a[4], a[5], a[6])
+  return 'NEW'
+end
+
+-- ARGV: salt, now s, party…: removes acknowledged groups whose time is over; how many.
+local function gw_expire_feeds(keys, a)
+  local prefix, gone = keys[1], 0
+  for i = 3, #a do
+    for _, cursor in ipairs(redis.call('ZRANGEBYSCORE', key(prefix, 'end', a[i]), '-inf', a[2], 'LIMIT', 0, 1000)) do
+      forget_group(prefix, a[i], cursor)
+      gone = gone + 1
+    end
+  end
+  if gone > 0 then append_event(prefix, 'EXPIRED', a[1], cjson.encode({count = gone, kind = 'feeds'}), '') end
+  return gone
+end
+
+-- ARGV: party, salt. What waits for a party that left is dropped, but for what is on the wire; how many groups are.
+local function gw_drop_left(keys, a)
+  local prefix, party, flying = keys[1], a[1], 0
+  for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'o', party), 0, 999)) do
+    if redis.call('HGET', key(prefix, 'g', party, cursor), 's') == '1' then flying = flying + 1
+    else drop_group(prefix, party, cursor, 'party_left', a[2]) end
+  end
+  if flying > 0 then redis.call('INCR', key(prefix, 'close', party)) end
+  return flying
+end
+
+local function gw_released_cursor(keys, a)
+  return redis.call('GET', key(keys[1], 'released')) or '0'
+end
+
+redis.register_function('gw_append', gw_append)
+redis.register_function('gw_take', gw_take)
+redis.register_function('gw_untake', gw_untake)
+reads('gw_group', gw_group)
+redis.register_function('gw_delivered', gw_delivered)
+redis.register_function('gw_expire_feeds', gw_expire_feeds)
+redis.register_function('gw_drop_left', gw_drop_left)
+reads('gw_released_cursor', gw_released_cursor)

@@ -1,0 +1,91 @@
+-- Epoch keys and whose they are, and the epochs' own keys (DESIGN 4.3, 10.2). Keys and helpers are common.lua's.
+
+-- Named fields: key_tag, user_tag, epoch, prox_id, user_id, user_key (pk_U), seasoned, link, credential, ttl (s); salt, header and
+-- payload of ENROLLED and LINKED (enrolled_salt, enrolled_header, enrolled, linked_…); subject (tag), evidence_seed, evidence_name
+-- and evidence_key; forms of the name, with commas between.
+local function gw_link(keys, a)
+  local prefix = keys[1]
+  require_room(prefix)
+  local f = named(a)
+  local tag, user, epoch, prox = f.key_tag, f.user_tag, f.epoch, f.prox_id
+  if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
+  local stored = redis.call('HGET', key(prefix, 'k', tag), 'l')
+  if stored then return stored == f.link and 'SAME' or 'TAKEN' end
+  if redis.call('EXISTS', key(prefix, 'u', user, epoch)) == 1 then return 'LIVE' end
+  local enrolled = redis.call('GET', key(prefix, 'e', user))
+  if not enrolled then
+    for form in string.gmatch(f.forms, '[^,]+') do
+      if redis.call('EXISTS', key(prefix, 'nm', form)) == 1 then return 'ALIKE' end
+    end
+    for form in string.gmatch(f.forms, '[^,]+') do
+      redis.call('SET', key(prefix, 'nm', form), user)
+      own(prefix, user, nil, 'nm:' .. form)
+    end
+  end
+  if enrolled ~= f.user_key then
+    redis.call('SET', key(prefix, 'e', user), f.user_key)
+    append_event(prefix, 'ENROLLED', f.enrolled_salt, f.enrolled_header, f.enrolled)
+  end
+  redis.call('HSET', key(prefix, 'k', tag), 'u', user, 'id', f.user_id, 'e', epoch, 'p', prox,
+    's', f.seasoned, 'l', f.link, 'c', f.credential)
+  redis.call('EXPIRE', key(prefix, 'k', tag), f.ttl)
+  redis.call('SET', key(prefix, 'u', user, epoch), tag, 'EX', f.ttl)
+  redis.call('SET', key(prefix, 'p', prox), tag, 'EX', f.ttl)
+  redis.call('SET', key(prefix, 'ek', f.subject), f.evidence_seed, 'EX', f.ttl)
+  redis.call('SET', f.evidence_name, f.evidence_key, 'EX', f.ttl)
+  redis.call('HSET', key(prefix, 's', user), f.subject, epoch .. '|' .. prox)
+  append_event(prefix, 'LINKED', f.linked_salt, f.linked_header, f.linked)
+  return 'NEW'
+end
+
+-- ARGV: key tag
+local function gw_registration(keys, a)
+  local user = is_live(keys[1], a[1])
+  if not user then return {} end
+  return redis.call('HMGET', key(keys[1], 'k', a[1]), 'id', 'u', 'e', 'p', 's', 'l', 'c')
+end
+
+-- ARGV: PROX_ID…; for each the USER_ID, user tag and epoch, or empty strings.
+local function gw_people(keys, a)
+  local prefix, found = keys[1], {}
+  for _, prox in ipairs(a) do
+    local tag = redis.call('GET', key(prefix, 'p', prox))
+    local fields = tag and redis.call('HMGET', key(prefix, 'k', tag), 'id', 'u', 'e') or {'', '', ''}
+    for i = 1, 3 do found[#found + 1] = fields[i] or '' end
+  end
+  return found
+end
+
+-- ARGV: epoch
+local function gw_epoch(keys, a)
+  return redis.call('GET', key(keys[1], 'epoch', a[1]))
+end
+
+-- ARGV: epoch, MS's signed key, ttl s, salt, header, payload, time at which its links expire, party… The first key stays.
+local function gw_open_epoch(keys, a)
+  local entry = key(keys[1], 'epoch', a[1])
+  if redis.call('SET', entry, a[2], 'EX', a[3], 'NX') then
+    redis.call('ZADD', key(keys[1], 'expiring'), a[7], a[1])
+    append_event(keys[1], 'EPOCH_OPENED', a[4], with_feeds(keys[1], a[5], {unpack(a, 8)}), a[6])
+  end
+  return redis.call('GET', entry)
+end
+
+-- ARGV: salt, now s. Links go by their time to live; an event for each epoch says so before.
+local function gw_expire_links(keys, a)
+  local prefix = keys[1]
+  local due = redis.call('ZRANGEBYSCORE', key(prefix, 'expiring'), '-inf', a[2], 'LIMIT', 0, 1000)
+  for _, epoch in ipairs(due) do
+    redis.call('ZREM', key(prefix, 'expiring'), epoch)
+    local header = string.format('{"first":%s,"kind":"links","until":%s}', epoch, epoch)
+    append_event(prefix, 'EXPIRED', a[1], header, '')
+  end
+  return #due
+end
+
+redis.register_function('gw_link', gw_link)
+reads('gw_registration', gw_registration)
+reads('gw_people', gw_people)
+reads('gw_epoch', gw_epoch)
+redis.register_function('gw_open_epoch', gw_open_epoch)
+redis.register_function('gw_expire_links', gw_expire_links)

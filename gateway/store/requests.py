@@ -1,0 +1,66 @@
+"""The request path: nonces, rates, stored answers (DESIGN 5.2, 5.4).
+
+Each method is one atomic step of `lua/requests.lua`.
+"""
+
+import math
+
+from gateway.store.steps import Steps
+from proxid.errors import (
+    NonceReplayError,
+    RateLimitError,
+    RegistrationError,
+)
+from proxid.evidence.events import encode_header, session_header
+
+
+class RequestSteps(Steps):
+    """See the module."""
+
+    async def forward(
+        self, key_tag: str, nonce_tag: str, session: bytes, payload: bytes, now: float, limits: tuple[int, int]
+    ) -> bytes | None:
+        """Checks 3, 5 and 6 of 5.2 and FORWARDED, in one step; the stored answer if there is one.
+
+        Args:
+            limits: nonce time to live in seconds, requests a minute.
+
+        Raises:
+            RegistrationError, NonceReplayError, RateLimitError.
+        """
+        header = session_header(session)
+        result = await self.call(
+            "gw_forward", key_tag, nonce_tag, session, int(now), *limits, self._salt(), header, payload
+        )
+        state = result[0]
+        if state == b"UNREGISTERED":
+            raise RegistrationError("epoch key is not registered")
+        if state == b"REPLAYED":
+            raise NonceReplayError("nonce was used before for another message")
+        if state == b"RATE":
+            raise RateLimitError("user sends more requests than allowed")
+        return bytes(result[1]) if state == b"ANSWERED" else None
+
+    async def answered(self, session: bytes, answer: bytes, payload: bytes, ttl: int, user_tag: str) -> bytes:
+        """Store the answer and record ANSWERED, once; the answer that is stored."""
+        header = session_header(session)
+        earlier = await self.call("gw_answered", session, answer, ttl, self._salt(), header, payload, user_tag)
+        return answer if earlier is None else bytes(earlier)
+
+    async def unreached(self, session: bytes) -> None:
+        """Record that MS could not be reached for a session, unless it has been settled."""
+        await self.call("gw_unreached", session, self._salt(), session_header(session))
+
+    async def settled(self, session: bytes) -> None:
+        """MS refused the session, and has recorded it."""
+        await self.call("gw_settled", session)
+
+    async def open_sessions(self, until: float = math.inf, limit: int = 1000) -> list[bytes]:
+        """Sessions forwarded until a time (Unix seconds) that are not settled, the oldest first."""
+        latest = "+inf" if math.isinf(until) else int(until)
+        return list(await self.call("gw_open", limit, latest))
+
+    async def refused(self, rule: str, session: bytes) -> None:
+        """Record REFUSED with the rule's code; for authentic messages only."""
+        header = encode_header(rule=rule, session=session.hex())
+        await self.call("gw_refused", self._salt(), header)

@@ -1,0 +1,52 @@
+"""What the parts of the Identity Screener's store share: one library of atomic steps (`lua/`)."""
+
+import os
+from collections.abc import Callable
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+from proxid.evidence.events import SALT_SIZE
+from proxid.runtime.store import FunctionLibrary
+
+PREFIX: Final = "{gw}"
+_KEYS: Final = (PREFIX,)
+DURABLE: Final = frozenset({
+    "gw_consent", "gw_consent_acknowledged", "gw_erase_begin", "gw_erase_done", "gw_erase_finish", "gw_object",
+    "gw_objected", "gw_open_epoch",
+})  # fmt: skip
+"""Steps that are on disk before anybody is told of them: consents, objections, tombstones, epochs."""
+SOURCES: Final = (
+    ("proxid.runtime.store", "events.lua"),
+    ("gateway.store", "common.lua"),
+    ("gateway.store", "links.lua"),
+    ("gateway.store", "requests.lua"),
+    ("gateway.store", "consents.lua"),
+    ("gateway.store", "feeds.lua"),
+    ("gateway.store", "rights.lua"),
+)
+
+
+def named(**fields: bytes | str | int) -> list[bytes | str | int]:
+    """Arguments of a step that takes its fields by name."""
+    return [item for field in fields.items() for item in field]
+
+
+class Steps:
+    """Atomic steps by their names; every method of its parts raises StoreError when the store is away or full."""
+
+    def __init__(self, client: Redis, random: Callable[[int], bytes] = os.urandom) -> None:
+        self._functions = FunctionLibrary(client, "proxid_gw", SOURCES, DURABLE)
+        self._random = random
+        self.client = client
+
+    async def open(self) -> None:
+        """Load the functions."""
+        await self._functions.load()
+
+    async def call(self, function: str, *arguments: bytes | str | int) -> Any:
+        """One atomic step by its name: for the parts of this service that have steps of their own."""
+        return await self._functions.call(function, _KEYS, *arguments)
+
+    def _salt(self) -> bytes:
+        return self._random(SALT_SIZE)
