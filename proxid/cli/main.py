@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "classify": "proxid.cli.classify:command",
     "demo": "proxid.cli.demo:command",
     "device": "device_sim.commands:command",
+    "doctor": "proxid.cli.doctor:command",
     "explain": "auditor.commands.explain:command",
     "init": "proxid.cli.init:command",
     "mend": "proxid.cli.mend:command",
