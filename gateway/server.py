@@ -114,7 +114,9 @@ async def serve(
     await store.open()
     # Before anything is bound: a log that does not open is named, and the address stays free.
     evidence = EvidenceOptions("gateway", PREFIX, screener.key)
-    channel = open_channel(config.main_service, tls, config.main_service_name)
+    channel = open_channel(
+        config.main_service, tls, config.main_service_name, config.trust.certificates("main-service")
+    )  # fmt: skip
     known = held_of(config, evidence, other_log(config, "main-service", config.trust.service))
     heads = await meet(channel, Heard(known, store.client, PREFIX, worker))
     writer = await writer_of(config, evidence, store.client) if worker == 0 else None

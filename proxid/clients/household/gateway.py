@@ -45,7 +45,11 @@ class GatewayClient:
         """The client of a configuration; raises ConfigError for a certificate that no gateway would take."""
         tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
         tls.verify_issued()
-        return cls(open_channel(config.gateway, tls, config.gateway_name), config.timeout, config.attempts)
+        return cls(
+            open_channel(config.gateway, tls, config.gateway_name, config.trust.certificates("gateway")),
+            config.timeout,
+            config.attempts,
+        )
 
     def attempts(self) -> Attempts:
         """A fresh count."""

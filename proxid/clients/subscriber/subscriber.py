@@ -197,7 +197,7 @@ async def open_subscriber(config: PartyConfig) -> AsyncIterator[Subscriber]:
     reader, key = reader_of(config), load_signing_key(config.signing_key)
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     tls.verify_issued()
-    channel = open_channel(config.gateway, tls, config.gateway_name)
+    channel = open_channel(config.gateway, tls, config.gateway_name, config.trust.certificates("gateway"))
     try:
         with Ledger(config.data_dir / "feed.jsonl") as ledger, Acknowledgements(config.data_dir / FILE) as taken:
             yield Subscriber(FeedStub(channel), reader, key, ledger, taken)

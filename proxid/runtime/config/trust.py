@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from proxid.errors import ConfigError
 from proxid.runtime.config.fields import ConfigPath, Fingerprint, Name, SealKey, VerifyKey
 from proxid.runtime.config.loading import Section, read_toml, resolve
 
@@ -35,6 +36,14 @@ class Peer(Section):
     name: Name
 
 
+class Server(Section):
+    """A server's certificate, in PEM. A caller accepts those that are listed alone, whatever the CA signed."""
+
+    role: Role
+    name: Name
+    certificate: str = Field(min_length=1, max_length=65_536)
+
+
 class PartyKeys(Section):
     """A third party's keys: the one that verifies its acknowledgements, the one bodies are sealed to."""
 
@@ -53,6 +62,14 @@ class Trust(Section):
     witness: VerifyKey | None = None
     parties: Mapping[Name, PartyKeys] = {}
     peers: tuple[Peer, ...] = ()
+    servers: tuple[Server, ...] = ()
+
+    def certificates(self, role: Role) -> bytes:
+        """PEM of the servers of a role that are accepted; raises ConfigError if there is none."""
+        found = [server.certificate for server in self.servers if server.role == role]
+        if not found:
+            raise ConfigError(f"trust.servers: no certificate of a {role} is accepted; import its public.toml")
+        return "\n".join(found).encode("ascii", "replace")
 
     def allow_list(self) -> dict[str, str]:
         """`ROLE/NAME` by fingerprint, as `proxid.runtime.transport.peers.PeerRegistry` takes it."""

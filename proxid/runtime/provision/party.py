@@ -25,7 +25,7 @@ from proxid.runtime.provision.keyfile import (
     write_private,
 )
 from proxid.runtime.provision.public import PublicFile, add_to_trust, write_public, write_trust
-from proxid.runtime.provision.roles import ROLES
+from proxid.runtime.provision.roles import ROLES, SERVERS
 from proxid.runtime.provision.templates import Settings
 
 
@@ -114,6 +114,7 @@ def _write_public(party: Party) -> None:
         sign=load_signing_key(files[SIGNING]).public if SIGNING in files else None,
         seal=load_opening_key(files[OPENING]).public.data if OPENING in files else None,
         fingerprint=certificate.fingerprint(crt.read_bytes()) if crt.exists() else None,
+        certificate=crt.read_text(encoding="ascii") if party.role in SERVERS and crt.exists() else None,
     ).write(folder / "public.toml")
 
 

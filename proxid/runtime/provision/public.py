@@ -1,4 +1,6 @@
-"""What a party tells the others: `public.toml`, its role, name, public keys and certificate's fingerprint.
+"""What a party tells the others: `public.toml`, its role, name, public keys, the fingerprint of its certificate.
+
+A server tells its whole certificate: callers accept no other.
 
 It is exchanged out of band: whoever imports one must know from elsewhere that it is the party's (compare its
 digest by telephone, say). `trust.toml` collects what was imported.
@@ -14,9 +16,9 @@ from pydantic import Field, model_validator
 from proxid.errors import CredentialError, OutputError
 from proxid.runtime.config.fields import Fingerprint, Name, SealKey, VerifyKey
 from proxid.runtime.config.loading import Section, load_section
-from proxid.runtime.config.trust import PartyKeys, Peer, Trust
+from proxid.runtime.config.trust import PartyKeys, Peer, Server, Trust
 from proxid.runtime.provision import toml
-from proxid.runtime.provision.roles import ROLES
+from proxid.runtime.provision.roles import ROLES, SERVERS
 
 _SINGLE = {
     "ea": ("enrolment_authority", None),
@@ -36,6 +38,7 @@ class PublicFile(Section):
     sign: VerifyKey | None = None
     seal: SealKey | None = None
     fingerprint: Fingerprint | None = None
+    certificate: str | None = Field(default=None, max_length=65_536)
 
     @model_validator(mode="after")
     def _known_role(self) -> Self:
@@ -56,6 +59,7 @@ class PublicFile(Section):
             "sign": _text(self.sign),
             "seal": _text(self.seal),
             "fingerprint": self.fingerprint,
+            "certificate": self.certificate,
         }
         write_public(path, "\n".join(toml.lines(table)) + "\n")
 
@@ -86,6 +90,8 @@ def add_to_trust(trust: Trust, public: PublicFile, admit: bool) -> Trust:
             if key is None or getattr(trust, field) not in (None, key):
                 raise CredentialError(f"key for {field} is missing, or another is trusted already")
             changes[field] = key
+    if public.role in SERVERS and public.certificate is not None:
+        changes["servers"] = _with_server(trust.servers, public, public.certificate)
     if admit:
         changes["peers"] = _with_peer(trust.peers, public)
     return trust.model_copy(update=changes)
@@ -98,15 +104,23 @@ def _with_peer(peers: tuple[Peer, ...], public: PublicFile) -> tuple[Peer, ...]:
     return peers if peer in peers else (*peers, peer)
 
 
+def _with_server(servers: tuple[Server, ...], public: PublicFile, certificate: str) -> tuple[Server, ...]:
+    server = Server.model_validate({"role": public.role, "name": public.name, "certificate": certificate})
+    return servers if server in servers else (*servers, server)
+
+
 def write_trust(path: Path, trust: Trust) -> None:
     """Write `trust.toml`; raises OutputError."""
-    out = ["# Written by `proxid init --import`. Take out a [[peers]] entry to refuse that certificate from then on."]
+    out = ["# Written by `proxid init --import`. Take out a [[peers]] entry to refuse that certificate from then on.",
+           "# [[servers]]: whoever is called must show one of these certificates."]  # fmt: skip
     keys = ("enrolment_authority", "screener", "service", "auditor", "auditor_seal", "witness")
     out += toml.lines({key: _text(getattr(trust, key)) for key in keys})
     for name, party in trust.parties.items():
         out += toml.section(("parties", name), {"acknowledge": _text(party.acknowledge), "seal": _text(party.seal)})
     for peer in trust.peers:
         out += toml.section(("peers",), peer.model_dump(), array=True)
+    for server in trust.servers:
+        out += toml.section(("servers",), server.model_dump(), array=True)
     write_public(path, "\n".join(out) + "\n")
 
 

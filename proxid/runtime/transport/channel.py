@@ -100,10 +100,16 @@ def _read(key: str, path: Path) -> bytes:
         raise ConfigError(f"{key}: {path.name} cannot be read") from None
 
 
-def open_channel(address: str, tls: TlsFiles, role: str) -> grpc.aio.Channel:
-    """A channel to a peer whose certificate must name `role` as a DNS name, wherever it listens."""
+def open_channel(address: str, tls: TlsFiles, role: str, accepted: bytes = b"") -> grpc.aio.Channel:
+    """A channel to a peer whose certificate must name `role` as a DNS name, wherever it listens.
+
+    Args:
+        accepted: certificates in PEM of which the peer must show one, whatever the CA signed; else any of the CA's
+            will do.
+    """
     key, certificate, authority = tls.read()
-    credentials = grpc.ssl_channel_credentials(authority, key, certificate)
+    # Each is a root of its own: gRPC accepts a chain that ends at any certificate that it was given.
+    credentials = grpc.ssl_channel_credentials(accepted or authority, key, certificate)
     options = [*_OPTIONS, *_CALLING, *_keepalive(), _accepting(MAX_MESSAGE), ("grpc.ssl_target_name_override", role)]
     return grpc.aio.secure_channel(address, credentials, options=options)
 

@@ -1,6 +1,7 @@
 """A certificate taken off the allow-list is refused by the running service, in running calls too (DESIGN 16)."""
 
 import asyncio
+import datetime
 import json
 import os
 from collections.abc import AsyncIterator, Callable
@@ -10,15 +11,19 @@ import grpc
 import pytest
 
 from gateway.config import GatewayConfig
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.subscriber import open_subscriber
-from proxid.errors import Code, RefusedError
+from proxid.errors import Code, ConfigError, RefusedError
 from proxid.runtime.config import Trust, load
 from proxid.runtime.config.loading import load_section
 from proxid.runtime.observability.logging import configure_logging
+from proxid.runtime.provision.certificate import new_tls_key, request
+from proxid.runtime.provision.party import sign_request
 from proxid.runtime.provision.public import write_trust
 from proxid.runtime.transport.allow_list import AllowListWatch
-from proxid.runtime.transport.channel import TlsFiles, open_channel
+from proxid.runtime.transport.channel import TlsFiles, new_server, open_channel
 from proxid.runtime.transport.peers import PeerRegistry
 from proxid.runtime.transport.status import code_of
 from proxid.wire.v1 import gateway_pb2
@@ -159,3 +164,44 @@ def remove(file: Path) -> None:
         file.rmdir()
     else:
         file.unlink(missing_ok=True)
+
+
+async def test_a_server_that_is_not_listed_is_told_nothing_whatever_the_ca_signed(tmp_path: Path) -> None:
+    """Another certificate of the same CA, role and name: a device, a party and the gateway do not connect to it."""
+    provision(tmp_path)
+    now = datetime.datetime.now(datetime.UTC)
+    for role in ("gateway", "main-service"):
+        key = new_tls_key()
+        (tmp_path / f"{role}.key").write_bytes(key)
+        (tmp_path / f"{role}.crt").write_bytes(sign_request(tmp_path / "ca", request(key, role, "evil"), now))
+    device = load(DeviceConfig, tmp_path / "devices/household-1/device.toml")
+    gateway = load(GatewayConfig, tmp_path / "gateway/gateway.toml")
+    for config, role, address in ((device, "gateway", device.gateway), (gateway, "main-service", gateway.main_service)):
+        asked: list[str] = []
+        own, ca = tmp_path / role, tmp_path / "ca/ca.crt"
+        tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
+        accepted = config.trust.certificates(role)
+        for files, heard in (
+            (TlsFiles(tmp_path / f"{role}.key", tmp_path / f"{role}.crt", ca), []),
+            (TlsFiles(own / "tls.key", own / "tls.crt", ca), ["asked"]),
+        ):
+            server, _ = new_server(files, address)
+            server.add_generic_rpc_handlers((Listening(asked),))
+            await server.start()
+            async with open_channel(address, tls, role, accepted) as channel:
+                with pytest.raises(grpc.aio.AioRpcError):
+                    await channel.unary_unary("/proxid.wire.v1.Gateway/Link")(b"", timeout=5)
+            await server.stop(0)
+            assert asked == heard
+    with pytest.raises(ConfigError, match=r"trust\.servers"):
+        GatewayClient.open(device.model_copy(update={"trust": device.trust.model_copy(update={"servers": ()})}))
+
+
+class Listening(grpc.GenericRpcHandler):
+    """Notes that a call has come."""
+
+    def __init__(self, asked: list[str]) -> None:
+        self._asked = asked
+
+    def service(self, _: grpc.HandlerCallDetails) -> None:
+        self._asked.append("asked")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from proxid.lab.studies.thesis.ks import ks_distance, ks_p_value
 
 from proxid.lab.intervals import clustered_rate, cycle_test, cycle_variance, student_quantile
-from proxid.lab.studies.thesis.ks import ks_distance, ks_p_value
 
 
 def all_cycles(n: int) -> list[list[int]]:
