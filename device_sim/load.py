@@ -74,7 +74,7 @@ async def drive(
         AioRpcError: a stream broke.
     """
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
-    channel = open_channel(config.gateway, tls, config.gateway_name)
+    channel = open_channel(config.gateway, tls, config.gateway_name, config.trust.certificates("gateway"))
     stub: Any = GatewayStub(channel)
     latencies: list[float] = []
     answers: list[tuple[Prepared, wire.AskOutcome]] = []

@@ -13,7 +13,8 @@ from proxid.clients.household.config import DeviceConfig, EnrolmentAuthorityConf
 from proxid.clients.household.state import HouseholdState
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.runtime.config import load
-from proxid.runtime.config.loading import Config
+from proxid.runtime.config.loading import Config, load_section
+from proxid.runtime.config.trust import Trust
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs/operations.md").read_text("utf-8")
 FILES: dict[type[Config], str] = {
@@ -40,4 +41,7 @@ def test_setting_up_in_earnest_as_written(tmp_path: Path) -> None:
     assert {(peer.role, peer.name) for peer in gateway.trust.peers} == {
         ("auditor", "auditor"), ("witness", "witness"), ("party", "acme"), ("device", "home"),
     }  # fmt: skip
+    for folder, role in (("home", "gateway"), ("acme", "gateway"), ("gateway", "main-service")):
+        trust = load_section(Trust, tmp_path / folder / "trust.toml")
+        assert trust.certificates("gateway" if role == "gateway" else "main-service"), folder
     assert list(HouseholdState(tmp_path / "home/data").users()) == ["ann"]
