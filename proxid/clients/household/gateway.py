@@ -42,7 +42,7 @@ class GatewayClient:
 
     @classmethod
     def open(cls, config: DeviceConfig) -> "GatewayClient":
-        """The client of a configuration; raises ConfigError for a certificate that no gateway would take, or if no gateway's is accepted."""
+        """The client of a configuration; raises ConfigError for a certificate that is none, or if no gateway is accepted."""
         tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
         tls.verify_issued()
         return cls(
