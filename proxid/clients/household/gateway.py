@@ -42,7 +42,7 @@ class GatewayClient:
 
     @classmethod
     def open(cls, config: DeviceConfig) -> "GatewayClient":
-        """The client of a configuration; raises ConfigError for a certificate that is none, or if no gateway is accepted."""
+        """The client of a configuration; raises ConfigError for a bad certificate, or if no gateway is accepted."""
         tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
         tls.verify_issued()
         return cls(
