@@ -25,9 +25,10 @@ SECTION = {
 
 @pytest.fixture
 def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    for role in ("MAIN_SERVICE", "AUDITOR"):
+    for role in ("GATEWAY", "MAIN_SERVICE", "AUDITOR"):  # what an audit recomputes is the same everywhere
         for key, value in SECTION.items():
             monkeypatch.setenv(f"PROXID_{role}__ANONYMISER__{key}", value)
+    monkeypatch.setenv("PROXID_AUDITOR__FLOORS__K", SECTION["K"])
     folder = tmp_path / "trial"
     addresses = ["--gateway", free_address(), "--main-service", free_address()]
     metrics = ["--gateway-metrics", "127.0.0.1:0", "--main-service-metrics", "127.0.0.1:0"]

@@ -25,7 +25,7 @@ FILES: dict[type[Config], str] = {
 
 
 def test_setting_up_in_earnest_as_written(tmp_path: Path) -> None:
-    section = TEXT.partition("## Setting up in earnest")[2].partition("## Configuration")[0]
+    section = TEXT.partition("## Setting up in earnest")[2].partition("### Backup and disaster")[0]
     script = "\n".join(re.findall(r"```sh\n(.*?)```", section, re.S))
     assert script.count("proxid ") > 10
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
