@@ -42,7 +42,7 @@ from proxid.runtime.evidence_log.setup import (
     writer_of,
 )
 from proxid.runtime.provision.keyfile import load_secret, load_signing_key
-from proxid.runtime.provision.policies import govern
+from proxid.runtime.provision.policies import Held, govern
 from proxid.runtime.store import connect
 from proxid.runtime.store.clock import ClockKeeper, HeardTime
 from proxid.runtime.transport.allow_list import AllowListWatch
@@ -91,6 +91,13 @@ def screener_of(config: GatewayConfig, clocks: Clocks = Clocks()) -> Screener:  
     )
 
 
+def _governed(config: GatewayConfig, screener: Screener) -> tuple[GatewayConfig, Held]:
+    """The configuration as the policy in force says, and the policies held here; raises ConfigError, OutputError."""
+    epoch = screener.epochs.number(screener.clock())
+    held = govern(config, epoch)
+    return config.model_copy(update={"retention": held.in_force(epoch).retention}), held
+
+
 async def serve(
     config: GatewayConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0, source: Path | None = None,
     clocks: Clocks = Clocks(),  # noqa: B008
@@ -105,10 +112,10 @@ async def serve(
     Raises:
         ConfigError, KeyInvalidError, StoreError: it cannot start.
     """
+    screener = screener_of(config, clocks)
+    config, held = _governed(config, screener)
     if config.store_url is None:
         raise ConfigError("store_url is not resolved")
-    screener = screener_of(config, clocks)
-    held = govern(config, screener.epochs.number(screener.clock()))
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     store = GatewayStore(connect(config.store_url))
     await store.open()

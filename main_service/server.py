@@ -34,10 +34,11 @@ from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
 from proxid.protocol.epochs import Epochs
 from proxid.runtime.clock import Clocks, ClockWatch
+from proxid.runtime.config.terms import Terms
 from proxid.runtime.evidence_log.servicer import EvidenceService
 from proxid.runtime.evidence_log.setup import EvidenceOptions, held_of, jobs_of, other_log, reader_of, writer_of
 from proxid.runtime.provision.keyfile import load_signing_key
-from proxid.runtime.provision.policies import govern
+from proxid.runtime.provision.policies import Held, govern
 from proxid.runtime.store import connect
 from proxid.runtime.store.clock import ClockKeeper, HeardTime
 from proxid.runtime.transport.allow_list import AllowListWatch
@@ -75,6 +76,22 @@ def service_of(config: MainServiceConfig, clocks: Clocks = Clocks()) -> Service:
     )
 
 
+def _governed(config: MainServiceConfig, service: Service) -> tuple[MainServiceConfig, Service, Held]:
+    """Both as the policy in force says, and the policies that are held; raises ConfigError, OutputError."""
+    epoch = service.epochs.number(service.clock())
+    held = govern(config, epoch, service.parties)
+    terms = held.in_force(epoch)
+    service = replace(service, clock_skew=terms.clock_skew, grace=terms.epoch_grace)
+    return config.model_copy(update={"retention": terms.retention}), service, held
+
+
+def _anonymiser(classifier: Classifier, in_force: Terms) -> Anonymiser:
+    """Raises ConfigError if the policy in force demands another classifier: everything would be withheld."""
+    if in_force.pipeline not in ("", classifier.version):
+        raise ConfigError("pipeline: the policy in force demands another version than this installation has")
+    return Anonymiser(classifier)
+
+
 async def _verify_parties(service: Service, epochs: EpochKeys, opened: Sequence[int]) -> None:
     """That what waits of open epochs can be sealed to its parties; raises ConfigError."""
     for epoch in opened:
@@ -98,13 +115,9 @@ async def serve(
     Raises:
         ConfigError, KeyInvalidError, StoreError: it cannot start.
     """
+    config, service, held = _governed(config, service_of(config, clocks))
     if config.store_url is None:
         raise ConfigError("store_url is not resolved")
-    service = service_of(config, clocks)
-    epoch = service.epochs.number(service.clock())
-    held = govern(config, epoch, service.parties)
-    in_force = held.in_force(epoch)
-    service = replace(service, clock_skew=in_force.clock_skew, grace=in_force.epoch_grace)
     client, blocking = connect(config.store_url), connect(config.store_url)
     # What runs beside the request path has steps of its own on their way: answers do not queue behind them.
     functions, beside = library(client), library(client)
@@ -144,7 +157,7 @@ async def serve(
     add_EvidenceServicer_to_server(EvidenceService(peers, reader, client, PREFIX, earlier, compared), server)
     background = [ClockKeeper(service.watch, heard, worker == 0).run(), compared.watch()]
     if worker == 0:
-        anonymiser = Anonymiser(classifier or load_default())
+        anonymiser = _anonymiser(classifier or load_default(), held.in_force(service.epochs.number(service.clock())))
         jobs = Worker(
             service,
             (requests, pool, slot_store, epoch_store),

@@ -19,7 +19,7 @@ from gateway.epochs import OpenEpochs
 from main_service.epochs import EpochKeys
 from proxid.cli.main import main
 from proxid.crypto.identity import EpochKey
-from proxid.errors import Code, RefusedError
+from proxid.errors import Code, ConfigError, RefusedError
 from proxid.evidence.events import EpochOpened, EventType
 from proxid.runtime.config.terms import document_of
 from proxid.runtime.observability.metrics import BEHIND
@@ -272,3 +272,14 @@ async def test_a_gateway_that_drops_for_a_party_that_is_here_is_convicted(
     await trial.ask("node1 question")
     await trial.settle()
     assert any("a party that has not left" in text for text in texts(await trial.audit()))
+
+
+async def test_a_policy_that_demands_another_pipeline_does_not_start(trial: Days) -> None:
+    for role in ROLES:
+        path = trial.folder / role / "policy.toml"
+        path.write_text(f"pipeline = 'another-2'\n{path.read_text()}")
+    trial.take_over()
+    assert await trial.next_day() is None
+    await trial.halt(MAIN)
+    with pytest.raises(ConfigError, match="pipeline"):
+        await trial.serve(MAIN)
