@@ -88,7 +88,9 @@ def test_the_trial(trial: Path, run: Run, tmp_path: Path) -> None:
     assert status == 0
     assert "5" in json.loads(answer)["answer"] or "five" in json.loads(answer)["answer"]
     status, said = run("device", "consent", "--config", device, "-u", "user0", "everything", "--json")
-    assert (status, json.loads(said)) == (0, {"user": "user0", "bundle": "everything", "version": 1})
+    found = json.loads(said)
+    assert (status, found["user"], found["bundle"], found["version"]) == (0, "user0", "everything", 1)
+    assert len(bytes.fromhex(found["policy"])) == 32 and found["until"].endswith("T00:00:00+00:00")
 
     status, done = run("device", "replay", log, "--config", devices, "--bundle", "everything", "--json")
     assert status == 0
