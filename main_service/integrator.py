@@ -10,24 +10,20 @@ from main_service.identity import EpochSecrets, Service
 from main_service.store.slots import FormedSlotGroup
 from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.mix.pairs import release_pairs
-from proxid.anonymise.mix.types import Group, Pair, Rung
+from proxid.anonymise.mix.types import Group
 from proxid.errors import RecordMismatchError
+from proxid.evidence.bodies import mix_body, slot_bodies
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
-from proxid.evidence.slots import slot_bodies
 from proxid.protocol import record
 from proxid.protocol.consent import parse_audience
 from proxid.protocol.record import (
     Issuer,
-    Mechanism,
     Place,
     Recipient,
     RecordBody,
-    audience_tag,
     fidelity_of,
     group_number,
 )
-
-RUNGS = {Rung.TEXT: 0, Rung.UNIT: 1, Rung.CATEGORY: 2, Rung.NODE: 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +60,9 @@ class Integrator:
             RecordMismatchError: a party has no sealing key here.
         """
         pairs = release_pairs(group, CycleSource(secrets.seed), secrets.terms.settings)
-        kind, _, audience = group.audience.partition("|")
-        bodies = [self._body(pair, group, secrets, (kind, audience), buffered[pair.record]) for pair in pairs]
+        _, _, audience = group.audience.partition("|")
+        settings = secrets.terms.settings
+        bodies = [mix_body(pair, group, secrets.epoch, settings, buffered[pair.record]) for pair in pairs]
         recipients = [self._recipient(party, fidelity) for party, fidelity in parse_audience(audience)]
         people = tuple(pair.person for pair in pairs)
         parties = tuple(self._for_party(to, bodies, people, group.number) for to in recipients)
@@ -96,19 +93,6 @@ class Integrator:
         records = tuple(member.id for member in members)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)
         return GroupRelease(parties, ReleasedPayload(records, people, shown, people))
-
-    def _body(
-        self, pair: Pair, group: Group, secrets: EpochSecrets, label: tuple[str, str], buffered: BufferedPayload
-    ) -> RecordBody:
-        kind, audience = label
-        settings = secrets.terms.settings
-        text = "" if pair.unit is None else buffered.texts[pair.unit]
-        path = group.node if pair.rung is Rung.NODE else buffered.path
-        mechanism = Mechanism("mix", settings.k, settings.margin, settings.level, len(group.node))
-        return RecordBody(
-            audience_tag(audience), kind, mechanism, secrets.epoch, group.number, group.bucket, RUNGS[pair.rung], path,
-            text,
-        )  # fmt: skip
 
     def _recipient(self, party: str, fidelity: str) -> Recipient:
         key = self._service.parties.get(party)

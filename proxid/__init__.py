@@ -5,4 +5,4 @@ does no I/O of its own; `runtime` is what a running party needs; `lab` is the qu
 others embed, `cli` the command.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

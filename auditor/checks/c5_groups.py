@@ -17,15 +17,14 @@ from auditor.trust import Trust
 from proxid.anonymise.mix.cycle import CycleSource, seed_commitment
 from proxid.anonymise.mix.pairs import release_pairs
 from proxid.anonymise.mix.pool import Pool
-from proxid.anonymise.mix.types import Group, Outcome, Pair, Raised, Reason, Record, Rung, Suppressed
+from proxid.anonymise.mix.types import Group, Outcome, Raised, Reason, Record, Suppressed
 from proxid.anonymise.slotted.pool import SlotPool
 from proxid.errors import GroupMismatchError
+from proxid.evidence.bodies import mix_body
 from proxid.evidence.disclosure import disclosure_info, unit_digest
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
-from proxid.protocol.record import Mechanism, RecordBody, audience_tag
 
 KINDS: Final = frozenset({"general", "location", "command"})
-RUNGS: Mapping[Rung, int] = {Rung.TEXT: 0, Rung.UNIT: 1, Rung.CATEGORY: 2, Rung.NODE: 3}
 
 
 @dataclass(slots=True)
@@ -285,7 +284,8 @@ class Groups:
         group = at.formed.pop(number, None)
         if group is None:
             raise GroupMismatchError("no such group is formed by the replay")
-        pairs = release_pairs(group, at.cycles, self._judge(epoch).settings)
+        settings = self._judge(epoch).settings
+        pairs = release_pairs(group, at.cycles, settings)
         for pair in pairs:
             at.buffered.pop(pair.record, None)
         if payload is not None:
@@ -305,23 +305,14 @@ class Groups:
         group = at.formed.pop(number, None)
         if group is None:
             raise GroupMismatchError("no such group is formed by the replay")
-        pairs = release_pairs(group, at.cycles, self._judge(epoch).settings)
+        settings = self._judge(epoch).settings
+        pairs = release_pairs(group, at.cycles, settings)
         if tuple(p.record for p in pairs) != payload.records or tuple(p.person for p in pairs) != payload.published:
             raise GroupMismatchError("members or cycle differ from the replay of the committed seed")
         if tuple(at.buffered[p.record].prox_id for p in pairs) != payload.owners:
             raise GroupMismatchError("a text is filed under another person than asked")
-        bodies = [self._expected(pair, group, epoch, at) for pair in pairs]
+        bodies = [mix_body(pair, group, epoch, settings, at.buffered[pair.record]) for pair in pairs]
         verify_records(self._trust, payload, group.audience, bodies, good)
         for pair in pairs:
             del at.buffered[pair.record]
         return group
-
-    def _expected(self, pair: Pair, group: Group, epoch: int, at: EpochReplay) -> RecordBody:
-        kind, _, audience = group.audience.partition("|")
-        settings, buffered = self._judge(epoch).settings, at.buffered[pair.record]
-        text = "" if pair.unit is None else buffered.texts[pair.unit]
-        path = group.node if pair.rung is Rung.NODE else buffered.path
-        mechanism = Mechanism("mix", settings.k, settings.margin, settings.level, len(group.node))
-        return RecordBody(
-            audience_tag(audience), kind, mechanism, epoch, group.number, group.bucket, RUNGS[pair.rung], path, text
-        )

@@ -13,9 +13,9 @@ from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.slotted.pool import SlotPool
 from proxid.anonymise.slotted.types import SlotGroup, SlotSettings
 from proxid.errors import GroupMismatchError
+from proxid.evidence.bodies import slot_bodies
 from proxid.evidence.disclosure import slot_record
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
-from proxid.evidence.slots import slot_bodies
 
 WITHHELD: Final = "restriction"
 """Why MS gives up a formed group: its check before a release found a restriction broken."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import main_service.integrator
 from main_service.intake import Anonymiser, Submission
-from main_service.integrator import Integrator
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import Credential
 from proxid.encoding import encode
 from proxid.errors import RestrictionError
+from proxid.evidence.bodies import mix_body
 from proxid.evidence.disclosure import disclosure_info
 from proxid.evidence.events import (
     BufferedPayload,
@@ -66,35 +66,35 @@ async def service_counts_one_person_twice(liar: Liar) -> None:
 
 @lie(5, quick=True)
 async def service_publishes_an_altered_text(liar: Liar) -> None:
-    honest = Integrator._body
+    honest = mix_body
 
-    def altered(self: Integrator, *arguments: Any) -> RecordBody:
-        body = honest(self, *arguments)
+    def altered(*arguments: Any) -> RecordBody:
+        body = honest(*arguments)
         return dataclasses.replace(body, text="something that nobody said")
 
-    liar.patch.setattr(Integrator, "_body", altered)
+    liar.patch.setattr("main_service.integrator.mix_body", altered)
     await liar.trial.busy(1)
 
 
 @lie(5)
 async def service_skips_a_level(liar: Liar) -> None:
-    honest = Integrator._body
+    honest = mix_body
 
-    def elsewhere(self: Integrator, *arguments: Any) -> RecordBody:
-        return dataclasses.replace(honest(self, *arguments), path=("Home",))
+    def elsewhere(*arguments: Any) -> RecordBody:
+        return dataclasses.replace(honest(*arguments), path=("Home",))
 
-    liar.patch.setattr(Integrator, "_body", elsewhere)
+    liar.patch.setattr("main_service.integrator.mix_body", elsewhere)
     await liar.trial.busy(1)
 
 
 @lie(5)
 async def service_shows_a_text_that_too_few_issued(liar: Liar) -> None:
-    honest = Integrator._body
+    honest = mix_body
 
-    def rung(self: Integrator, *arguments: Any) -> RecordBody:
-        return dataclasses.replace(honest(self, *arguments), rung=2, text="")
+    def rung(*arguments: Any) -> RecordBody:
+        return dataclasses.replace(honest(*arguments), rung=2, text="")
 
-    liar.patch.setattr(Integrator, "_body", rung)
+    liar.patch.setattr("main_service.integrator.mix_body", rung)
     await liar.trial.busy(1)
 
 

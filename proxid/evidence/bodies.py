@@ -1,7 +1,10 @@
-"""The bodies of a slot's group, as MS seals them and the auditor expects them (DESIGN 8.8, 8.9)."""
+"""What each record of a group shows: MS seals it, and the auditor expects the very same (DESIGN 8.4-8.9)."""
 
 from collections.abc import Mapping
+from typing import Final
 
+from proxid.anonymise.mix.settings import Settings
+from proxid.anonymise.mix.types import Group, Pair, Rung
 from proxid.anonymise.slotted.types import SlotGroup, SlotSettings
 from proxid.anonymise.slotted.visible import shown_path, shown_text
 from proxid.errors import RestrictionError
@@ -9,6 +12,18 @@ from proxid.evidence.events import BufferedPayload
 from proxid.protocol.record import Mechanism, RecordBody, audience_tag
 
 TEXT, CATEGORY = 0, 2
+_RUNGS: Final = {Rung.TEXT: TEXT, Rung.UNIT: 1, Rung.CATEGORY: CATEGORY, Rung.NODE: 3}
+
+
+def mix_body(pair: Pair, group: Group, epoch: int, settings: Settings, buffered: BufferedPayload) -> RecordBody:
+    """What a record of a group of mode mix shows: what the ladder allows of `buffered`, its own."""
+    kind, _, audience = group.audience.partition("|")
+    text = "" if pair.unit is None else buffered.texts[pair.unit]
+    path = group.node if pair.rung is Rung.NODE else buffered.path
+    mechanism = Mechanism("mix", settings.k, settings.margin, settings.level, len(group.node))
+    return RecordBody(
+        audience_tag(audience), kind, mechanism, epoch, group.number, group.bucket, _RUNGS[pair.rung], path, text
+    )
 
 
 def slot_bodies(
