@@ -2,18 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
 from gateway.store.steps import PREFIX
 from proxid.runtime.store import connect
-from proxid.runtime.store.embedded import EmbeddedStore
 from tests.support.erased import Snapshot, groups_with, others, snapshot, touches, without
 from tests.support.erased_scene import Scene
 
@@ -30,23 +26,16 @@ people = st.lists(st.sampled_from(WORDS) | st.text(min_size=1, max_size=8), min_
 acts = st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 6), st.integers(0, 127)), min_size=10, max_size=50)
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> Iterator[str]:
-    """Of a store that need not hold what it is told for ever."""
-    with EmbeddedStore(tmp_path / "store", appendfsync="no") as store:
-        yield store.url
-
-
 @settings(
-    max_examples=20, phases=(Phase.explicit, Phase.generate),  # an example is long: making it shorter takes minutes
+    max_examples=12, phases=(Phase.explicit, Phase.generate),  # an example is long: making it shorter takes minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(names=people, before=acts, between=acts, seed=st.integers(0, 2**32), leave=st.integers(1, 3))
 def test_an_erasure_takes_the_persons_things_and_no_others(
-    url: str, names: list[str], before: list[Any], between: list[Any], seed: int, leave: int
+    store_url: str, names: list[str], before: list[Any], between: list[Any], seed: int, leave: int
 ) -> None:
     async def run() -> None:
-        client = connect(url)
+        client = connect(store_url)
         scene = Scene(client, names, seed)
         await scene.open()
         for person in scene.people[:]:  # everybody lets everything out: groups form and stay
