@@ -6,11 +6,11 @@ from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c3_links import People
 from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c4_pipeline import Pipeline
+from auditor.checks.c5_epochs import EpochTimes
 from auditor.checks.c5_groups import Groups
 from auditor.checks.c5_spill import Spill
 from auditor.checks.c7_completeness import HIDDEN_OWNERS, Sets
 from auditor.checks.c8_obligations import Obligations
-from auditor.epochs import EpochTimes
 from auditor.event_log import Log, check_of
 from auditor.findings import COMMITS, COMPLETENESS, CONSENT, ERASURE, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
 from auditor.policies import Policies

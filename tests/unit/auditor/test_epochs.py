@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from auditor.epochs import EpochTimes
+from auditor.checks.c5_epochs import EpochTimes
 from auditor.findings import GATEWAY, Report, Verdict
 from auditor.policies import Policies
 from proxid.crypto.ed25519 import SigningKey
