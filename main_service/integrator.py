@@ -62,7 +62,7 @@ class Integrator:
         pairs = release_pairs(group, CycleSource(secrets.seed), secrets.terms.settings)
         _, _, audience = group.audience.partition("|")
         settings = secrets.terms.settings
-        bodies = [mix_body(pair, group, secrets.epoch, settings, buffered[pair.record]) for pair in pairs]
+        bodies = [mix_body(pair, group, secrets.epoch, settings, buffered[pair.record], secrets.seed) for pair in pairs]
         recipients = [self._recipient(party, fidelity) for party, fidelity in parse_audience(audience)]
         people = tuple(pair.person for pair in pairs)
         parties = tuple(self._for_party(to, bodies, people, group.number) for to in recipients)
@@ -82,7 +82,8 @@ class Integrator:
             RecordMismatchError: a party has no sealing key here.
         """
         group, number = formed.group, group_number(kind, formed.number)
-        bodies_by_record = slot_bodies(group, kind, secrets.epoch, number, buffered, secrets.terms.slots[kind])
+        rules, seed = secrets.terms.slots[kind], secrets.seed
+        bodies_by_record = slot_bodies(group, kind, secrets.epoch, number, buffered, rules, seed)
         order = CycleSource(secrets.seed).draw(number, len(group.members))[1]
         members = [group.members[i] for i in order]
         bodies = [bodies_by_record[member.id] for member in members]

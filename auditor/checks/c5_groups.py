@@ -265,7 +265,12 @@ class Groups:
     ) -> None:  # fmt: skip
         """RELEASED of a location or command group; raises GroupMismatchError."""
         slots = self.slots(place[0], kind, close)
-        slots.release(self._trust, self.replay(place[0]).cycles, place, payload, good)
+        cycles, seed = self.replay(place[0]).cycles, self._tag_seed(place[0])
+        slots.release(self._trust, cycles, place, payload, good, seed)
+
+    def _tag_seed(self, epoch: int) -> bytes:
+        """What an epoch's audiences are named under; nothing in version 1, whose keys name no policy."""
+        return self._seeds[epoch] if epoch in self._policies.named else b""
 
     def released_unread(self, place: tuple[int, int], kind: str, close: str, payload: ReleasedPayload | None) -> None:
         """RELEASED that does not open whole, though the group's records did when an earlier audit read them.
@@ -305,13 +310,13 @@ class Groups:
         group = at.formed.pop(number, None)
         if group is None:
             raise GroupMismatchError("no such group is formed by the replay")
-        settings = self._judge(epoch).settings
+        settings, seed = self._judge(epoch).settings, self._tag_seed(epoch)
         pairs = release_pairs(group, at.cycles, settings)
         if tuple(p.record for p in pairs) != payload.records or tuple(p.person for p in pairs) != payload.published:
             raise GroupMismatchError("members or cycle differ from the replay of the committed seed")
         if tuple(at.buffered[p.record].prox_id for p in pairs) != payload.owners:
             raise GroupMismatchError("a text is filed under another person than asked")
-        bodies = [mix_body(pair, group, epoch, settings, at.buffered[pair.record]) for pair in pairs]
+        bodies = [mix_body(pair, group, epoch, settings, at.buffered[pair.record], seed) for pair in pairs]
         verify_records(self._trust, payload, group.audience, bodies, good)
         for pair in pairs:
             del at.buffered[pair.record]

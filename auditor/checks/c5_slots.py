@@ -105,19 +105,20 @@ class SlotReplay:
 
     def release(
         self, trust: Trust, cycles: CycleSource, place: tuple[int, int], payload: ReleasedPayload,
-        good: Mapping[str, bytes],
+        good: Mapping[str, bytes], seed: bytes = b"",
     ) -> None:  # fmt: skip
         """RELEASED: the next group that the closes formed, shuffled by the seed, shown as it must be.
 
         Args:
-            place: epoch and number of the group. good: see `records.verify_records`.
+            place: epoch and number of the group. good: see `records.verify_records`. seed: what audiences are named
+                under; empty in version 1.
         """
         epoch, number = place
         if not self.formed:
             raise GroupMismatchError("no such group is formed by the replay")
         group = self.formed.pop(0)
         kind = group.audience.partition("|")[0]
-        by_record = slot_bodies(group, kind, epoch, number, self.buffered, self.settings)
+        by_record = slot_bodies(group, kind, epoch, number, self.buffered, self.settings, seed)
         order = cycles.draw(number, len(group.members))[1]
         members = [group.members[i] for i in order]
         people = tuple(member.person for member in members)

@@ -15,22 +15,31 @@ TEXT, CATEGORY = 0, 2
 _RUNGS: Final = {Rung.TEXT: TEXT, Rung.UNIT: 1, Rung.CATEGORY: CATEGORY, Rung.NODE: 3}
 
 
-def mix_body(pair: Pair, group: Group, epoch: int, settings: Settings, buffered: BufferedPayload) -> RecordBody:
-    """What a record of a group of mode mix shows: what the ladder allows of `buffered`, its own."""
+def mix_body(
+    pair: Pair, group: Group, epoch: int, settings: Settings, buffered: BufferedPayload, seed: bytes = b""
+) -> RecordBody:
+    """What a record of a group of mode mix shows: what the ladder allows of `buffered`, its own.
+
+    Args:
+        seed: of the epoch; empty in version 1.
+    """
     kind, _, audience = group.audience.partition("|")
     text = "" if pair.unit is None else buffered.texts[pair.unit]
     path = group.node if pair.rung is Rung.NODE else buffered.path
     mechanism = Mechanism("mix", settings.k, settings.margin, settings.level, len(group.node))
     return RecordBody(
-        audience_tag(audience), kind, mechanism, epoch, group.number, group.bucket, _RUNGS[pair.rung], path, text
+        audience_tag(audience, seed), kind, mechanism, epoch, group.number, group.bucket, _RUNGS[pair.rung], path, text
     )
 
 
 def slot_bodies(
     group: SlotGroup, kind: str, epoch: int, number: int, buffered: Mapping[bytes, BufferedPayload],
-    settings: SlotSettings,
+    settings: SlotSettings, seed: bytes = b"",
 ) -> dict[bytes, RecordBody]:  # fmt: skip
     """What each record of a group shows, by id.
+
+    Args:
+        seed: of the epoch; empty in version 1.
 
     Raises:
         RestrictionError: a person stands twice in the group, or fewer than k + m of them are seasoned.
@@ -41,7 +50,7 @@ def slot_bodies(
     if sum(member.seasoned for member in group.members) < settings.n:
         raise RestrictionError("a group has fewer distinct seasoned people than k + m")
     mechanism = Mechanism("slots", settings.k, settings.margin, settings.depth, len(group.node))
-    path, audience = shown_path(kind, group.node), audience_tag(group.audience.partition("|")[2])
+    path, audience = shown_path(kind, group.node), audience_tag(group.audience.partition("|")[2], seed)
     bodies = {}
     for member in group.members:
         text = shown_text(group, buffered[member.id].texts[1])

@@ -37,6 +37,7 @@ _BODY = label("body")
 _RECORD = label("record")
 _ALIAS = label("alias")
 _AUDIENCE = label("audience")
+_AUDIENCE_2 = label("audience", 2)
 _SALT_SIZE: Final = 32
 _DAY_PERIODS: Final = 1 << 32
 
@@ -56,12 +57,17 @@ class Mechanism:
         return (self.mode, self.k, self.margin, self.level, self.node_level)
 
 
-def audience_tag(audience: str) -> str:
+def audience_tag(audience: str, seed: bytes = b"") -> str:
     """An audience as a body names it: 32 hexadecimal digits, of one size however many parties there are.
 
-    A party can tell groups of different audiences apart, and need not learn who else got them.
+    A party can tell groups of different audiences apart, and cannot find out who else got them by trying audiences.
+
+    Args:
+        seed: of the epoch; empty in version 1, whose tags are not keyed.
     """
-    return hashlib.sha256(encode(_AUDIENCE, audience)).hexdigest()[:32]
+    if not seed:
+        return hashlib.sha256(encode(_AUDIENCE, audience)).hexdigest()[:32]
+    return hmac.new(seed, encode(_AUDIENCE_2, audience), hashlib.sha256).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
