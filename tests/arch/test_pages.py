@@ -1,4 +1,4 @@
-"""Pages of the repository lead somewhere: links and their anchors, paths of the tree, targets of make, ADRs' numbers."""
+"""Pages lead somewhere: links, anchors, paths of the tree, targets of make; decisions and versions are numbered."""
 
 import re
 import subprocess
