@@ -102,10 +102,13 @@ class Trial:
     """See the module; made by `running`."""
 
     classifier: Any = FixedClassifier()
+    appendfsync = "always"
+    """Of both stores."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.device: Household
+        self.stores: dict[str, EmbeddedStore] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.clocks = {role: MovedClock() for role in ("gateway", "main-service", "device")}
         """What each goes by; a test moves them."""
@@ -126,7 +129,7 @@ class Trial:
             config = load(
                 MainServiceConfig if role == "main-service" else GatewayConfig, self.folder / role / f"{role}.toml"
             )
-            store = EmbeddedStore(config.data_dir / "store", "always")
+            store = self.stores[role] = EmbeddedStore(config.data_dir / "store", self.appendfsync)
             self._urls[role] = stack.enter_context(store).url
         for role in ("main-service", "gateway"):
             await self.serve(role)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Final
 
 from redis.asyncio import Redis
@@ -14,7 +14,7 @@ from redis.exceptions import RedisError, ResponseError
 from proxid.errors import ConfigError, StoreError
 
 MIN_VERSION: Final = (7, 2)
-"""Of the server: WAITAOF."""
+"""Of the server, as its append-only file is expected."""
 TIMEOUT: Final = 10.0
 """Seconds that the store may take for an answer."""
 
@@ -45,9 +45,15 @@ async def verify_server(client: Redis) -> None:
         raise ConfigError(f"store_url: the server is of version {version}; Valkey or Redis 7.2 or later is needed")
     if not kept.get("aof_enabled"):
         raise ConfigError("store_url: the server keeps no append-only file; it needs `appendonly yes`")
-    with store_errors(), suppress(ResponseError):  # a server that does not tell is believed
-        if (await client.config_get("appendfsync")).get("appendfsync") == "no":
-            raise ConfigError("store_url: the server never syncs its file; it needs `appendfsync everysec` or `always`")
+    with store_errors():
+        try:
+            said: Any = await client.config_get("*append*")
+        except ResponseError:
+            raise ConfigError("store_url: the server has to allow CONFIG GET, and CONFIG SET of appendfsync") from None
+    if said.get("appendfsync") == "no":
+        raise ConfigError("store_url: the server never syncs its file; it needs `appendfsync everysec` or `always`")
+    if said.get("no-appendfsync-on-rewrite") == "yes":
+        raise ConfigError("store_url: the server needs `no-appendfsync-on-rewrite no`")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """What is on the store's disk, and what is not there any more, whatever its `appendfsync`."""
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from redis.asyncio import Redis
@@ -11,24 +11,46 @@ from proxid.errors import StoreError
 from proxid.runtime.store.connection import TIMEOUT, store_errors
 
 _log = structlog.get_logger(__name__)
+_AGAIN: Final = 0.002
+_BACK: Final = "{proxid}:appendfsync:back"
+"""How often `appendfsync` was taken back to what is configured."""
 
 
 async def wait_on_disk(client: Redis, key: str, value: int) -> None:
     """Wait until all that the store holds now is on its disk, whatever its `appendfsync`.
 
+    A store answers after its `fsync` while that is `always`, so it is for a moment. `WAITAOF` will not do: with
+    `everysec` many servers, Valkey 8.1 among them, answer it before they sync.
+
     Args:
-        key, value: written on the way, since only a connection's own writes can be waited for.
+        key, value: written on the way: a file that nothing is written to is not synced.
 
     Raises:
         StoreError: it does not get there in time.
     """
     with store_errors():
-        async with client.pipeline(transaction=False) as step:
-            step.set(key, value)
-            step.execute_command("WAITAOF", 1, 0, int(TIMEOUT * 900))
-            _, (local, _) = await step.execute()
-    if not local:
-        raise StoreError("the store does not write to its disk in time")
+        async with asyncio.timeout(TIMEOUT):
+            while not await _synced(client, key, value):  # noqa: ASYNC110 - another process took it back meanwhile
+                await asyncio.sleep(_AGAIN)
+
+
+async def _synced(client: Redis, key: str, value: int) -> bool:
+    """One attempt; False if the setting was taken back, by whoever it was, perhaps before the sync."""
+    async with client.pipeline(transaction=True) as step:
+        step.get(_BACK)
+        step.config_get("appendfsync")
+        step.config_set("appendfsync", "always")
+        step.set(key, value)
+        before, said, *_ = await step.execute()
+    found = next(iter(said.values()))
+    mode = found.decode() if isinstance(found, bytes) else str(found)
+    if mode == "always":
+        return bool(await client.get(_BACK) == before)
+    async with client.pipeline(transaction=True) as step:
+        step.incr(_BACK)
+        step.config_set("appendfsync", mode)
+        after, _ = await step.execute()
+    return bool(after == int(before or 0) + 1)
 
 
 async def start_rewrite(client: Redis) -> None:
