@@ -144,6 +144,7 @@ async def test_a_changed_leaf_stays_a_violation_beside_a_damaged_one(tmp_path: P
 async def test_what_is_derived_rots_while_the_service_runs(tmp_path: Path, role: str, part: str) -> None:
     async with running(tmp_path) as trial:
         await trial.busy(1)
+        await trial.settle()  # an event that is still on its way would write another head
         await trial.audit(state=True)
         evidence = trial.folder / role / "data/evidence"
         path = last_segment(trial, role) / "index" if part == "index" else evidence / part

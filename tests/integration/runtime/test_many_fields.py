@@ -61,7 +61,7 @@ def _varint(value: int) -> bytes:
 async def answer(trial: Trial, server: str, method: str, data: bytes) -> grpc.aio.AioRpcError | None:
     """What a method says to bytes."""
     service = method.split("/")[1].rpartition(".")[2]
-    who = "witness" if method.endswith("/Cosign") else WHO[service]
+    who = "witness" if method.endswith(("/Cosign", "/ShowHeads")) else WHO[service]
     async with open_channel(trial.config(server).listen, files(trial.folder / who), server) as channel:
         try:
             stream = channel.stream_stream(method)(timeout=20)
