@@ -14,6 +14,7 @@ import pytest
 
 import gateway.server
 import main_service.server
+from auditor.checks.c9_receipts import read_receipts
 from auditor.findings import Report, Verdict
 from gateway.epochs import OpenEpochs
 from main_service.epochs import EpochKeys
@@ -188,6 +189,21 @@ async def test_what_the_auditor_has_not_accepted_is_unchecked_and_stays_so(trial
     report = await trial.audit(state=True)
     assert (report.verdict, texts(report)) == (Verdict.UNCHECKED, [])
     assert (await trial.audit()).verdict is Verdict.CLEAN
+
+
+async def test_an_auditor_without_the_keys_of_a_party_convicts_nobody_and_says_what_it_lacks(trial: Days) -> None:
+    await trial.busy(1)
+    path = trial.folder / "auditor/trust.toml"
+    whole = path.read_text()
+    head, _, rest = whole.partition("[parties.globex]")
+    path.write_text(f"{head}[[servers]]{rest.partition('[[servers]]')[2]}")
+    receipts = [item for role in ("devices", "parties") for item in read_receipts(trial.folder / role)]
+    report = await trial.audit(receipts=receipts)
+    assert (report.verdict, texts(report)) == (Verdict.UNCHECKED, [])
+    (reason,) = report.missing
+    assert "lacks the keys of a party" in reason.text and "import them" in reason.text
+    path.write_text(whole)
+    assert (await trial.audit(receipts=receipts)).verdict is Verdict.CLEAN
 
 
 async def test_a_policy_below_the_floors_is_a_violation_whoever_accepted_it(trial: Days) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +179,21 @@ def test_a_changed_file_counts_from_the_next_epoch(trial: Path) -> None:
     assert govern(load(GatewayConfig, path), TODAY).coming(TODAY) == held.coming(TODAY)
     file.write_text(file.read_text().replace("k = 7", "k = 5"))
     assert govern(load(GatewayConfig, path), TODAY).in_force(TODAY + 1) == before
+
+
+def started(path: Path) -> tuple[list[str], list[str]]:
+    """What a worker that starts goes by today and tomorrow."""
+    held = govern(load(GatewayConfig, path), TODAY)
+    return [d.hex() for d in held.usable(TODAY)], [d.hex() for d in held.usable(TODAY + 1)]
+
+
+def test_workers_that_start_together_with_a_changed_file_go_by_one_policy(trial: Path) -> None:
+    path, file = trial / "gateway/gateway.toml", trial / "gateway/policy.toml"
+    with ProcessPoolExecutor(4, get_context("spawn")) as workers:
+        assert len({str(found) for found in workers.map(started, [path] * 4)}) == 1
+        file.write_text(file.read_text().replace("k = 5", "k = 7"))
+        found = list(workers.map(started, [path] * 8))
+    today, tomorrow = found[0]
+    assert found == [found[0]] * 8 and len(today) == 1 and tomorrow[1:] == today
+    lines = (load(GatewayConfig, path).data_dir / "policies/activations").read_text().splitlines()
+    assert lines == [f"0 {today[0]}", f"{TODAY + 1} {tomorrow[0]}"]

@@ -1,0 +1,143 @@
+"""Which policy an epoch went by (DESIGN 7, 10.4): what an auditor lacks, and what has expired, convicts nobody."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from auditor.findings import Report, Verdict
+from auditor.policies import Policies
+from auditor.trust import Trust
+from proxid.crypto.identity import EpochKey
+from proxid.errors import ProxidError
+from proxid.evidence.events import EpochOpened, Event, EventType
+from proxid.protocol.opening import EpochOpening
+from proxid.protocol.policy import PolicyDocument
+from proxid.runtime.config.anonymiser import AnonymiserConfig, Retention
+from proxid.runtime.config.base import Floors
+from proxid.runtime.config.terms import Terms, terms_of
+from tests.support.scene import MS, SCREENER, SERVICE
+from tests.unit.auditor.test_epochs import EPOCHS
+from tests.unit.auditor.test_expired_events import read as read_gateway
+from tests.unit.auditor.test_expired_events import read_service, trusted
+
+EPOCH, DAY = 10, 86_400
+
+
+def terms(parties: tuple[str, ...] = (), **changes: Any) -> Terms:
+    """A document's settings, ready for use."""
+    settings = {
+        "epoch_seconds": DAY, "epoch_grace": 300.0, "clock_skew": 120.0, "season_days": 7.0, "alias_period": 30 * DAY,
+        "pipeline": "", "anonymiser": AnonymiserConfig().model_dump(mode="json"),
+        "retention": Retention().model_dump(mode="json"),
+    }  # fmt: skip
+    return terms_of(PolicyDocument(parties, {}, settings | changes), lambda _: None)
+
+
+def knowing(*accepted: Terms) -> Trust:
+    """An auditor who accepted these, and has the keys of no party."""
+    by_digest = {found.digest: found for found in accepted}
+    return dataclasses.replace(trusted(), accepted=by_digest.get)
+
+
+def opened(by: Terms, *, by_service: bool, seed: bytes = b"s", expired: bool = False) -> Event:
+    """EPOCH_OPENED as a service logs it; without its payload, once that has expired."""
+    key = EpochKey(MS, EPOCH, b"k" * 1216, seed * 32, by.digest).issue(SERVICE).encode()
+    now = EPOCHS.start(EPOCH) + 1
+    said = EpochOpening.at(MS, EPOCHS, now).sign(SCREENER).encode()
+    event = EpochOpened(key, b"sealed", said, now * 1000) if by_service else EpochOpened(key)
+    return Event(1, EventType.EPOCH_OPENED, bytes(16), event.header, b"" if expired else event.payload)
+
+
+def read(trust: Trust, *events: tuple[Event, bool]) -> tuple[Policies, Report]:
+    """Both logs' EPOCH_OPENED, each with whether it is MS's."""
+    policies, report = Policies(trust), Report()
+    for event, by_service in events:
+        if by_service and event.payload:
+            policies.began(event, report)
+        elif by_service:
+            policies.began_unread(event, report)
+        elif event.payload:
+            policies.given(event)
+        else:
+            policies.given_unread(event)
+    policies.check([EPOCH], report)
+    return policies, report
+
+
+def both(given: Terms, began: Terms, expired: tuple[bool, bool], seed: bytes = b"s") -> list[tuple[Event, bool]]:
+    return [
+        (opened(given, by_service=False, expired=expired[0]), False),
+        (opened(began, by_service=True, expired=expired[1], seed=seed), True),
+    ]
+
+
+EXPIRED = [(False, False), (True, False), (False, True), (True, True)]
+
+
+@pytest.mark.parametrize("expired", EXPIRED)
+def test_an_epoch_whose_key_has_expired_is_judged_by_its_document(expired: tuple[bool, bool]) -> None:
+    policy = terms()
+    policies, report = read(knowing(policy), *both(policy, policy, expired))
+    assert report.verdict is Verdict.CLEAN
+    judge = policies.of(EPOCH)
+    assert judge is not None and judge.settings == policy.settings
+
+
+@pytest.mark.parametrize("expired", EXPIRED)
+def test_two_policies_for_one_epoch_are_found_without_the_keys(expired: tuple[bool, bool]) -> None:
+    one, other = terms(), terms(season_days=8.0)
+    _, report = read(knowing(one, other), *both(one, other, expired))
+    assert ["another key or policy" in violation.text for violation in report.violations] == [True]
+
+
+def test_another_key_under_the_same_policy_is_found_as_long_as_both_can_be_read() -> None:
+    policy = terms()
+    for expired in EXPIRED:
+        _, report = read(knowing(policy), *both(policy, policy, expired, seed=b"t"))
+        assert len(report.violations) == (1 if expired == (False, False) else 0)
+
+
+def test_a_second_key_of_an_epoch_is_found() -> None:
+    policy = terms()
+    given = opened(policy, by_service=False)
+    with pytest.raises(ProxidError, match="two keys"):
+        read(knowing(policy), (given, False), (opened(policy, by_service=False, seed=b"t"), False))
+    # Told again once the first has expired, it is as it was.
+    assert (
+        read(knowing(policy), (opened(policy, by_service=False, expired=True), False), (given, False))[1].counts == {}
+    )
+
+
+@pytest.mark.parametrize("expired", EXPIRED)
+def test_an_auditor_without_the_keys_of_a_party_leaves_the_epoch_unchecked(expired: tuple[bool, bool]) -> None:
+    policy = terms(("acme",))
+    policies, report = read(knowing(policy), *both(policy, policy, expired))
+    assert policies.of(EPOCH) is None
+    assert (report.verdict, report.violations) == (Verdict.UNCHECKED, [])
+    (reason,) = report.missing
+    assert "lacks the keys of a party" in reason.text and "epoch 10" in reason.text
+
+
+def test_a_document_that_was_not_accepted_leaves_the_epoch_unchecked_and_says_what_to_run() -> None:
+    policy = terms()
+    _, report = read(knowing(), *both(policy, policy, (True, True)))
+    assert (report.verdict, report.violations) == (Verdict.UNCHECKED, [])
+    assert "proxid policy accept" in report.missing[0].text
+
+
+def test_below_the_floors_is_a_violation_when_the_key_has_expired_too() -> None:
+    policy = terms(season_days=1.0)
+    trust = dataclasses.replace(knowing(policy), floors=Floors(season_days=7.0))
+    _, report = read(trust, *both(policy, policy, (True, True)))
+    assert ["floors (season_days)" in violation.text for violation in report.violations] == [True]
+
+
+def test_both_logs_are_read_on_behind_a_key_that_has_expired() -> None:
+    policy = terms()
+
+    def gone(event: Event) -> Event:
+        return dataclasses.replace(event, hidden=1, tags=(bytes(16),), gone=True)
+
+    assert read_service(gone(opened(policy, by_service=True, expired=True))) == set()
+    assert read_gateway(gone(opened(policy, by_service=False, expired=True)))[1].violations == []
