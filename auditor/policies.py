@@ -27,7 +27,8 @@ KEYLESS: Final = "keys of a party are missing"
 UNUSABLE: Final = "cannot be used here"
 _OTHER_KEY: Final = "epoch was opened under another key or policy than the gateway was given"
 _WHY: Final = {
-    UNACCEPTED: "which the auditor's operator has not accepted (`proxid policy accept`, then `proxid audit --fresh`)",
+    UNACCEPTED: "which the auditor's operator has not accepted; `proxid policy show {0} > policy.json` at a service, "
+    "`proxid policy accept policy.json` here, then `proxid audit --fresh`",
     KEYLESS: "of which the auditor lacks the keys of a party (import them, then `proxid audit --fresh`)",
     UNUSABLE: "whose settings or grid of people this auditor cannot use",
 }
@@ -181,7 +182,9 @@ class Policies:
         for epoch, standing in sorted(self.blind.items()):
             rows.setdefault((standing, self.named[epoch]), []).append(epoch)
         for (standing, digest), epochs in sorted(rows.items()):
-            error = PolicyUnacceptedError(f"{spans(epochs)} went by policy {digest.hex()[:16]}, {_WHY[standing]}")
+            error = PolicyUnacceptedError(
+                f"{spans(epochs)} went by policy {digest.hex()[:16]}, {_WHY[standing].format(digest.hex()[:16])}"
+            )
             report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, error.rule, error.code.value))
 
     def stretches(self) -> list[PolicyScope]:

@@ -9,13 +9,14 @@ proxid init --into gateway --certificate gateway.crt --ca-certificate ca.crt --i
 import datetime
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
 from auditor.config import AuditorConfig
-from proxid.errors import InputError
+from proxid.errors import ConfigError, InputError
 from proxid.runtime.config.loading import load
 from proxid.runtime.provision import (
     Party,
@@ -114,8 +115,7 @@ def _trial(options: Mapping[str, Any]) -> dict[str, list[str]]:
     households = tuple(f"household-{i}" for i in range(1, options["households"] + 1))
     trial = TrialOptions(options["parties"], households, _settings(options), options["hosts"])
     parties = init_trial(options["directory"], trial, _now())
-    auditor = load(AuditorConfig, options["directory"] / "auditor" / "auditor.toml")
-    PolicyFolder(auditor.data_dir).accept(auditor)
+    _accept_first(options["directory"] / "auditor")
     return {"written": [str(options["directory"] / "ca"), *(str(party.folder) for party in parties)]}
 
 
@@ -125,6 +125,14 @@ def _one(options: Mapping[str, Any]) -> dict[str, list[str]]:
     policy = render_policy(options["parties"], settings)
     party = init_party(out, role, options["name"] or role, settings, policy, _now())
     return {"written": [str(party.folder)]}
+
+
+def _accept_first(folder: Path) -> None:
+    """The policy that an auditor begins with stays accepted when its files say something else."""
+    auditor = load(AuditorConfig, folder / "auditor.toml")
+    policies = PolicyFolder(auditor.data_dir)
+    if not policies.digests():
+        policies.accept(auditor)
 
 
 def _sign(options: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -143,6 +151,9 @@ def _into(options: Mapping[str, Any]) -> dict[str, list[str]]:
     if options["imports"]:
         import_public(party, [PublicFile.read(path) for path in options["imports"]])
         written.append(str(party.folder / "trust.toml"))
+        if party.role == "auditor":
+            with suppress(ConfigError):  # it does not know all yet
+                _accept_first(party.folder)
     return {"written": written}
 
 

@@ -84,7 +84,7 @@ class _Holder:
             config = load(self.kind, self.path, policy=file)
             return document_of(config), grid_of(config)
         try:
-            document = PolicyDocument.decode(file.read_text(encoding="ascii"))
+            document = PolicyDocument.decode(file.read_text(encoding="ascii").rstrip("\r\n"))
         except (OSError, ValueError):
             raise InputError(f"{file.name}: cannot be read") from None
         named = document.settings.get("anonymiser", {}).get("population")

@@ -14,7 +14,9 @@ from proxid.clients.household.state import HouseholdState
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.runtime.config import load
 from proxid.runtime.config.loading import Config, load_section
+from proxid.runtime.config.terms import document_of
 from proxid.runtime.config.trust import Trust
+from proxid.runtime.provision.policies import PolicyFolder
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs/operations.md").read_text("utf-8")
 FILES: dict[type[Config], str] = {
@@ -44,4 +46,7 @@ def test_setting_up_in_earnest_as_written(tmp_path: Path) -> None:
     for folder, role in (("home", "gateway"), ("acme", "gateway"), ("gateway", "main-service")):
         trust = load_section(Trust, tmp_path / folder / "trust.toml")
         assert trust.certificates("gateway" if role == "gateway" else "main-service"), folder
+    # The policy that it was set up with stays accepted, whatever its files say before the first audit.
+    auditor = load(AuditorConfig, tmp_path / "auditor/auditor.toml")
+    assert PolicyFolder(auditor.data_dir).digests() == [document_of(gateway).digest] == [document_of(auditor).digest]
     assert list(HouseholdState(tmp_path / "home/data").users()) == ["ann"]

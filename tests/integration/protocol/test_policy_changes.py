@@ -6,6 +6,7 @@ whenever an epoch begins.
 
 import asyncio
 import dataclasses
+import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -172,7 +173,9 @@ async def test_without_a_common_policy_nothing_is_served(trial: Days) -> None:
     assert (await trial.audit()).verdict is Verdict.CLEAN
 
 
-async def test_what_the_auditor_has_not_accepted_is_unchecked_and_stays_so(trial: Days) -> None:
+async def test_what_the_auditor_has_not_accepted_is_unchecked_and_stays_so(
+    trial: Days, capfd: pytest.CaptureFixture[str]
+) -> None:
     await trial.busy(1)
     trial.says(PARTIES, 4, *SERVICES)
     trial.take_over()
@@ -182,8 +185,14 @@ async def test_what_the_auditor_has_not_accepted_is_unchecked_and_stays_so(trial
     assert (report.verdict, texts(report)) == (Verdict.UNCHECKED, [])
     (reason,) = report.missing
     assert f"epoch {trial.epoch} went by policy" in reason.text and "has not accepted" in reason.text
-    trial.says(PARTIES, 4, "auditor")
-    trial.accept()
+    # What it says to run.
+    shown = re.search(r"`proxid (policy show \w+) > policy.json` at a service, `proxid (policy accept) ", reason.text)
+    assert shown is not None
+    capfd.readouterr()
+    assert main([*shown[1].split(), "--config", str(trial.folder / "gateway/gateway.toml")]) == 0
+    file = trial.folder / "policy.json"
+    file.write_text(capfd.readouterr().out)
+    assert main([*shown[2].split(), str(file), "--config", str(trial.folder / "auditor/auditor.toml")]) == 0
     await trial.ask("node7 question")
     await trial.settle()
     report = await trial.audit(state=True)

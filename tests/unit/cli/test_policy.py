@@ -149,7 +149,7 @@ def test_an_auditor_accepts_a_text_and_nothing_below_its_floors(trial: Path, ter
     higher, lower = changed(trial, "k = 5", "k = 7", "7.toml"), changed(trial, "k = 5", "k = 3", "3.toml")
     done = terminal.object("gateway", "activate", str(higher))
     text = trial / "policy.json"
-    text.write_text(terminal.run("gateway", "show", done["policy"][:12])[1].rstrip("\n"))
+    text.write_text(terminal.run("gateway", "show", done["policy"][:12])[1])
     found = terminal.object("auditor", "accept", str(text))
     assert found == {"policy": done["policy"], "accepted": True, "below": []}
     assert terminal.object("auditor", "accept", str(lower)) | {"policy": ""} == {
