@@ -2,7 +2,6 @@
 
 import json
 import re
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,16 +10,11 @@ import pytest
 
 from proxid.cli.main import main
 from proxid.runtime.process.child import Child
+from tests.support.addresses import free_address
 from tests.support.logs import logging_restored
 
 PEOPLE = [f"user{i}" for i in range(8)]
 TEXTS = ("what is the news today", "who is the president of france", "tell me about the weather")
-
-
-def free_address() -> str:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{found.getsockname()[1]}"
 
 
 class Run:

@@ -10,7 +10,7 @@ import pytest
 
 from proxid.cli.main import main
 from proxid.runtime.process.child import Child
-from tests.e2e.test_start import free_address
+from tests.support.addresses import free_address
 from tests.support.logs import logging_restored
 
 PEOPLE = [f"user{i}" for i in range(8)]

@@ -9,14 +9,9 @@ import pytest
 
 from proxid.cli.main import main
 from proxid.runtime.process.child import Child
+from tests.support.addresses import free_address
 
 SECONDS = 60
-
-
-def free_address() -> str:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{found.getsockname()[1]}"
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import signal
-import socket
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -16,15 +15,10 @@ from device_sim.commands.common import open_households
 from device_sim.replay import Pace, Replay
 from proxid.cli.demo.trial import SERVICES, DemoOptions, DemoTrial
 from proxid.runtime.process.child import Child
+from tests.support.addresses import free_port
 from tests.support.processes import processes_under, wait_until_gone
 
 DEADLINE = 60
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @pytest.fixture

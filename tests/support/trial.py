@@ -5,7 +5,6 @@
 
 import asyncio
 import datetime
-import socket
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -33,6 +32,7 @@ from proxid.runtime.provision import TrialOptions, init_trial
 from proxid.runtime.provision.templates import Settings
 from proxid.runtime.store import connect
 from proxid.runtime.store.embedded import EmbeddedStore
+from tests.support.addresses import free_address
 
 PEOPLE = tuple(f"person-{i}" for i in range(8))
 PARTIES = ("acme", "globex")
@@ -50,12 +50,6 @@ class FixedClassifier:
         return Classification(
             type=RequestType.GENERAL, confidence=1.0, path=("Home", node), masked=text, normalised=text, units=(node,)
         )
-
-
-def free_address() -> str:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{one.getsockname()[1]}"
 
 
 def provision(

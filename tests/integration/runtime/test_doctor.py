@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from proxid.runtime.store import connect
-from tests.support.trial import free_address, run_command, running
+from tests.support.addresses import free_address
+from tests.support.trial import run_command, running
 
 FILES = {
     "gateway": "gateway/gateway.toml", "main-service": "main-service/main-service.toml",
