@@ -71,7 +71,7 @@ class Rights:
         screener.verify_fresh(request.time_ms, self._epochs.in_force().clock_skew)
         user_tag = screener.user_tag(request.user_id)
         if request.right is Right.ERASE:
-            return await self._erase(user_tag, request_bytes, enrolment_bytes)
+            return await self._erase(user_tag, request_bytes, enrolment)
         state = await self._rights.status(user_tag)
         erased = request.right is Right.STATUS and state.tombstone
         if state.user_key != enrolment.user_key and not erased:
@@ -117,8 +117,8 @@ class Rights:
             raise ConsentError("user is not known here")
         return self._receipt(request)
 
-    async def _erase(self, user_tag: str, request: bytes, enrolment: bytes) -> Granted:
-        receipt = await self._rights.begin_erasure(user_tag, request, enrolment)
+    async def _erase(self, user_tag: str, request: bytes, enrolment: Enrolment) -> Granted:
+        receipt = await self._rights.begin_erasure(user_tag, request, enrolment.encode(), enrolment.user_key)
         if receipt is None:
             raise RegistrationError("user is not known here")
         self._erasures.wake.set()

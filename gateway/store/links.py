@@ -97,6 +97,7 @@ class LinkSteps(Steps):
         reasons = {
             b"ERASED": "user is erased",
             b"TAKEN": "epoch key was registered before",
+            b"REPLACED": "the user's key was replaced by a later one",
             b"LIVE": "user has a live epoch key for this epoch",
         }
         if state in reasons:

@@ -109,9 +109,12 @@ class RightsStore:
     def _salt(self) -> bytes:
         return self._random(SALT_SIZE)
 
-    async def begin_erasure(self, user_tag: str, request: bytes, enrolment: bytes) -> bytes | None:
-        """Set the tombstone and leave the job; the receipt if it is done, empty if not, None for an unknown user."""
-        found = await self._call("gw_erase_begin", user_tag, request, enrolment)
+    async def begin_erasure(self, user_tag: str, request: bytes, enrolment: bytes, user_key: bytes) -> bytes | None:
+        """Set the tombstone and leave the job; the receipt if it is done, empty if not, None for an unknown user.
+
+        A user is known by the key (pk_U) that was linked last.
+        """
+        found = await self._call("gw_erase_begin", user_tag, request, enrolment, user_key)
         return None if found is None else bytes(found)
 
     async def erasures(self) -> list[str]:

@@ -54,6 +54,7 @@ class Person:
         self.version = dict.fromkeys(EPOCHS, 0)
         self.chosen = 0
         self.objects = False
+        self.user_key = b""
 
     def mark(self, *values: bytes | str) -> None:
         self.marks |= {value.encode() if isinstance(value, str) else value for value in values}
@@ -94,9 +95,10 @@ class Scene:
         evidence, key = OpeningKey(self.source.randbytes(96)), self._hex()
         prox = "px1" + base64.b32encode(self.source.randbytes(20)).decode().lower()
         row = Registration(person.name, person.tag, epoch, prox, True, b"link", b"credential")
+        person.user_key = b"pk%d" % epoch
         for forms in (name_forms(b"s" * 32, person.name), []):
             try:
-                await self.gateway.link(key, row, b"pk%d" % epoch, _TTL, (b"enrolled", b"linked"), evidence, forms)
+                await self.gateway.link(key, row, person.user_key, _TTL, (b"enrolled", b"linked"), evidence, forms)
                 break
             except ProxidError:
                 continue
@@ -219,7 +221,7 @@ class Scene:
 
     async def erase(self, person: Person) -> dict[str, Any]:
         """Carry an erasure out at both stores; ERASED's header."""
-        await self.rights.begin_erasure(person.tag, b"request", b"enrolment")
+        await self.rights.begin_erasure(person.tag, b"request", b"enrolment", person.user_key)
         await self.untaken(person, "erased")
         newest = max(person.prox)
         await self.pool.erase(newest, person.prox[newest])

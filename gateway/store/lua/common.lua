@@ -3,6 +3,7 @@
 --   k:TAG       hash of an epoch key: u user tag, id USER_ID, e epoch, p PROX_ID, s seasoned, l link, c credential
 --   p:PROX_ID   tag of its epoch key            u:UTAG:EPOCH   tag of the user's live epoch key
 --   e:UTAG      public key the user enrolled    x:UTAG         tombstone of an erased user
+--   eo:UTAG     set of the keys that it replaced: none of them is taken again
 --   ek:SUBJECT  private evidence key            es:NAME        public one of a PROX_ID, for the writer
 --   ob:UTAG     the user objected: no grant is taken
 --   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID

@@ -12,6 +12,7 @@ local function gw_link(keys, a)
   local stored = redis.call('HGET', key(prefix, 'k', tag), 'l')
   if stored then return stored == f.link and 'SAME' or 'TAKEN' end
   if redis.call('EXISTS', key(prefix, 'u', user, epoch)) == 1 then return 'LIVE' end
+  if redis.call('SISMEMBER', key(prefix, 'eo', user), f.user_key) == 1 then return 'REPLACED' end
   local enrolled = redis.call('GET', key(prefix, 'e', user))
   if not enrolled then
     for form in string.gmatch(f.forms, '[^,]+') do
@@ -23,6 +24,7 @@ local function gw_link(keys, a)
     end
   end
   if enrolled ~= f.user_key then
+    if enrolled then redis.call('SADD', key(prefix, 'eo', user), enrolled) end
     redis.call('SET', key(prefix, 'e', user), f.user_key)
     append_event(prefix, 'ENROLLED', f.enrolled_salt, f.enrolled_header, f.enrolled)
   end

@@ -1,12 +1,14 @@
 -- Persons' rights at the Identity Screener (DESIGN 10.3, 11); keys and helpers are common.lua's.
 
--- ARGV: user tag, request, enrolment. The tombstone, from which on nothing of the user is taken or delivered (check 3 of
+-- ARGV: user tag, request, enrolment, pk_U. The tombstone, from which on nothing of the user is taken or delivered (check 3 of
 -- 5.2), and the job to erase the rest. Returns the receipt if that is done, '' if it is to be done, nothing if unknown.
 local function gw_erase_begin(keys, a)
   local prefix, user = keys[1], a[1]
   local mark = redis.call('GET', key(prefix, 'x', user))
   if mark and mark ~= '1' then return mark end
-  if not mark and redis.call('EXISTS', key(prefix, 'e', user)) == 0 then return false end
+  -- A name that was enrolled again belongs to who holds the later key.
+  local known = redis.call('GET', key(prefix, 'e', user))
+  if known and known ~= a[4] or not known and not mark then return false end
   redis.call('SET', key(prefix, 'x', user), '1')
   if redis.call('SADD', key(prefix, 'jobs'), user) == 1 then
     redis.call('HSET', key(prefix, 'j', user), 'r', a[2], 'e', a[3])
@@ -60,7 +62,7 @@ local function gw_erase_finish(keys, a)
       key(prefix, 'c', user, a[i + 1]))
   end
   for _, name in ipairs(redis.call('ZRANGE', key(prefix, 'i', user), 0, -1)) do redis.call('DEL', key(prefix, name)) end
-  for _, name in ipairs({'s', 'e', 'ob', 'i', 'ig', 'it'}) do redis.call('DEL', key(prefix, name, user)) end
+  for _, name in ipairs({'s', 'e', 'eo', 'ob', 'i', 'ig', 'it'}) do redis.call('DEL', key(prefix, name, user)) end
   put_notices(prefix, user, a, notices)
   redis.call('HDEL', job, 'r', 'e', 'd')
   redis.call('HSET', job, 'v', '1', 'c', a[2])

@@ -71,7 +71,7 @@ async def test_at_an_epochs_start_the_main_service_is_told_one_of_two_prox_ids(
     to = ("main-service", own.public)
     asked = RightsRequest.make(Right.ERASE, "ann", SigningKey.generate(), to, int(now * 1000), bytes)
     upstream.erase.side_effect = [ConnectionError, None]
-    await scene.rights.begin_erasure(ann.tag, asked.encode(), b"enrolment")
+    await scene.rights.begin_erasure(ann.tag, asked.encode(), b"enrolment", ann.user_key)
     with pytest.raises(ConnectionError):  # whatever breaks: the next attempt names the same one
         await work.step()
     now += 2 * length

@@ -53,6 +53,25 @@ async def test_link_is_idempotent_and_refuses_a_second_key(store: GatewayStore, 
     assert await types(client) == ["ENROLLED", "LINKED"] * 2
 
 
+async def test_a_name_that_was_enrolled_again_belongs_to_the_later_key(store: GatewayStore, client: Redis) -> None:
+    def of(epoch: int) -> Registration:
+        return Registration("alice", ALICE.user_tag, epoch, f"px1alice{epoch}", True, b"link", b"cred")
+
+    rights, payloads = RightsStore(store), (b"enrol", b"linked")
+    # Before the later key is linked, nobody here knows of it.
+    assert await rights.begin_erasure(ALICE.user_tag, b"request", b"enrolment", b"pk-later") is None
+    assert await store.link("kd", of(8), b"pk-later", 1000, payloads, EVIDENCE)
+    assert await rights.begin_erasure(ALICE.user_tag, b"request", b"enrolment", b"pk-a") is None
+    for epoch in (8, 9):  # and it cannot come back by linking either
+        with pytest.raises(RegistrationError, match="live epoch key" if epoch == 8 else "replaced"):
+            await store.link("ke", of(epoch), b"pk-a", 1000, payloads, EVIDENCE)
+    assert await store.link("kf", of(9), b"pk-later", 1000, payloads, EVIDENCE)
+    assert await rights.erasures() == []
+    assert await rights.begin_erasure(ALICE.user_tag, b"request", b"enrolment", b"pk-later") == b""
+    assert await rights.begin_erasure(ALICE.user_tag, b"request", b"enrolment", b"pk-a") is None
+    assert await rights.begin_erasure(BOB.user_tag, b"request", b"enrolment", b"pk-b") == b""
+
+
 async def test_forward_marks_the_nonce_with_the_event(store: GatewayStore, client: Redis) -> None:
     assert await store.forward("ka", "n1", b"s1", b"pair", 60.0, LIMITS) is None
     assert await store.forward("ka", "n1", b"s1", b"pair", 61.0, LIMITS) is None  # a retry goes to MS again

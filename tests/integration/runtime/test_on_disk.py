@@ -78,7 +78,7 @@ async def test_with_everysec_they_share_a_sync(tmp_path: Path) -> None:
     with EmbeddedStore(tmp_path / "store", appendfsync="everysec") as store:
         client = connect(store.url)
         functions = await functions_of(client, "gateway")
-        asked = [functions.call("gw_erase_begin", ("{gw}",), f"user-{n}", b"r", b"e") for n in range(200)]
+        asked = [functions.call("gw_erase_begin", ("{gw}",), f"user-{n}", b"r", b"e", b"k") for n in range(200)]
         assert await asyncio.wait_for(asyncio.gather(*asked), 20) == [None] * 200
         assert 2 <= (await client.info("commandstats"))["cmdstat_config|set"]["calls"] <= 20
         assert (await client.config_get("appendfsync"))["appendfsync"] == "everysec"
