@@ -9,7 +9,7 @@ beyond them (`later`). With a state, an audit reads only what is new since the l
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from auditor.beyond_heads import Later
 from auditor.checks.c2_erasures import Erasures
@@ -32,12 +32,12 @@ from auditor.reading.damage import count, excuse_compared, excuse_read
 from auditor.reading.opening import Unopened
 from auditor.reading.source import EvidenceSource, KeySource
 from auditor.report.wording import NO_PIPELINE, NO_RECEIPTS, NO_WITNESS
+from auditor.saved import Parts, Saved
 from auditor.service_log import ServiceLog
 from auditor.state import AuditState
 from auditor.trust import Trust
 from proxid.errors import EvidenceForeignError
 from proxid.evidence.checkpoint import generation_of, origin, witness
-from proxid.evidence.merkle import Frontier
 from proxid.evidence.note import Verifier
 
 SETTLE_SECONDS: Final = 60.0
@@ -242,58 +242,37 @@ class Audit:
         self._sets.save()
         if self._state is None:
             return
-        reads = {
-            read.log.name: (
-                read.log.next_number, read.generation, read.base, read.heads.frontier.encode(), read.opener.seal_of,
-                read.heads.uncovered, read.heads.exported, read.log.damage,
-            )
-            for read in self._reads
-        }  # fmt: skip
-        erasures, unopened = self._erasures, self._unopened
-        state = {
-            "reads": reads, "policies": self._policies.state(),
-            "people": self._people.state(), "deliveries": self._deliveries.state(),
-            "gateway": self._gateway.state(), "service": self._service.state(),
-            "erasures": (
-                erasures.owners, erasures.erased, erasures.expired, erasures.requests, erasures.epochs,
-                erasures.links_until, erasures.links,
-            ),
-            "obligations": self._obligations.state(),
-            "unlinked": self._gateway.unlinked, "incomplete": self._deliveries.incomplete,
-            "unopened": (unopened.by_tag, unopened.gone, unopened.seals.before or unopened.seals.ours > 0),
-            "violations": self._found,
-            "checked": self._counted, "counts": self.report.counts,
-        }  # fmt: skip
+        saved = Saved(
+            {read.log.name: read.state() for read in self._reads}, self._parts(), self._found, self._counted,
+            self.report.counts,
+        )  # fmt: skip
         self._sets.close()
-        self._state.save(state)
+        self._state.save(saved)
 
-    def _restore(self, state: dict[str, Any]) -> None:
+    def _parts(self) -> Parts:
+        return Parts(
+            self._policies.state(), self._people.state(), self._deliveries.state(), self._gateway.state(),
+            self._obligations.state(), self._service.state(), self._erasures.state(), self._unopened.state(),
+        )  # fmt: skip
+
+    def _restore_parts(self, parts: Parts) -> None:
+        self._policies.restore(parts.policies)
+        self._people.restore(parts.people)
+        self._deliveries.restore(parts.deliveries)
+        self._gateway.restore(parts.gateway)
+        self._obligations.restore(parts.obligations)
+        self._service.restore(parts.service)
+        self._erasures.restore(parts.erasures)
+        self._unopened.restore(parts.unopened)
+
+    def _restore(self, saved: Saved) -> None:
         for read in self._reads:
-            number, generation, base, frontier, seals, uncovered, exported, damage = state["reads"][read.log.name]
-            read.turn(generation, base)
-            read.log.damage.take_over(damage)
-            read.log.next_number = number
-            read.heads.uncovered, read.heads.exported = uncovered, exported
-            read.heads.frontier = Frontier.decode(frontier)
-            read.opener.seal_of = seals
-        self._policies.restore(state["policies"])
-        self._people.restore(state["people"])
-        self._deliveries.restore(state["deliveries"])
-        self._gateway.restore(state["gateway"])
-        self._obligations.restore(state["obligations"])
-        self._service.restore(state["service"])
-        erasures, unopened = self._erasures, self._unopened
-        (
-            erasures.owners, erasures.erased, erasures.expired, erasures.requests, erasures.epochs,
-            erasures.links_until, erasures.links,
-        ) = state["erasures"]  # fmt: skip
-        unopened.by_tag, unopened.gone, unopened.seals.before = state["unopened"]
-        self._gateway.unlinked.update(state["unlinked"])
-        self._deliveries.incomplete = state["incomplete"]
+            read.restore(saved.reads[read.log.name])
+        self._restore_parts(saved.parts)
         # What was found before stays found: an audit that reads only what is new must not come out clean.
-        self.report.violations += state["violations"]
-        self.report.checked_before.update(state["checked"])
-        self.report.counts.update({name: n for name, n in state["counts"].items() if name.partition(".")[0] in _LOGS})
+        self.report.violations += saved.violations
+        self.report.checked_before.update(saved.checked)
+        self.report.counts.update({name: n for name, n in saved.counts.items() if name.partition(".")[0] in _LOGS})
 
 
 _LOGS: Final = (

@@ -33,6 +33,10 @@ from proxid.protocol.rights import Right, RightsRequest
 PARTY_LEFT: Final = "party_left"
 
 
+GatewayState = tuple[Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes]]
+"""Consents, those that were acknowledged, whose the open requests are, and tags whose LINKED has expired."""
+
+
 class GatewayLog(Log):
     """Checks each event and fills the sets of check 7."""
 
@@ -84,20 +88,21 @@ class GatewayLog(Log):
         super().__init__(GATEWAY, rules, hidden, report)
         self.damage.keys = True
 
-    def state(self) -> tuple[Consents, set[tuple[bytes, int]], dict[str, Person | None]]:
+    def state(self) -> GatewayState:
         """For storing."""
-        return self.consents, self.acknowledged, self._asked
+        return self.consents, self.acknowledged, self._asked, self.unlinked
 
-    def restore(self, state: tuple[Consents, set[tuple[bytes, int]], dict[str, Person | None]]) -> None:
+    def restore(self, state: GatewayState) -> None:
         """Go on from a state."""
-        self.consents, self.acknowledged, self._asked = state
+        self.consents, self.acknowledged, self._asked, unlinked = state
+        self.unlinked.update(unlinked)
 
     def _enrolled(self, event: Event) -> None:
         self._people.enrolled(Enrolment.decode(EnrolledPayload.decode(event.payload).enrolment))
 
     def _linked(self, event: Event) -> None:
         tag = self._erasures.linked(event)
-        self._people.linked(LinkedPayload.decode(event.payload), tag, self._erasures.owners[tag])
+        self._people.linked(LinkedPayload.decode(event.payload), tag)
 
     def _linked_unread(self, event: Event) -> None:
         tag = self._erasures.linked(event)

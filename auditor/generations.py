@@ -7,11 +7,13 @@ are counted as damaged. Numbers go on: the first leaf of a successor comes after
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from auditor.checks.c1_heads import HeadCheck, HeadRules
 from auditor.event_log import Log
 from auditor.findings import HEADS, Report
 from auditor.reading.belongs import shown_head
+from auditor.reading.damage import Damage
 from auditor.reading.opening import Opener, Unopened
 from auditor.reading.source import EvidenceSource, Heads, KeySource
 from proxid.crypto.hpke import OpeningKey
@@ -80,6 +82,24 @@ class Part:
         return range(self.base + self.check.frontier.size + 1, self.base + size + 1)
 
 
+class ReadState(NamedTuple):
+    """How far one service's log was read, for storing.
+
+    Attributes:
+        number: of the next event. frontier: of the newest log's tree. seals: see `Opener.seal_of`.
+        uncovered, exported: see `HeadCheck`.
+    """
+
+    number: int
+    generation: int
+    base: int
+    frontier: bytes
+    seals: dict[bytes, int]
+    uncovered: int
+    exported: float | None
+    damage: Damage
+
+
 @dataclass(slots=True)
 class ReadLog:
     """One service's log as it is read, across its successors.
@@ -124,6 +144,22 @@ class ReadLog:
             self.log.name, self.rules.log.name, self.auditor, self.keys, self.report, self.unopened, self.log.damage,
             base,
         )  # fmt: skip
+
+    def state(self) -> ReadState:
+        """For storing."""
+        return ReadState(
+            self.log.next_number, self.generation, self.base, self.heads.frontier.encode(), self.opener.seal_of,
+            self.heads.uncovered, self.heads.exported, self.log.damage,
+        )  # fmt: skip
+
+    def restore(self, state: ReadState) -> None:
+        """Go on from a state."""
+        self.turn(state.generation, state.base)
+        self.log.damage.take_over(state.damage)
+        self.log.next_number = state.number
+        self.heads.uncovered, self.heads.exported = state.uncovered, state.exported
+        self.heads.frontier = Frontier.decode(state.frontier)
+        self.opener.seal_of = state.seals
 
     def begin(self, source: EvidenceSource, known: Sequence[bytes]) -> None:
         """Ask for the heads of what is new, and check them.

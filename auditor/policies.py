@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from auditor.checks.c8_feeds import FEEDS, LAST
 from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
@@ -41,6 +41,10 @@ class Judged:
     standing: str
     trust: Trust | None
     fallen: tuple[str, ...] = ()
+
+
+PoliciesState = tuple[dict[int, bytes], dict[int, bytes], dict[int, bytes], dict[int, str]]
+"""`named`, `told`, `opened` and `blind` of `Policies`."""
 
 
 @dataclass(slots=True)
@@ -200,11 +204,11 @@ class Policies:
                 found.append(row)
         return found
 
-    def state(self) -> tuple[Any, ...]:
+    def state(self) -> PoliciesState:
         """For storing."""
         return self.named, self.told, self.opened, self.blind
 
-    def restore(self, state: tuple[Any, ...]) -> None:
+    def restore(self, state: PoliciesState) -> None:
         """Go on from a state; a document that is no longer accepted judges nothing of its epochs any more."""
         self.named, self.told, self.opened, self.blind = state
         for epoch, digest in list(self.named.items()):

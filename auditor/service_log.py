@@ -1,13 +1,11 @@
 """The Main Service's log (checks 2 to 7 of DESIGN 10.4)."""
 
-from typing import Any
-
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c3_links import People
 from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c4_pipeline import Pipeline
-from auditor.checks.c5_epochs import EpochTimes
-from auditor.checks.c5_groups import Groups
+from auditor.checks.c5_epochs import EpochTimes, TimesState
+from auditor.checks.c5_groups import Groups, GroupsState
 from auditor.checks.c5_spill import Spill
 from auditor.checks.c7_completeness import HIDDEN_OWNERS, Sets
 from auditor.checks.c8_obligations import Obligations
@@ -22,6 +20,11 @@ from proxid.evidence.events import BufferedPayload, Event, EventType, Header, Re
 from proxid.protocol import consent, request
 from proxid.protocol.record import kind_and_number
 from proxid.protocol.request import Utterance
+
+ServiceState = tuple[
+    GroupsState, dict[str, tuple[bytes, str] | None], set[int], dict[str, str], set[bytes], TimesState
+]  # fmt: skip
+"""Replays, open requests, epochs that were opened, bundles by PROX_ID, tags of unknown consent, times of epochs."""
 
 
 class ServiceLog(Log):
@@ -253,12 +256,12 @@ class ServiceLog(Log):
     def _expired(self, event: Event) -> None:
         self._erasures.expiry(MAIN_SERVICE, event, self.base)
 
-    def state(self) -> tuple[object, ...]:
+    def state(self) -> ServiceState:
         """For storing."""
         times = self._times.state()
         return self._groups.state(), self._commits, self._opened, self._bundles, self._unknown, times
 
-    def restore(self, state: tuple[Any, ...]) -> None:
+    def restore(self, state: ServiceState) -> None:
         """Go on from a state."""
         groups, self._commits, self._opened, self._bundles, self._unknown, times = state
         self._times.restore(times)

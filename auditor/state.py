@@ -1,6 +1,7 @@
 """What an audit leaves for the next one (DESIGN 10.4): heads, sets, replays; sealed, and without erased people.
 
-    state         everything but the sets, encrypted under a key of the auditor's own opening key
+    state         everything but the sets, as JSON (version, SHA-256 of the sets, `saved.Saved`) that is
+                  encrypted under a key of the auditor's own opening key
     sets.HEX.db   the sets of check 7, and what replays remember: pseudonymous ids and keyed hashes only; HEX begins
                   the SHA-256 of the file, and `state` names it
     lock          held while an audit runs: one at a time
@@ -13,24 +14,26 @@ import fcntl
 import hashlib
 import hmac
 import os
-import pickle
 import shutil
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Final, TextIO
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
+from auditor.plain import dumps, loads
+from auditor.saved import Saved
 from proxid.crypto.hpke import OpeningKey
 from proxid.encoding import label
 from proxid.errors import AuditBusyError, AuditStateError, OutputError
 
-VERSION: Final = 9
+VERSION: Final = 10
 STATE: Final = "state"
 _SETS: Final = "sets.*.db"
 _WORKING: Final = "sets-next.db"
 _NAME: Final = 16
 
+_File = tuple[int, str, Saved]
 _KEY: Final = label("audit-state")
 _NONCE: Final = 12
 _ANEW: Final = "audit anew with --fresh"
@@ -69,7 +72,7 @@ class AuditState:
             raise AuditBusyError(f"{self._folder}: another audit goes on from this state") from None
         return file
 
-    def load(self) -> dict[str, Any] | None:
+    def load(self) -> Saved | None:
         """The state of the last audit, whose sets are copied to `working`; None at the first.
 
         Raises:
@@ -82,20 +85,14 @@ class AuditState:
                 # Without its state an audit would start over, and forget what was found before.
                 raise AuditStateError(f"{path}: file is missing; {_ANEW}")
             return None
-        # What opens under the auditor's own key was written by the auditor itself.
-        try:
-            state: dict[str, Any] = pickle.loads(self._open(path))  # noqa: S301
-        except (AttributeError, ImportError):
-            state = {"version": None}  # it names what another version had
-        if state["version"] != VERSION:
-            raise AuditStateError(f"{path}: written by another version of proxid; {_ANEW}")
-        sets = self._sets(state["sets"])
+        digest, saved = _read(self._open(path), path)
+        sets = self._sets(digest)
         if not sets.exists():
             raise AuditStateError(f"{sets}: file is missing; {_ANEW}")
-        if state["sets"] != _digest(sets):
+        if digest != _digest(sets):
             raise AuditStateError(f"{sets}: damaged, or of another audit than {STATE}; {_ANEW}")
         shutil.copyfile(sets, self.working)
-        return state
+        return saved
 
     def _open(self, path: Path) -> bytes:
         try:
@@ -111,20 +108,19 @@ class AuditState:
         for path in (self._folder / STATE, *self._folder.glob("sets*.db")):
             path.unlink(missing_ok=True)
 
-    def _sets(self, digest: bytes) -> Path:
-        return self._folder / f"sets.{digest.hex()[:_NAME]}.db"
+    def _sets(self, digest: str) -> Path:
+        return self._folder / f"sets.{digest[:_NAME]}.db"
 
     def _clear(self) -> None:
         for path in self._folder.glob(f"{_WORKING}*"):
             path.unlink()
 
-    def save(self, state: dict[str, Any]) -> None:
+    def save(self, saved: Saved) -> None:
         """Replace the state by this one and the sets in `working`, and let others at it; raises OutputError."""
         try:
             digest = _digest(self.working)
-            state = {**state, "version": VERSION, "sets": digest}
             nonce = os.urandom(_NONCE)
-            plain = pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL)
+            plain = dumps(_File, (VERSION, digest, saved))
             temporary = self._folder / "state.next"
             temporary.write_bytes(nonce + ChaCha20Poly1305(self._key).encrypt(nonce, plain, _KEY))
             temporary.chmod(0o600)
@@ -138,6 +134,17 @@ class AuditState:
         self._lock.close()
 
 
-def _digest(path: Path) -> bytes:
+def _read(plain: bytes, path: Path) -> tuple[str, Saved]:
+    """Digest of the sets, and the audit; raises AuditStateError for what another version wrote, in whatever form."""
+    try:
+        version, digest, saved = loads(_File, plain)
+    except ValueError:
+        version = None
+    if version != VERSION:
+        raise AuditStateError(f"{path}: written by another version of proxid; {_ANEW}")
+    return digest, saved
+
+
+def _digest(path: Path) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

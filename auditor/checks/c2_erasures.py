@@ -21,6 +21,12 @@ from proxid.protocol.rights import ErasedDisclosure, Right, RightsRequest, erase
 _CHUNK: Final = 256
 
 
+ErasuresState = tuple[
+    dict[bytes, bytes], dict[bytes, int], dict[str, int], set[bytes], dict[bytes, int], int, set[int]
+]  # fmt: skip
+"""The attributes of `Erasures` after `trust`."""
+
+
 @dataclass(slots=True)
 class Erasures:
     """What was linked, erased and expired.
@@ -39,6 +45,18 @@ class Erasures:
     epochs: dict[bytes, int] = field(default_factory=dict)
     links_until: int = -1
     links: set[int] = field(default_factory=set)
+
+    def state(self) -> ErasuresState:
+        """For storing."""
+        return (
+            self.owners, self.erased, self.expired, self.requests, self.epochs, self.links_until, self.links,
+        )  # fmt: skip
+
+    def restore(self, state: ErasuresState) -> None:
+        """Go on from a state."""
+        (
+            self.owners, self.erased, self.expired, self.requests, self.epochs, self.links_until, self.links,
+        ) = state  # fmt: skip
 
     def linked(self, event: Event) -> bytes:
         """LINKED, readable or not: its tag and owner commitment; the tag. Raises EncodingError."""

@@ -14,6 +14,8 @@ from proxid.protocol import record
 from proxid.protocol.receipt import DeliveryAck, group_digest
 
 Alias = tuple[str, int, str]
+DeliveriesState = tuple[dict[Alias, str], dict[Alias, str], bool]
+"""Users by alias and aliases by user, with party and period; whether some cannot be read."""
 
 
 class Deliveries:
@@ -65,13 +67,13 @@ class Deliveries:
         """How this record names its user, which every member of its group must have granted."""
         return record.fidelity_of(kind, "user_id" if pair.original.header.limit is Limit.LINKED_USER else "alias")
 
-    def state(self) -> tuple[dict[Alias, str], dict[Alias, str]]:
+    def state(self) -> DeliveriesState:
         """For storing."""
-        return self._user_of, self._alias_of
+        return self._user_of, self._alias_of, self.incomplete
 
-    def restore(self, state: tuple[dict[Alias, str], dict[Alias, str]]) -> None:
+    def restore(self, state: DeliveriesState) -> None:
         """Go on from a state."""
-        self._user_of, self._alias_of = state
+        self._user_of, self._alias_of, self.incomplete = state
 
     def _record(self, pair: SanitizedPair, ack: DeliveryAck, position: int, size: int) -> None:
         trust, header, blocks = self._trust, pair.original.header, pair.original.message.blocks

@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from auditor.policies import Policies
 from proxid.crypto.identity import Credential, Enrolment, Link
@@ -25,6 +25,10 @@ class Person:
     credential: bytes
 
 
+PeopleState = tuple[dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes]]
+"""People by key, keys by subject tag, digests of credentials that were shown, and who is gone."""
+
+
 class People:
     """Registered epoch keys, by key and by PROX_ID."""
 
@@ -35,7 +39,6 @@ class People:
         self._by_prox: dict[str, Person] = {}
         self._live: dict[tuple[str, int], bytes] = {}
         self._tags: dict[bytes, bytes] = {}
-        self._owners: dict[bytes, tuple[str, bytes]] = {}
         self._shown: dict[bytes, bytes] = {}
         """Digests of credentials that MS has shown and LINKED has not, by key."""
         self.gone: set[bytes] = set()
@@ -44,11 +47,11 @@ class People:
         """Check an ENROLLED event: the EA's word; raises SignatureInvalidError, KeyInvalidError."""
         enrolment.verify(self._trust.authority)
 
-    def linked(self, payload: LinkedPayload, tag: bytes, owner: bytes) -> None:
+    def linked(self, payload: LinkedPayload, tag: bytes) -> None:
         """Check a LINKED event and register its key.
 
         Args:
-            tag, owner: the subject tag and the owner commitment of its header.
+            tag: the subject tag of its header.
 
         Raises:
             ProxidError: a document does not hold, names something else, or the key or user is linked twice.
@@ -71,12 +74,10 @@ class People:
         self._by_key[link.epoch_key] = self._by_prox[link.prox_id] = person
         self._live[link.user_id, link.epoch] = link.epoch_key
         self._tags[tag] = link.epoch_key
-        self._owners[tag] = (link.user_id, owner)
 
     def erased(self, tag: bytes) -> Person | None:
         """Forget a person-epoch; who it was, if it was read."""
         key = self._tags.pop(tag, None)
-        self._owners.pop(tag, None)
         person = None if key is None else self._by_key.pop(key, None)
         if person is not None:
             self._by_prox.pop(person.prox_id, None)
@@ -94,15 +95,15 @@ class People:
         """Whether this PROX_ID was of somebody who has been erased."""
         return hashlib.sha256(prox_id.encode()).digest()[:16] in self.gone
 
-    def state(self) -> tuple[dict[Any, Any], ...]:
+    def state(self) -> PeopleState:
         """For storing."""
-        found = self._by_key, self._by_prox, self._live, self._tags, self._owners, self._shown
-        return *found, dict.fromkeys(self.gone)
+        return self._by_key, self._tags, self._shown, self.gone
 
-    def restore(self, state: tuple[dict[Any, Any], ...]) -> None:
+    def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
-        self._by_key, self._by_prox, self._live, self._tags, self._owners, self._shown, gone = state
-        self.gone = set(gone)
+        self._by_key, self._tags, self._shown, self.gone = state
+        self._by_prox = {person.prox_id: person for person in self._by_key.values()}
+        self._live = {(person.user_id, person.epoch): key for key, person in self._by_key.items()}
 
     def _credential(self, data: bytes, link: Link) -> Credential:
         credential = Credential.decode(data)

@@ -4,7 +4,7 @@ A wrong clock is no lie: whoever goes by one says so in good faith. What is held
 its own word, or the other side's signature. That a clock was wrong is told, as something that nobody can check.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from auditor.findings import GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
 from auditor.policies import Policies, spans
@@ -16,6 +16,10 @@ from proxid.protocol.opening import EpochOpening
 _LENIENT: Final = 3600.0
 """Seconds: a service that was not restarted may go by an older document's skew and grace than the epoch's."""
 _FALSE_WORD: Final = "the gateway signed outside an epoch that it had begun"
+
+
+TimesState = tuple[set[int], int, int, bool, int, set[int]]
+"""Open epochs, the last that was opened, the newest that was closed, whether there are times, the latest, doubts."""
 
 
 class EpochTimes:
@@ -98,11 +102,11 @@ class EpochTimes:
             text = f"the main service's clock was set back by more than an hour about {spans(sorted(self._doubted))}"
             self._report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, text))
 
-    def state(self) -> tuple[Any, ...]:
+    def state(self) -> TimesState:
         """For storing."""
         return self._open, self._last, self._closed, self._timed, self._latest, self._doubted
 
-    def restore(self, state: tuple[Any, ...]) -> None:
+    def restore(self, state: TimesState) -> None:
         """Go on from a state."""
         self._open, self._last, self._closed, self._timed, self._latest, self._doubted = state
 

@@ -5,11 +5,11 @@ the ladder allowed; every body must be what its record's hash says.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from typing import Final
 
 from auditor.checks.c3_records import verify_records
 from auditor.checks.c5_places import Places
+from auditor.checks.c5_replay import EpochReplay, ReplayState
 from auditor.checks.c5_slots import WITHHELD, SlotReplay, verify_readable
 from auditor.checks.c5_spill import EpochMemory, Spill
 from auditor.policies import Policies
@@ -27,43 +27,8 @@ from proxid.evidence.events import BufferedPayload, ReleasedPayload
 KINDS: Final = frozenset({"general", "location", "command"})
 
 
-@dataclass(slots=True)
-class EpochReplay:
-    """One epoch's pool, the groups it formed that were not released yet, and what waits."""
-
-    pool: Pool
-    cycles: CycleSource
-    formed: dict[int, Group] = field(default_factory=dict)
-    buffered: dict[bytes, BufferedPayload] = field(default_factory=dict)
-    leaving: set[bytes] = field(default_factory=set)
-    slots: dict[str, SlotReplay] = field(default_factory=dict)
-    blind: set[str] = field(default_factory=set)
-    """Kinds of which a waiting record does not open any more: what groups form can no longer be replayed."""
-    withheld: set[bytes] = field(default_factory=set)
-    """The rest of a group of which a record was withheld: a group is given up whole."""
-    places: dict[str, set[bytes]] = field(default_factory=dict)
-    """Names of the places that each person reported, under noise."""
-    done: bool = False
-
-    def withhold(self, session: bytes) -> None:
-        """MS's last check found a restriction broken: the formed group goes, whole and nothing else.
-
-        Raises:
-            GroupMismatchError: the record is in no group that was formed and not released.
-        """
-        if session not in self.withheld:
-            found = next((g for g in self.formed.values() if any(m.record == session for m in g.members)), None)
-            if found is None:
-                raise GroupMismatchError("a record was withheld that is in no formed group")
-            del self.formed[found.number]
-            self.withheld.update(member.record for member in found.members)
-        self.withheld.remove(session)
-        del self.buffered[session]
-
-    def keep(self, groups: tuple[Group, ...]) -> None:
-        """Remember groups until their release."""
-        for group in groups:
-            self.formed[group.number] = group
+GroupsState = tuple[bytes, dict[int, bytes], dict[int, ReplayState]]
+"""Key of what is remembered, seeds and replays by epoch."""
 
 
 class Groups:
@@ -116,18 +81,17 @@ class Groups:
             self._spill.drop(epoch)
             at.done = True
 
-    def state(self) -> tuple[Spill, dict[int, bytes], dict[int, dict[str, Any]]]:
-        """For storing: what the pools remember by, the seeds, and what each epoch's replay holds besides."""
-        names = [f.name for f in fields(EpochReplay) if f.name != "cycles"]
-        replays = {epoch: {n: getattr(at, n) for n in names} for epoch, at in self._epochs.items()}
-        return self._spill, self._seeds, replays
+    def state(self) -> GroupsState:
+        """For storing: the key of what the pools remember, the seeds, and the replays."""
+        return self._spill.key, self._seeds, {epoch: at.state() for epoch, at in self._epochs.items()}
 
-    def restore(self, state: tuple[Spill, dict[int, bytes], dict[int, dict[str, Any]]]) -> None:
+    def restore(self, state: GroupsState) -> None:
         """Go on from a state."""
-        spill, self._seeds, epochs = state
-        spill.attach(self._spill)
-        self._spill = spill
-        self._epochs = {e: EpochReplay(cycles=CycleSource(self._seeds[e]), **values) for e, values in epochs.items()}
+        self._spill.key, self._seeds, epochs = state
+        self._epochs = {
+            epoch: EpochReplay.restored(said, CycleSource(self._seeds[epoch]), EpochMemory(self._spill, epoch))
+            for epoch, said in epochs.items()
+        }
         for epoch, at in self._epochs.items():
             if self._policies.of(epoch) is None:
                 at.blind |= KINDS

@@ -5,13 +5,13 @@ The first event of a close makes the replay close; every event that follows must
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from auditor.checks.c3_records import verify_records
 from auditor.trust import Trust
 from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.slotted.pool import SlotPool
-from proxid.anonymise.slotted.types import SlotGroup, SlotSettings
+from proxid.anonymise.slotted.types import SlotGroup, SlotPoolState, SlotSettings
 from proxid.errors import GroupMismatchError
 from proxid.evidence.bodies import slot_bodies
 from proxid.evidence.disclosure import slot_record
@@ -27,6 +27,18 @@ def verify_readable(said: Sequence[bytes | str], replayed: Sequence[bytes | str]
     """Whatever is said is what the replay has at that place; raises GroupMismatchError."""
     if len(said) != len(replayed) or any(a and a != b for a, b in zip(said, replayed, strict=True)):
         raise GroupMismatchError("members or order differ from the replay of the committed seed")
+
+
+class SlotState(NamedTuple):
+    """A `SlotReplay`, for storing."""
+
+    pool: SlotPoolState
+    closed: float
+    raised: dict[bytes, Nodes]
+    given_up: dict[bytes, str]
+    formed: list[SlotGroup]
+    withheld: set[bytes]
+    buffered: list[BufferedPayload]
 
 
 @dataclass(slots=True)
@@ -46,6 +58,23 @@ class SlotReplay:
     formed: list[SlotGroup] = field(default_factory=list)
     withheld: set[bytes] = field(default_factory=set)
     buffered: dict[bytes, BufferedPayload] = field(default_factory=dict)
+
+    def state(self) -> SlotState:
+        """For storing."""
+        return SlotState(
+            self.pool.state(), self.closed, self.raised, self.given_up, self.formed, self.withheld,
+            list(self.buffered.values()),
+        )  # fmt: skip
+
+    @classmethod
+    def restored(cls, state: SlotState) -> "SlotReplay":
+        """A replay that goes on from a state."""
+        buffered = {payload.session: payload for payload in state.buffered}
+        pool = SlotPool.restored(state.pool)
+        return cls(
+            pool, state.pool.settings, state.closed, state.raised, state.given_up, state.formed, state.withheld,
+            buffered,
+        )  # fmt: skip
 
     def buffer(self, payload: BufferedPayload) -> None:
         """BUFFERED; raises GroupMismatchError if the replay must not buffer it."""

@@ -23,25 +23,18 @@ class Spill:
 
     Args:
         sets: the database.
+
+    Attributes:
+        key: of the hashes; whoever goes on in the same database sets it to the one that they were made with.
     """
 
     def __init__(self, sets: Sets) -> None:
-        self._key = os.urandom(32)
+        self.key = os.urandom(32)
         self._sets = sets
-
-    def __getstate__(self) -> bytes:
-        return self._key
-
-    def __setstate__(self, key: bytes) -> None:
-        self._key = key
-
-    def attach(self, other: "Spill") -> None:
-        """After loading: go on in the database of another one, with the own key."""
-        self._sets = other._sets
 
     def hash(self, items: tuple[str | bytes, ...], size: int = _ID) -> bytes:
         """The keyed hash of some items."""
-        return hashlib.blake2b(encode(*items), key=self._key, digest_size=size).digest()
+        return hashlib.blake2b(encode(*items), key=self.key, digest_size=size).digest()
 
     def get(self, epoch: int, identity: bytes) -> bytes | None:
         """What was put; None if nothing was."""

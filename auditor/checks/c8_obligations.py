@@ -14,13 +14,18 @@ from dataclasses import dataclass, field
 
 from auditor.checks.c3_links import People
 from auditor.checks.c7_completeness import Sets
-from auditor.checks.c8_feeds import Feeds, named
+from auditor.checks.c8_feeds import Feeds, Stated, named
 from auditor.findings import ERASURE, GATEWAY, Report
 from auditor.trust import Trust
 from proxid.errors import ConsentError, CredentialError, GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, Header
 from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import Right, RightsRequest
+
+ObligationsState = tuple[
+    set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], set[bytes], list[Stated]
+]  # fmt: skip
+"""The attributes of `Obligations` after `sets`, and the statements on feeds that were not confirmed yet."""
 
 
 @dataclass(slots=True)
@@ -132,13 +137,13 @@ class Obligations:
                 report.add(ERASURE, GATEWAY, number, "ERASED: the main service never carried out its part")
         self.feeds.check(report)
 
-    def state(self) -> tuple[object, ...]:
+    def state(self) -> ObligationsState:
         """For storing."""
         return self.objecting, self.told, self.receivers, self.due, self.forgotten, self.feeds.stated
 
-    def restore(self, state: tuple[object, ...]) -> None:
+    def restore(self, state: ObligationsState) -> None:
         """Go on from a state."""
-        self.objecting, self.told, self.receivers, self.due, self.forgotten, self.feeds.stated = state  # type: ignore[assignment]
+        self.objecting, self.told, self.receivers, self.due, self.forgotten, self.feeds.stated = state
 
 
 def _texts(fields: Header, name: str) -> list[str]:

@@ -24,6 +24,10 @@ from proxid.evidence.ratchet import ChainReader, is_sealed_to, open_seal, subjec
 _CHUNK: Final = 256
 
 
+UnopenedState = tuple[dict[bytes, tuple[str, int, int]], dict[str, int], bool]
+"""`by_tag` and `gone` of `Unopened`, and whether some seal was the auditor's."""
+
+
 @dataclass(slots=True)
 class Unopened:
     """What does not open: counts by subject tag, with the first leaf; leaves whose payload is not kept at all.
@@ -36,6 +40,14 @@ class Unopened:
     by_tag: dict[bytes, tuple[str, int, int]] = field(default_factory=dict)
     gone: dict[str, int] = field(default_factory=dict)
     seals: Seals = field(default_factory=Seals)
+
+    def state(self) -> UnopenedState:
+        """For storing."""
+        return self.by_tag, self.gone, self.seals.before or self.seals.ours > 0
+
+    def restore(self, state: UnopenedState) -> None:
+        """Go on from a state."""
+        self.by_tag, self.gone, self.seals.before = state
 
     def add(self, tag: bytes, log: str, number: int) -> None:
         """One more part that does not open."""

@@ -22,13 +22,15 @@ from collections.abc import Collection, Iterator
 from math import floor
 
 from proxid.anonymise.mix.memory import IN_MEMORY, PoolMemory
-from proxid.anonymise.mix.queue import ARRIVAL, ITEM, LIFT, PERSON, Waiting
+from proxid.anonymise.mix.queue import ARRIVAL, ENTERED, ITEM, LIFT, PERSON, TIME, Waiting
 from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.mix.tree import Lane, Node
 from proxid.anonymise.mix.types import (
     Group,
+    LaneState,
     Member,
     Outcome,
+    PoolState,
     Raised,
     Reason,
     Record,
@@ -159,6 +161,31 @@ class Pool:
         for name, audience in self._audiences.items():
             for node, waiting in audience.lane:
                 yield WaitingRecord(waiting[ITEM].id, waiting[PERSON], name, node.path, waiting[ARRIVAL])
+
+    def state(self) -> PoolState:
+        """For storing: everything but what its memory keeps."""
+        lanes = []
+        for audience in self._audiences.values():
+            lane = audience.lane
+            waiting = [
+                (node.path, row[ARRIVAL], row[ENTERED], row[LIFT], row[TIME], row[ITEM]) for node, row in lane
+            ]  # fmt: skip
+            lanes.append(LaneState(lane.name, lane.arrivals, lane.lifts, waiting))
+        return PoolState(self.settings, self.clock, self.groups_formed, self._closed, self._seasoned, lanes)
+
+    @classmethod
+    def restored(cls, state: PoolState, memory: PoolMemory) -> "Pool":
+        """A pool that goes on from a state, with the memory of the one that gave it."""
+        pool = cls(state.settings, memory)
+        pool.clock, pool.groups_formed, pool._closed = state.clock, state.groups_formed, state.closed
+        pool._seasoned = state.seasoned
+        for said in state.lanes:
+            audience = pool._audiences[said.name] = _Audience(state.settings, said.name, memory)
+            audience.lane.restore(
+                said.arrivals, said.lifts,
+                [(path, item.seasoned, (*at, item.person, item, None)) for path, *at, item in said.waiting],  # type: ignore[misc]
+            )  # fmt: skip
+        return pool
 
     def _group(self, audience: _Audience, node: Node) -> Group:
         taken = audience.lane.take(node)

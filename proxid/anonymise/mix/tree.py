@@ -13,7 +13,7 @@ record costs does not grow with k.
 
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush, heapreplace
 from operator import itemgetter
 from typing import Any
@@ -186,6 +186,26 @@ class Lane:
         """A person's waiting records, with their nodes, in order of arrival."""
         mine = ((node, waiting) for node in self._nodes.values() for waiting in node.line(person).of(person))
         return sorted(mine, key=itemgetter(1))
+
+    @property
+    def lifts(self) -> int:
+        """How many records ever moved up."""
+        return self._lifts
+
+    def restore(self, arrivals: int, lifts: int, rows: Iterable[tuple[Path, bool, Waiting]]) -> None:
+        """Go on in an empty lane where another one was.
+
+        Args:
+            arrivals, lifts: of that one. rows: node, whether its person is seasoned, and waiting record, in order of
+                arrival.
+        """
+        self.arrivals, self._lifts = arrivals, lifts
+        for path, seasoned, waiting in rows:
+            node = self._at(path)
+            (node.seasoned if seasoned else node.unseasoned).append(waiting)
+        firsts = [(first, node) for node in self._nodes.values() if (first := node.first()) is not None]
+        for first, node in sorted(firsts, key=lambda row: (row[0][ENTERED], row[0][LIFT])):
+            self.watch(node, first[ENTERED], first[LIFT], first[TIME])
 
     def _at(self, path: Path) -> Node:
         node = self._nodes.get(path)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from proxid.anonymise.mix.settings import Settings
+
 
 class Record(NamedTuple):
     """One record that wants to wait.
@@ -146,3 +148,27 @@ class WaitingRecord(NamedTuple):
     audience: str
     node: tuple[str, ...]
     arrival: int
+
+
+class LaneState(NamedTuple):
+    """What waits in one audience, for storing.
+
+    Attributes:
+        waiting: node, `queue.Waiting` up to its time, and record; in order of arrival.
+    """
+
+    name: str
+    arrivals: int
+    lifts: int
+    waiting: list[tuple[tuple[str, ...], int, int, int, float, Record]]
+
+
+class PoolState(NamedTuple):
+    """A pool, for storing; `lanes` in the order of their audiences' first records."""
+
+    settings: Settings
+    clock: float
+    groups_formed: int
+    closed: bool
+    seasoned: dict[str, bool]
+    lanes: list[LaneState]

@@ -3,7 +3,14 @@
 from collections.abc import Collection
 
 from proxid.anonymise.slotted.closing import close, enter
-from proxid.anonymise.slotted.types import Closing, SlotReason, SlotRecord, SlotSettings, Waiting
+from proxid.anonymise.slotted.types import (
+    Closing,
+    SlotPoolState,
+    SlotReason,
+    SlotRecord,
+    SlotSettings,
+    Waiting,
+)
 
 
 class SlotPool:
@@ -57,6 +64,20 @@ class SlotPool:
     def remove(self, identity: bytes) -> bool:
         """Remove one waiting record; False if it does not wait."""
         return self._waiting.pop(identity, None) is not None
+
+    def state(self) -> SlotPoolState:
+        """For storing."""
+        return SlotPoolState(
+            self._settings, self._epoch_end, list(self._waiting.values()), self._taken, self._arrivals
+        )  # fmt: skip
+
+    @classmethod
+    def restored(cls, state: SlotPoolState) -> "SlotPool":
+        """A pool that goes on from a state."""
+        pool = cls(state.settings, state.epoch_end)
+        pool._waiting = {waiting.record.id: waiting for waiting in state.waiting}
+        pool._taken, pool._arrivals = state.taken, state.arrivals
+        return pool
 
     @property
     def waiting(self) -> tuple[Waiting, ...]:

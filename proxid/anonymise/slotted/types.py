@@ -122,3 +122,17 @@ class Closing:
     groups: tuple[SlotGroup, ...] = ()
     lifted: tuple[Lifted, ...] = ()
     given_up: tuple[GivenUp, ...] = ()
+
+
+class SlotPoolState(NamedTuple):
+    """The slots of one epoch, for storing.
+
+    Attributes:
+        taken: person, audience and start of each finest slot that a record was submitted for.
+    """
+
+    settings: SlotSettings
+    epoch_end: float
+    waiting: list[Waiting]
+    taken: set[tuple[str, str, float]]
+    arrivals: int

@@ -1,6 +1,5 @@
 """What a replay remembers on disk is what a pool remembers in memory, and names nobody."""
 
-import pickle
 import random
 from pathlib import Path
 
@@ -39,13 +38,16 @@ def test_a_pool_on_disk_does_what_a_pool_in_memory_does() -> None:
 
 def test_it_goes_on_from_a_state_and_forgets_an_epoch(tmp_path: Path) -> None:
     sets = Sets(tmp_path / "sets.db")
-    memory = EpochMemory(Spill(sets), EPOCH)
+    kept = Spill(sets)
+    memory = EpochMemory(kept, EPOCH)
     ids, issuers = memory.submitted(), memory.issuers("all", 2)
     ids.add(b"one")
     issuers.count("ann", (b"text",))
     sets.save()
-    spill, ids, issuers = pickle.loads(pickle.dumps((memory._spill, ids, issuers)))
-    spill.attach(Spill(sets))
+    spill = Spill(sets)
+    spill.key = kept.key
+    memory = EpochMemory(spill, EPOCH)
+    ids, issuers = memory.submitted(), memory.issuers("all", 2)
     assert b"one" in ids and b"two" not in ids
     issuers.count("ann", (b"text",))
     assert issuers.rung((b"text",))[1] is None
