@@ -14,6 +14,8 @@ from typing import Any
 from auditor.audit import Audit, AuditOptions
 from auditor.config import AuditorConfig
 from auditor.findings import Report
+from auditor.plain import dumps, loads
+from auditor.saved import Parts
 from auditor.setup import logs_of, trust_of
 from auditor.state import AuditState
 from gateway.config import GatewayConfig
@@ -212,7 +214,12 @@ class Trial:
         await self.receive()
 
     async def audit(self, **options: Any) -> Report:
-        """An audit over gRPC."""
+        """An audit over gRPC.
+
+        Args:
+            options: of the audit; `state`: go on from the last one; `witness`: demand the witness; `stored`: what the
+                parts of the audit know is written and read again after every event.
+        """
         return await asyncio.to_thread(self._audit, options)
 
     def _audit(self, options: dict[str, Any]) -> Report:
@@ -220,6 +227,7 @@ class Trial:
 
         config = self.config("auditor")
         state, witness = options.pop("state", False), options.pop("witness", False)
+        stored = options.pop("stored", False)
         trust = dataclasses.replace(trust_of(config, pipeline=False), classifier=self.classifier)
         if witness:
             trust = dataclasses.replace(trust, witness=config.trust.witness)
@@ -227,6 +235,13 @@ class Trial:
         kept = AuditState(config.data_dir / "audit", trust.opening) if state else None
         try:
             audit = Audit(trust, gateway, AuditOptions(settle=0.0, **options), self.clocks["device"].wall, kept)
+            if stored:
+
+                def between(*_: object) -> None:
+                    """As if each event ended one audit and began the next."""
+                    audit._restore_parts(loads(Parts, dumps(Parts, audit._parts())))
+
+                audit._options = dataclasses.replace(audit._options, progress=between)
             return audit.run(gateway, service)
         finally:
             gateway.close()

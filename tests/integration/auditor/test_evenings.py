@@ -201,11 +201,12 @@ async def test_a_group_that_breaks_a_restriction_is_withheld_and_no_violation(
     assert report.counts["withheld.restriction"] == 4 and report.counts["released"] == 8
 
 
-async def test_the_report_is_the_same_with_any_number_of_processes(
+async def test_the_report_is_the_same_with_any_number_of_processes_and_stored_after_every_event(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(tmp_path) as trial:
         liar = Liar(trial, monkeypatch)
         await screener_forwards_a_request_never_sent(liar)
         plain, ahead = await trial.audit(), await trial.audit(workers=2)
-    assert plain.violations != [] and ahead.as_dict() == plain.as_dict()
+        stored = await trial.audit(stored=True)
+    assert plain.violations != [] and ahead.as_dict() == plain.as_dict() == stored.as_dict()

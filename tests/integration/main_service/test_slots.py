@@ -94,6 +94,8 @@ async def test_commands_and_an_erasure_are_clean_from_nothing_and_from_before(tm
         await trial.slots_over()
         await trial.receive()
         reports = await trial.fresh_and_incremental()
+        stored = await trial.audit(stored=True)
+    assert stored.as_dict() == reports[0].as_dict()
     assert before.violations == [] and any(name.startswith("group.size.command") for name in before.counts)
     for report in reports:
         assert report.violations == []

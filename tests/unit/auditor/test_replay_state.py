@@ -1,15 +1,20 @@
 """A replay that is stored after every step goes on as one that was never stored."""
 
 import random
+from dataclasses import fields
 
+from auditor.checks.c5_replay import EpochReplay, ReplayState
+from auditor.checks.c5_slots import SlotReplay
 from auditor.checks.c5_spill import EpochMemory, Spill
 from auditor.checks.c7_completeness import Sets
 from auditor.plain import dumps, loads
+from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.mix.pool import Pool
 from proxid.anonymise.mix.settings import Settings
-from proxid.anonymise.mix.types import PoolState, Record
+from proxid.anonymise.mix.types import Group, Member, PoolState, Record, Rung
 from proxid.anonymise.slotted.pool import SlotPool
-from proxid.anonymise.slotted.types import SlotPoolState, SlotRecord, SlotSettings
+from proxid.anonymise.slotted.types import SlotGroup, SlotPoolState, SlotRecord, SlotSettings
+from proxid.evidence.events import BufferedPayload
 
 EPOCH = 7
 
@@ -86,3 +91,27 @@ def test_slots_stored_after_every_step_do_the_same() -> None:
             assert other.state() == whole.state()
         assert whole.close(100.0) == other.close(100.0)
     assert {None, "slot_quota", "group", "lifted"} <= kinds
+
+
+def test_replay_comes_back_with_every_part() -> None:
+    """What a close did and the log has not said yet, groups that are due, what leaves and is withheld."""
+    memory = EpochMemory(Spill(Sets()), EPOCH)
+    payload = BufferedPayload(b"s", "px1a", True, "acme:alias", "command", b"o", "v1", ("a",), ("t", "u"), 5)
+    slot = SlotRecord(b"s", "px1a", True, "command|acme:alias", ("a",), "on", 0.005)
+    slots = SlotReplay(
+        SlotPool(SlotSettings(k=2), 9.0), SlotSettings(k=2), 4.5, {b"r": (("a", "b"), ("a",))}, {b"g": "too_few"},
+        [SlotGroup("command|acme:alias", ("a",), 0.0, 4.0, (slot,), True)], {b"w"}, {b"s": payload},
+    )  # fmt: skip
+    group = Group(3, "all", ("Home",), False, 900, (Member(b"m", "px1b", True, Rung.UNIT, 1),))
+    at = EpochReplay(
+        Pool(Settings(), memory), CycleSource(bytes(32)), {3: group}, {b"s": payload}, {b"l"}, {"command": slots},
+        {"general"}, {b"x"}, {"px1a": {b"place"}}, True,
+    )  # fmt: skip
+    assert all(getattr(one, f.name) != f.default for one in (slots, at) for f in fields(one))
+    data = dumps(ReplayState, at.state())
+    again = EpochReplay.restored(loads(ReplayState, data), at.cycles, memory)
+    assert again.slots["command"].settings == slots.settings and again.slots["command"].state() == slots.state()
+    for name in (f.name for f in fields(at)):
+        if name not in ("pool", "slots"):
+            assert getattr(again, name) == getattr(at, name), name
+    assert again.pool.state() == at.pool.state()
