@@ -23,20 +23,15 @@ PAUSE: Final = 10.0
 
 
 class Timekeeper:
-    """Worker 0's job.
-
-    Args:
-        pause: seconds between two comparisons.
-    """
+    """Worker 0's job."""
 
     def __init__(
-        self, screener: Screener, upstream: MainServiceClient, heard: HeardTime, pause: float = PAUSE,
+        self, screener: Screener, upstream: MainServiceClient, heard: HeardTime,
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:  # fmt: skip
         self._screener = screener
         self._upstream = upstream
         self._heard = heard
-        self._pause = pause
         self._random = random
         self._failed = False
 
@@ -73,4 +68,4 @@ class Timekeeper:
         screener = self._screener
         now = screener.clock()
         start = screener.epochs.end(screener.epochs.number(now))
-        return min(self._pause, max(0.0, start - now))
+        return min(PAUSE, max(0.0, start - now))

@@ -92,7 +92,8 @@ class Days(Trial):
 
 
 @pytest.fixture
-async def trial(tmp_path: Path) -> AsyncIterator[Days]:
+async def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Days]:
+    monkeypatch.setattr("gateway.timekeeping.PAUSE", 0.2)  # nobody waits ten seconds for a word of the time
     async with running(tmp_path, Days) as trial:
         trial.accept()
         yield trial
