@@ -111,6 +111,16 @@ class EpochKeys:
         """How groups of the other kinds form in an epoch; raises as `terms`."""
         return (await self.terms(epoch)).slots
 
+    async def over(self, now: float) -> list[int]:
+        """Epochs that are to be closed: their time of grace, as each one's document says, is over; raises as `current`.
+
+        Args:
+            now: Unix seconds.
+        """
+        found = {epoch: await self.closing(epoch) for epoch in await self._store.open_epochs()}
+        end = self._service.epochs.end
+        return [epoch for epoch, own in found.items() if own is not None and end(epoch) + own.terms.epoch_grace <= now]
+
     def forget(self, epoch: int) -> None:
         """Drop an epoch's secrets from memory; the store's copy goes with EPOCH_CLOSED."""
         self._cache.pop(epoch, None)
@@ -143,8 +153,7 @@ class EpochKeys:
         service, waited = self._service, 0.0
         while waited < _SETTLE_SECONDS:
             now = service.clock()
-            over = [e for e in await self._store.open_epochs() if service.epochs.end(e) + service.grace <= now]
-            if not over:
+            if not await self.over(now):
                 return now
             await asyncio.sleep(_POLL)
             waited += _POLL

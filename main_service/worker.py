@@ -98,12 +98,12 @@ class Worker:
 
     async def _may_report(self, epoch: int, decision: SlotSubmission) -> bool:
         """Pay for the reported place before anything of it waits: a crash in between costs, and reveals, nothing."""
-        noise = (await self._epochs.terms(epoch)).noise if decision.place else None
-        if noise is None:
+        terms = await self._epochs.terms(epoch)
+        if terms.noise is None or not decision.place:
             return True
-        ttl = int(self._service.epochs.end(epoch) + self._service.grace - self._service.clock()) + _LEDGER_SECONDS
+        ttl = int(self._service.epochs.end(epoch) + terms.epoch_grace - self._service.clock()) + _LEDGER_SECONDS
         prox_id = decision.payload.prox_id
-        return await self._ledger.report(epoch, prox_id, decision.place, max(ttl, _LEDGER_SECONDS), noise.places)
+        return await self._ledger.report(epoch, prox_id, decision.place, max(ttl, _LEDGER_SECONDS), terms.noise.places)
 
     async def release_groups(self) -> None:
         """Release formed groups, until cancelled."""
@@ -185,11 +185,9 @@ class Worker:
         That cannot be undone, so this clock is not enough: IS has signed that a later epoch has begun, or has been
         silent for an hour in which this clock was steady.
         """
-        service, watch = self._service, self._service.watch
-        now, (begun, opening) = service.clock(), await self._epoch_store.opening()
-        for epoch in await self._epoch_store.open_epochs():
-            if now < service.epochs.end(epoch) + service.grace:
-                continue
+        watch = self._service.watch
+        now, (begun, opening) = self._service.clock(), await self._epoch_store.opening()
+        for epoch in await self._epochs.over(now):
             if watch.doubt() is not None or (begun <= epoch and not watch.alone()):
                 continue
             while (await self._pool.close(epoch)).more:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -28,13 +29,16 @@ HELD = [bytes(32)]
 
 
 class Documents:
-    """One policy document, whatever it says, counts in every epoch."""
+    """One policy document counts in every epoch; of what it says, seconds of grace matter."""
+
+    def __init__(self, grace: float = 300.0) -> None:
+        self._terms = SimpleNamespace(epoch_grace=grace)
 
     def usable(self, epoch: int) -> list[bytes]:
         return HELD
 
     def terms(self, digest: bytes) -> Any:
-        return None
+        return self._terms
 
 
 class Nothing:
@@ -56,6 +60,7 @@ class Day:
         self.truth = TODAY * DAY + 3600.0
         self.ours = self.theirs = 0.0
         self.client, self.store = client, store
+        self.documents = Documents()
         self.restart()
 
     def restart(self) -> None:
@@ -66,7 +71,7 @@ class Day:
             name=MS, key=SERVICE, screener=SCREENER.public, auditor=opening_key("auditor").public, parties={},
             epochs=EPOCHS, clock=clocks.wall, watch=self.watch,
         )  # fmt: skip
-        self.keys = EpochKeys(service, self.store, cast(Any, Documents()))
+        self.keys = EpochKeys(service, self.store, cast(Any, self.documents))
         self.openings = Openings(service, self.store, HeardTime(self.client, PREFIX, self.watch))
         nothing: Any = Nothing()
         stores = (nothing, nothing, nothing, self.store)
@@ -111,6 +116,18 @@ async def test_epoch_is_closed_once_both_sides_say_so(day: Day) -> None:
     assert (kind, header["v"], header["believed"]) == ("EPOCH_CLOSED", 2, False)
     assert EpochOpening.decode(bytes.fromhex(header["opening"])).epoch == TODAY + 1
     assert header["time"] == day.truth * 1000
+
+
+async def test_epoch_is_closed_after_the_grace_that_its_own_document_says(day: Day) -> None:
+    day.documents = Documents(grace=900.0)
+    day.restart()
+    await day.open()
+    day.truth = (TODAY + 1) * DAY + 301.0
+    await day.tell()
+    assert await day.close() == [TODAY]
+    assert (await day.open()).epoch == TODAY + 1  # it does not wait for what is still served
+    day.truth += 600.0
+    assert await day.close() == [TODAY + 1]
 
 
 async def test_own_clock_alone_closes_nothing(day: Day) -> None:

@@ -157,6 +157,28 @@ async def test_a_service_that_lags_keeps_the_old_policy_and_both_say_so(trial: D
     assert (await trial.audit()).verdict is Verdict.CLEAN
 
 
+async def test_a_changed_skew_and_grace_convict_nobody_whoever_was_started_again(trial: Days) -> None:
+    for skew, grace, again in ((30, 4000, MAIN), (900, 0, GATEWAY), (30, 300, None)):
+        await trial.busy(1)
+        for role in ROLES:
+            path = trial.folder / role / "policy.toml"
+            text = re.sub(r"^(clock_skew|epoch_grace) = .*\n", "", path.read_text(), flags=re.M)
+            path.write_text(f"clock_skew = {skew}\nepoch_grace = {grace}\n{text}")
+        trial.accept()
+        trial.take_over()
+        if again is not None:
+            await trial.halt(again)
+            await trial.serve(again)
+        assert await trial.next_day() is None
+        assert (await trial.device._policies.of((await trial.device.session("person-0")).route.policy)).settings[
+            "clock_skew"
+        ] == skew
+        await trial.busy(1)
+        report = await trial.audit(state=True)
+        assert (report.verdict, texts(report)) == (Verdict.CLEAN, [])
+    assert (await trial.audit()).verdict is Verdict.CLEAN
+
+
 async def test_without_a_common_policy_nothing_is_served(trial: Days) -> None:
     folder = PolicyFolder(trial.config("gateway").data_dir)
     # The gateway forgot the old document and holds a new one alone.
