@@ -23,8 +23,8 @@ class Service:
     Attributes:
         name: MS id, part of everything signed. key: sk_MS. screener: pk_IS. auditor: HPKE key for disclosures.
         parties: HPKE keys of the third parties. nonce_ttl: seconds that a nonce is kept at least.
-        clock_skew, grace: seconds, as in force at the start: for clocks, which epoch is current, and how long stores keep
-            what is an epoch's; its messages and its end go by what its own document says.
+        clock_skew, grace: seconds, as in force at the start: for clocks, which epoch is current, and how long the
+            store keeps what is an epoch's. Its messages and its end go by its own document.
         watch: whether `clock` can be relied on.
         answer_unlogged: answer without logging while a store is away, instead of refusing.
     """
