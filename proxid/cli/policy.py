@@ -195,6 +195,8 @@ def activate(file: Path, first: int | None, path: Path, as_json: bool) -> None:
     if isinstance(holder.config, MainServiceConfig) and missing:
         raise InputError("trust.parties lacks the keys of a party of the policy: import its public.toml first")
     terms_of(document, _grids(grid, holder.folder))
+    if not holder.folder.activations():  # never started: what its files say now is what counts until then
+        holder.folder.adopt(holder.config, holder.epoch)
     holder.folder.verify_epochs(document)
     holder.folder.add(document, grid)
     holder.folder.activate(document.digest, first)

@@ -92,6 +92,16 @@ def test_a_policy_is_activated_from_an_epoch_to_come(trial: Path, terminal: Term
     assert status == 0 and f"coming    from epoch {TODAY + 2}" in out
 
 
+def test_what_is_activated_before_the_first_start_leaves_todays_policy_in_force(
+    trial: Path, terminal: Terminal
+) -> None:
+    config = load(GatewayConfig, trial / "gateway/gateway.toml")
+    done = terminal.object("gateway", "activate", str(changed(trial, "k = 5", "k = 7")))
+    held = govern(config, TODAY)
+    assert held.in_force(TODAY).digest == document_of(config).digest
+    assert held.coming(TODAY) == [(TODAY + 1, bytes.fromhex(done["policy"]))]
+
+
 def test_of_two_activated_for_one_epoch_the_later_one_counts(trial: Path, terminal: Terminal) -> None:
     held = govern(load(GatewayConfig, trial / "gateway/gateway.toml"), TODAY)
     first, second = (changed(trial, "k = 5", f"k = {k}", f"{k}.toml") for k in (7, 9))
