@@ -1,0 +1,304 @@
+"""Three weeks of a house (DESIGN 4.3, 7, 10.4, 11): no honest day is accused, and whoever lies on a copy of it is named.
+
+Each day begins by everybody's clock, and ends with an audit from nothing and one that goes on from the day before.
+"""
+
+import asyncio
+import dataclasses
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway import timekeeping
+from gateway.epochs import OpenEpochs
+from main_service.epochs import EpochKeys
+from proxid.errors import Code, LogDamagedError, RefusedError
+from proxid.evidence.events import ConsentPayload, EventType
+from proxid.protocol.rights import Right
+from proxid.runtime.evidence_log.encryptor import PlainEvent
+from proxid.runtime.store import connect
+from tests.integration.protocol.test_policy_changes import DAY
+from tests.support import lies_screener, lies_service
+from tests.support.lies import GATEWAY, MAIN, Liar, flip
+from tests.support.trial import PARTIES, provision
+from tests.support.trial import PEOPLE as HOUSE
+from tests.support.weeks import LOST, UNACCEPTED, House
+
+VISITORS = ("visitor-a", "visitor-b", "visitor-c")
+E = EventType
+
+
+# What honest people and operators do.
+
+
+async def services_are_killed(house: House) -> None:
+    await house.kill(GATEWAY)
+    await house.ask("node1 question", HOUSE[:3])
+    await house.kill(MAIN, GATEWAY)
+    await house.ask("node1 question", HOUSE[3:])
+    await house.settle()
+
+
+async def somebody_objects(house: House) -> None:
+    await house.exercise(Right.OBJECT, VISITORS[1])
+    await house.device.ask(VISITORS[1], "node1 question")
+
+
+async def and_resumes(house: House) -> None:
+    await house.exercise(Right.RESUME, VISITORS[1])
+    house.people.append(VISITORS[1])
+
+
+async def globex_is_to_leave(house: House) -> None:
+    house.parties = ("acme",)
+    assert house.govern() == 0
+
+
+async def globex_returns_and_k_is_raised(house: House) -> None:
+    house.parties, house.k = PARTIES, 4
+    assert house.govern() == 0
+
+
+async def initech_joins(house: House) -> None:
+    house.parties = (*PARTIES, "initech")
+    await house.end()
+    house.provision()
+    await house.begin()
+    assert house.govern() == 0
+
+
+async def bundles_change_and_k_is_lowered(house: House) -> None:
+    house.bundle, house.k = "plain", 3
+    assert house.govern(lambda text: text.replace("bundles.everything.", "bundles.plain.")) == 0
+
+
+async def operators_go_ahead_of_the_auditor(house: House) -> None:
+    house.bundle, house.k = "everything", 5
+    assert house.govern(known=False) == 0
+
+
+async def and_the_auditor_catches_up(house: House) -> None:
+    house.expected = {UNACCEPTED}
+    await house.honest("before it accepts")
+    assert house.govern() == 0
+    house.forget()
+    house.expected = set()
+
+
+async def somebody_is_erased(house: House) -> None:
+    await house.device.ask(VISITORS[0], "node7 waits alone")
+    await house.ask("node1 question", house.people)  # in feeds
+    await house.settle()
+    await house.exercise(Right.ERASE, VISITORS[0])
+    with pytest.raises(RefusedError) as refused:
+        await house.device.ask(VISITORS[0], "node1 question")
+    assert refused.value.remote is Code.NOT_REGISTERED
+
+
+async def and_enrolled_again(house: House) -> None:
+    await house.enrol("returned")
+    await house.consent(house.bundle, ["returned"])
+    await house.ask("node1 question", house.people)
+    await house.settle()
+
+
+async def people_get_new_certificates(house: House) -> None:
+    house.provision("devices/household-1", "parties/acme")
+    await house.reopen()
+    async with asyncio.timeout(20):
+        while True:  # the gateway looks at its list by itself
+            try:
+                await house.served()
+                break
+            except RefusedError:
+                await asyncio.sleep(0.2)
+    await house.receive("acme")
+
+
+async def servers_get_new_certificates(house: House) -> None:
+    await house.end()
+    house.provision(GATEWAY, MAIN, "auditor")
+    await house.begin()
+    await house.served()
+
+
+def wrong(role: str, days: int) -> Callable[[House], Awaitable[None]]:
+    async def step(house: House) -> None:
+        await house.wrong(role, float(days * DAY))
+
+    return step
+
+
+async def gateway_is_away_for_a_night(house: House) -> None:
+    """The main service ends the day alone, after an hour of steady time, and says so."""
+    await house.halt(GATEWAY)
+    house.leap(7200.0)
+    store = connect(house.url(MAIN))
+    before = await store.get("{ms}:closed")
+    async with asyncio.timeout(30):
+        while await store.get("{ms}:closed") == before:  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.05)
+    await store.aclose()
+    await house.serve(GATEWAY)
+    await house.served()
+    await house.evening()
+
+
+async def stores_are_put_back(house: House) -> None:
+    """Each alone, which is refused; the newest copy of it is what helps."""
+    for role in (MAIN, GATEWAY):
+        old = await house.snapshot(role)
+        await house.ask("node1 question", house.people)
+        await house.settle()
+        await house.audit()  # waits until all of that is in the log
+        await house.halt(role)
+        newest, head = await house.snapshot(role), house.folder / role / "data/evidence/checkpoint"
+        before = head.read_bytes()
+        await old(False)
+        with pytest.raises(LogDamagedError, match="the store knows of"):
+            await house.serve(role)
+        assert head.read_bytes() == before
+        await newest(False)
+        await house.serve(role)
+        await house.served()
+
+
+def lost(role: str) -> Callable[[House], Awaitable[None]]:
+    """A whole folder is put back that is too old, which is refused by the other's word; a successor goes on."""
+
+    async def step(house: House) -> None:
+        old = await house.snapshot(role)
+        await house.ask("node1 question", house.people)
+        await house.settle()
+        await house.audit()
+        await house.kill(MAIN, GATEWAY)  # heads are shown
+        await house.halt(role)
+        await old(True)
+        with pytest.raises(LogDamagedError, match=r"own\.head"):
+            await house.refuses(role)
+        assert await house.mend(role) == 0
+        await house.serve(role)
+        house.expected = {LOST}
+
+    return step
+
+
+# What liars do, on a copy.
+
+
+async def gateway_drops_a_group(liar: Liar) -> None:
+    """It says that a party has left which has not."""
+    honest = OpenEpochs.latest
+
+    async def without(self: OpenEpochs) -> Any:
+        found = await honest(self)
+        document = dataclasses.replace(found.document, parties=PARTIES[:1]) if found else None
+        return None if found is None else dataclasses.replace(found, document=document)
+
+    liar.patch.setattr(OpenEpochs, "latest", without)
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
+
+
+async def gateway_forges_a_consent(liar: Liar) -> None:
+    def forged(payload: bytes) -> bytes:
+        said = ConsentPayload.decode(payload)
+        return dataclasses.replace(said, vector=flip(said.vector)).encode()
+
+    liar.payloads(GATEWAY, E.CONSENT, forged)
+    await liar.trial.device.consent(HOUSE[2], "nothing")
+
+
+async def service_keeps_what_an_erased_person_left(liar: Liar) -> None:
+    liar.drops(MAIN, E.ERASED)
+    await liar.trial.exercise(Right.ERASE, HOUSE[3])  # type: ignore[attr-defined]
+
+
+async def service_opens_an_epoch_below_the_floors(liar: Liar) -> None:
+    house: Any = liar.trial
+    house.k = 2
+    assert house.govern() == 1
+    assert await house.next_day() is None
+    await house.busy(1)
+
+
+async def service_opens_an_epoch_under_what_does_not_count(liar: Liar) -> None:
+    """It takes the oldest document that the gateway holds, and not the one that counts."""
+    liar.patch.setattr(EpochKeys, "_chosen", lambda self, epoch, held: held[-1])
+    assert await liar.trial.next_day() is None  # type: ignore[attr-defined]
+    await liar.trial.busy(1)
+
+
+async def service_opens_a_closed_day_again(liar: Liar) -> None:
+    house: Any = liar.trial
+    first: list[PlainEvent] = []
+
+    def again(events: list[PlainEvent]) -> list[PlainEvent]:
+        out = []
+        for event in events:
+            out.append(event)
+            if event.type is E.EPOCH_OPENED:
+                first.append(event)
+            epochs = {json.loads(one.fields)["epoch"]: one for one in first}
+            if event.type is E.EPOCH_CLOSED and (epoch := json.loads(event.fields)["epoch"]) in epochs:
+                out.append(epochs[epoch])
+        return out
+
+    liar.records(MAIN, again)
+    for _ in range(2):
+        assert await house.next_day() is None
+        await house.evening()
+
+
+HONEST: list[tuple[Callable[[House], Awaitable[None]], tuple[Any, ...]]] = [
+    (somebody_objects, ((service_opens_an_epoch_below_the_floors, 5, MAIN),)),
+    (globex_is_to_leave, ()),
+    (services_are_killed, ()),
+    (wrong(GATEWAY, 1), ()),
+    (globex_returns_and_k_is_raised, ()),
+    (somebody_is_erased, ((service_keeps_what_an_erased_person_left, 8, MAIN),)),
+    (people_get_new_certificates, ()),
+    (wrong(MAIN, 1), ()),
+    (initech_joins, ()),
+    (and_resumes, ((gateway_forges_a_consent, 3, GATEWAY),)),
+    (wrong(GATEWAY, -1), ((service_opens_a_closed_day_again, 5, MAIN),)),
+    (bundles_change_and_k_is_lowered, ()),
+    (and_enrolled_again, ((gateway_drops_a_group, 5, GATEWAY),)),
+    (gateway_is_away_for_a_night, ()),
+    (wrong(MAIN, -1), ((lies_service.service_publishes_an_altered_text, 5, MAIN),)),
+    (servers_get_new_certificates, ()),
+    (operators_go_ahead_of_the_auditor, ()),
+    (and_the_auditor_catches_up, ()),
+    (stores_are_put_back, ((lies_screener.screener_keeps_an_evidence_key_after_erasure, 8, GATEWAY),)),
+    (lost(MAIN), ()),
+    (lost(GATEWAY), ()),
+]
+
+
+@pytest.mark.slow
+async def test_three_weeks_of_a_house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timekeeping, "PAUSE", 0.1)
+    monkeypatch.setattr("proxid.runtime.store.clock.PAUSE", 0.05)
+    house = House(tmp_path / "house")
+    provision(house.folder, (*HOUSE, *VISITORS), k=3)
+    house.people += VISITORS
+    house.accept()
+    await house.begin()
+    try:
+        for number, (step, lies) in enumerate(HONEST):
+            print("DAY", number, step.__qualname__, asyncio.get_running_loop().time(), flush=True)
+            if number:
+                assert await house.next_day() is None
+            await house.evening(f"node{number % 4}")
+            await step(house)
+            await house.honest(f"day {number}, {step.__qualname__}")
+            import os
+            for tell, check, log in lies if not os.environ.get("NOLIES") else ():
+                print("LIE", tell.__name__, asyncio.get_running_loop().time(), flush=True)
+                await house.convicted(tell, check, log)
+    finally:
+        await house.end()
