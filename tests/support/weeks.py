@@ -1,4 +1,4 @@
-"""A house over weeks: what its people and its operators do on a day, and copies of its folder on which somebody lies."""
+"""A house over weeks: what its people and its operators do on a day, and copies of its folder on which one lies."""
 
 import asyncio
 import datetime
@@ -67,7 +67,8 @@ class House(Days):
         await self.end()
         copy = House(self.folder.with_name("copy"))
         shutil.copytree(self.folder, copy.folder, ignore=shutil.ignore_patterns("*.sock"))
-        copy.clocks, copy.people, copy.parties, copy.k = self.clocks, self.people, self.parties, self.k
+        copy.clocks, copy.people, copy.bundle = self.clocks, [*self.people], self.bundle
+        copy.parties, copy.k = self.parties, self.k
         before = {role: (clock.set, clock.passed) for role, clock in self.clocks.items()}
         try:
             await copy.begin()
@@ -199,7 +200,8 @@ class House(Days):
             store = connect(self.url(role))
             await store.flushall()
             for key, (value, left) in rows.items():
-                await store.restore(key, max(0, left), value)
+                if value is not None:  # it ended while keys were read
+                    await store.restore(key, max(0, left), value)
             await store.aclose()
             if log:
                 shutil.rmtree(data)
