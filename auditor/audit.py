@@ -174,6 +174,7 @@ class Audit:
         check(self._sets, settled_ms, seen, self.report)
         self._service.finish()
         self._policies.check(self._erasures.epochs.values(), self.report)
+        self._policies.check_expiry(self._erasures.links, self._erasures.expired, self.report)
         self._obligations.check(seen, self.report)
         covered.check_cover(self._unopened, self.report)
         self._erasures.check_keys(self._keys, self.report)

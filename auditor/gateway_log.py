@@ -33,8 +33,8 @@ from proxid.protocol.rights import Right, RightsRequest
 PARTY_LEFT: Final = "party_left"
 
 
-GatewayState = tuple[Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes]]
-"""Consents, those that were acknowledged, whose the open requests are, and tags whose LINKED has expired."""
+GatewayState = tuple[Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes], dict[str, int]]
+"""Consents, acknowledged ones, whose open requests are, tags whose LINKED has expired, parties that were not told."""
 
 
 class GatewayLog(Log):
@@ -53,6 +53,8 @@ class GatewayLog(Log):
         self._obligations = obligations
         self.consents = Consents()
         self.acknowledged: set[tuple[bytes, int]] = set()
+        self._untold: dict[str, int] = {}
+        """Parties that were not told of an erasure → number of ERASED: they have left in the next epoch."""
         self._asked: dict[str, Person | None] = {}
         """Whose the requests are that were not answered yet; None where that cannot be read."""
         rules = {
@@ -88,14 +90,24 @@ class GatewayLog(Log):
         super().__init__(GATEWAY, rules, hidden, report)
         self.damage.keys = True
 
+    def begin(self, generation: int, base: int) -> None:
+        """See `Log.begin`."""
+        super().begin(generation, base)
+        self._obligations.feeds.follows = generation > 1
+
     def state(self) -> GatewayState:
         """For storing."""
-        return self.consents, self.acknowledged, self._asked, self.unlinked
+        return self.consents, self.acknowledged, self._asked, self.unlinked, self._untold
 
     def restore(self, state: GatewayState) -> None:
         """Go on from a state."""
-        self.consents, self.acknowledged, self._asked, unlinked = state
+        self.consents, self.acknowledged, self._asked, unlinked, self._untold = state
         self.unlinked.update(unlinked)
+
+    def _verify_form(self, said: bool) -> None:
+        """A log that says which epochs were opened is of version 2: its events say what those of version 2 do."""
+        if self._policies.told and not said:
+            raise RecordMismatchError("event says less than its version of the log demands")
 
     def _enrolled(self, event: Event) -> None:
         self._people.enrolled(Enrolment.decode(EnrolledPayload.decode(event.payload).enrolment))
@@ -193,6 +205,8 @@ class GatewayLog(Log):
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
         with check_of(COMPLETENESS):
             self._sets.delivered(named, event.number)
+        with check_of(ERASURE):
+            self._verify_form(fields.get("v") == 2)
         return named
 
     def _delivered(self, event: Event) -> None:
@@ -236,14 +250,20 @@ class GatewayLog(Log):
 
     def _erased(self, event: Event) -> None:
         tags, request = self._erasures.took_effect(event)
-        self._forget(tags)
-        self._obligations.erased(event, tags, self._erasures.epochs, request)
+        self._obliged(event, tags, request)
 
     def _erased_unread(self, event: Event) -> None:
         self._report.counts["events.unproven_erasures"] += 1
-        tags = self._erasures.took_effect_unread(event)
+        self._obliged(event, self._erasures.took_effect_unread(event), None)
+
+    def _obliged(self, event: Event, tags: set[bytes], request: RightsRequest | None) -> None:
         self._forget(tags)
-        self._obligations.erased(event, tags, self._erasures.epochs, None)
+        with check_of(ERASURE):
+            self._verify_form(event.fields.get("v") == 2)
+            self._obligations.erased(event, tags, self._erasures.epochs, request)
+        untold = event.fields.get("untold", [])
+        if isinstance(untold, list):
+            self._untold |= {str(party): event.number for party in untold if str(party) not in self._untold}
 
     def _forget(self, tags: set[bytes]) -> None:
         for tag in tags:
@@ -256,12 +276,17 @@ class GatewayLog(Log):
         disclosure = self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
         request = RightsRequest.decode(disclosure.request)
         self._exercised(request.right.value)
-        self._obligations.objected(event, request)
+        self._objection(event, request)
 
     def _objected_unread(self, event: Event) -> None:
         self._erasures.carried_out_unread(event)
         self._exercised(Right(str(event.fields["right"])).value)
-        self._obligations.objected(event, None)
+        self._objection(event, None)
+
+    def _objection(self, event: Event, request: RightsRequest | None) -> None:
+        with check_of(ERASURE):
+            self._verify_form("notices" in event.fields)
+        self._obligations.objected(event, request)
 
     def _accessed_unread(self, event: Event) -> None:
         self._erasures.carried_out_unread(event)
@@ -272,12 +297,21 @@ class GatewayLog(Log):
         self._exercised(Right.ACCESS.value)
 
     def _epoch_opened(self, event: Event) -> None:
-        self._obligations.feeds.state(event)
         self._policies.given(event)
+        self._began(event)
 
     def _epoch_opened_unread(self, event: Event) -> None:
-        self._obligations.feeds.state(event)
         self._policies.given_unread(event)
+        self._began(event)
+
+    def _began(self, event: Event) -> None:
+        """What is held against the document of an epoch that has just begun."""
+        listed, untold = self._policies.newest_parties(), self._untold
+        self._untold = {}
+        for number in sorted({number for party, number in untold.items() if party in listed}):
+            self._report.add(ERASURE, GATEWAY, number, "ERASED: a party that has not left was not told")
+        with check_of(ERASURE):
+            self._obligations.feeds.state(event, listed)
 
     def _expired(self, event: Event) -> None:
         self._erasures.expiry(GATEWAY, event, self.base)

@@ -7,24 +7,27 @@ the auditor's own configuration says.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
 from auditor.checks.c8_feeds import FEEDS, LAST
-from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
+from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, OPENING, Report, Unchecked
 from auditor.scope import PolicyScope
 from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey
 from proxid.errors import ConfigError, CredentialError, GroupMismatchError, PolicyUnacceptedError
 from proxid.evidence.events import EpochOpened, Event, encode_header
+from proxid.runtime.config.anonymiser import Retention
 from proxid.runtime.config.terms import Terms, below
 
 ACCEPTED: Final = "accepted"
 UNACCEPTED: Final = "not accepted"
 KEYLESS: Final = "keys of a party are missing"
 UNUSABLE: Final = "cannot be used here"
+_EARLY: Final = 2 * 86_400.0
+"""Seconds by which things may expire ahead: a gateway says so an hour before, and clocks may be a day apart."""
 _OTHER_KEY: Final = "epoch was opened under another key or policy than the gateway was given"
 _WHY: Final = {
     UNACCEPTED: "which the auditor's operator has not accepted; `proxid policy show {0} > policy.json` at a service, "
@@ -43,8 +46,10 @@ class Judged:
     fallen: tuple[str, ...] = ()
 
 
-PoliciesState = tuple[dict[int, bytes], dict[int, bytes], dict[int, bytes], dict[int, str]]
-"""`named`, `told`, `opened` and `blind` of `Policies`."""
+PoliciesState = tuple[
+    dict[int, bytes], dict[int, bytes], dict[int, bytes], dict[int, str], dict[str, list[tuple[int, int]]]
+]  # fmt: skip
+"""`named`, `told`, `opened`, `blind` and `begins` of `Policies`."""
 
 
 @dataclass(slots=True)
@@ -54,7 +59,7 @@ class Policies:
     Attributes:
         named: epoch → digest that its key names. told, opened: epoch → hash of the key in the gateway's and in MS's
             log, empty where it cannot be read any more. blind: epochs that were read while nothing could be judged by
-            their document, and why.
+            their document, and why. begins: log → (number of EPOCH_OPENED, epoch) in their order.
     """
 
     trust: Trust
@@ -62,6 +67,7 @@ class Policies:
     told: dict[int, bytes] = field(default_factory=dict)
     opened: dict[int, bytes] = field(default_factory=dict)
     blind: dict[int, str] = field(default_factory=dict)
+    begins: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: {GATEWAY: [], MAIN_SERVICE: []})
     _judged: dict[bytes, Judged] = field(default_factory=dict)
 
     def of(self, epoch: int) -> Trust | None:
@@ -75,6 +81,11 @@ class Policies:
         """Whether the newest epoch that the gateway opened goes by a document that does not list a party, or may."""
         terms = self._terms(self.named[max(self.told)]) if self.told else UNACCEPTED
         return isinstance(terms, str) or party not in terms.parties
+
+    def newest_parties(self) -> tuple[str, ...]:
+        """Parties of the document of the newest epoch that the gateway opened; none if that cannot be read."""
+        terms = self._terms(self.named[max(self.told)]) if self.told else UNACCEPTED
+        return () if isinstance(terms, str) else terms.parties
 
     def judged(self, digest: bytes) -> Judged:
         """A document by its digest."""
@@ -115,10 +126,12 @@ class Policies:
         key = self._verified(event)
         if self.told.get(key.epoch, b"") not in (b"", _hash(key)):
             raise CredentialError("an epoch has two keys")
+        self.begins[GATEWAY].append((event.number, key.epoch))
         self._record(self.told, key.epoch, key.policy, _hash(key))
 
     def given_unread(self, event: Event) -> None:
         """The same, if its payload has expired."""
+        self.begins[GATEWAY].append((event.number, _headed(event)[0]))
         self._record(self.told, *_headed(event), b"")
 
     def began(self, event: Event, report: Report) -> bytes:
@@ -142,6 +155,7 @@ class Policies:
 
     def _began(self, event: Event, report: Report, key: bytes) -> None:
         epoch, policy = _headed(event)
+        self.begins[MAIN_SERVICE].append((event.number, epoch))
         try:
             self._record(self.opened, epoch, policy, key)
         except GroupMismatchError as error:
@@ -191,6 +205,28 @@ class Policies:
             )
             report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, error.rule, error.code.value))
 
+    def check_expiry(self, links: Iterable[int], payloads: Mapping[str, int], report: Report) -> None:
+        """At the end: nothing is said to have expired that the policy keeps: a clock was wrong, or a service hides it.
+
+        Args:
+            links: epochs whose links have expired. payloads: log → number up to which payloads have.
+        """
+        now, kept = report.scope.started + _EARLY, {e: self._retention(e) for e in self.named}
+        early = [e for e in sorted(links) if (held := kept.get(e)) and now < self.trust.epochs.end(e) + held.links]
+        if early:
+            text = f"links of {spans(early)} have expired before the time that the policy sets"
+            report.missing.append(Unchecked(OPENING, GATEWAY, text))
+        least = min((held.payloads for held in kept.values() if held), default=0.0)
+        for log, until in payloads.items():
+            newest = max((epoch for number, epoch in self.begins[log] if number <= until), default=None)
+            if newest is not None and now < self.trust.epochs.start(newest) + least:
+                text = f"payloads of {spans([newest])} have expired before the time that the policy sets"
+                report.missing.append(Unchecked(OPENING, log, text))
+
+    def _retention(self, epoch: int) -> Retention | None:
+        terms = self._terms(self.named[epoch])
+        return None if isinstance(terms, str) else terms.retention
+
     def stretches(self) -> list[PolicyScope]:
         """Epochs by the document that they went by, in order."""
         found: list[PolicyScope] = []
@@ -206,11 +242,11 @@ class Policies:
 
     def state(self) -> PoliciesState:
         """For storing."""
-        return self.named, self.told, self.opened, self.blind
+        return self.named, self.told, self.opened, self.blind, self.begins
 
     def restore(self, state: PoliciesState) -> None:
         """Go on from a state; a document that is no longer accepted judges nothing of its epochs any more."""
-        self.named, self.told, self.opened, self.blind = state
+        self.named, self.told, self.opened, self.blind, self.begins = state
         for epoch, digest in list(self.named.items()):
             self._name(epoch, digest)
 

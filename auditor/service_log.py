@@ -1,5 +1,7 @@
 """The Main Service's log (checks 2 to 7 of DESIGN 10.4)."""
 
+from typing import Final
+
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c3_links import People
 from auditor.checks.c3_tuples import Tuples
@@ -25,6 +27,7 @@ ServiceState = tuple[
     GroupsState, dict[str, tuple[bytes, str] | None], set[int], dict[str, str], set[bytes], TimesState
 ]  # fmt: skip
 """Replays, open requests, epochs that were opened, bundles by PROX_ID, tags of unknown consent, times of epochs."""
+_WAITS: Final = frozenset({EventType.BUFFERED, EventType.RELEASED})
 
 
 class ServiceLog(Log):
@@ -72,6 +75,13 @@ class ServiceLog(Log):
             EventType.EPOCH_OPENED: self._epoch_opened_unread,
         }
         super().__init__(MAIN_SERVICE, rules, hidden, report)
+
+    def take(self, event: Event) -> None:
+        """See `Log.take`; whoever was forgotten neither waits nor leaves any more."""
+        super().take(event)
+        if event.type in _WAITS and not self._obligations.forgotten.isdisjoint(event.tags):
+            text = "of a person whom the main service had said to have forgotten"
+            self._report.add(ERASURE, MAIN_SERVICE, event.number, f"{event.type.value}: {text}")
 
     def _epoch_opened(self, event: Event) -> None:
         fields = event.fields

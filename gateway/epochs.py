@@ -67,7 +67,12 @@ class OpenEpochs:
         return self.in_force() if found is None else self.policies.terms(found.policy)
 
     async def latest(self) -> Terms | None:
-        """The settings of the current epoch, if it is open here."""
+        """The settings of the current epoch; None if it is not open here, or the clock is not confirmed.
+
+        What is dropped by them does not come back, and a clock that is a day behind would drop for who joined today.
+        """
+        if not self._screener.watch.confirmed():
+            return None
         found = await self._known(self._screener.epochs.number(self._screener.clock()))
         return None if found is None else self.policies.terms(found.policy)
 
@@ -114,9 +119,11 @@ class OpenEpochs:
             _log.error("no common policy", epoch=epoch, offered=b"".join(held[:1]).hex())
             raise
         self._tell(epoch, key.policy, held[0], newest)
-        kept = self.policies.terms(key.policy).retention.links
+        terms = self.policies.terms(key.policy)
+        kept = terms.retention.links
+        self.policies.folder.go_by(epoch, key.policy)
         times = (screener.link_ttl(epoch, kept), int(screener.epochs.end(epoch) + kept))
-        parties = sorted(screener.party_keys)
+        parties = sorted({*screener.party_keys, *terms.parties})
         return self._keep(await self._store.open_epoch(epoch, EpochOpened(data), *times, parties))
 
     @staticmethod

@@ -82,6 +82,7 @@ class EpochKeys:
             secrets = self._cache[epoch] = await self._open(opening, policy, now)
         if secrets.key.policy not in held:
             raise PolicyError("the epoch is open under a policy that the gateway does not hold")
+        self._policies.folder.go_by(epoch, secrets.key.policy)
         self._tell(epoch, secrets.key.policy, held)
         return secrets
 

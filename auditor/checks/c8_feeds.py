@@ -1,13 +1,16 @@
 """What the gateway says of its feeds, held against both logs (check 8 of DESIGN 10.4): no group vanishes.
 
 EPOCH_OPENED and ERASED name the last release that the gateway had handled, and how many groups waited for each party
-then: as many as had been released to it up to that one, less those that were delivered or dropped before.
+then: as many as had been released to it up to that one, less those that were delivered or dropped before. A gateway
+that was brought up from version 1 does not know the last release until there is one, and says nothing until then.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from auditor.checks.c7_completeness import Sets
 from auditor.findings import ERASURE, GATEWAY, Report
+from proxid.errors import GroupMismatchError
 from proxid.evidence.events import Event
 
 FEEDS, LAST = "feeds", "last"
@@ -19,26 +22,47 @@ Stated = tuple[int, str, str, dict[str, tuple[int, int]]]
 
 @dataclass(slots=True)
 class Feeds:
-    """Statements that were not confirmed yet; `stated` is what has to be stored."""
+    """Statements that were not confirmed yet; `stated` and `spoken` are what has to be stored.
+
+    Attributes:
+        follows: the log is a successor, so that its gateway may have been of version 1. spoken: there was a statement.
+    """
 
     sets: Sets
     stated: list[Stated] = field(default_factory=list)
+    follows: bool = False
+    spoken: bool = False
 
-    def state(self, event: Event) -> None:
-        """An event that may say what waits in feeds."""
+    def state(self, event: Event, parties: Iterable[str] = ()) -> None:
+        """An event that says what waits in feeds.
+
+        Args:
+            parties: those that must be named.
+
+        Raises:
+            GroupMismatchError: it says nothing, or nothing of one of these parties.
+        """
         texts, last = event.fields.get(FEEDS), event.fields.get(LAST)
-        if not isinstance(texts, list) or not isinstance(last, str):
+        if texts == [] and last == "" and self.follows and not self.spoken:
             return
-        rows = {}
+        if not isinstance(texts, list) or not isinstance(last, str):
+            raise GroupMismatchError("event does not say what waits in the feeds")
+        rows, self.spoken = {}, True
         for text in texts:
             party, _, waiting = str(text).rpartition(":")
             rows[party] = (int(waiting), self.sets.settled(party))
         if last:
             named(last)
+        if not rows.keys() >= set(parties):
+            raise GroupMismatchError("event does not say what waits for each party of the policy")
         self.stated.append((event.number, event.type.value, last, rows))
 
-    def check(self, report: Report) -> None:
-        """At the end: what each party's feed should have held. What MS's log does not name yet is looked at again."""
+    def check(self, seen: int, report: Report) -> None:
+        """At the end: what each party's feed should have held. What MS's log does not name yet is looked at again.
+
+        Args:
+            seen: the gateway's last event before MS's log was read: of these MS's log names all that they name.
+        """
         report.checked[ERASURE] += len(self.stated)
         left = []
         for stated in self.stated:
@@ -46,6 +70,8 @@ class Feeds:
             place = self.sets.place(named(last)) if last else 0
             if place is None:
                 left.append(stated)
+                if number <= seen:
+                    report.add(ERASURE, GATEWAY, number, f"{kind}: names a release that there never was")
             elif not self._is_whole(number, place, rows):
                 left.append(stated)
                 report.add(ERASURE, GATEWAY, number, f"{kind}: groups vanished from a feed without being dropped")

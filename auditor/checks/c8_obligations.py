@@ -23,9 +23,9 @@ from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import Right, RightsRequest
 
 ObligationsState = tuple[
-    set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], set[bytes], list[Stated]
+    set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], set[bytes], tuple[list[Stated], bool]
 ]  # fmt: skip
-"""The attributes of `Obligations` after `sets`, and the statements on feeds that were not confirmed yet."""
+"""The attributes of `Obligations` after `sets`; statements on feeds not confirmed yet, and whether there was any."""
 
 
 @dataclass(slots=True)
@@ -135,15 +135,23 @@ class Obligations:
         for number in self.due.values():
             if number <= seen:
                 report.add(ERASURE, GATEWAY, number, "ERASED: the main service never carried out its part")
-        self.feeds.check(report)
+        self.feeds.check(seen, report)
 
     def state(self) -> ObligationsState:
         """For storing."""
-        return self.objecting, self.told, self.receivers, self.due, self.forgotten, self.feeds.stated
+        return (
+            self.objecting,
+            self.told,
+            self.receivers,
+            self.due,
+            self.forgotten,
+            (self.feeds.stated, self.feeds.spoken),
+        )
 
     def restore(self, state: ObligationsState) -> None:
         """Go on from a state."""
-        self.objecting, self.told, self.receivers, self.due, self.forgotten, self.feeds.stated = state
+        self.objecting, self.told, self.receivers, self.due, self.forgotten, feeds = state
+        self.feeds.stated, self.feeds.spoken = feeds
 
 
 def _texts(fields: Header, name: str) -> list[str]:

@@ -52,8 +52,11 @@ class Damage:
 
     @property
     def first(self) -> int:
-        """Number of the first leaf that is damaged or was admitted to be; beyond every log if there is none."""
-        begins = (*self.lost[:1], *self.payloads[:1], *(first for first, _, _ in self.admitted))
+        """Number of the first leaf that is damaged; beyond every log if there is none.
+
+        What was admitted and can be read all the same explains nothing: nobody hides behind a word.
+        """
+        begins = (*self.lost[:1], *self.payloads[:1])
         forgot = [1] if self.forgot and self.keys else self.forgot
         return 1 if self.hidden else min((*begins, *forgot), default=_OPEN_END)
 

@@ -12,16 +12,20 @@ from typing import Any
 from auditor.checks.c9_receipts import read_receipts
 from auditor.commands.witness import _logs as witness_logs
 from auditor.config import WitnessConfig
+from main_service.store.pool import PoolStore
 from proxid.crypto.ed25519 import SigningKey
 from proxid.evidence.checkpoint import Checkpoint
 from proxid.evidence.events import (
     EventType,
 )
 from proxid.evidence.leaf import Leaf
+from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.evidence_log.reading import LogReader
 from proxid.runtime.provision.keyfile import load_signing_key
+from tests.integration.gateway.test_rights import rights
 from tests.support.lies import GATEWAY, MAIN, Liar, flip, lie, no_wait, segment
+from tests.support.trial import PEOPLE
 
 E = EventType
 
@@ -256,3 +260,20 @@ async def cosignature_of_another_log_shown(liar: Liar) -> None:
     notes = [next((liar.trial.folder / name / "data/evidence/cosigned").iterdir()) for name in (GATEWAY, MAIN)]
     notes[1].write_bytes(notes[0].read_bytes())
     liar.options = {"witness": True}
+
+
+@lie(8)
+async def service_forgets_a_person_in_words_alone(liar: Liar) -> None:
+    async def kept(self: PoolStore, epoch: int, person: str) -> int:
+        return 0
+
+    trial = liar.trial
+    await trial.consent()
+    await trial.ask("node1 question", PEOPLE[:1])
+    await trial.settle()
+    liar.patch.setattr(PoolStore, "erase", kept)
+    client = rights(trial)
+    await client.exercise(Right.ERASE, PEOPLE[0])
+    await client.close()
+    await trial.ask("node1 question", PEOPLE[1:])
+    await trial.settle()

@@ -3,6 +3,7 @@
 policies/HEX.json        canonical text of a document (`proxid.protocol.policy`), kept for good
 policies/HEX.grid        the grid of people that documents name by this digest
 policies/activations     a line for each activation, in their order: EPOCH HEX
+policies/gone-by         EPOCH HEX: the newest epoch that was opened, and the document that it goes by
 policies/configured      digest of the document that the configuration said when it was looked at last
 """
 
@@ -121,6 +122,24 @@ class PolicyFolder:
         rows = [(first, at, digest) for at, (first, digest) in enumerate(self.activations()) if first <= epoch]
         return list(dict.fromkeys(digest for _, _, digest in sorted(rows, reverse=True)))
 
+    def gone_by(self) -> tuple[int, bytes]:
+        """The newest epoch that was opened here, and its document; -1 if there is none. Raises ConfigError."""
+        path = self.folder / "gone-by"
+        try:
+            epoch, digest = path.read_text(encoding="ascii").split()
+            return int(epoch), bytes.fromhex(digest)
+        except FileNotFoundError:
+            return -1, b""
+        except (OSError, ValueError):
+            raise ConfigError(f"{path}: cannot be read; it says an epoch and a digest") from None
+
+    def go_by(self, epoch: int, digest: bytes) -> None:
+        """Keep which document an epoch goes by, unless it is of a later one; raises OutputError, ConfigError."""
+        if epoch > self.gone_by()[0]:
+            with self._locked():
+                if epoch > self.gone_by()[0]:
+                    self._write("gone-by", f"{epoch} {digest.hex()}\n")
+
     def adopt(self, config: GovernedConfig, epoch: int) -> int | None:
         """Take over what a configuration says now, if that has changed: at first at once, later from the next epoch.
 
@@ -200,8 +219,15 @@ class Held:
         self._parties = parties
 
     def usable(self, epoch: int) -> list[bytes]:
-        """Digests that may count in an epoch and can be gone by here, the one that should count first."""
-        return [digest for digest in self.folder.counting(epoch) if self._is_usable(digest)]
+        """Digests that may count in an epoch and can be gone by here, the one that should count first.
+
+        None that was activated before the one that the last epoch went by: the other side holds that one too, so it
+        does not lag if it wants an older one.
+        """
+        found, (last, digest) = self.folder.counting(epoch), self.folder.gone_by()
+        if last < epoch and digest in found:
+            found = found[: found.index(digest) + 1]
+        return [digest for digest in found if self._is_usable(digest)]
 
     def _is_usable(self, digest: bytes) -> bool:
         try:

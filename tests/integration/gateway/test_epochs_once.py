@@ -34,6 +34,8 @@ class Documents:
     def __init__(self, grace: float = 300.0) -> None:
         self._terms = SimpleNamespace(epoch_grace=grace)
 
+    folder = SimpleNamespace(go_by=lambda epoch, digest: None)
+
     def usable(self, epoch: int) -> list[bytes]:
         return HELD
 

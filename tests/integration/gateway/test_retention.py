@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from auditor.findings import Verdict
 from gateway.expiry import LinkExpiry
 from gateway.identity import Screener
 from gateway.server import screener_of
@@ -67,9 +68,14 @@ async def test_links_and_evidence_keys_expire_by_an_event_and_nothing_opens_any_
         assert key in await held(trial)
         await later(trial, 2 * YEAR)
         assert key not in await held(trial)
+        # A service whose clock was wrong, or that hides a day: nobody is accused, and nothing is clean.
+        early = await trial.audit()
+        assert (early.verdict, early.violations) == (Verdict.UNCHECKED, [])
+        assert any("expired before the time" in reason.text for reason in early.missing)
+        trial.clocks["device"].set += 2 * YEAR
         for state in (True, False):
             report = await trial.audit(state=state)
-            assert report.violations == [] and report.counts["gateway.EXPIRED"] >= 1
+            assert report.verdict is Verdict.CLEAN and report.counts["gateway.EXPIRED"] >= 1
         # From the beginning, without keys: headers are all that is left, and every part is accounted for.
         assert report.counts["parts.expired"] > 0 and report.counts["events.unreadable"] > 0
         assert report.counts["requests"] == before.counts["requests"]

@@ -18,6 +18,7 @@ import main_service.server
 from auditor.checks.c9_receipts import read_receipts
 from auditor.findings import Report, Verdict
 from gateway.epochs import OpenEpochs
+from gateway.upstream import MainServiceClient
 from main_service.epochs import EpochKeys
 from proxid.cli.main import main
 from proxid.crypto.identity import EpochKey
@@ -139,6 +140,33 @@ async def test_parties_leave_and_join_and_k_is_raised_and_an_honest_audit_is_cle
     assert anew.counts["dropped.party_left"] >= 1 and anew.counts["group.size.general.06"] >= 1
     assert [(row.standing, row.k) for row in anew.scope.policies] == [("accepted", k) for k in (2, 2, 4)]
     assert anew.scope.policies == going_on[-1].scope.policies
+
+
+async def test_a_gateway_that_starts_a_day_behind_drops_nothing_for_a_party_that_joined_today(trial: Days) -> None:
+    trial.says(["acme"], 2)
+    trial.accept()
+    trial.take_over()
+    assert await trial.next_day() is None
+    trial.says(PARTIES, 2)
+    trial.take_over()
+    assert await trial.next_day() is None
+    await trial.consent()
+    await trial.ask("node1 question")
+    await trial.settle()
+    client = connect(trial.url("gateway"))
+    waiting = await client.zcard("{gw}:o:globex")
+    assert waiting
+    await trial.halt("gateway")
+    trial.clocks["gateway"].set -= DAY
+    await trial.serve("gateway")
+    await asyncio.sleep(2.5)  # it looks for parties that left each second
+    assert await client.zcard("{gw}:o:globex") == waiting
+    await client.aclose()
+    trial.clocks["gateway"].set += DAY
+    assert await trial.linked() is None
+    await trial.receive()
+    report = await trial.audit()
+    assert (report.verdict, texts(report)) == (Verdict.CLEAN, [])
 
 
 @pytest.mark.parametrize("behind", SERVICES)
@@ -302,6 +330,25 @@ async def test_an_epoch_opened_under_a_document_that_nobody_else_knows_is_not_se
     folder.add(document)
     monkeypatch.setattr(EpochKeys, "_chosen", lambda *_: document.digest)
     monkeypatch.setattr(EpochKeys, "_tell", lambda *_: None)
+    assert await trial.next_day() is Code.NO_COMMON_POLICY
+
+
+@pytest.mark.parametrize("liar", SERVICES)
+async def test_neither_service_goes_back_to_a_policy_that_both_had_left(
+    trial: Days, monkeypatch: pytest.MonkeyPatch, liar: str
+) -> None:
+    """Whoever opened an epoch under the newer one holds it: it cannot say that it lags."""
+    old = document_of(trial.config("gateway")).digest
+    trial.says(PARTIES, 4)
+    trial.accept()
+    trial.take_over()
+    assert await trial.next_day() is None
+    if liar == "main-service":
+        monkeypatch.setattr(EpochKeys, "_chosen", lambda *_: old)
+        monkeypatch.setattr(EpochKeys, "_tell", lambda *_: None)
+    else:
+        honest = MainServiceClient.epoch
+        monkeypatch.setattr(MainServiceClient, "epoch", lambda self, opening, held: honest(self, opening, [old]))
     assert await trial.next_day() is Code.NO_COMMON_POLICY
 
 

@@ -8,6 +8,7 @@ import pytest
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c8_feeds import Feeds
 from auditor.findings import ERASURE, Report
+from proxid.errors import GroupMismatchError
 from proxid.evidence.events import Event, EventType, encode_header
 
 PARTIES = ("acme", "globex")
@@ -73,7 +74,7 @@ def audited(gateway: Gateway, sets: Sets, known: int | None = None) -> tuple[Fee
             sets.dropped(what, "erased", number)  # type: ignore[arg-type]
     for event, place in enumerate(gateway.released[:known], 1):
         sets.released(place, event)
-    feeds.check(report)
+    feeds.check(len(gateway.log) if known is None else 0, report)
     return feeds, report
 
 
@@ -117,7 +118,7 @@ def test_what_the_main_service_does_not_show_yet_is_looked_at_again(sets: Sets, 
     assert report.violations == [] and feeds.stated
     for event, place in enumerate(gateway.released[known:], known + 1):
         sets.released(place, event)
-    feeds.check(report)
+    feeds.check(len(gateway.log), report)
     assert report.violations == [] and feeds.stated == []
 
 
@@ -136,3 +137,34 @@ def test_a_last_release_from_before_what_was_settled_hides_nothing(sets: Sets) -
 def test_what_names_no_release_is_refused(sets: Sets, last: str) -> None:
     with pytest.raises(ValueError):
         Feeds(sets).state(stated(1, {"feeds": ["acme:0"], "last": last}))
+
+
+def test_a_last_release_that_never_was_is_named_once_the_main_service_would_show_it(sets: Sets) -> None:
+    gateway = Gateway(random.Random(1))
+    gateway.release(), gateway.handle(), gateway.handle()
+    gateway.log = [("stated", {"feeds": ["acme:0", "globex:0"], "last": "99/1/acme"})]
+    assert audited(gateway, sets, 0)[1].violations == []
+    feeds, report = Feeds(sets), Report()
+    feeds.state(stated(1, {"feeds": ["acme:0", "globex:0"], "last": "99/1/acme"}))
+    feeds.check(1, report)
+    assert [v.text for v in report.violations] == ["ERASED: names a release that there never was"]
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"last": ""}, {"feeds": []}, {"feeds": [], "last": ""}, {"feeds": ["acme:0"], "last": ""}]
+)
+def test_a_statement_leaves_out_no_party(sets: Sets, fields: dict[str, object]) -> None:
+    with pytest.raises(GroupMismatchError):
+        Feeds(sets).state(stated(1, fields), PARTIES)
+
+
+def test_a_gateway_that_was_brought_up_from_version_1_says_nothing_until_it_can(sets: Sets) -> None:
+    sets.delivered((7, 0, "acme"), 1)
+    sets.released((7, 0, "acme"), 1)
+    feeds, report = Feeds(sets, follows=True), Report()
+    feeds.state(stated(2, {"feeds": [], "last": ""}), PARTIES)
+    feeds.check(2, report)
+    assert report.violations == []
+    feeds.state(stated(3, {"feeds": ["acme:0", "globex:0"], "last": "7/0/acme"}), PARTIES)
+    with pytest.raises(GroupMismatchError):
+        feeds.state(stated(4, {"feeds": [], "last": ""}), PARTIES)

@@ -10,7 +10,7 @@ from auditor.policies import Policies
 from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey
 from proxid.errors import ProxidError
-from proxid.evidence.events import EpochOpened, Event, EventType
+from proxid.evidence.events import EpochOpened, Event, EventType, decode_header, encode_header
 from proxid.protocol.opening import EpochOpening
 from proxid.protocol.policy import PolicyDocument
 from proxid.runtime.config.anonymiser import AnonymiserConfig, Retention
@@ -46,7 +46,8 @@ def opened(by: Terms, *, by_service: bool, seed: bytes = b"s", expired: bool = F
     now = EPOCHS.start(EPOCH) + 1
     said = EpochOpening.at(MS, EPOCHS, now).sign(SCREENER).encode()
     event = EpochOpened(key, b"sealed", said, now * 1000) if by_service else EpochOpened(key)
-    return Event(1, EventType.EPOCH_OPENED, bytes(16), event.header, b"" if expired else event.payload)
+    header = event.header if by_service else encode_header(**decode_header(event.header), feeds=[], last="")
+    return Event(1, EventType.EPOCH_OPENED, bytes(16), header, b"" if expired else event.payload)
 
 
 def read(trust: Trust, *events: tuple[Event, bool]) -> tuple[Policies, Report]:

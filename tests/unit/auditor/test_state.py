@@ -19,8 +19,8 @@ def nothing() -> Saved:
     from auditor.checks.c6_consents import Consents
 
     parts = Parts(
-        ({}, {}, {}, {}), ({}, {}, {}, set()), ({}, {}, False), (Consents(), set(), {}, set()),
-        (set(), set(), {}, {}, set(), []), ((bytes(32), {}, {}), {}, set(), {}, set(), times),
+        ({}, {}, {}, {}, {}), ({}, {}, {}, set()), ({}, {}, False), (Consents(), set(), {}, set(), {}),
+        (set(), set(), {}, {}, set(), ([], False)), ((bytes(32), {}, {}), {}, set(), {}, set(), times),
         ({}, {}, {}, set(), {}, -1, set()), ({}, {}, False),
     )  # fmt: skip
     return Saved({}, parts, [], {}, {"groups": 1})

@@ -112,6 +112,19 @@ def test_of_two_activated_for_one_epoch_the_later_one_counts(trial: Path, termin
     assert held.terms(held.usable(TODAY + 1)[0]).settings.k == 9
 
 
+def test_what_an_epoch_was_opened_under_is_not_gone_back_behind(trial: Path, terminal: Terminal) -> None:
+    config = load(GatewayConfig, trial / "gateway/gateway.toml")
+    held = govern(config, TODAY)
+    (first,) = held.usable(TODAY)
+    second = bytes.fromhex(terminal.object("gateway", "activate", str(changed(trial, "k = 5", "k = 7")))["policy"])
+    assert held.usable(TODAY + 1) == [second, first]  # the other side may lag
+    held.folder.go_by(TODAY + 1, second)
+    held.folder.go_by(TODAY, first)
+    assert held.usable(TODAY + 1) == [second, first] and held.usable(TODAY + 2) == [second]
+    held.folder.activate(first, TODAY + 3)  # for good reasons
+    assert held.usable(TODAY + 2) == [second] and held.usable(TODAY + 3) == [first, second]
+
+
 @pytest.mark.parametrize(
     ("role", "arguments", "why"),
     [
