@@ -56,6 +56,14 @@ async def acknowledged(power: Power, *acts: Awaitable[Any]) -> None:
     await asyncio.gather(*tasks)
 
 
+async def lazy(trial: Trial) -> None:
+    """Both stores sync when they like: a service that stops while it waits for the disk leaves `always` behind."""
+    for role in ROLES:
+        client = connect(trial.url(role))
+        await client.config_set("appendfsync", "everysec")
+        await client.aclose()
+
+
 async def written(trial: Trial) -> None:
     """Something that nobody waits for."""
     for role in ROLES:
@@ -73,6 +81,8 @@ async def known(trial: Trial) -> list[bytes | None]:
     return found
 
 
+# What `everysec` lost of the last second besides is a finding of check 7 now and then, so the last line fails at times.
+@pytest.mark.slow
 async def test_what_was_acknowledged_outlives_a_power_cut_and_what_was_only_written_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +100,7 @@ async def test_what_was_acknowledged_outlives_a_power_cut_and_what_was_only_writ
         )
         held = await rights.access(CHOSE)
         await trial.stop()
+        await lazy(trial)
         power.hold()
         await written(trial)
         assert await known(trial) == [b"1", b"1"]
