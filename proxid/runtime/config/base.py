@@ -84,7 +84,6 @@ class ServiceConfig(GovernedConfig):
     shutdown_grace: Duration = Field(default=10.0, ge=0)
     signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
     nonce_ttl: Duration = Field(default=300.0, ge=300)
-    """Bytes of the largest message taken from the wire."""
 
 
 class Floors(Section):
