@@ -15,6 +15,15 @@ def test_labelled_files_hold_no_report_text(name: str) -> None:
     assert {row["iab_tier1"] for row in rows} <= tiers
 
 
+def test_training_utterances_have_the_letters_of_no_report_text() -> None:
+    rows, removed = corpora.training()
+    splits = [*corpora.massive("dev"), *corpora.massive("test"), *corpora.slurp_test()]
+    splits += [*corpora.clinc_test(), *corpora.clinc_out_of_scope()]
+    reported = {"".join(filter(str.isalnum, row.text.lower())) for row in splits}
+    assert not reported & {"".join(filter(str.isalnum, row.text.lower())) for row in rows}
+    assert len(rows) > 36_000 and removed > 3_600
+
+
 def test_written_utterances_hold_no_report_text() -> None:
     lines = [line for line in corpora.read("types_written.txt").splitlines() if line and line[0] not in "@#"]
     pairs = corpora.written_types()
