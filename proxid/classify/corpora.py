@@ -5,13 +5,15 @@ They are part of the source tree, not of the installed package.
 
 import csv
 import gzip
+import hashlib
 import io
 import json
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from proxid.errors import InputError
@@ -80,7 +82,9 @@ def category(name: str) -> list[dict[str, str]]:
     return list(table(name))
 
 
-LABELLED = ("category_nq.tsv", "category_assistant.tsv", "category_written.tsv", "category_questions.tsv.gz")
+QUESTIONS = "category_questions.tsv.gz"
+"""Questions of public test collections, each with a tier-1."""
+LABELLED = ("category_nq.tsv", "category_assistant.tsv", "category_written.tsv", QUESTIONS)
 """Queries with a tier-1 that were labelled for training after `category_train.tsv`, each file of one source."""
 ALIKE = 0.75
 """Share of common words from which two queries count as the same question."""
@@ -93,31 +97,42 @@ def labelled(name: str) -> list[tuple[str, str]]:
 
 def unreported(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """The (text, tier-1) rows whose text neither is a report text nor resembles a query of `category_dev.tsv`."""
-    report = frozenset(map(letters, report_texts()))
     free = apart([text for text, _ in rows], [row["text"] for row in category("category_dev.tsv")])
-    return [row for row, ok in zip(rows, free, strict=True) if ok and letters(row[0]) not in report]
+    return [row for row, ok in zip(rows, free, strict=True) if ok and not reported(row[0])]
 
 
 def apart(texts: Iterable[str], queries: Iterable[str]) -> list[bool]:
     """Whether each text neither has the letters and digits of a query nor shares three in four words with one."""
     queries = list(queries)
-    same, bags = frozenset(map(letters, queries)), defaultdict[int, list[frozenset[str]]](list)
-    for query in queries:
-        bag = _words(query)
-        bags[len(bag)].append(bag)
-    return [letters(text) not in same and not _resembles(_words(text), bags) for text in texts]
+    same, bags = frozenset(map(letters, queries)), [_words(query) for query in queries]
+    often = Counter(word for bag in bags for word in bag)
+    by_word = defaultdict[str, list[frozenset[str]]](list)
+    for bag in bags:
+        for word in _rarest(bag, often):
+            by_word[word].append(bag)
+    return [letters(text) not in same and not _resembles(_words(text), often, by_word) for text in texts]
 
 
 def written_types() -> list[tuple[str, str]]:
     """(utterance, type) pairs of `types_written.txt`, without those of a report split."""
-    report = frozenset(map(letters, report_texts()))
     pairs, kind = [], ""
     for line in read("types_written.txt").splitlines():
         if line.startswith("@"):
             kind = line[1:]
-        elif line and not line.startswith("#") and letters(line) not in report:
+        elif line and not line.startswith("#") and not reported(line):
             pairs.append((line, kind))
     return pairs
+
+
+def questions() -> tuple[list[str], list[str]]:
+    """The public questions, which are general by definition: those that train the type, and those kept out of it.
+
+    A question is kept out by the first bit of the SHA-256 of its letters and digits; those that train resemble none of
+    these.
+    """
+    texts = [text for text, _ in labelled(QUESTIONS)]
+    kept = [text for text in texts if hashlib.sha256(letters(text).encode()).digest()[0] < 128]
+    return [text for text, free in zip(texts, apart(texts, kept), strict=True) if free], kept
 
 
 def letters(text: str) -> str:
@@ -129,10 +144,16 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[a-z0-9]+", re.sub("['\u2019]", "", text.lower())))
 
 
-def _resembles(words: frozenset[str], bags: Mapping[int, list[frozenset[str]]]) -> bool:
-    """Whether it shares enough with a query; only those of about its size can."""
-    sizes = range(math.ceil(ALIKE * len(words)), int(len(words) / ALIKE) + 1)
-    return any(_share(words, bag) >= ALIKE for size in sizes for bag in bags.get(size, ()))
+def _rarest(words: frozenset[str], often: Mapping[str, int]) -> list[str]:
+    """The rarest words of a text, so many that whatever shares ALIKE of the words has one of them among its own."""
+    kept = len(words) - math.ceil(ALIKE * len(words)) + 1
+    return sorted(words, key=lambda word: (often.get(word, 0), word))[:kept]
+
+
+def _resembles(words: frozenset[str], often: Mapping[str, int], by_word: Mapping[str, list[frozenset[str]]]) -> bool:
+    """Whether it shares enough with a query."""
+    found = (bag for word in _rarest(words, often) for bag in by_word.get(word, ()))
+    return any(_share(words, bag) >= ALIKE for bag in found)
 
 
 def _share(one: frozenset[str], other: frozenset[str]) -> float:
@@ -144,13 +165,19 @@ def marked(name: str) -> list[str]:
     return [line for line in read(name).splitlines() if line.strip()]
 
 
+@cache
 def report_texts() -> frozenset[str]:
-    """Normalised texts of every report split: none of them may train anything."""
+    """Letters and digits of the texts of every report split: none of them may train anything."""
     rows = [*massive("dev"), *massive("test"), *slurp_test(), *clinc_test(), *clinc_out_of_scope()]
     texts = [row.text for row in rows] + [row["text"] for row in category("category_dev.tsv")]
     for name in ("pos", "blind", "neg", "public"):
         texts += [_MARK.sub(r"\1", line) for line in marked(f"identifiers_{name}_dev.txt")]
-    return frozenset(map(normal, texts))
+    return frozenset(map(letters, texts))
+
+
+def reported(text: str) -> bool:
+    """Whether a text has the letters and digits of one of a report split."""
+    return letters(text) in report_texts()
 
 
 def training(*, without: frozenset[str] = frozenset()) -> tuple[list[Row], int]:
@@ -158,8 +185,7 @@ def training(*, without: frozenset[str] = frozenset()) -> tuple[list[Row], int]:
     rows = [*massive("train"), *_home("slurp_devel.tsv.gz", "slurp"), *_home("nlu_home.tsv.gz", "nlu")]
     rows += _clinc("train", "val")
     rows = [row for row in rows if row.corpus not in without]
-    report = report_texts()
-    kept = [row for row in rows if normal(row.text) not in report]
+    kept = [row for row in rows if not reported(row.text)]
     return kept, len(rows) - len(kept)
 
 

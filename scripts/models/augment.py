@@ -23,16 +23,14 @@ def variants(rows: list[corpora.Row], seed: int = 5) -> list[str]:
         words = row.text.split()
         if len(words) > 3:
             made.add(_shortened(words, rng))
-    report = corpora.report_texts()
-    return sorted(text for text in made if text and corpora.normal(text) not in report)
+    return sorted(text for text in made if text and not corpora.reported(text))
 
 
 def parts(texts: list[str], seed: int = 6) -> list[tuple[str, str]]:
     """(part, whole) pairs: texts of four words or more with words left out, without report texts; one each."""
     rng = random.Random(seed)
-    report = corpora.report_texts()
     made = [(_shortened(words, rng), text) for text in texts if len(words := text.split()) > 3]
-    return [(part, whole) for part, whole in made if part and corpora.normal(part) not in report]
+    return [(part, whole) for part, whole in made if part and not corpora.reported(part)]
 
 
 def _shortened(words: list[str], rng: random.Random) -> str:

@@ -72,9 +72,8 @@ def membership(classes: list[str]) -> Floats:
 
 def general_texts() -> list[str]:
     """Queries of no corpus, on which the network imitates the teacher alone: it has to know their words."""
-    report = corpora.report_texts()
     made = [query for query, _ in topics.queries()] + subjects.noun_queries(random.Random(SEED))[:8000]
-    return [text for text in made if corpora.normal(text) not in report]
+    return [text for text in made if not corpora.reported(text)]
 
 
 def train(without: frozenset[str], output: str, folder: Path) -> None:

@@ -67,20 +67,16 @@ def noun_queries(rng: random.Random) -> list[str]:
 
 def imitated(labelled_texts: list[str]) -> list[str]:
     """Texts without a label, on which the network imitates the teacher alone."""
-    report = corpora.report_texts()
     made = [text for text, _ in topics.queries(seed=SEED + 10, fills=MORE_FILLS)]
     texts = {*general_queries(), *noun_queries(random.Random(SEED)), *made} - set(labelled_texts)
-    return sorted(text for text in texts if corpora.normal(text) not in report)
+    return sorted(text for text in texts if not corpora.reported(text))
 
 
 def labelled() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """(text, tier-1) rows of category_train.tsv and (text, path) rows of topics.txt, without report texts."""
-    report = corpora.report_texts()
     real = [(row["text"], row["iab_tier1"]) for row in corpora.category("category_train.tsv")]
     made = topics.queries() + filed_intents()
-    return [r for r in real if corpora.normal(r[0]) not in report], [
-        m for m in made if corpora.normal(m[0]) not in report
-    ]
+    return [r for r in real if not corpora.reported(r[0])], [m for m in made if not corpora.reported(m[0])]
 
 
 INTENTS = {

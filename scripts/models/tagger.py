@@ -172,7 +172,8 @@ def templates(names: Names, places: list[str], firms: list[str], rng: random.Ran
                     (p, "plain") if i % 2 == 0 else (fill[p](), "name" if p in "nflt" else "plain")
                     for i, p in enumerate(parts)
                 ]
-                result.append(pieces)
+                if not corpora.reported("".join(piece for piece, _ in pieces)):
+                    result.append(pieces)
     return result
 
 

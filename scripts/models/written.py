@@ -22,12 +22,11 @@ WEATHER = ("weather", "rain", "snow", "temperature")
 
 def written() -> list[tuple[str, str]]:
     """(utterance, type) pairs written for this project: type_examples.txt and the larger types_written.txt."""
-    report = corpora.report_texts()
     pairs, kind = [], ""
     for line in (Path(__file__).parent / "type_examples.txt").read_text().splitlines():
         if line.startswith("@"):
             kind = line[1:]
-        elif line and not line.startswith("#") and corpora.normal(line) not in report:
+        elif line and not line.startswith("#") and not corpora.reported(line):
             pairs.append((line, kind))
     return pairs + corpora.written_types()
 
@@ -45,6 +44,5 @@ def groups(typed: list[tuple[str, str]], vectors: NDArray[np.float32]) -> list[s
 
 def made() -> list[tuple[str, str]]:
     """The topics' queries, which are general."""
-    report = corpora.report_texts()
     queries = [text for text, path in topics.queries() if path != "NONE" and not any(word in text for word in WEATHER)]
-    return [(text, "general") for text in queries if corpora.normal(text) not in report]
+    return [(text, "general") for text in queries if not corpora.reported(text)]
