@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from auditor.beyond_heads import Later
+from auditor.beyond_heads import BeyondHeads
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c3_deliveries import Deliveries
 from auditor.checks.c3_links import People
 from auditor.checks.c3_signatures import Signatures
 from auditor.checks.c3_tuples import Tuples
-from auditor.checks.c3_workers import Ahead
+from auditor.checks.c3_workers import SignatureWorkers
 from auditor.checks.c5_spill import Spill
 from auditor.checks.c7_completeness import Sets, check, period, summarise
 from auditor.checks.c8_obligations import Obligations
@@ -123,16 +123,16 @@ class Audit:
         """
         self.report.scope.started = self._clock()
         now_ms = int(self.report.scope.started * 1000)
-        ahead, before = Ahead(self._options.workers), len(self.report.violations)
+        workers, before = SignatureWorkers(self._options.workers), len(self.report.violations)
         generation, size = self._verify_heads_belong(gateway, service)
         self._reads[1].begin(service, self._options.known)
         self._reads[0].begin(gateway, self._options.known)
         seen = max(self._read_before, self._reads[0].base_of(generation) + size)
         try:
-            whole = all(self._read(read, part, ahead) for read in self._reads for part in read.parts)
+            whole = all(self._read(read, part, workers) for read in self._reads for part in read.parts)
             covered = self._covered() if whole else self._erasures
         finally:
-            ahead.close()
+            workers.close()
             for read in self._reads:
                 for part in read.parts:
                     part.opener.forget()
@@ -162,10 +162,10 @@ class Audit:
         """What covers that something does not open: up to the heads, and beyond them if that is not enough."""
         if self._erasures.cover_all(self._unopened):
             return self._erasures
-        later = Later(self._erasures, self.report)
+        beyond = BeyondHeads(self._erasures, self.report)
         for read in self._reads:
-            later.read(read.log.name, read.parts[-1])
-        return later.erasures
+            beyond.read(read.log.name, read.parts[-1])
+        return beyond.erasures
 
     def _compare(self, now_ms: int, seen: int, covered: Erasures) -> None:
         """What goes over both logs, and what outsiders hold of them."""
@@ -203,14 +203,14 @@ class Audit:
         if wrong and not covered and all(v.rule != HEADS for v in self.report.violations):
             raise EvidenceForeignError(wrong)
 
-    def _read(self, read: ReadLog, part: Part, ahead: Ahead) -> bool:
+    def _read(self, read: ReadLog, part: Part, workers: SignatureWorkers) -> bool:
         """Read what is new of one log; whether it has a head to go by."""
         log, source, size = read.log, part.source, part.size
         if size is None:
             return False
         log.begin(part.generation, part.base)
         first = part.check.frontier.size + 1
-        for events, proven in ahead.batches(part.opener.events(source, first, size + 1, part.check.leaf)):
+        for events, proven in workers.batches(part.opener.events(source, first, size + 1, part.check.leaf)):
             self._signatures.proven = proven
             for event in events:
                 log.take(event)

@@ -26,7 +26,7 @@ class _NoKeys:
         return [b"" for _ in tags]
 
 
-class Later:
+class BeyondHeads:
     """Reads on in both logs.
 
     Args:
@@ -36,7 +36,7 @@ class Later:
     def __init__(self, erasures: Erasures, report: Report) -> None:
         self._report = report
         self.erasures = Erasures(
-            erasures.trust, erasures.owners.copy(), erasures.erased.copy(), erasures.expired.copy(), set(),
+            erasures.trust, erasures.owner_commitments.copy(), erasures.erased.copy(), erasures.expired.copy(), set(),
             erasures.epochs.copy(), erasures.links_until, erasures.links.copy(),
         )  # fmt: skip
         """What is known with what came later."""

@@ -1,4 +1,4 @@
-"""The life of one released record across both logs (`proxid explain`): from the request to each party.
+"""The history of one released record across both logs (`proxid explain`): from the request to each party.
 
 For the auditor alone: it names people and texts.
 """
@@ -59,7 +59,7 @@ def _is_number(text: str) -> bool:
 
 @dataclass(slots=True)
 class Step:
-    """One event of a record's life: in which log, as which leaf, what it says."""
+    """One event of a record's history: in which log, as which leaf, what it says."""
 
     log: str
     leaf: int
@@ -68,7 +68,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Life:
+class RecordHistory:
     """Reads both logs once and keeps what concerns one record."""
 
     trust: Trust

@@ -6,7 +6,7 @@ answers are verified after it stops, so that what is measured is the services; t
 Third parties, who open and check what they get on machines of their own, are not started: groups are released, verified
 and put into their feeds, and stay there.
 Rounds of path and echo take turns, with the same sizes and 32 requests under way; figures are medians over the rounds.
-What runs beside the path must keep up: `left_unclassified` requests and `left_unlogged` events are what a round left.
+What runs beside the path must keep up: `left_unclassified` requests and `left_events` events are what a round left.
 
 Options: requests (a round, 3000), rounds (3), workers (1), people (40), echo_seconds (4), concurrency (32).
 """
@@ -40,7 +40,7 @@ from main_service.store.library import library
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.errors import InputError
 from proxid.runtime.config import load
-from proxid.runtime.evidence_log.stream import unlogged
+from proxid.runtime.evidence_log.stream import events_waiting
 from proxid.runtime.store import connect
 from proxid.runtime.store.folder import socket_path
 
@@ -135,8 +135,8 @@ async def _left(trial: DemoTrial) -> dict[str, int]:
     ]
     try:
         counts = CountStore(library(main_service), main_service)
-        events = await counts.unlogged() + await unlogged(gateway, PREFIX)
-        return {"left_unclassified": await counts.unclassified(), "left_unlogged": events}
+        events = await counts.events_waiting() + await events_waiting(gateway, PREFIX)
+        return {"left_unclassified": await counts.unclassified(), "left_events": events}
     finally:
         await gateway.aclose()
         await main_service.aclose()

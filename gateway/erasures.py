@@ -144,10 +144,10 @@ class Erasures:
         """Subject tags that the erasure covers, and for the auditor who asked, and that these are that user's."""
         tags = [bytes.fromhex(subject.tag) for subject in job.subjects]
         seeds = await self._store.evidence_keys(tags)
-        owners = tuple((tag, owner_salt(seed)) for tag, seed in zip(tags, seeds, strict=True) if seed)
-        disclosure = ErasedDisclosure(job.request, job.enrolment, owners)
+        owner_salts = tuple((tag, owner_salt(seed)) for tag, seed in zip(tags, seeds, strict=True) if seed)
+        disclosure = ErasedDisclosure(job.request, job.enrolment, owner_salts)
         sealed = self._auditor.seal(disclosure.encode(), erased_info(self._screener.service))
-        return [tag.hex() for tag, _ in owners], sealed
+        return [tag.hex() for tag, _ in owner_salts], sealed
 
 
 def newest(screener: Screener, subjects: Sequence[Subject], at: float) -> Subject | None:

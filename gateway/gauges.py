@@ -5,9 +5,9 @@ from typing import Final
 
 from gateway.store.library import GatewayStore
 from gateway.store.steps import PREFIX
-from proxid.runtime.evidence_log.stream import unlogged
+from proxid.runtime.evidence_log.stream import events_waiting
 from proxid.runtime.observability.gauges import repeat
-from proxid.runtime.observability.metrics import set_backlog, set_unlogged
+from proxid.runtime.observability.metrics import set_backlog, set_events_waiting
 
 _CHUNK: Final = 500
 
@@ -29,7 +29,7 @@ class Gauges:
 
     async def step(self) -> None:
         """Read the store once; raises StoreError."""
-        set_unlogged(await unlogged(self._store.client, PREFIX))
+        set_events_waiting(await events_waiting(self._store.client, PREFIX))
         for first in range(0, len(self._parties), _CHUNK):
             part = self._parties[first : first + _CHUNK]
             for party, groups in zip(part, await self._store.backlogs(part), strict=True):

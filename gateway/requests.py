@@ -35,7 +35,7 @@ from proxid.errors import (
 )
 from proxid.evidence.events import SanitizedPair
 from proxid.protocol import request, response
-from proxid.runtime.transport.fairness import Pace
+from proxid.runtime.transport.fairness import FairScheduler
 
 _log = structlog.get_logger(__name__)
 _CACHED_REGISTRATIONS: Final = 50_000
@@ -76,7 +76,7 @@ class RequestPath:
         self._registrations = registrations
         self._epochs = epochs
         self._given_up: set[asyncio.Task[None]] = set()
-        self._pace = Pace()
+        self._scheduler = FairScheduler()
 
     async def ask(self, signed: SignedMessage) -> SignedMessage:
         """The answer to a device's request, its user restored.
@@ -84,7 +84,7 @@ class RequestPath:
         Raises:
             ProxidError: whatever check fails; UpstreamError if MS may not have got it (the device retries).
         """
-        await self._pace.turn()
+        await self._scheduler.slot()
         person, ttl = await self._verify(signed)
         prox_block = encode_text(person.prox_id)
         header = signed.header
@@ -107,21 +107,23 @@ class RequestPath:
         try:
             stored = await self._mark(signed, sanitized, ttl)
         except StoreError:
-            if not self._screener.answer_unlogged:
+            if not self._screener.answer_without_evidence:
                 raise
-            return await self._ask_unlogged(signed.session_id, sanitized, person)
+            return await self._ask_without_evidence(signed.session_id, sanitized, person)
         if stored is not None:
             return SignedMessage.decode(stored)
         answer = await self._forward(signed.session_id, sanitized, person.credential)
-        await self._pace.turn()
+        await self._scheduler.slot()
         restored, payload = self._restore(signed.session_id, answer, person)
         encoded = restored.encode()
         first = await self._store.answered(signed.session_id, encoded, payload, ttl, person.user_tag)
         return restored if first == encoded else SignedMessage.decode(first)
 
-    async def _ask_unlogged(self, session: bytes, sanitized: SignedMessage, person: Registration) -> SignedMessage:
-        answer, _ = await self._upstream.ask(sanitized, person.credential, unlogged=True)
-        await self._pace.turn()
+    async def _ask_without_evidence(
+        self, session: bytes, sanitized: SignedMessage, person: Registration
+    ) -> SignedMessage:
+        answer, _ = await self._upstream.ask(sanitized, person.credential, without_evidence=True)
+        await self._scheduler.slot()
         return self._restore(session, answer, person)[0]
 
     async def _verify(self, signed: SignedMessage) -> tuple[Registration, int]:

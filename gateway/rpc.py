@@ -12,7 +12,7 @@ from gateway.rights import Rights
 from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.runtime.transport.methods import streaming, unary
 from proxid.runtime.transport.peers import Peer, PeerRegistry
-from proxid.runtime.transport.streams import conversation
+from proxid.runtime.transport.streams import ordered_stream
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import FeedServicer, GatewayServicer
 
@@ -54,7 +54,7 @@ class GatewayService(GatewayServicer):
         """Answer a request."""
         return wire.AskReply(message=to_wire(await self._requests.ask(from_wire(request.message))))
 
-    @conversation("Ask", _refused, "device")
+    @ordered_stream("Ask", _refused, "device")
     async def Converse(self, request: wire.AskRequest, peer: Peer) -> wire.AskOutcome:
         """Answer one request of a stream."""
         return wire.AskOutcome(message=to_wire(await self._requests.ask(from_wire(request.message))))

@@ -86,7 +86,7 @@ def screener_of(config: GatewayConfig, clocks: Clocks = Clocks()) -> Screener:  
         limits=limits,
         clock=clocks.wall,
         watch=ClockWatch(clocks, config.clock_skew),
-        answer_unlogged=config.on_store_failure == "answer",
+        answer_without_evidence=config.on_store_failure == "answer",
         party_seals={name: SealingKey(keys.seal) for name, keys in trust.parties.items()},
     )
 

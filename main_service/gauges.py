@@ -4,7 +4,7 @@ from main_service.store.counts import CountStore
 from main_service.store.epochs import EpochStore
 from main_service.store.slots import KINDS
 from proxid.runtime.observability.gauges import repeat
-from proxid.runtime.observability.metrics import set_unclassified, set_unlogged, set_waiting, set_withheld
+from proxid.runtime.observability.metrics import set_events_waiting, set_unclassified, set_waiting, set_withheld
 
 
 class Gauges:
@@ -21,7 +21,7 @@ class Gauges:
     async def step(self) -> None:
         """Read the store once; raises StoreError."""
         set_unclassified(await self._counts.unclassified())
-        set_unlogged(await self._counts.unlogged())
+        set_events_waiting(await self._counts.events_waiting())
         epochs = await self._epochs.open_epochs()
         set_waiting("general", sum([await self._counts.waiting_general(epoch) for epoch in epochs]))
         for kind in KINDS:

@@ -64,12 +64,12 @@ class Integrator:
         settings = secrets.terms.settings
         bodies = [mix_body(pair, group, secrets.epoch, settings, buffered[pair.record], secrets.seed) for pair in pairs]
         recipients = [self._recipient(party, fidelity) for party, fidelity in parse_audience(audience)]
-        people = tuple(pair.person for pair in pairs)
-        parties = tuple(self._for_party(to, bodies, people, group.number) for to in recipients)
+        published = tuple(pair.person for pair in pairs)
+        parties = tuple(self._for_party(to, bodies, published, group.number) for to in recipients)
         records = tuple(pair.record for pair in pairs)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)
         owners = tuple(buffered[pair.record].prox_id for pair in pairs)
-        payload = ReleasedPayload(records, people, shown, owners)
+        payload = ReleasedPayload(records, published, shown, owners)
         return GroupRelease(parties, payload)
 
     def release_slot(
@@ -78,7 +78,7 @@ class Integrator:
         """Seal and sign a group of a slot: each record keeps its user, the order is drawn from the seed.
 
         Raises:
-            RestrictionError: fewer than k + m distinct seasoned people; nothing of it may leave.
+            RestrictionError: fewer than k + m distinct seasoned published; nothing of it may leave.
             RecordMismatchError: a party has no sealing key here.
         """
         group, number = formed.group, group_number(kind, formed.number)
@@ -87,13 +87,13 @@ class Integrator:
         order = CycleSource(secrets.seed).draw(number, len(group.members))[1]
         members = [group.members[i] for i in order]
         bodies = [bodies_by_record[member.id] for member in members]
-        people = tuple(member.person for member in members)
+        published = tuple(member.person for member in members)
         _, _, audience = group.audience.partition("|")
         recipients = [self._recipient(party, fidelity_of(kind, f)) for party, f in parse_audience(audience)]
-        parties = tuple(self._for_party(to, bodies, people, number) for to in recipients)
+        parties = tuple(self._for_party(to, bodies, published, number) for to in recipients)
         records = tuple(member.id for member in members)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)
-        return GroupRelease(parties, ReleasedPayload(records, people, shown, people))
+        return GroupRelease(parties, ReleasedPayload(records, published, shown, published))
 
     def _recipient(self, party: str, fidelity: str) -> Recipient:
         key = self._service.parties.get(party)
@@ -102,12 +102,12 @@ class Integrator:
         return Recipient(party, fidelity, key)
 
     def _for_party(
-        self, to: Recipient, bodies: Sequence[RecordBody], people: Sequence[str], number: int
+        self, to: Recipient, bodies: Sequence[RecordBody], published: Sequence[str], number: int
     ) -> PartyRelease:
         service = self._service
         issuer = Issuer(service.name, service.key, service.screener)
         made = [
-            record.make(body, person, Place(number, position, len(people)), to, issuer)
-            for position, (body, person) in enumerate(zip(bodies, people, strict=True))
+            record.make(body, person, Place(number, position, len(published)), to, issuer)
+            for position, (body, person) in enumerate(zip(bodies, published, strict=True))
         ]
         return PartyRelease(to.party, tuple(signed.encode() for signed, _ in made), tuple(body for _, body in made))

@@ -31,7 +31,7 @@ from proxid.errors import (
 from proxid.evidence.events import ReceivedPayload
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
-from proxid.runtime.transport.fairness import Pace
+from proxid.runtime.transport.fairness import FairScheduler
 
 _CACHED: Final = 100_000
 
@@ -124,13 +124,13 @@ class RequestPath:
         self._wake = wake
         self._share = share
         self._running: dict[bytes, asyncio.Future[Answer]] = {}
-        self._pace = Pace()
+        self._scheduler = FairScheduler()
 
-    async def ask(self, signed: SignedMessage, shown: bytes, unlogged: bool = False) -> Answer:
+    async def ask(self, signed: SignedMessage, shown: bytes, without_evidence: bool = False) -> Answer:
         """The sealed, signed response to a request that IS forwards, and whether it was logged.
 
         Args:
-            shown: credential, or empty. unlogged: IS cannot log it, so it must not be logged here either.
+            shown: credential, or empty. without_evidence: IS cannot log it, so it must not be logged here either.
 
         Raises:
             CredentialNeededError: repeat with the credential. ProxidError: a check failed, and REFUSED is recorded.
@@ -147,7 +147,7 @@ class RequestPath:
                 # The original was given up, not the retry, which takes its place.
         future = self._running[session] = asyncio.get_running_loop().create_future()
         try:
-            answer = await self._ask(signed, shown, unlogged)
+            answer = await self._ask(signed, shown, without_evidence)
             future.set_result(answer)
         except asyncio.CancelledError:
             future.cancel()
@@ -160,8 +160,8 @@ class RequestPath:
             del self._running[session]
         return answer
 
-    async def _ask(self, signed: SignedMessage, shown: bytes, unlogged: bool) -> Answer:
-        await self._pace.turn()
+    async def _ask(self, signed: SignedMessage, shown: bytes, without_evidence: bool) -> Answer:
+        await self._scheduler.slot()
         try:
             accepted = await self._verify(signed, shown)
             if not self._responder.repeatable:
@@ -177,12 +177,12 @@ class RequestPath:
         except ProxidError as error:
             await self._store.refuse(signed.session_id, error.code.value)
             raise
-        if unlogged and self._service.answer_unlogged:
+        if without_evidence and self._service.answer_without_evidence:
             return answer, False
         try:
             return await self._log(accepted, utterance, answer), True
         except StoreError:
-            if not self._service.answer_unlogged:
+            if not self._service.answer_without_evidence:
                 raise
             return answer, False
 
@@ -219,9 +219,9 @@ class RequestPath:
         terms, now_ms = accepted.secrets.terms, self._service.moment(signed.header.epoch)
         payload = ReceivedPayload(signed.encode(), person.evidence).encode()
         pending = encode(utterance.opening, person.prox_id, int(person.credential.seasoned), now_ms)
-        unlogged = "access" if _is_access(signed) else ""
+        withheld = "access" if _is_access(signed) else ""
         ttl = max(self._service.nonce_ttl, int(terms.retention.answers))
-        stored = await self._store.receive(signed, person.prox_id, answer.encode(), pending, payload, (ttl, unlogged))
+        stored = await self._store.receive(signed, person.prox_id, answer.encode(), pending, payload, (ttl, withheld))
         self._wake.set()
         if stored is not None:
             return SignedMessage.decode(stored)

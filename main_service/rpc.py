@@ -13,7 +13,7 @@ from proxid.errors import Code, OversizedError
 from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.runtime.transport.methods import MAX_BATCH, outcome, streaming, unary
 from proxid.runtime.transport.peers import Peer, PeerRegistry
-from proxid.runtime.transport.streams import dialogue
+from proxid.runtime.transport.streams import multiplexed_stream
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceServicer
 
@@ -67,7 +67,7 @@ class MainService(MainServiceServicer):
         """Answer a sanitised request."""
         return await self._ask(request)
 
-    @dialogue(_requests, _outcomes, "gateway")
+    @multiplexed_stream(_requests, _outcomes, "gateway")
     async def Forward(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardOutcome:
         """Answer or refuse one of many sanitised requests on a stream."""
         found = await outcome(self._ask(request), "Ask")
@@ -78,8 +78,8 @@ class MainService(MainServiceServicer):
     async def _ask(self, request: wire.ForwardRequest) -> wire.ForwardReply:
         await self._compared()
         message = from_wire(request.message)
-        answer, logged = await self._requests.ask(message, request.credential, request.unlogged)
-        return wire.ForwardReply(message=to_wire(answer), unlogged=not logged)
+        answer, logged = await self._requests.ask(message, request.credential, request.without_evidence)
+        return wire.ForwardReply(message=to_wire(answer), without_evidence=not logged)
 
     @unary("gateway")
     async def Consent(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:

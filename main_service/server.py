@@ -72,7 +72,7 @@ def service_of(config: MainServiceConfig, clocks: Clocks = Clocks()) -> Service:
         grace=config.epoch_grace,
         clock=clocks.wall,
         watch=ClockWatch(clocks, config.clock_skew),
-        answer_unlogged=config.on_store_failure == "answer",
+        answer_without_evidence=config.on_store_failure == "answer",
     )
 
 

@@ -32,13 +32,13 @@ class Erasures:
     """What was linked, erased and expired.
 
     Attributes:
-        owners: subject tag → owner commitment of LINKED. erased: subject tag → number of ERASED.
+        owner_commitments: subject tag → that of LINKED. erased: subject tag → number of ERASED.
         expired: log → payloads up to this number are gone. requests: digests of the requests carried out.
         epochs: subject tag → epoch. links_until, links: evidence keys up to this epoch, and of these, have expired.
     """
 
     trust: Trust
-    owners: dict[bytes, bytes] = field(default_factory=dict)
+    owner_commitments: dict[bytes, bytes] = field(default_factory=dict)
     erased: dict[bytes, int] = field(default_factory=dict)
     expired: dict[str, int] = field(default_factory=dict)
     requests: set[bytes] = field(default_factory=set)
@@ -49,13 +49,13 @@ class Erasures:
     def state(self) -> ErasuresState:
         """For storing."""
         return (
-            self.owners, self.erased, self.expired, self.requests, self.epochs, self.links_until, self.links,
+            self.owner_commitments, self.erased, self.expired, self.requests, self.epochs, self.links_until, self.links,
         )  # fmt: skip
 
     def restore(self, state: ErasuresState) -> None:
         """Go on from a state."""
         (
-            self.owners, self.erased, self.expired, self.requests, self.epochs, self.links_until, self.links,
+            self.owner_commitments, self.erased, self.expired, self.requests, self.epochs, self.links_until, self.links,
         ) = state  # fmt: skip
 
     def linked(self, event: Event) -> bytes:
@@ -63,7 +63,7 @@ class Erasures:
         owner = bytes.fromhex(str(event.fields["owner"]))
         if len(event.tags) != 1 or not event.tags[0]:
             raise EncodingError("LINKED is not of one person")
-        self.owners[event.tags[0]] = owner
+        self.owner_commitments[event.tags[0]] = owner
         self.epochs[event.tags[0]] = int(str(event.fields["epoch"]))
         return event.tags[0]
 
@@ -72,10 +72,10 @@ class Erasures:
         disclosure = self.disclosed(event, Right.ERASE)
         named = {bytes.fromhex(str(tag)) for tag in _listed(event.fields["tags"])}
         user_id = Enrolment.decode(disclosure.enrolment).user_id
-        if {tag for tag, _ in disclosure.owners} != named:
+        if {tag for tag, _ in disclosure.owner_salts} != named:
             raise CredentialError("ERASED covers other people's evidence than it discloses")
-        for tag, salt in disclosure.owners:
-            if self.owners.get(tag) != owner_commitment(user_id, salt):
+        for tag, salt in disclosure.owner_salts:
+            if self.owner_commitments.get(tag) != owner_commitment(user_id, salt):
                 raise CredentialError("ERASED covers evidence of somebody who did not ask for it")
         for tag in named:
             self.erased.setdefault(tag, event.number)
@@ -90,7 +90,7 @@ class Erasures:
         named = {bytes.fromhex(str(tag)) for tag in _listed(event.fields["tags"])}
         if not event.gone:
             return set()
-        if not named <= self.owners.keys():
+        if not named <= self.owner_commitments.keys():
             raise CredentialError("ERASED covers evidence of nobody who was linked")
         self.carried_out_unread(event)
         for tag in named:

@@ -20,7 +20,7 @@ BATCH: Final = 128
 Batch = tuple[list[Event], frozenset[bytes]]
 
 
-class Ahead:
+class SignatureWorkers:
     """A pool of processes.
 
     Args:

@@ -128,15 +128,17 @@ class Groups:
         Raises:
             GroupMismatchError: what can be read contradicts that.
         """
-        owners, people = payload.owners or payload.published, payload.published
-        readable = [{p for p in side if p} for side in (owners, people)]
-        if len(people) < self._smallest(epoch, kind) or len(owners) != len(people):
+        owners, published = payload.owners or payload.published, payload.published
+        readable = [{p for p in side if p} for side in (owners, published)]
+        if len(published) < self._smallest(epoch, kind) or len(owners) != len(published):
             raise GroupMismatchError("group is smaller than k and the margin")
-        if any(len(found) != sum(1 for p in side if p) for found, side in zip(readable, (owners, people), strict=True)):
+        if any(
+            len(found) != sum(1 for p in side if p) for found, side in zip(readable, (owners, published), strict=True)
+        ):
             raise GroupMismatchError("group counts a person twice")
         if not payload.owners:
             return
-        known = [owner == person for owner, person in zip(owners, people, strict=True) if owner and person]
+        known = [owner == person for owner, person in zip(owners, published, strict=True) if owner and person]
         if kind == "general" and any(known):
             raise GroupMismatchError("somebody is published with their own query")
         if kind != "general" and not all(known):

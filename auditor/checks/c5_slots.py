@@ -150,8 +150,12 @@ class SlotReplay:
         by_record = slot_bodies(group, kind, epoch, number, self.buffered, self.settings, seed)
         order = cycles.draw(number, len(group.members))[1]
         members = [group.members[i] for i in order]
-        people = tuple(member.person for member in members)
-        if tuple(m.id for m in members) != payload.records or people != payload.published or people != payload.owners:
+        published = tuple(member.person for member in members)
+        if (
+            tuple(m.id for m in members) != payload.records
+            or published != payload.published
+            or published != payload.owners
+        ):
             raise GroupMismatchError("members or order differ from the replay of the committed seed")
         verify_records(trust, payload, group.audience, [by_record[member.id] for member in members], good)
         for member in members:

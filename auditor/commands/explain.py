@@ -1,4 +1,4 @@
-"""`proxid explain`: the life of one released record across both logs, for the auditor."""
+"""`proxid explain`: the history of one released record across both logs, for the auditor."""
 
 import dataclasses
 import json
@@ -10,7 +10,7 @@ from rich.table import Table
 
 from auditor.commands.audit import AuditCommand, sources
 from auditor.config import AuditorConfig
-from auditor.record_history import Life, RecordName
+from auditor.record_history import RecordHistory, RecordName
 from auditor.setup import trust_of
 from proxid.protocol.record import group_name
 from proxid.runtime.config.loading import load
@@ -24,15 +24,15 @@ _PATH = click.Path(path_type=Path)
 @click.option("--from", "folder", type=_PATH, help="Read an exported folder instead of the services.")
 @click.option("--json", "as_json", is_flag=True, help="Print one object.")
 def command(record: str, path: Path, folder: Path | None, as_json: bool) -> int:
-    """Show the life of RECORD: EPOCH/GROUP/POSITION as a party sees it, or the hash of a request.
+    """Show the history of RECORD: EPOCH/GROUP/POSITION as a party sees it, or the hash of a request.
 
     GROUP of places and commands is `location-12` or `command-12`, or the number that stands in the feed.
     It names people and texts: for the auditor alone. Exit status 2 if there is no such record.
     """
     config = load(AuditorConfig, path)
-    life = Life(trust_of(config, pipeline=False), RecordName.parse(record))
+    history = RecordHistory(trust_of(config, pipeline=False), RecordName.parse(record))
     with sources(AuditCommand(config, folder)) as (gateway, service, keys):
-        steps = life.read(gateway, service, keys)
+        steps = history.read(gateway, service, keys)
     if as_json:
         click.echo(json.dumps({"record": record, "steps": [dataclasses.asdict(step) for step in steps]}))
         return 0

@@ -48,7 +48,7 @@ from proxid.errors import InputError, ProxidError
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.request import Utterance
 from proxid.runtime.config import load
-from proxid.runtime.evidence_log.stream import unlogged
+from proxid.runtime.evidence_log.stream import events_waiting
 from proxid.runtime.store import connect
 from proxid.runtime.store.folder import socket_path
 
@@ -109,7 +109,7 @@ async def _measure(trial: DemoTrial, options: Options) -> dict[str, Figure]:
         await asyncio.gather(*(household.ask(user, "what time is it") for user, household in speakers.items()))
         await _fill_gateway(gateway, options.links)
         await _fill_service(service_config, service, options.links)
-        while await unlogged(service, SERVICE):  # noqa: ASYNC110 - what filling left for the evidence is not measured
+        while await events_waiting(service, SERVICE):  # noqa: ASYNC110 - what filling left for the evidence is not measured
             await asyncio.sleep(_POLL)
         clients = {
             user: RightsClient(config, speakers[user])

@@ -5,7 +5,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from main_service.store.library import KEYS, PREFIX
-from proxid.runtime.evidence_log.stream import unlogged
+from proxid.runtime.evidence_log.stream import events_waiting
 from proxid.runtime.store import FunctionLibrary
 from proxid.runtime.store.connection import store_errors
 
@@ -34,9 +34,9 @@ class CountStore:
         with store_errors():
             return int(await self._client.zcard(f"{PREFIX}:pending"))
 
-    async def unlogged(self) -> int:
+    async def events_waiting(self) -> int:
         """Events that wait to be encrypted into the log."""
-        return await unlogged(self._client, PREFIX)
+        return await events_waiting(self._client, PREFIX)
 
     async def waiting_general(self, epoch: int) -> int:
         """Distinct people with a general query in the pool of an epoch."""

@@ -79,7 +79,7 @@ class RequestStore:
         """Mark the nonce, keep the answer, record RECEIVED, leave what may be logged: one step.
 
         Args:
-            kept: seconds that nonce and answer stay; why nothing may be logged, whatever the consent, or empty.
+            kept: seconds that nonce and answer stay; the reason to withhold the text whatever the consent, or empty.
 
         Returns:
             The answer of whoever was first, if that was somebody else.
@@ -88,10 +88,10 @@ class RequestStore:
             NonceReplayError: the nonce was another message's.
         """
         header, session = signed.header, signed.session_id
-        ttl, unlogged = kept
+        ttl, withheld = kept
         result = await self._functions.call(
             "ms_receive", KEYS, _tag(header.signer, header.nonce), session, ttl, prox_id, answer, pending,
-            self._salt(), session_header(session), payload, self._salt(), unlogged,
+            self._salt(), session_header(session), payload, self._salt(), withheld,
         )  # fmt: skip
         if result[0] == b"REPLAYED":
             raise NonceReplayError("nonce was used before for another message")

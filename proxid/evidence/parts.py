@@ -131,14 +131,16 @@ def _split_delivered(payload: DeliveredPayload) -> Parts:
 
 
 def _split_released(payload: ReleasedPayload) -> Parts:
-    people, parties, own = payload.published, payload.parties, not payload.owners
-    owners = people if own else payload.owners
+    published, parties, own = payload.published, payload.parties, not payload.owners
+    owners = published if own else payload.owners
     rows = range(len(payload.records))
     issued = [
         PlainPart(owners[i], encode(payload.records[i], owners[i], encode(*(bodies[i] for _, _, bodies in parties))))
         for i in rows
     ]
-    shown = [PlainPart(people[i], encode(people[i], encode(*(records[i] for _, records, _ in parties)))) for i in rows]
+    shown = [
+        PlainPart(published[i], encode(published[i], encode(*(records[i] for _, records, _ in parties)))) for i in rows
+    ]
     return [PlainPart(NOBODY, encode(int(own), *(name for name, _, _ in parties))), *issued, *shown]
 
 
@@ -149,13 +151,14 @@ def _join_released(parts: Opened) -> bytes:
     names = [decode_text(name) for name in rest]
     size = len(parts) // 2
     owners = [_row(part, 3, len(names)) for part in parts[1 : size + 1]]
-    people = [_row(part, 2, len(names)) for part in parts[size + 1 :]]
+    published = [_row(part, 2, len(names)) for part in parts[size + 1 :]]
     parties = tuple(
-        (name, tuple(row[-1][p] for row in people), tuple(row[-1][p] for row in owners)) for p, name in enumerate(names)
+        (name, tuple(row[-1][p] for row in published), tuple(row[-1][p] for row in owners))
+        for p, name in enumerate(names)
     )
     return ReleasedPayload(
         records=tuple(row[0][0] for row in owners),
-        published=tuple(decode_text(row[0][0]) for row in people),
+        published=tuple(decode_text(row[0][0]) for row in published),
         parties=parties,
         owners=() if decode_int(own) else tuple(decode_text(row[0][1]) for row in owners),
     ).encode()

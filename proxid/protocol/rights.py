@@ -135,22 +135,22 @@ class ErasedDisclosure:
 
     Attributes:
         request, enrolment: encoded; who asked, and the EA's word that the key is that user's.
-        owners: subject tag and owner salt of every person-epoch that was erased: LINKED's header commits to them.
+        owner_salts: subject tag and owner salt of every person-epoch that was erased: LINKED's header commits to them.
     """
 
     request: bytes
     enrolment: bytes
-    owners: tuple[tuple[bytes, bytes], ...] = ()
+    owner_salts: tuple[tuple[bytes, bytes], ...] = ()
 
     def encode(self) -> bytes:
         """Canonical form."""
-        return encode(self.request, self.enrolment, *(encode(tag, salt) for tag, salt in self.owners))
+        return encode(self.request, self.enrolment, *(encode(tag, salt) for tag, salt in self.owner_salts))
 
     @classmethod
     def decode(cls, data: bytes) -> "ErasedDisclosure":
         """The disclosure of an encoding; raises EncodingError."""
-        request, enrolment, *owners = [*decode(data)] if len(decode(data)) >= 2 else [b"", b""]
-        pairs = [decode(item, 2) for item in owners]
+        request, enrolment, *owner_salts = [*decode(data)] if len(decode(data)) >= 2 else [b"", b""]
+        pairs = [decode(item, 2) for item in owner_salts]
         return cls(request, enrolment, tuple((tag, salt) for tag, salt in pairs))
 
 

@@ -1,4 +1,4 @@
-"""Three weeks of a house (DESIGN 4.3, 7, 10.4, 11): no honest day is accused, who lies on a copy of it is.
+"""Three weeks of a deployment (DESIGN 4.3, 7, 10.4, 11): no honest day is accused, who lies on a copy of it is.
 
 Each day begins by everybody's clock, and ends with an audit from nothing and one that goes on from the day before.
 """
@@ -23,8 +23,8 @@ from tests.integration.protocol.test_policy_changes import DAY
 from tests.support import lies_service
 from tests.support.lies import GATEWAY, MAIN, Liar, flip
 from tests.support.trial import PARTIES, provision
-from tests.support.trial import PEOPLE as HOUSE
-from tests.support.weeks import LOST, UNACCEPTED, House
+from tests.support.trial import PEOPLE as RESIDENTS
+from tests.support.weeks import LOST, UNACCEPTED, LongTrial
 
 VISITORS = ("visitor-a", "visitor-b", "visitor-c")
 E = EventType
@@ -33,154 +33,154 @@ E = EventType
 # What honest people and operators do.
 
 
-async def services_are_killed(house: House) -> None:
-    await house.kill(GATEWAY)
-    await house.ask("node1 question", HOUSE[:3])
-    await house.kill(MAIN, GATEWAY)
-    await house.ask("node1 question", HOUSE[3:])
-    await house.settle()
+async def services_are_killed(trial: LongTrial) -> None:
+    await trial.kill(GATEWAY)
+    await trial.ask("node1 question", RESIDENTS[:3])
+    await trial.kill(MAIN, GATEWAY)
+    await trial.ask("node1 question", RESIDENTS[3:])
+    await trial.settle()
 
 
-async def somebody_objects(house: House) -> None:
-    await house.exercise(Right.OBJECT, VISITORS[1])
-    await house.device.ask(VISITORS[1], "node1 question")
+async def somebody_objects(trial: LongTrial) -> None:
+    await trial.exercise(Right.OBJECT, VISITORS[1])
+    await trial.device.ask(VISITORS[1], "node1 question")
 
 
-async def and_resumes(house: House) -> None:
-    await house.exercise(Right.RESUME, VISITORS[1])
-    house.people.append(VISITORS[1])
+async def and_resumes(trial: LongTrial) -> None:
+    await trial.exercise(Right.RESUME, VISITORS[1])
+    trial.people.append(VISITORS[1])
 
 
-async def globex_is_to_leave(house: House) -> None:
-    house.parties = ("acme",)
-    assert house.govern() == 0
+async def globex_is_to_leave(trial: LongTrial) -> None:
+    trial.parties = ("acme",)
+    assert trial.govern() == 0
 
 
-async def globex_returns_and_k_is_raised(house: House) -> None:
-    house.parties, house.k = PARTIES, 4
-    assert house.govern() == 0
+async def globex_returns_and_k_is_raised(trial: LongTrial) -> None:
+    trial.parties, trial.k = PARTIES, 4
+    assert trial.govern() == 0
 
 
-async def initech_joins(house: House) -> None:
-    house.parties = (*PARTIES, "initech")
-    await house.end()
-    house.provision()
-    await house.begin()
-    assert house.govern() == 0
+async def initech_joins(trial: LongTrial) -> None:
+    trial.parties = (*PARTIES, "initech")
+    await trial.end()
+    trial.provision()
+    await trial.begin()
+    assert trial.govern() == 0
 
 
-async def bundles_change_and_k_is_lowered(house: House) -> None:
-    house.bundle, house.k = "plain", 3
-    assert house.govern(lambda text: text.replace("bundles.everything.", "bundles.plain.")) == 0
+async def bundles_change_and_k_is_lowered(trial: LongTrial) -> None:
+    trial.bundle, trial.k = "plain", 3
+    assert trial.govern(lambda text: text.replace("bundles.everything.", "bundles.plain.")) == 0
 
 
-async def operators_go_ahead_of_the_auditor(house: House) -> None:
-    house.bundle, house.k = "everything", 5
-    assert house.govern(known=False) == 0
+async def operators_go_ahead_of_the_auditor(trial: LongTrial) -> None:
+    trial.bundle, trial.k = "everything", 5
+    assert trial.govern(known=False) == 0
 
 
-async def and_the_auditor_catches_up(house: House) -> None:
-    house.expected = {UNACCEPTED}
-    await house.honest("before it accepts")
-    assert house.govern() == 0
-    house.forget()
-    house.expected = set()
+async def and_the_auditor_catches_up(trial: LongTrial) -> None:
+    trial.expected = {UNACCEPTED}
+    await trial.honest("before it accepts")
+    assert trial.govern() == 0
+    trial.forget()
+    trial.expected = set()
 
 
-async def somebody_is_erased(house: House) -> None:
-    await house.device.ask(VISITORS[0], "node7 waits alone")
-    await house.ask("node1 question", house.people)  # in feeds
-    await house.settle()
-    await house.exercise(Right.ERASE, VISITORS[0])
+async def somebody_is_erased(trial: LongTrial) -> None:
+    await trial.device.ask(VISITORS[0], "node7 waits alone")
+    await trial.ask("node1 question", trial.people)  # in feeds
+    await trial.settle()
+    await trial.exercise(Right.ERASE, VISITORS[0])
     with pytest.raises(RefusedError) as refused:
-        await house.device.ask(VISITORS[0], "node1 question")
+        await trial.device.ask(VISITORS[0], "node1 question")
     assert refused.value.remote is Code.NOT_REGISTERED
 
 
-async def and_enrolled_again(house: House) -> None:
-    await house.enrol("returned")
-    await house.consent(house.bundle, ["returned"])
-    await house.ask("node1 question", house.people)
-    await house.settle()
+async def and_enrolled_again(trial: LongTrial) -> None:
+    await trial.enrol("returned")
+    await trial.consent(trial.bundle, ["returned"])
+    await trial.ask("node1 question", trial.people)
+    await trial.settle()
 
 
-async def people_get_new_certificates(house: House) -> None:
-    house.provision("devices/household-1", "parties/acme")
-    await house.reopen()
+async def people_get_new_certificates(trial: LongTrial) -> None:
+    trial.provision("devices/household-1", "parties/acme")
+    await trial.reopen()
     async with asyncio.timeout(20):
         while True:  # the gateway looks at its list by itself
             try:
-                await house.served()
+                await trial.served()
                 break
             except RefusedError:
                 await asyncio.sleep(0.2)
-    await house.receive("acme")
+    await trial.receive("acme")
 
 
-async def servers_get_new_certificates(house: House) -> None:
-    await house.end()
-    house.provision(GATEWAY, MAIN, "auditor")
-    await house.begin()
-    await house.served()
+async def servers_get_new_certificates(trial: LongTrial) -> None:
+    await trial.end()
+    trial.provision(GATEWAY, MAIN, "auditor")
+    await trial.begin()
+    await trial.served()
 
 
-def wrong(role: str, days: int) -> Callable[[House], Awaitable[None]]:
-    async def step(house: House) -> None:
-        await house.wrong(role, float(days * DAY))
+def wrong(role: str, days: int) -> Callable[[LongTrial], Awaitable[None]]:
+    async def step(trial: LongTrial) -> None:
+        await trial.wrong(role, float(days * DAY))
 
     return step
 
 
-async def gateway_is_away_for_a_night(house: House) -> None:
+async def gateway_is_away_for_a_night(trial: LongTrial) -> None:
     """The main service ends the day alone, after an hour of steady time, and says so."""
-    await house.halt(GATEWAY)
-    house.leap(7200.0)
-    store = connect(house.url(MAIN))
+    await trial.halt(GATEWAY)
+    trial.leap(7200.0)
+    store = connect(trial.url(MAIN))
     before = await store.get("{ms}:closed")
     async with asyncio.timeout(30):
         while await store.get("{ms}:closed") == before:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.05)
     await store.aclose()
-    await house.serve(GATEWAY)
-    await house.served()
-    await house.evening()
+    await trial.serve(GATEWAY)
+    await trial.served()
+    await trial.evening()
 
 
-async def stores_are_put_back(house: House) -> None:
+async def stores_are_put_back(trial: LongTrial) -> None:
     """Each alone, which is refused; the newest copy of it is what helps."""
     for role in (MAIN, GATEWAY):
-        old = await house.snapshot(role)
-        await house.ask("node1 question", house.people)
-        await house.settle()
-        await house.audit()  # waits until all of that is in the log
-        await house.halt(role)
-        newest, head = await house.snapshot(role), house.folder / role / "data/evidence/checkpoint"
+        old = await trial.snapshot(role)
+        await trial.ask("node1 question", trial.people)
+        await trial.settle()
+        await trial.audit()  # waits until all of that is in the log
+        await trial.halt(role)
+        newest, head = await trial.snapshot(role), trial.folder / role / "data/evidence/checkpoint"
         before = head.read_bytes()
         await old(False)
         with pytest.raises(LogDamagedError, match="the store knows of"):
-            await house.serve(role)
+            await trial.serve(role)
         assert head.read_bytes() == before
         await newest(False)
-        await house.serve(role)
-        await house.served()
+        await trial.serve(role)
+        await trial.served()
 
 
-def lost(role: str) -> Callable[[House], Awaitable[None]]:
+def lost(role: str) -> Callable[[LongTrial], Awaitable[None]]:
     """A whole folder is put back that is too old, which is refused by the other's word; a successor goes on."""
 
-    async def step(house: House) -> None:
-        old = await house.snapshot(role)
-        await house.ask("node1 question", house.people)
-        await house.settle()
-        await house.audit()
-        await house.kill(MAIN, GATEWAY)  # heads are shown
-        await house.halt(role)
+    async def step(trial: LongTrial) -> None:
+        old = await trial.snapshot(role)
+        await trial.ask("node1 question", trial.people)
+        await trial.settle()
+        await trial.audit()
+        await trial.kill(MAIN, GATEWAY)  # heads are shown
+        await trial.halt(role)
         await old(True)
         with pytest.raises(LogDamagedError, match=r"own\.head"):
-            await house.refuses(role)
-        assert await house.mend(role) == 0
-        await house.serve(role)
-        house.expected = {LOST}
+            await trial.refuses(role)
+        assert await trial.mend(role) == 0
+        await trial.serve(role)
+        trial.expected = {LOST}
 
     return step
 
@@ -213,10 +213,10 @@ async def gateway_forges_a_consent(liar: Liar) -> None:
 
 
 async def gateway_keeps_an_erased_persons_evidence_keys(liar: Liar) -> None:
-    house: Any = liar.trial
-    store: Any = connect(house.url(GATEWAY))
+    trial: Any = liar.trial
+    store: Any = connect(trial.url(GATEWAY))
     kept = {key: await store.get(key) async for key in store.scan_iter(match="{gw}:ek:*")}
-    await house.exercise(Right.ERASE, HOUSE[3])
+    await trial.exercise(Right.ERASE, RESIDENTS[3])
     for key, seed in kept.items():
         await store.set(key, seed)
     await store.aclose()
@@ -224,19 +224,19 @@ async def gateway_keeps_an_erased_persons_evidence_keys(liar: Liar) -> None:
 
 async def service_keeps_what_an_erased_person_left(liar: Liar) -> None:
     liar.drops(MAIN, E.ERASED)
-    await liar.trial.exercise(Right.ERASE, HOUSE[3])  # type: ignore[attr-defined]
+    await liar.trial.exercise(Right.ERASE, RESIDENTS[3])  # type: ignore[attr-defined]
 
 
 async def service_opens_an_epoch_below_the_floors(liar: Liar) -> None:
-    house: Any = liar.trial
-    house.k = 2
-    assert house.govern() == 1
-    assert await house.next_day() is None
-    await house.busy(1)
+    trial: Any = liar.trial
+    trial.k = 2
+    assert trial.govern() == 1
+    assert await trial.next_day() is None
+    await trial.busy(1)
 
 
 async def service_opens_a_closed_day_again(liar: Liar) -> None:
-    house: Any = liar.trial
+    trial: Any = liar.trial
     first: list[PlainEvent] = []
 
     def again(events: list[PlainEvent]) -> list[PlainEvent]:
@@ -252,26 +252,26 @@ async def service_opens_a_closed_day_again(liar: Liar) -> None:
 
     liar.records(MAIN, again)
     for _ in range(2):
-        assert await house.next_day() is None
-        await house.evening()
+        assert await trial.next_day() is None
+        await trial.evening()
 
 
 async def gateway_begins_a_successor_that_hides_what_was_seen(liar: Liar) -> None:
-    house: Any = liar.trial
-    files = house.folder / GATEWAY / "data/evidence"
-    await house.audit()  # waits until all of that is in the log
+    trial: Any = liar.trial
+    files = trial.folder / GATEWAY / "data/evidence"
+    await trial.audit()  # waits until all of that is in the log
     short = (files / "checkpoint").read_bytes()
-    await house.evening()
-    await house.audit(state=True)
+    await trial.evening()
+    await trial.audit(state=True)
     liar.options = {"known": [(files / "checkpoint").read_bytes()]}
-    await house.halt(GATEWAY)
+    await trial.halt(GATEWAY)
     (files / "checkpoint").write_bytes(short)
-    assert await house.mend(GATEWAY) == 0
-    await house.serve(GATEWAY)
+    assert await trial.mend(GATEWAY) == 0
+    await trial.serve(GATEWAY)
 
 
 # What is done on each day; who lies that night on a copy, the check that finds it, and the log whose leaf shows it.
-WEEKS: list[tuple[Callable[[House], Awaitable[None]], tuple[Any, ...]]] = [
+WEEKS: list[tuple[Callable[[LongTrial], Awaitable[None]], tuple[Any, ...]]] = [
     (somebody_objects, ((service_opens_an_epoch_below_the_floors, 5, MAIN),)),
     (globex_is_to_leave, ()),
     (services_are_killed, ()),
@@ -300,22 +300,22 @@ WEEKS: list[tuple[Callable[[House], Awaitable[None]], tuple[Any, ...]]] = [
 async def test_three_weeks_of_a_house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Timekeeper, "_until_next", lambda _: 0.1)  # clocks are compared often
     monkeypatch.setattr("proxid.runtime.store.clock.PAUSE", 0.05)
-    house = House(tmp_path / "house")
-    provision(house.folder, (*HOUSE, *VISITORS), k=3)
-    house.people += VISITORS
-    house.accept()
-    await house.begin()
+    trial = LongTrial(tmp_path / "weeks")
+    provision(trial.folder, (*RESIDENTS, *VISITORS), k=3)
+    trial.people += VISITORS
+    trial.accept()
+    await trial.begin()
     try:
         for number, (step, lies) in enumerate(WEEKS):
             if number:
-                assert await house.next_day() is None
-            await house.evening(f"node{number % 4}")
-            await step(house)
-            _, going_on = await house.honest(f"day {number}, {step.__qualname__}")
+                assert await trial.next_day() is None
+            await trial.evening(f"node{number % 4}")
+            await step(trial)
+            _, going_on = await trial.honest(f"day {number}, {step.__qualname__}")
             for tell, check, log in lies:
-                await house.convicted(tell, check, log)
+                await trial.convicted(tell, check, log)
     finally:
-        await house.end()
+        await trial.end()
     counts = going_on.counts
     assert len(WEEKS) == 21 and counts["epochs.believed"] == 1 and counts["gateway.ERASED"] == 1
     assert counts["gateway.SUCCEEDED"] == counts["main-service.SUCCEEDED"] == 1

@@ -1,4 +1,4 @@
-"""A house over weeks: what its people and its operators do on a day, and copies of its folder on which one lies."""
+"""A deployment over weeks: what people and operators do on a day, and copies of its folder on which one lies."""
 
 import asyncio
 import datetime
@@ -38,7 +38,7 @@ LOST, UNACCEPTED = "store was lost", "has not accepted"
 MAY_EXPLAIN = ("what was damaged or lost may explain it", "leaves are damaged")
 
 
-class House(Days):
+class LongTrial(Days):
     """A trial that can be ended, copied and begun again."""
 
     def __init__(self, folder: Path) -> None:
@@ -62,10 +62,10 @@ class House(Days):
         await self._stack.aclose()
 
     @asynccontextmanager
-    async def copied(self) -> AsyncIterator["House"]:
-        """The same house on a copy of its folder, while this one stands still."""
+    async def copied(self) -> AsyncIterator["LongTrial"]:
+        """The same trial on a copy of its folder, while this one stands still."""
         await self.end()
-        copy = House(self.folder.with_name("copy"))
+        copy = LongTrial(self.folder.with_name("copy"))
         shutil.copytree(self.folder, copy.folder, ignore=shutil.ignore_patterns("*.sock"))
         copy.clocks, copy.people, copy.bundle = self.clocks, [*self.people], self.bundle
         copy.parties, copy.k = self.parties, self.k
@@ -170,7 +170,7 @@ class House(Days):
             write_trust(path, trust.model_copy(update={"peers": peers, "servers": servers}))
 
     async def enrol(self, name: str) -> None:
-        """Somebody new in the house, whose account is a month old."""
+        """Somebody new, whose account is a month old."""
         authority = load(EnrolmentAuthorityConfig, self.folder / "ea/ea.toml")
         config = load(DeviceConfig, self.folder / HOME / "device.toml")
         state, since = HouseholdState(config.data_dir), int(self.clocks["device"].wall() - 30 * 86_400)

@@ -8,8 +8,8 @@ contract test holds the two together step by step:
 3. A person may have `person_cap` records waiting at a node (CAPPED).
 4. Otherwise it is buffered: it takes the next place in its audience's order of arrival, waits at its node, and, if its
    person is seasoned, counts as one issue of each of its units (8.7).
-5. Once n distinct seasoned people wait at the node, a group is formed (`Lane.take`) and takes the next number. What is
-   shown of its members' texts is decided there and then.
+5. Once n distinct seasoned people wait at the node, a group is formed (`AudienceTree.take`) and takes the next number.
+   What is shown of its members' texts is decided there and then.
 
 `tick` moves up what waited too long, `withdraw` removes a person's records, `close` ends the epoch.
 
@@ -24,10 +24,9 @@ from math import floor
 from proxid.anonymise.mix.memory import IN_MEMORY, PoolMemory
 from proxid.anonymise.mix.queue import ARRIVAL, ENTERED, ITEM, LIFT, PERSON, TIME, Waiting
 from proxid.anonymise.mix.settings import Settings
-from proxid.anonymise.mix.tree import Lane, Node
+from proxid.anonymise.mix.tree import AudienceTree, Node
 from proxid.anonymise.mix.types import (
     Group,
-    LaneState,
     Member,
     Outcome,
     PoolState,
@@ -38,6 +37,7 @@ from proxid.anonymise.mix.types import (
     Step,
     Submission,
     Suppressed,
+    TreeState,
     WaitingRecord,
 )
 from proxid.errors import InputError, PoolClosedError
@@ -47,12 +47,12 @@ _BUFFERED = Submission(Outcome.BUFFERED)
 
 
 class _Audience:
-    """What one audience has beside its lane: the ladder's counts and the texts that entered."""
+    """What one audience has beside its tree: the ladder's counts and the texts that entered."""
 
-    __slots__ = ("entered", "issuers", "lane")
+    __slots__ = ("entered", "issuers", "tree")
 
     def __init__(self, settings: Settings, name: str, memory: PoolMemory) -> None:
-        self.lane = Lane(settings, name)
+        self.tree = AudienceTree(settings, name)
         self.issuers = memory.issuers(name, settings.text_threshold)
         self.entered = memory.entered(name)
 
@@ -88,19 +88,19 @@ class Pool:
         if identity in self._submitted:
             return Submission(Outcome.DUPLICATE)
         audience = self._audiences.get(name) or _Audience(self.settings, name, self._memory)
-        lane = audience.lane
-        node = lane.node(path)
+        tree = audience.tree
+        node = tree.node(path)
         if self._seasoned.setdefault(person, seasoned) is not seasoned:
             raise InputError("a person is either seasoned or not for a whole epoch")
         self._submitted.add(identity)
         if units and (person, units[0]) in audience.entered:
             return Submission(Outcome.REPEATED)
-        if lane.full(node, person):
+        if tree.full(node, person):
             return Submission(Outcome.CAPPED)
         self.clock = max(self.clock, time)
-        if not lane.arrivals:
+        if not tree.arrivals:
             self._audiences[name] = audience
-        ripe = lane.enter(node, person, seasoned, self.clock, record, None)
+        ripe = tree.enter(node, person, seasoned, self.clock, record, None)
         if units:
             audience.entered.add((person, units[0]))
             if seasoned:
@@ -118,18 +118,18 @@ class Pool:
         suppressed: list[Suppressed] = []
         groups: list[Group] = []
         for audience in self._audiences.values():
-            while audience.lane.due(clock) is not None:
+            while audience.tree.due(clock) is not None:
                 if len(raised) + len(suppressed) == limit:
                     return Step(tuple(raised), tuple(suppressed), tuple(groups), more=True)
                 self.clock = clock
-                move = audience.lane.move_up(clock)
+                move = audience.tree.move_up(clock)
                 assert move is not None
                 waiting, source, target = move
                 if target is None:
                     suppressed.append(Suppressed(waiting[ITEM].id, Reason.CAPPED if source.path else Reason.EXPIRED))
                     continue
                 raised.append(Raised(waiting[ITEM].id, source.path, target.path))
-                if audience.lane.ripe(target):
+                if audience.tree.ripe(target):
                     groups.append(self._group(audience, target))
         return Step(tuple(raised), tuple(suppressed), tuple(groups))
 
@@ -138,7 +138,7 @@ class Pool:
         gone: list[bytes] = []
         for name, audience in self._audiences.items():
             if audiences is None or name in audiences:
-                gone += [_drop(audience.lane, node, waiting) for node, waiting in audience.lane.of(person)]
+                gone += [_drop(audience.tree, node, waiting) for node, waiting in audience.tree.of(person)]
         return tuple(gone)
 
     def close(self, limit: int = STEP_LIMIT) -> Step:
@@ -150,28 +150,28 @@ class Pool:
         self._closed = True
         suppressed: list[Suppressed] = []
         for audience in self._audiences.values():
-            while (found := audience.lane.first()) is not None:
+            while (found := audience.tree.first()) is not None:
                 if len(suppressed) == limit:
                     return Step(suppressed=tuple(suppressed), more=True)
-                suppressed.append(Suppressed(_drop(audience.lane, *found), Reason.EPOCH_END))
+                suppressed.append(Suppressed(_drop(audience.tree, *found), Reason.EPOCH_END))
         return Step(suppressed=tuple(suppressed))
 
     def waiting(self) -> Iterator[WaitingRecord]:
         """Every waiting record, by audience and in order of arrival."""
         for name, audience in self._audiences.items():
-            for node, waiting in audience.lane:
+            for node, waiting in audience.tree:
                 yield WaitingRecord(waiting[ITEM].id, waiting[PERSON], name, node.path, waiting[ARRIVAL])
 
     def state(self) -> PoolState:
         """For storing: everything but what its memory keeps."""
-        lanes = []
+        trees = []
         for audience in self._audiences.values():
-            lane = audience.lane
+            tree = audience.tree
             waiting = [
-                (node.path, row[ARRIVAL], row[ENTERED], row[LIFT], row[TIME], row[ITEM]) for node, row in lane
+                (node.path, row[ARRIVAL], row[ENTERED], row[LIFT], row[TIME], row[ITEM]) for node, row in tree
             ]  # fmt: skip
-            lanes.append(LaneState(lane.name, lane.arrivals, lane.lifts, waiting))
-        return PoolState(self.settings, self.clock, self.groups_formed, self._closed, self._seasoned, lanes)
+            trees.append(TreeState(tree.name, tree.arrivals, tree.lifts, waiting))
+        return PoolState(self.settings, self.clock, self.groups_formed, self._closed, self._seasoned, trees)
 
     @classmethod
     def restored(cls, state: PoolState, memory: PoolMemory) -> "Pool":
@@ -179,16 +179,16 @@ class Pool:
         pool = cls(state.settings, memory)
         pool.clock, pool.groups_formed, pool._closed = state.clock, state.groups_formed, state.closed
         pool._seasoned = state.seasoned
-        for said in state.lanes:
+        for said in state.trees:
             audience = pool._audiences[said.name] = _Audience(state.settings, said.name, memory)
-            audience.lane.restore(
+            audience.tree.restore(
                 said.arrivals, said.lifts,
                 [(path, item.seasoned, (*at, item.person, item, None)) for path, *at, item in said.waiting],  # type: ignore[misc]
             )  # fmt: skip
         return pool
 
     def _group(self, audience: _Audience, node: Node) -> Group:
-        taken = audience.lane.take(node)
+        taken = audience.tree.take(node)
         raised = any(waiting[LIFT] for waiting in taken)
         members = []
         for waiting in taken:
@@ -198,10 +198,10 @@ class Pool:
         self.groups_formed += 1
         width = self.settings.time_bucket_s
         bucket = floor(self.clock / width) * width
-        return Group(self.groups_formed, audience.lane.name, node.path, raised, bucket, tuple(members))
+        return Group(self.groups_formed, audience.tree.name, node.path, raised, bucket, tuple(members))
 
 
-def _drop(lane: Lane, node: Node, waiting: Waiting) -> bytes:
-    lane.drop(node, waiting)
+def _drop(tree: AudienceTree, node: Node, waiting: Waiting) -> bytes:
+    tree.drop(node, waiting)
     identity: bytes = waiting[ITEM].id
     return identity

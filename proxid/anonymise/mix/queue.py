@@ -27,7 +27,7 @@ ITEM: Final = 5
 LABEL: Final = 6
 
 
-class Line:
+class NodeQueue:
     """Who waits, oldest record first.
 
     `heads` maps each person to the person's oldest record, in order of those records' arrival (unless `mixed`, which

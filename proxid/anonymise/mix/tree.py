@@ -1,12 +1,12 @@
 """The nodes at which one audience's records wait, and how they move (DESIGN 8.1, 8.4-8.6).
 
-A lane is the mechanism without its bookkeeping: `pool.Pool` adds identity, repeats, the ladder and numbers. What a
+The tree is the mechanism without its bookkeeping: `pool.Pool` adds identity, repeats, the ladder and numbers. What a
 record costs does not grow with k.
 
 - A group is formed as soon as n distinct seasoned people wait at a node, so never do more than n: "the n people who
   waited longest" are all of them, and a group takes the oldest record of each. Whoever came last has no other record
   there, so fewer than n people are left and one step never forms two groups.
-- Records leave a lane much sooner than they become due to move up, so no record is scheduled by itself: each node
+- Records leave much sooner than they become due to move up, so no record is scheduled by itself: each node
   with records in it stands once on the agenda, under a record that may have left since. It is looked at again when
   that record would have been due.
 """
@@ -18,7 +18,7 @@ from heapq import heappop, heappush, heapreplace
 from operator import itemgetter
 from typing import Any
 
-from proxid.anonymise.mix.queue import ENTERED, LIFT, PERSON, TIME, Line, Waiting
+from proxid.anonymise.mix.queue import ENTERED, LIFT, PERSON, TIME, NodeQueue, Waiting
 from proxid.anonymise.mix.settings import Settings
 from proxid.errors import InputError
 
@@ -29,15 +29,15 @@ _NO_ARRIVAL = sys.maxsize
 
 
 class Node:
-    """A place in the tree, with the lines of the seasoned people and of the others; a person is in one of them."""
+    """A place in the tree, with the queues of the seasoned people and of the others; a person is in one of them."""
 
     __slots__ = ("_by_entry", "on_agenda", "parent", "path", "seasoned", "unseasoned")
 
     def __init__(self, path: Path, parent: "Node | None") -> None:
         self.path = path
         self.parent = parent
-        self.seasoned = Line()
-        self.unseasoned = Line()
+        self.seasoned = NodeQueue()
+        self.unseasoned = NodeQueue()
         self.on_agenda = False
         self._by_entry: deque[Waiting] = deque()
 
@@ -45,29 +45,29 @@ class Node:
         yield from self.seasoned
         yield from self.unseasoned
 
-    def line(self, person: str) -> Line:
-        """The line in which a person who has records here waits."""
+    def queue_of(self, person: str) -> NodeQueue:
+        """The queue in which a person who has records here waits."""
         return self.seasoned if person in self.seasoned.heads else self.unseasoned
 
     def first(self) -> Waiting | None:
         """The record that came here first and still waits here."""
-        queue, seasoned = self._by_entry, self.seasoned.heads
-        while queue:
-            waiting = queue[0]
+        came, seasoned = self._by_entry, self.seasoned.heads
+        while came:
+            waiting = came[0]
             person = waiting[PERSON]
-            if seasoned.get(person) is waiting or self.line(person).holds(waiting):
+            if seasoned.get(person) is waiting or self.queue_of(person).holds(waiting):
                 return waiting
-            queue.popleft()
-        # Whatever came since came later than all that was in the queue.
-        queue.extend(sorted(self, key=itemgetter(ENTERED, LIFT)))
-        return queue[0] if queue else None
+            came.popleft()
+        # Whatever came since came later than all that was in it.
+        came.extend(sorted(self, key=itemgetter(ENTERED, LIFT)))
+        return came[0] if came else None
 
 
 Move = tuple[Waiting, Node, Node | None]
-"""A record that was due left the node `[1]`: up to the node `[2]`, or out of the lane when that is None."""
+"""A record that was due left the node `[1]`: up to the node `[2]`, or out of the tree when that is None."""
 
 
-class Lane:
+class AudienceTree:
     """All nodes of one audience.
 
     `arrivals` counts the records that ever came. Nothing is due before `arrivals` reaches `check_arrivals`, or the
@@ -109,7 +109,7 @@ class Lane:
 
     def full(self, node: Node, person: str) -> bool:
         """Whether the person has as many records waiting at the node as one person may (8.5)."""
-        return self._cap is not None and node.line(person).count(person) >= self._cap
+        return self._cap is not None and node.queue_of(person).count(person) >= self._cap
 
     def ripe(self, node: Node) -> bool:
         """Whether records of n distinct seasoned people wait at the node: the gate of 8.4."""
@@ -157,18 +157,18 @@ class Lane:
     def move_up(self, clock: float) -> Move | None:
         """Move the record that is `due` to the parent, where it keeps its place in the order of arrival (8.6).
 
-        It leaves the lane at the root, and if its person has as many records at the parent as one may have.
+        It leaves the tree at the root, and if its person has as many records at the parent as one may have.
         """
         found = self.due(clock)
         if found is None:
             return None
         source, waiting = found
         arrival, _, _, _, person, item, label = waiting
-        line, target = source.line(person), source.parent
-        line.remove(waiting)
+        queue, target = source.queue_of(person), source.parent
+        queue.remove(waiting)
         if target is None:
             return waiting, source, None
-        above = target.seasoned if line is source.seasoned else target.unseasoned
+        above = target.seasoned if queue is source.seasoned else target.unseasoned
         if self._cap is not None and above.count(person) >= self._cap:
             return waiting, source, None
         self._lifts += 1
@@ -180,11 +180,11 @@ class Lane:
 
     def drop(self, node: Node, waiting: Waiting) -> None:
         """Remove a waiting record from its node."""
-        node.line(waiting[PERSON]).remove(waiting)
+        node.queue_of(waiting[PERSON]).remove(waiting)
 
     def of(self, person: str) -> list[tuple[Node, Waiting]]:
         """A person's waiting records, with their nodes, in order of arrival."""
-        mine = ((node, waiting) for node in self._nodes.values() for waiting in node.line(person).of(person))
+        mine = ((node, waiting) for node in self._nodes.values() for waiting in node.queue_of(person).of(person))
         return sorted(mine, key=itemgetter(1))
 
     @property
@@ -193,7 +193,7 @@ class Lane:
         return self._lifts
 
     def restore(self, arrivals: int, lifts: int, rows: Iterable[tuple[Path, bool, Waiting]]) -> None:
-        """Go on in an empty lane where another one was.
+        """Go on in an empty tree where another one was.
 
         Args:
             arrivals, lifts: of that one. rows: node, whether its person is seasoned, and waiting record, in order of

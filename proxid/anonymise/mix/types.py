@@ -150,7 +150,7 @@ class WaitingRecord(NamedTuple):
     arrival: int
 
 
-class LaneState(NamedTuple):
+class TreeState(NamedTuple):
     """What waits in one audience, for storing.
 
     Attributes:
@@ -164,11 +164,11 @@ class LaneState(NamedTuple):
 
 
 class PoolState(NamedTuple):
-    """A pool, for storing; `lanes` in the order of their audiences' first records."""
+    """A pool, for storing; `trees` in the order of their audiences' first records."""
 
     settings: Settings
     clock: float
     groups_formed: int
     closed: bool
     seasoned: dict[str, bool]
-    lanes: list[LaneState]
+    trees: list[TreeState]

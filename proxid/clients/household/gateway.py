@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import grpc
 
 from proxid.clients.household.config import DeviceConfig
-from proxid.clients.household.streams import Lines
+from proxid.clients.household.stream_pool import StreamPool
 from proxid.crypto.identity import Enrolment, Link
 from proxid.crypto.sansig import SignedMessage
 from proxid.runtime.transport.channel import TlsFiles, open_channel
@@ -36,7 +36,7 @@ class GatewayClient:
     def __init__(self, channel: grpc.aio.Channel, timeout: float, limit: int) -> None:
         self._channel = channel
         self._stub = GatewayStub(channel)
-        self._lines = Lines(self._stub, timeout)
+        self._streams = StreamPool(self._stub, timeout)
         self._timeout = timeout
         self._limit = limit
 
@@ -95,5 +95,5 @@ class GatewayClient:
     async def ask(self, message: SignedMessage, attempts: Attempts) -> SignedMessage:
         """Ask: the response. Raises RefusedError, UpstreamError; `attempts` tells how many calls it took."""
         request = wire.AskRequest(message=to_wire(message))
-        outcome = await call(lambda: self._lines.ask(request), attempts)
+        outcome = await call(lambda: self._streams.ask(request), attempts)
         return from_wire(outcome.message)

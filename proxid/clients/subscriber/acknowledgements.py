@@ -9,8 +9,8 @@ import binascii
 from pathlib import Path
 from typing import Final, Self
 
+from proxid.clients.subscriber.entry_file import EntryFile, read_entries
 from proxid.clients.subscriber.ledger import GroupId
-from proxid.clients.subscriber.lines import Lines, read_lines
 from proxid.errors import EncodingError, InputError
 from proxid.protocol.receipt import DeliveryAck
 
@@ -23,13 +23,13 @@ class Acknowledgements:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines = Lines(path)
+        self._file = EntryFile(path)
         self._groups: set[GroupId] = set()
 
     def __enter__(self) -> Self:
         """Read what is there; raises InputError for a damaged file, OutputError if it cannot be written."""
-        self._lines.__enter__()
-        for number, entry in read_lines(self._path):
+        self._file.__enter__()
+        for number, entry in read_entries(self._path):
             try:
                 ack = DeliveryAck.decode(base64.b64decode(entry["message"], validate=True))
             except (EncodingError, binascii.Error, KeyError, TypeError, ValueError):
@@ -38,7 +38,7 @@ class Acknowledgements:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lines.__exit__()
+        self._file.__exit__()
 
     def has(self, group: GroupId) -> bool:
         """Whether the gateway took an acknowledgement of the group."""
@@ -49,5 +49,5 @@ class Acknowledgements:
         group = GroupId(ack.epoch, ack.group)
         if group in self._groups:
             return
-        self._lines.append({"kind": KIND, "message": base64.b64encode(ack.encode()).decode("ascii")})
+        self._file.append({"kind": KIND, "message": base64.b64encode(ack.encode()).decode("ascii")})
         self._groups.add(group)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from proxid.clients.subscriber.entry_file import EntryFile, read_entries
 from proxid.clients.subscriber.group import OpenedRecord
-from proxid.clients.subscriber.lines import Lines, read_lines
 from proxid.clients.subscriber.rows import row_of
 from proxid.errors import InputError
 from proxid.protocol.notice import Notice
@@ -44,7 +44,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines = Lines(path)
+        self._file = EntryFile(path)
         self._seen: set[GroupId] = set()
         self._noticed: set[str] = set()
         self.cursor = 0
@@ -52,7 +52,7 @@ class Ledger:
 
     def __enter__(self) -> Self:
         """Read what is there; raises InputError for a damaged file, OutputError if it cannot be written."""
-        self._lines.__enter__()
+        self._file.__enter__()
         for entry in _entries(self._path):
             if "notice" in entry:
                 self._noticed.add(entry["notice"])
@@ -67,7 +67,7 @@ class Ledger:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lines.__exit__()
+        self._file.__exit__()
 
     def has(self, group: GroupId) -> bool:
         """Whether the group was received before."""
@@ -76,7 +76,7 @@ class Ledger:
     def add(self, kept: Kept, records: list[OpenedRecord]) -> None:
         """Keep a group durably; raises OutputError."""
         rows, group = [row_of(record) for record in records], kept.id
-        self._lines.append(
+        self._file.append(
             {"epoch": group.epoch, "group": group.group, "cursor": kept.cursor, "digest": kept.digest.hex(),
              "records": rows}
         )  # fmt: skip
@@ -86,7 +86,7 @@ class Ledger:
 
     def retract(self, group: GroupId, cursor: int) -> None:
         """Take a group back that the gateway no longer counts as delivered; raises OutputError."""
-        self._lines.append({"epoch": group.epoch, "group": group.group, "cursor": cursor, "retracted": True})
+        self._file.append({"epoch": group.epoch, "group": group.group, "cursor": cursor, "retracted": True})
         self.kept.pop(group, None)
 
     def note(self, notice: Notice) -> bool:
@@ -95,8 +95,8 @@ class Ledger:
         if name in self._noticed:
             return False
         if notice.kind == "erase":
-            self._lines.rewrite(_without(entry, notice.name) for _, entry in read_lines(self._path))
-        self._lines.append({"notice": name, "kind": notice.kind, "user": notice.name, "time_ms": notice.time_ms})
+            self._file.rewrite(_without(entry, notice.name) for _, entry in read_entries(self._path))
+        self._file.append({"notice": name, "kind": notice.kind, "user": notice.name, "time_ms": notice.time_ms})
         self._noticed.add(name)
         return True
 
@@ -121,7 +121,7 @@ def read_groups(path: Path) -> list[dict[str, Any]]:
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:
-    for number, entry in read_lines(path):
+    for number, entry in read_entries(path):
         try:
             if "notice" not in entry:
                 hash((entry["epoch"], entry["group"], entry["cursor"], bytes.fromhex(entry.get("digest", ""))))

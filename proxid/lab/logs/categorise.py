@@ -11,7 +11,7 @@ from proxid.lab.logs.strings import StringTable
 _UNSEEN = -2
 
 
-class Filing:
+class Categoriser:
     """Keeps which node a path string is, and which node the classifier gave to a query text."""
 
     def __init__(self, dictionaries: Dictionaries, classifier: Callable[[str], str] | None) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from proxid.lab.logs.base import Classifier, LogWriter
 from proxid.lab.logs.batch import Dictionaries, LogBatch
-from proxid.lab.logs.categorise import Filing
+from proxid.lab.logs.categorise import Categoriser
 from proxid.lab.logs.jit import Bytes, Longs
 from proxid.lab.logs.lines import Block, LineReader
 from proxid.lab.logs.strings import joined
@@ -30,7 +30,7 @@ class RowEncoder:
 
     def __init__(self, dictionaries: Dictionaries, classifier: Classifier | None) -> None:
         self._dictionaries = dictionaries
-        self._filing = Filing(dictionaries, classifier)
+        self._categoriser = Categoriser(dictionaries, classifier)
 
     def batch(self, rows: list[tuple[Any, ...]], first: int) -> LogBatch:
         """One batch; `first` is the number of its first record."""
@@ -44,10 +44,10 @@ class RowEncoder:
         tables = self._dictionaries
         user, query, url, path = texts
         users, queries = tables.user.encode_bytes(*user), tables.query.encode_bytes(*query)
-        urls, paths = tables.url.encode_present(*url), self._filing.paths.encode_present(*path)
+        urls, paths = tables.url.encode_present(*url), self._categoriser.paths.encode_present(*path)
         row = np.arange(first, first + len(users), dtype=np.int64)
         time, rank, group = numbers
-        return LogBatch(users, queries, self._filing.nodes(paths, queries), time, rank, urls, row, group)
+        return LogBatch(users, queries, self._categoriser.nodes(paths, queries), time, rank, urls, row, group)
 
 
 class JsonlReader(LineReader):

@@ -10,7 +10,7 @@ import numpy as np
 from proxid.errors import InputError
 from proxid.lab.logs.base import Classifier
 from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch
-from proxid.lab.logs.categorise import Filing
+from proxid.lab.logs.categorise import Categoriser
 from proxid.lab.logs.jit import Bytes, Codes, Longs, Scalar, compiled
 from proxid.lab.logs.lines import Block, LineReader
 from proxid.lab.logs.strings import StringTable
@@ -33,7 +33,7 @@ class TsvReader(LineReader):
         chunk: int,
     ) -> None:
         super().__init__(path, layout, compressed, dictionaries, chunk)
-        self._filing = Filing(dictionaries, classifier)
+        self._categoriser = Categoriser(dictionaries, classifier)
         # Without a header a row may have AOL's five cells even where the first rows have three.
         known = self.layout.header or layout is not None
         fields = self.layout.fields if known else FIELDS[: max(5, len(self.layout.fields))]
@@ -63,7 +63,7 @@ class TsvReader(LineReader):
 
         user, query = codes(known.user, USER), codes(known.query, QUERY, keep_empty=True)
         url = codes(known.url, URL) if "url" in self.wanted else np.full(len(user), NONE, np.int32)
-        nodes = self._filing.nodes(codes(self._filing.paths, CATEGORY), query)
+        nodes = self._categoriser.nodes(codes(self._categoriser.paths, CATEGORY), query)
         row = np.arange(self.rows, self.rows + len(user), dtype=np.int64)
         self.rows += len(user)
         return LogBatch(user, query, nodes, time, rank, url, row, group)

@@ -94,7 +94,7 @@ async def say_full(client: Redis, prefix: str, full: bool) -> None:
             await client.delete(f"{prefix}:events:full")
 
 
-async def unlogged(client: Redis, prefix: str) -> int:
+async def events_waiting(client: Redis, prefix: str) -> int:
     """Events that wait to be encrypted into the log; raises StoreError."""
     with store_errors():
         return int(await client.xlen(f"{prefix}:events"))

@@ -84,7 +84,7 @@ def set_unclassified(requests: int) -> None:
     WORK.labels("classification").set(requests)
 
 
-def set_unlogged(events: int) -> None:
+def set_events_waiting(events: int) -> None:
     """How many events a service's store holds that are not in its log yet."""
     WORK.labels("evidence").set(events)
 

@@ -1,6 +1,6 @@
-"""Calls that wait at the same moment share one trip: a round trip, an `fsync` or an RPC is paid once for all of them.
+"""Calls that wait at the same moment share one batch: a round trip, an `fsync` or an RPC is paid once for all of them.
 
-Nobody waits for others to come: a trip starts at once if none is under way, and takes along whatever has come
+Nobody waits for others to come: a batch leaves at once if none is under way, and takes along whatever has come
 meanwhile.
 """
 
@@ -38,14 +38,14 @@ class Coalescer(Generic[Item, Result]):
 
     def _start(self) -> None:
         if self._waiting and self._under_way is None:
-            self._under_way = asyncio.create_task(self._trip())
+            self._under_way = asyncio.create_task(self._carry())
             self._under_way.add_done_callback(self._ended)
 
     def _ended(self, _: asyncio.Task[None]) -> None:
         self._under_way = None
         self._start()
 
-    async def _trip(self) -> None:
+    async def _carry(self) -> None:
         batch, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
         if not batch:
             return

@@ -16,7 +16,7 @@ from proxid.errors import LogFullError, StoreError
 from proxid.runtime.store.batching import Coalescer
 from proxid.runtime.store.connection import store_errors
 from proxid.runtime.store.durable import wait_on_disk
-from proxid.runtime.store.pipeline import Argument, Command, Trips
+from proxid.runtime.store.pipeline import Argument, Command, PipelinedConnection
 
 MAX_BATCH: Final = 256
 
@@ -41,7 +41,7 @@ class FunctionLibrary:
         self, client: Redis, name: str, sources: Sequence[tuple[str, str]], durable: frozenset[str] = frozenset()
     ) -> None:
         self._client = client
-        self._trips = Trips(client)
+        self._pipelined = PipelinedConnection(client)
         self._source = library_source(name, sources)
         self._durable = durable
         # On connections of their own: what need not be on disk does not queue behind what must.
@@ -79,12 +79,12 @@ class FunctionLibrary:
             raise StoreError("store call was cancelled") from None
 
     async def _pipeline(self, commands: Sequence[Command]) -> list[Any]:
-        results = await self._trips.go(commands)
+        results = await self._pipelined.execute(commands)
         missing = [i for i, r in enumerate(results) if isinstance(r, ResponseError) and "not found" in str(r)]
         if missing:
             # The store was restarted empty or its functions flushed: load them again, repeat what did not run.
             await self.load()
-            again = await self._trips.go([commands[i] for i in missing])
+            again = await self._pipelined.execute([commands[i] for i in missing])
             for i, result in zip(missing, again, strict=True):
                 results[i] = result
         return results

@@ -19,8 +19,8 @@ Command = tuple[Argument, ...]
 _pack: Callable[[Command], bytes] = cast(Any, hiredis).pack_command  # its types know tuples of one item alone
 
 
-class Trips:
-    """One connection of a client's pool, taken at the first trip and closed with the pool.
+class PipelinedConnection:
+    """One connection of a client's pool, taken at the first use and closed with the pool.
 
     Args:
         client: whose connection it is.
@@ -31,7 +31,7 @@ class Trips:
         self._connection: AbstractConnection | None = None
         self._free = asyncio.Lock()
 
-    async def go(self, commands: Sequence[Command]) -> list[Any]:
+    async def execute(self, commands: Sequence[Command]) -> list[Any]:
         """The answers of commands, in order; a ResponseError among them is given back, not raised.
 
         A lost connection is found again, and everything sent once more, as the client's retry rule says.

@@ -1,7 +1,8 @@
 """Computing in small portions: what arrives together does not hold up what is done.
 
-Requests come many in one message. If all of them compute before the event loop turns once, the first one's store trip
-starts after the last one's computing, and the processes of a request's way work one after another instead of at once.
+Requests come many in one message. If all of them compute before the event loop turns once, the first one's round trip
+to the store starts after the last one's computing, and the processes of a request's way work one after another instead
+of at once.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ PORTION: Final = 8
 """Computations in one turn of the event loop: two to four milliseconds."""
 
 
-class Pace:
+class FairScheduler:
     """Lets a few computations begin in each turn of the event loop; who waits goes before who comes next.
 
     Args:
@@ -24,7 +25,7 @@ class Pace:
         self._left = portion
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    async def turn(self) -> None:
+    async def slot(self) -> None:
         """Return when it is the caller's turn; at once if this turn of the loop has room."""
         if self._left > 0:
             self._take()

@@ -1,4 +1,4 @@
-"""The frames around streams of requests: one after another (`conversation`), or many under way (`dialogue`).
+"""Frames around streams of requests: one after another (`ordered_stream`), or many under way (`multiplexed_stream`).
 
 To a call of its own a message on an open stream is cheap (docs/adr/0006), so a device keeps one, and so does IS to MS.
 A refusal is an answer like any other, and the stream goes on; it ends when the caller ends it, when its certificate is
@@ -21,7 +21,7 @@ from proxid.runtime.transport.peers import Peer
 from proxid.runtime.transport.status import public_code, public_text
 
 UNDER_WAY: Final = 256
-"""Requests of one dialogue at once; more are not read before some of them are answered, and the answers taken."""
+"""Requests of one stream at once; more are not read before some of them are answered, and the answers taken."""
 MESSAGE_BYTES: Final = 1024 * 1024
 """Answers of one message together, unless one alone is larger: a quarter of what a peer accepts."""
 
@@ -96,7 +96,7 @@ async def _frame(
         observe_call(name, code, time.perf_counter() - start)
 
 
-def conversation(call: str, refusal: Refusal, *roles: str) -> Callable[[Method], Callable[..., Any]]:
+def ordered_stream(call: str, refusal: Refusal, *roles: str) -> Callable[[Method], Callable[..., Any]]:
     """Frame a method `(self, request, peer) -> reply` that is called for each message of a stream.
 
     Args:
@@ -182,7 +182,7 @@ class _Answers:
             await self._writing
 
 
-def dialogue(
+def multiplexed_stream(
     parts: Callable[[Any], Sequence[Any]], joined: Callable[[list[Any]], Any], *roles: str
 ) -> Callable[[Method], Callable[..., Any]]:
     """Frame a method `(self, part, peer) -> answer` that is called for all parts of each message, many at once.

@@ -7,7 +7,7 @@ from typing import Any
 import grpc
 import pytest
 
-from proxid.clients.household.streams import Lines
+from proxid.clients.household.stream_pool import StreamPool
 from proxid.errors import Code, RefusedError, UpstreamError
 from proxid.wire.v1 import gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
@@ -45,12 +45,12 @@ def trial(tmp_path: Path) -> Path:
 async def test_one_stream_serves_one_question_after_another(trial: Path) -> None:
     counter = Counter()
     async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
-        lines = Lines(GatewayStub(to), 20)
-        assert [(await lines.ask(said(f"{n}"))).message.header for n in range(3)] == [b"0", b"1", b"2"]
+        streams = StreamPool(GatewayStub(to), 20)
+        assert [(await streams.ask(said(f"{n}"))).message.header for n in range(3)] == [b"0", b"1", b"2"]
         with pytest.raises(RefusedError) as caught:
-            await lines.ask(said("refuse"))
+            await streams.ask(said("refuse"))
         assert caught.value.remote is Code.RATE_LIMITED
-        await lines.ask(said("again"))
+        await streams.ask(said("again"))
         assert (counter.streams, counter.messages) == (1, 5)
 
 
@@ -58,9 +58,9 @@ async def test_questions_at_once_get_streams_of_their_own(trial: Path) -> None:
     counter = Counter()
     counter.gate = asyncio.Barrier(3)  # nobody is answered before all three have been asked
     async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
-        lines = Lines(GatewayStub(to), 20)
+        streams = StreamPool(GatewayStub(to), 20)
         for _ in range(2):
-            found = await asyncio.gather(*(lines.ask(said(f"{n}")) for n in range(3)))
+            found = await asyncio.gather(*(streams.ask(said(f"{n}")) for n in range(3)))
             assert [one.message.header for one in found] == [b"0", b"1", b"2"]
         assert counter.streams == 3
 
@@ -68,9 +68,9 @@ async def test_questions_at_once_get_streams_of_their_own(trial: Path) -> None:
 async def test_a_stream_that_ended_while_idle_costs_no_attempt(trial: Path) -> None:
     counter = Counter()
     async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
-        lines = Lines(GatewayStub(to), 20)
+        streams = StreamPool(GatewayStub(to), 20)
         for _ in range(3):
-            await lines.ask(said("bye"))
+            await streams.ask(said("bye"))
         assert (counter.streams, counter.messages) == (3, 3)
 
 
@@ -78,9 +78,9 @@ async def test_no_answer_in_time_gives_the_stream_up(trial: Path) -> None:
     counter = Counter()
     async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
         with pytest.raises(UpstreamError):
-            await Lines(GatewayStub(to), 1).ask(said("silence"))
-        lines = Lines(GatewayStub(to), 20)
-        assert (await lines.ask(said("hello"))).message.header == b"hello"
+            await StreamPool(GatewayStub(to), 1).ask(said("silence"))
+        streams = StreamPool(GatewayStub(to), 20)
+        assert (await streams.ask(said("hello"))).message.header == b"hello"
 
 
 async def test_nobody_there_is_an_error_of_the_way(trial: Path) -> None:
@@ -88,7 +88,7 @@ async def test_nobody_there_is_an_error_of_the_way(trial: Path) -> None:
         pass
     async with channel(trial, address, "devices/home") as to:
         with pytest.raises((grpc.aio.AioRpcError, UpstreamError)):
-            await Lines(GatewayStub(to), 2).ask(said("hello"))
+            await StreamPool(GatewayStub(to), 2).ask(said("hello"))
 
 
 async def test_calls_beyond_the_limit_of_a_connection_wait_for_one_to_end(trial: Path) -> None:
@@ -99,7 +99,7 @@ async def test_calls_beyond_the_limit_of_a_connection_wait_for_one_to_end(trial:
         for stream in kept:
             await stream.write(said("hello"))
             await stream.read()
-        third = asyncio.create_task(Lines(stub, 20).ask(said("third")))
+        third = asyncio.create_task(StreamPool(stub, 20).ask(said("third")))
         for _ in range(20):  # round trips on the same connection, in which the third would have been answered
             await kept[0].write(said("hello"))
             await kept[0].read()

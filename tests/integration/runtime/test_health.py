@@ -18,7 +18,7 @@ from proxid.runtime.transport.health import WATCHES, Health, Reflection
 from proxid.runtime.transport.methods import streaming
 from proxid.runtime.transport.peers import PeerRegistry, peer_of_certificate
 from proxid.runtime.transport.status import CODE_KEY, code_of
-from proxid.runtime.transport.streams import conversation
+from proxid.runtime.transport.streams import ordered_stream
 from proxid.wire.v1 import gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import (
     FeedServicer,
@@ -37,7 +37,7 @@ class Gateway(GatewayServicer, FeedServicer):
     def __init__(self, admitted: PeerRegistry) -> None:
         self.peers = admitted
 
-    @conversation("Ask", refused, "device")
+    @ordered_stream("Ask", refused, "device")
     async def Converse(self, request: Any, peer: Any) -> gateway_pb2.AskOutcome:
         return gateway_pb2.AskOutcome(message=request.message)
 

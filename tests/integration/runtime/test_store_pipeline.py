@@ -1,4 +1,4 @@
-"""Round trips to a real store: answers in order, and never those of a trip that was broken off."""
+"""Round trips to a real store: answers in order, and never those of an exchange that was broken off."""
 
 import asyncio
 
@@ -6,46 +6,48 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from proxid.runtime.store.pipeline import Command, Trips
+from proxid.runtime.store.pipeline import Command, PipelinedConnection
 
 SLOW: list[Command] = [("BLPOP", "nothing", 1), ("ECHO", "late")]
 
 
 async def test_answers_come_in_order_and_an_error_is_one_of_them(client: Redis) -> None:
-    first, wrong, last = await Trips(client).go([("SET", "a", b"\x00\xff"), ("LPUSH", "a", 1), ("GET", "a")])
+    first, wrong, last = await PipelinedConnection(client).execute(
+        [("SET", "a", b"\x00\xff"), ("LPUSH", "a", 1), ("GET", "a")]
+    )
     assert (first, last) == (b"OK", b"\x00\xff") and isinstance(wrong, ResponseError)
 
 
 async def test_nobody_gets_the_answers_of_a_trip_that_was_cancelled(client: Redis) -> None:
-    trips = Trips(client)
-    trip = asyncio.create_task(trips.go(SLOW))
+    connection = PipelinedConnection(client)
+    call = asyncio.create_task(connection.execute(SLOW))
     while not (await client.info("clients"))["blocked_clients"]:  # noqa: ASYNC110 - nothing signals it
         await asyncio.sleep(0.01)
-    trip.cancel()
+    call.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await trip
+        await call
     for number in range(3):
-        assert await trips.go([("ECHO", str(number))]) == [str(number).encode()]
+        assert await connection.execute([("ECHO", str(number))]) == [str(number).encode()]
 
 
 async def test_a_store_that_takes_too_long_is_given_up(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("proxid.runtime.store.pipeline.TIMEOUT", 0.1)
-    trips = Trips(client)
+    connection = PipelinedConnection(client)
     with pytest.raises((RedisError, OSError)):
-        await trips.go(SLOW)
+        await connection.execute(SLOW)
     monkeypatch.undo()
-    assert await trips.go([("ECHO", "next")]) == [b"next"]
+    assert await connection.execute([("ECHO", "next")]) == [b"next"]
 
 
 async def test_trips_at_once_do_not_get_each_others_answers(client: Redis) -> None:
-    trips = Trips(client)
-    found = await asyncio.gather(*(trips.go([("ECHO", str(n)), ("ECHO", str(-n))]) for n in range(1, 9)))
+    connection = PipelinedConnection(client)
+    found = await asyncio.gather(*(connection.execute([("ECHO", str(n)), ("ECHO", str(-n))]) for n in range(1, 9)))
     assert found == [[str(n).encode(), str(-n).encode()] for n in range(1, 9)]
 
 
 async def test_a_connection_that_the_store_closed_is_found_again(client: Redis) -> None:
-    trips = Trips(client)
-    (mine,) = await trips.go([("CLIENT", "ID")])
+    connection = PipelinedConnection(client)
+    (mine,) = await connection.execute([("CLIENT", "ID")])
     assert await client.client_kill_filter(_id=mine) == 1
-    (other,) = await trips.go([("CLIENT", "ID")])
+    (other,) = await connection.execute([("CLIENT", "ID")])
     assert other != mine

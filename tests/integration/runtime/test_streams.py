@@ -15,7 +15,7 @@ from proxid.runtime.transport.channel import new_server
 from proxid.runtime.transport.methods import streaming
 from proxid.runtime.transport.peers import Peer, PeerRegistry
 from proxid.runtime.transport.status import code_of
-from proxid.runtime.transport.streams import MESSAGE_BYTES, UNDER_WAY, conversation, dialogue
+from proxid.runtime.transport.streams import MESSAGE_BYTES, UNDER_WAY, multiplexed_stream, ordered_stream
 from proxid.wire.v1 import common_pb2, gateway_pb2, main_service_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
 from proxid.wire.v1.main_service_pb2_grpc import (
@@ -36,7 +36,7 @@ class Parrot(GatewayServicer):
         self.peers = registry
         self.asked, self.told = asyncio.Event(), asyncio.Event()
 
-    @conversation("Ask", refused, "device")
+    @ordered_stream("Ask", refused, "device")
     async def Converse(self, request: gateway_pb2.AskRequest, peer: Peer) -> gateway_pb2.AskOutcome:
         match request.message.header:
             case b"refuse":
@@ -165,7 +165,7 @@ class Many(MainServiceServicer):
         self.all = asyncio.Barrier(count)
         self.taken = 0
 
-    @dialogue(items, together, "device")
+    @multiplexed_stream(items, together, "device")
     async def Forward(self, request: main_service_pb2.ForwardRequest, peer: Peer) -> main_service_pb2.ForwardOutcome:
         self.taken += 1
         await self.all.wait()

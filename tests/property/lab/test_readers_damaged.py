@@ -23,8 +23,8 @@ from proxid.clients.household.receipts import read_receipts
 from proxid.clients.household.register import FILE as REGISTER
 from proxid.clients.household.register import Register
 from proxid.clients.household.state import UserState
+from proxid.clients.subscriber.entry_file import read_entries
 from proxid.clients.subscriber.ledger import read_groups
-from proxid.clients.subscriber.lines import read_lines
 from proxid.errors import InputError, ProxidError
 from proxid.lab.load import Asked, find_mechanism, read_truth
 from proxid.lab.logs import LogBatch, read_log
@@ -116,7 +116,7 @@ CASES = [
     Case(REGISTER, (json.dumps({"user_id": PLANTED, "key": "00"}) + "\n").encode(), lambda p: Register.open(p.parent)),
     Case("receipts.jsonl", LINES.encode(), everything(read_receipts)),
     Case("receipts.jsonl", LINES.encode(), everything(presented.read_receipts)),
-    Case("feed.jsonl", LINES.encode(), everything(read_lines)),
+    Case("feed.jsonl", LINES.encode(), everything(read_entries)),
     Case("feed.jsonl", LINES.encode(), read_groups),
     Case(
         "epoch-1.json", json.dumps({"version": 1, "bundle": PLANTED, "pending": ["AA==", "AA=="]}).encode(),

@@ -3,7 +3,7 @@
 import pytest
 
 from auditor.checks.c3_signatures import Signatures, name_of, name_of_pair, prove
-from auditor.checks.c3_workers import BATCH, Ahead
+from auditor.checks.c3_workers import BATCH, SignatureWorkers
 from proxid.crypto.sansig import Role, SignedMessage
 from proxid.errors import SignatureInvalidError
 from proxid.evidence.events import Event, EventType, SanitizedPair
@@ -45,16 +45,16 @@ def test_only_the_same_message_in_the_same_role_needs_no_check() -> None:
             Signatures.message(bad, Role.SANITIZER, good)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_events_come_in_order_with_what_other_processes_found(workers: int) -> None:
+@pytest.mark.parametrize("count", [0, 2])
+def test_events_come_in_order_with_what_other_processes_found(count: int) -> None:
     bad = HALVES["signer"]
     payloads = [GOOD.encode(), bad.encode(), b""] * BATCH
     events = [Event(i, EventType.FORWARDED, b"", b"{}", payload) for i, payload in enumerate(payloads)]
-    ahead = Ahead(workers)
+    workers = SignatureWorkers(count)
     try:
-        batches = list(ahead.batches(iter(events)))
+        batches = list(workers.batches(iter(events)))
     finally:
-        ahead.close()
+        workers.close()
     assert [event for batch, _ in batches for event in batch] == events
-    expected = frozenset({name_of_pair(GOOD)}) if workers else frozenset()
+    expected = frozenset({name_of_pair(GOOD)}) if count else frozenset()
     assert {proven for _, proven in batches} == {expected}

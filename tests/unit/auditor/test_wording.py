@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from auditor.record_history import Life, RecordName, Step
+from auditor.record_history import RecordHistory, RecordName, Step
 from proxid.cli.main import main
 from proxid.errors import InputError
 from proxid.protocol.record import group_name, group_number
@@ -61,7 +61,7 @@ def test_explain_prints_the_kind_and_json_keeps_the_number(
     }.items():  # fmt: skip
         monkeypatch.setattr(f"auditor.commands.explain.{name}", value)
     step = Step("main-service", 7, "RELEASED", {"epoch": 1, "group": raw})
-    monkeypatch.setattr(Life, "read", lambda *_: [step])
+    monkeypatch.setattr(RecordHistory, "read", lambda *_: [step])
     monkeypatch.setenv("COLUMNS", "200")
     words = ["explain", f"1/{raw}/0", "--config", "auditor.toml"]
     assert main(words) == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proxid.clients.household.receipts import ReceiptBook
-from proxid.clients.subscriber.lines import Lines, read_lines
+from proxid.clients.subscriber.entry_file import EntryFile, read_entries
 from proxid.errors import OutputError
 from proxid.runtime.evidence_log.files import AppendFile, replace_file
 
@@ -32,10 +32,10 @@ class Kernel:
 
 def test_every_line_is_whole_in_small_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Kernel(monkeypatch)
-    with Lines(tmp_path / "feed.jsonl") as lines:
+    with EntryFile(tmp_path / "feed.jsonl") as lines:
         for entry in ENTRIES:
             lines.append(entry)
-    assert [entry for _, entry in read_lines(tmp_path / "feed.jsonl")] == ENTRIES
+    assert [entry for _, entry in read_entries(tmp_path / "feed.jsonl")] == ENTRIES
     log = AppendFile(tmp_path / "segment")
     log.append(b"l" * 100)
     log.close()
@@ -48,7 +48,7 @@ def test_what_does_not_fit_leaves_nothing_and_goes_on_when_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "feed.jsonl"
-    with Lines(path) as lines:
+    with EntryFile(path) as lines:
         lines.append(ENTRIES[0])
         kernel = Kernel(monkeypatch, room=20)
         with pytest.raises(OutputError, match=r"feed\.jsonl"):

@@ -18,8 +18,8 @@ from proxid.lab.release.duration import parse_duration
 from proxid.lab.release.kbuffer.guarantee import guarantee
 from proxid.lab.release.kbuffer.options import OPTIONS
 from proxid.lab.release.registry import Job, Method, Outcome
-from proxid.lab.release.shown import Shown, default_mask
 from proxid.lab.release.truth import Truth, open_truth
+from proxid.lab.release.visible import Shown, default_mask
 
 _TEXTS: Final = 100_000
 _LADDER_TEXTS: Final = 400_000

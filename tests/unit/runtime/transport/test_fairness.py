@@ -10,7 +10,7 @@ import pytest
 import gateway.requests
 import main_service.requests
 from proxid.errors import MessageInvalidError
-from proxid.runtime.transport.fairness import PORTION, Pace
+from proxid.runtime.transport.fairness import PORTION, FairScheduler
 
 
 class Turns:
@@ -35,10 +35,10 @@ class Turns:
 
 @pytest.mark.parametrize("portion", [1, 3])
 async def test_no_turn_of_the_loop_has_more_than_a_portion_and_the_first_comes_first(portion: int) -> None:
-    pace, begun = Pace(portion), list[tuple[int, int]]()
+    scheduler, begun = FairScheduler(portion), list[tuple[int, int]]()
 
     async def compute(number: int) -> None:
-        await pace.turn()
+        await scheduler.slot()
         begun.append((number, turns.count))
 
     async with Turns() as turns:
@@ -48,14 +48,14 @@ async def test_no_turn_of_the_loop_has_more_than_a_portion_and_the_first_comes_f
 
 
 async def test_a_computation_alone_waits_for_nothing() -> None:
-    turn = Pace(1).turn()
+    turn = FairScheduler(1).slot()
     with pytest.raises(StopIteration):
         turn.send(None)
 
 
 async def test_who_was_given_up_takes_nobodys_turn() -> None:
-    pace = Pace(1)
-    waiting = [asyncio.create_task(pace.turn()) for _ in range(5)]
+    scheduler = FairScheduler(1)
+    waiting = [asyncio.create_task(scheduler.slot()) for _ in range(5)]
     await asyncio.sleep(0)
     for task in waiting[1:4]:
         task.cancel()

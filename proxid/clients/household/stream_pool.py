@@ -15,7 +15,7 @@ _KEPT: Final = 64
 _CODES: Final = frozenset(Code)
 
 
-class Lines:
+class StreamPool:
     """Idle streams, the one used last on top.
 
     Args:

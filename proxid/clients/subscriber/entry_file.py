@@ -11,7 +11,7 @@ from proxid.jsontext import load_json
 from proxid.runtime.whole import append_whole
 
 
-class Lines:
+class EntryFile:
     """An open file. A line torn by a crash is cut off when it is opened."""
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +61,7 @@ class Lines:
             self.__enter__()
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
+def read_entries(path: Path) -> Iterator[tuple[int, Any]]:
     """Number and value of each line; raises InputError naming the file, and the line that is no JSON."""
     try:
         file = path.open("rb")
