@@ -10,12 +10,15 @@ from pathlib import Path
 import grpc
 import pytest
 
+from auditor.commands.witness import _logs as logs_of_witness
+from auditor.config import AuditorConfig, WitnessConfig
+from auditor.setup import logs_of
 from gateway.config import GatewayConfig
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.subscriber import open_subscriber
-from proxid.errors import Code, ConfigError, RefusedError
+from proxid.errors import Code, ConfigError, EvidenceUnreadableError, RefusedError
 from proxid.runtime.config import Trust, load
 from proxid.runtime.config.loading import load_section
 from proxid.runtime.observability.logging import configure_logging
@@ -195,6 +198,39 @@ async def test_a_server_that_is_not_listed_is_told_nothing_whatever_the_ca_signe
             assert asked == heard
     with pytest.raises(ConfigError, match=r"trust\.servers"):
         GatewayClient.open(device.model_copy(update={"trust": device.trust.model_copy(update={"servers": ()})}))
+
+
+async def test_auditor_and_witness_read_no_log_of_a_server_that_is_not_listed(tmp_path: Path) -> None:
+    """The same for whoever reads evidence: another certificate of the CA is no service's, and is said to be none."""
+    provision(tmp_path)
+    now = datetime.datetime.now(datetime.UTC)
+    auditor = load(AuditorConfig, tmp_path / "auditor/auditor.toml")
+    witness = load(WitnessConfig, tmp_path / "witness/witness.toml")
+    ca = tmp_path / "ca/ca.crt"
+    for at, role in enumerate(("gateway", "main-service")):
+        key = new_tls_key()
+        (tmp_path / "evil.key").write_bytes(key)
+        (tmp_path / "evil.crt").write_bytes(sign_request(tmp_path / "ca", request(key, role, "evil"), now))
+        address = (auditor.gateway, auditor.main_service)[at]
+        for files, asked_for in (
+            (TlsFiles(tmp_path / "evil.key", tmp_path / "evil.crt", ca), False),
+            (TlsFiles(tmp_path / role / "tls.key", tmp_path / role / "tls.crt", ca), True),
+        ):
+            asked: list[str] = []
+            server, _ = new_server(files, address)
+            server.add_generic_rpc_handlers((Listening(asked),))
+            await server.start()
+            for log in (logs_of(auditor)[at], logs_of_witness(witness)[role][1]):
+                with pytest.raises(EvidenceUnreadableError) as caught:
+                    await asyncio.to_thread(log.heads)
+                assert ("a certificate that is not accepted here" in caught.value.rule) is not asked_for
+                log.close()
+            await server.stop(0)
+            assert bool(asked) is asked_for
+    for config in (auditor, witness):
+        bare = config.model_copy(update={"trust": config.trust.model_copy(update={"servers": ()})})
+        with pytest.raises(ConfigError, match=r"trust\.servers"):
+            logs_of(bare) if isinstance(bare, AuditorConfig) else logs_of_witness(bare)
 
 
 class Listening(grpc.GenericRpcHandler):

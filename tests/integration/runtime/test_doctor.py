@@ -1,11 +1,14 @@
 """`proxid doctor` of every role: good while all runs, and each fault by its name with a next step."""
 
+import asyncio
+import datetime
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from proxid.runtime.provision.party import sign_request
 from proxid.runtime.store import connect
 from tests.support.addresses import free_address
 from tests.support.trial import run_command, running
@@ -21,7 +24,7 @@ SERVICES = ("gateway", "main-service")
 async def looked(capsys: pytest.CaptureFixture[str], path: Path, *more: str) -> tuple[int, dict[str, Any]]:
     capsys.readouterr()
     status = await run_command("doctor", "--config", str(path), "--json", *more)
-    return status, {row["name"]: row for row in json.loads(capsys.readouterr().out)["findings"]}
+    return status, {row["name"]: row for row in json.loads(capsys.readouterr().out.splitlines()[-1])["findings"]}
 
 
 async def test_all_is_well_and_each_fault_is_named(
@@ -51,6 +54,7 @@ async def test_all_is_well_and_each_fault_is_named(
             status, found = await looked(capsys, tmp_path / FILES[role], "--ready")
             where = "port" if role == "gateway" else "gateway"
             assert status == 1 and found[where]["state"] == "wrong" and found[where]["next"]
+            assert found[where]["outcome"] == "unreachable" and trial.config("gateway").listen in found[where]["text"]
         # The main service serves nobody, and is ready all the same.
         assert (await looked(capsys, tmp_path / FILES["main-service"], "--ready"))[0] == 0
     status, found = await looked(capsys, tmp_path / FILES["main-service"], "--ready")
@@ -64,3 +68,57 @@ async def test_all_is_well_and_each_fault_is_named(
     assert "files" in shown and "disk" not in shown
     (tmp_path / "other.toml").write_text('role = "nobody"\n')
     assert await run_command("doctor", "--config", str(tmp_path / "other.toml")) == 2
+
+
+async def test_a_service_is_asked_and_not_only_called(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who is revoked, has an old certificate, knows another server, or calls one that is not ready, hears of it."""
+    async with running(tmp_path) as trial:
+        device = tmp_path / FILES["device"]
+
+        async def outcome(role: str, where: str) -> tuple[int, str]:
+            status, found = await looked(capsys, tmp_path / FILES[role], "--ready")
+            return status, found[where]["outcome"]
+
+        assert await outcome("device", "gateway") == (0, "serving")
+        for role in SERVICES:  # each looks at itself with its own certificate
+            assert await outcome(role, "port") == (0, "serving")
+        # Another certificate of the same name, which the CA has signed and nobody has imported.
+        ca = tmp_path / "ca"
+        files = {name: (device.parent / name).read_bytes() for name in ("tls.crt", "trust.toml")}
+        now = datetime.datetime.now(datetime.UTC)
+        csr = (device.parent / "tls.csr").read_bytes()
+        (device.parent / "tls.crt").write_bytes(sign_request(ca, csr, now))
+        assert await outcome("device", "gateway") == (1, "certificate_refused")
+        (device.parent / "tls.crt").write_bytes(sign_request(ca, csr, now - datetime.timedelta(days=2000)))
+        assert await outcome("device", "gateway") == (1, "certificate_refused")
+        (device.parent / "tls.crt").write_bytes(files["tls.crt"])
+        # The server's certificate is not the one that was imported.
+        pem = (tmp_path / "gateway/tls.crt").read_text("ascii")
+        other = sign_request(ca, (tmp_path / "gateway/tls.csr").read_bytes(), now).decode("ascii")
+        trust = files["trust.toml"].decode("ascii")
+        assert json.dumps(pem)[1:-1] in trust
+        (device.parent / "trust.toml").write_text(trust.replace(json.dumps(pem)[1:-1], json.dumps(other)[1:-1]))
+        assert await outcome("device", "gateway") == (1, "server_not_accepted")
+        (device.parent / "trust.toml").write_bytes(files["trust.toml"])
+        # A clock that is doubted: nothing is served.
+        trial.clocks["gateway"].set = 86_400.0
+        async with asyncio.timeout(20):
+            while (await outcome("device", "gateway"))[1] != "not_ready":
+                pass  # each look is a call
+        assert await outcome("gateway", "port") == (1, "not_ready")
+
+
+async def test_what_is_well_is_said_in_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROXID_GATEWAY__METRICS_LISTEN", free_address())
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        _, found = await looked(capsys, tmp_path / FILES["gateway"])
+        assert found["policy"]["text"] == "both services hold the newest"
+        assert "goes by" in found["policies"]["text"]
+        assert not any(row["text"] == "good" for row in found.values())
+        trust = tmp_path / "gateway/trust.toml"
+        trust.write_text(trust.read_text().replace("[parties.globex]", "[parties.gone]"))
+        status, found = await looked(capsys, tmp_path / FILES["gateway"])
+        assert status == 1 and "globex" in found["parties"]["text"] and "public.toml" in found["parties"]["next"]

@@ -44,7 +44,9 @@ def cosigned_and_shown(trial: Trial, role: str) -> None:
     key = load_signing_key(trial.folder / "witness/signing.key")
     files = trial.folder / "witness"
     tls = TlsFiles(files / "tls.key", files / "tls.crt", files / "ca.crt")
-    log = RemoteLog(config.gateway if role == "gateway" else config.main_service, tls, role)
+    log = RemoteLog(
+        config.gateway if role == "gateway" else config.main_service, tls, role, config.trust.certificates(role)
+    )
     witness = Witness(trial.folder / "heads", WITNESS, key, Verifier(origin("main-service", role), signer))
     witness.cosign(log, 1)
     log.show(witness.memory())
