@@ -62,9 +62,13 @@ def _accepted(config: AuditorConfig) -> Callable[[bytes], Terms | None]:
 
 
 def logs_of(config: AuditorConfig, fresh: bool = True) -> tuple[RemoteLog, RemoteLog]:
-    """The gateway's and the Main Service's logs; `fresh` heads cover all that was recorded before."""
-    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
+    """The gateway's and the Main Service's logs; `fresh` heads cover all that was recorded before.
+
+    Raises:
+        ConfigError: a file is unusable, or the trust lists no certificate of a service.
+    """
+    tls, accepted = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca), config.trust.certificates
     return (
-        RemoteLog(config.gateway, tls, config.gateway_name, fresh),
-        RemoteLog(config.main_service, tls, config.main_service_name, fresh),
+        RemoteLog(config.gateway, tls, config.gateway_name, accepted("gateway"), fresh),
+        RemoteLog(config.main_service, tls, config.main_service_name, accepted("main-service"), fresh),
     )

@@ -138,7 +138,7 @@ async def serve(
     notices = Notices(screener, RightsStore(store))
     erasures = Erasures(screener, store, upstream, auditor, notices)
     rights = Rights(screener, store, upstream, auditor, notices, erasures, epochs)
-    peers = PeerRegistry(config.trust.allow_list())
+    peers = PeerRegistry(config.trust.allow_list(), own=tls.read()[1])
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
     add_GatewayServicer_to_server(
         GatewayService(peers, epochs, (Links(screener, store, epochs), consents, requests, rights)), server

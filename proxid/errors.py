@@ -333,8 +333,8 @@ class RefusedError(ProxidError):
 
     code = Code.REFUSED
 
-    def __init__(self, remote: Code) -> None:
-        super().__init__(f"refused by the other side ({remote.value})")
+    def __init__(self, remote: Code, rule: str = "") -> None:
+        super().__init__(rule or f"refused by the other side ({remote.value})")
         self.remote = remote
 
 

@@ -68,12 +68,13 @@ def _logs(config: WitnessConfig) -> dict[str, tuple[Witness, RemoteLog]]:
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     key, folder = load_signing_key(config.signing_key), config.data_dir / "heads"
     logs = {}
-    for name, signer, address, host in (
-        (GATEWAY, trust.screener, config.gateway, config.gateway_name),
-        (MAIN_SERVICE, trust.service, config.main_service, config.main_service_name),
-    ):
+    for name, signer, address, host, accepted in (
+        (GATEWAY, trust.screener, config.gateway, config.gateway_name, trust.certificates("gateway")),
+        (MAIN_SERVICE, trust.service, config.main_service, config.main_service_name,
+         trust.certificates("main-service")),
+    ):  # fmt: skip
         verifier = Verifier(origin(config.service, name), signer)
-        logs[name] = (Witness(folder, WITNESS, key, verifier), RemoteLog(address, tls, host, fresh=False))
+        logs[name] = (Witness(folder, WITNESS, key, verifier), RemoteLog(address, tls, host, accepted, fresh=False))
     return logs
 
 

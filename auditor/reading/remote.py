@@ -10,6 +10,7 @@ from auditor.reading.source import Heads
 from proxid.errors import Code, EvidenceLostError, EvidenceUnreadableError
 from proxid.evidence.leaf import Leaf
 from proxid.runtime.transport.channel import MAX_MESSAGE, TlsFiles
+from proxid.runtime.transport.reach import reached
 from proxid.runtime.transport.status import CODE_KEY
 from proxid.wire.v1 import common_pb2 as wire
 from proxid.wire.v1.common_pb2_grpc import EvidenceStub
@@ -25,12 +26,13 @@ class RemoteLog:
 
     Args:
         address: host and port. tls: the auditor's files. role: the DNS name in the service's certificate.
+        accepted: certificates in PEM of which the service must show one, whatever the CA signed.
         fresh: wait until a head covers everything recorded before it is asked for.
     """
 
-    def __init__(self, address: str, tls: TlsFiles, role: str, fresh: bool = True) -> None:
-        key, certificate, authority = tls.read()
-        credentials = grpc.ssl_channel_credentials(authority, key, certificate)
+    def __init__(self, address: str, tls: TlsFiles, role: str, accepted: bytes, fresh: bool = True) -> None:
+        key, certificate, _ = tls.read()
+        credentials = grpc.ssl_channel_credentials(accepted, key, certificate)
         options = [("grpc.ssl_target_name_override", role), ("grpc.max_receive_message_length", MAX_MESSAGE)]
         self._channel = grpc.secure_channel(address, credentials, options=options)
         self._stub = EvidenceStub(self._channel)
@@ -40,18 +42,29 @@ class RemoteLog:
 
     def heads(self) -> Heads:
         """The signed heads; raises EvidenceUnreadableError."""
+        asked = wire.CheckpointRequest(log=self._log)
         try:
-            reply = self._stub.Checkpoint(
-                wire.CheckpointRequest(log=self._log), timeout=_CONNECT_SECONDS, wait_for_ready=True
-            )
+            reply = self._stub.Checkpoint(asked, timeout=_CONNECT_SECONDS, wait_for_ready=True)
         except grpc.RpcError as error:
             code = _code(error)
             how = f"shows no head ({code})" if code in set(Code) else "cannot be reached"
-            raise EvidenceUnreadableError(f"the log of {self._name} {how}") from None
+            raise EvidenceUnreadableError(f"the log of {self._name} {how}{self._why(error)}") from None
         if self._fresh:
             reply = self._call(self._stub.Checkpoint, wire.CheckpointRequest(fresh=True))
         first = Leaf(reply.first.salt, reply.first.header) if reply.HasField("first") else None
         return Heads(reply.latest, tuple(reply.cosigned), first=first)
+
+    def _why(self, error: Any) -> str:
+        """What kept a call away, and what to try; one that waited for the line knows only that it waited."""
+        if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+            try:
+                self._stub.Checkpoint(wire.CheckpointRequest(log=self._log), timeout=_CONNECT_SECONDS)
+            except grpc.RpcError as another:
+                error = another
+        if _code(error) in set(Code) - {Code.PEER_REFUSED}:
+            return ""
+        found = reached(error)
+        return f": {found.text}; {found.next}"
 
     def log(self, generation: int) -> "RemoteLog":
         """An older log of the service, through the same channel."""

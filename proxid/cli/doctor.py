@@ -17,12 +17,26 @@ from proxid.clients.subscriber.config import PartyConfig
 from proxid.errors import ConfigError, ProxidError
 from proxid.runtime.config.base import PartyBase, ServiceConfig
 from proxid.runtime.config.loading import load, read_toml
-from proxid.runtime.doctor import Finding, State, of_disk, of_files, of_numbers, of_port, of_store, of_witness
+from proxid.runtime.config.trust import Role
+from proxid.runtime.doctor import (
+    Finding,
+    State,
+    of_disk,
+    of_files,
+    of_numbers,
+    of_policies,
+    of_service,
+    of_store,
+    of_witness,
+)
 from proxid.runtime.provision.keyfile import load_signing_key
+from proxid.runtime.transport.reach import Reach
 
 _KINDS: Final[tuple[Any, ...]] = (
     GatewayConfig, MainServiceConfig, AuditorConfig, WitnessConfig, PartyConfig, DeviceConfig,
 )  # fmt: skip
+_CALLED: Final[dict[str, Role]] = {"gateway": "gateway", "main_service": "main-service"}
+"""Keys of a configuration that say where a service is called, and its role."""
 _PREFIXES: Final = {"gateway": "{gw}", "main-service": "{ms}"}
 
 
@@ -44,7 +58,7 @@ def command(path: Path, ready: bool, as_json: bool) -> int:
         found = [item for item in found if item.ready]
     wrong = any(item.state is State.WRONG for item in found)
     if as_json:
-        rows = [{"name": i.name, "state": i.state.value, "text": i.text, "next": i.next} for i in found]
+        rows = [_row(item) for item in found]
         click.echo(json.dumps({"role": config.role, "well": not wrong, "findings": rows}))
     elif not ready or wrong:
         _show([item for item in found if item.state is State.WRONG] if ready else found)
@@ -62,16 +76,29 @@ def _load(path: Path) -> Any:
 
 async def _look(config: PartyBase) -> list[Finding]:
     found = [*of_files(config), of_disk(config.data_dir), *_keys(config)]
+    own = isinstance(config, ServiceConfig)
     if isinstance(config, ServiceConfig):
-        found.append(of_port("port", config.listen, "proxid serve, and read what it says", ready=True))
+        found.append(await of_service("port", config.listen, config.tls, config.role, ready=True))
         found += [*await of_store(config, _PREFIXES[config.role]), *of_numbers(config.metrics_listen)]
-        found.append(of_witness(config))
-    for name in ("gateway", "main_service"):
+        found += [*of_policies(config), of_witness(config)]
+    for name, role in _CALLED.items():
         address = getattr(config, name, None)
         if isinstance(address, str):
-            what = "see that it runs, and that the way there is open"
-            found.append(of_port(name.replace("_", "-"), address, what, ready=not isinstance(config, ServiceConfig)))
+            found.append(await _called(config, name, role, address, ready=not own))
     return found
+
+
+async def _called(config: PartyBase, name: str, role: Role, address: str, ready: bool) -> Finding:
+    try:
+        accepted = config.trust.certificates(role)
+    except ConfigError as error:
+        return Finding(role, State.WRONG, error.rule, f"import the public.toml of the {role}", ready, Reach.FOREIGN)
+    return await of_service(role, address, config.tls, getattr(config, f"{name}_name"), accepted, ready)
+
+
+def _row(item: Finding) -> dict[str, str | None]:
+    outcome = None if item.outcome is None else item.outcome.value
+    return {"name": item.name, "state": item.state.value, "text": item.text, "next": item.next, "outcome": outcome}
 
 
 def _keys(config: PartyBase) -> list[Finding]:

@@ -6,7 +6,6 @@ Each look gives one finding with its next step. Nothing is changed, and nothing 
 import datetime
 import http.client
 import shutil
-import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,16 +19,22 @@ from redis.exceptions import RedisError
 from proxid.errors import ProxidError
 from proxid.evidence.checkpoint import WITNESS, verify_cosignature, witness
 from proxid.evidence.note import Note
-from proxid.runtime.config.base import PartyBase, ServiceConfig
+from proxid.runtime.config.base import GovernedConfig, PartyBase, ServiceConfig
+from proxid.runtime.config.trust import Tls
 from proxid.runtime.evidence_log import generations
+from proxid.runtime.provision.policies import PolicyFolder
 from proxid.runtime.store.connection import connect, store_errors, verify_server
 from proxid.runtime.store.folder import socket_path
 from proxid.runtime.transport.channel import TlsFiles
+from proxid.runtime.transport.reach import Reach, probe
 
 _SOON: Final = datetime.timedelta(days=30)
 _LITTLE, _LEAST = 2_000_000_000, 200_000_000
 """Bytes free: below the first it is told, below the second it is a fault."""
 _SECONDS: Final = 3.0
+_CALL_SECONDS: Final = 10.0
+"""Four round trips of a slow line, and an answer."""
+_HERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104
 _LAG: Final = 3600.0
 
 
@@ -43,13 +48,18 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, what it is like, and what to do about it; `ready`: nothing is served while it is wrong."""
+    """What was looked at, what it is like, and what to do about it; `ready`: nothing is served while it is wrong.
+
+    Attributes:
+        outcome: of a call to a service, what became of it.
+    """
 
     name: str
     state: State
     text: str
     next: str = ""
     ready: bool = False
+    outcome: Reach | None = None
 
 
 def of_files(config: PartyBase) -> Iterator[Finding]:
@@ -79,15 +89,22 @@ def of_disk(folder: Path) -> Finding:
     )
 
 
-def of_port(name: str, address: str, fault: str, ready: bool = False) -> Finding:
-    """Whether anybody answers at an address."""
+async def of_service(
+    name: str, address: str, tls: Tls, role: str, accepted: bytes = b"", ready: bool = False
+) -> Finding:
+    """Whether a service takes this party's certificate, shows one that is taken here, and is ready.
+
+    Args:
+        address: where it listens, or is called. role, accepted: as `open_channel` takes them. ready: serving needs it.
+    """
     host, _, port = address.rpartition(":")
-    here = {"0.0.0.0": "127.0.0.1", "[::]": "::1"}.get(host, host.strip("[]"))  # noqa: S104
+    here = f"{_HERE.get(host, host)}:{port}"
     try:
-        socket.create_connection((here, int(port)), _SECONDS).close()
-    except OSError:
-        return Finding(name, State.WRONG, f"nobody answers at {address}", fault, ready)
-    return Finding(name, State.GOOD, f"answers at {address}", ready=ready)
+        found = await probe(here, TlsFiles(tls.key, tls.certificate, tls.ca), role, accepted, _CALL_SECONDS)
+    except ProxidError:  # said of the files
+        return Finding(name, State.WRONG, f"{role} at {address}: cannot be asked", "mend the files first", ready)
+    state = State.GOOD if found.outcome is Reach.SERVING else State.WRONG
+    return Finding(name, state, f"{role} at {address}: {found.text}", found.next, ready, found.outcome)
 
 
 async def of_store(config: ServiceConfig, prefix: str) -> list[Finding]:
@@ -113,15 +130,22 @@ async def of_store(config: ServiceConfig, prefix: str) -> list[Finding]:
     return found
 
 
-_NUMBERS: Final[dict[str, tuple[str, str, str, bool]]] = {
+_NUMBERS: Final[dict[str, tuple[str, str, str, str, bool]]] = {
     "proxid_policy_behind": (
-        "policy", "an older policy counts, since one side lacks the newest", "proxid policy activate there", False,
+        "policy", "both services hold the newest", "an older policy counts, since {side} lacks the newest",
+        "proxid policy activate there", False,
     ),
-    "proxid_clock_doubted": ("clock", "the clock cannot be relied on", "set it, and have it synchronised", True),
-    "proxid_peer_unheard": ("heads", "heads were not compared with the other service", "start that one", False),
-    "proxid_damaged_leaves": ("evidence", "entries of the log are damaged", "put them back, or proxid mend", False),
+    "proxid_clock_doubted": (
+        "clock", "is relied on", "cannot be relied on", "set it, and have it synchronised", True,
+    ),
+    "proxid_peer_unheard": (
+        "heads", "compared with the other service", "not compared with the other service", "start that one", False,
+    ),
+    "proxid_damaged_leaves": (
+        "evidence", "no damage was found", "entries of the log are damaged", "put them back, or proxid mend", False,
+    ),
 }  # fmt: skip
-"""Metric → name of the finding, what it means if it is not 0, the next step, whether serving needs it."""
+"""Metric → name of the finding, what it means if it is 0 and if not, the next step, whether serving needs it."""
 
 
 def of_numbers(address: str | None) -> list[Finding]:
@@ -133,11 +157,33 @@ def of_numbers(address: str | None) -> list[Finding]:
     except (OSError, http.client.HTTPException, ValueError):
         return [Finding("numbers", State.NOTE, f"no metrics at {address}", "start the service")]
     found = []
-    for metric, (name, text, what, ready) in _NUMBERS.items():
-        wrong = any(value for key, value in rows if key.partition("{")[0] == metric)
-        found.append(
-            Finding(name, State.WRONG if wrong else State.GOOD, text if wrong else "good", what if wrong else "", ready)
-        )
+    for metric, (name, good, bad, what, ready) in _NUMBERS.items():
+        wrong = [key for key, value in rows if value and key.partition("{")[0] == metric]
+        if wrong:
+            side = wrong[0].partition('side="')[2].partition('"')[0]
+            found.append(Finding(name, State.WRONG, bad.format(side=side or "one side"), what, ready))
+        else:
+            found.append(Finding(name, State.GOOD, good, "", ready))
+    return found
+
+
+def of_policies(config: GovernedConfig) -> list[Finding]:
+    """Which document the newest epoch goes by here, which is to come, and whose keys are missing for one."""
+    folder = PolicyFolder(config.data_dir)
+    try:
+        (epoch, digest), activations = folder.gone_by(), folder.activations()
+        if not activations:
+            return [Finding("policies", State.NOTE, "none yet", "start the service")]
+        newest = folder.counting(max(activations)[0])[0]
+        document = folder.document(newest)
+    except ProxidError as error:
+        return [Finding("policies", State.WRONG, error.rule, "put the folder back from a backup", ready=True)]
+    text = f"epoch {epoch} goes by {digest.hex()[:16]}" if digest else "no epoch was opened yet"
+    found = [Finding("policies", State.GOOD, f"{text}; newest here is {newest.hex()[:16]}")]
+    missing = set() if document is None else set(document.parties) - set(config.trust.parties)
+    if missing:
+        what = f"proxid init --into {config.role} --import public.toml of each, and start the service again"
+        found.append(Finding("parties", State.WRONG, f"no keys of {', '.join(sorted(missing))}", what))
     return found
 
 

@@ -30,15 +30,16 @@ class GatewayClient:
     """One channel to the gateway, with the household's certificate.
 
     Args:
-        channel: closed by `close`. timeout: seconds of one call. limit: calls before giving up.
+        channel: closed by `close`. timeout: seconds of one call. limit: calls before giving up. peer: for messages.
     """
 
-    def __init__(self, channel: grpc.aio.Channel, timeout: float, limit: int) -> None:
+    def __init__(self, channel: grpc.aio.Channel, timeout: float, limit: int, peer: str = "the gateway") -> None:
         self._channel = channel
         self._stub = GatewayStub(channel)
         self._streams = StreamPool(self._stub, timeout)
         self._timeout = timeout
         self._limit = limit
+        self._peer = peer
 
     @classmethod
     def open(cls, config: DeviceConfig) -> "GatewayClient":
@@ -49,11 +50,12 @@ class GatewayClient:
             open_channel(config.gateway, tls, config.gateway_name, config.trust.certificates("gateway")),
             config.timeout,
             config.attempts,
+            f"the gateway at {config.gateway}",
         )
 
     def attempts(self) -> Attempts:
         """A fresh count."""
-        return Attempts(self._limit)
+        return Attempts(self._limit, self._peer)
 
     async def close(self) -> None:
         """Close the channel."""

@@ -37,7 +37,7 @@ class StreamPool:
             async with asyncio.timeout(self._timeout):
                 stream, found = await self._exchange(request)
         except TimeoutError:
-            raise UpstreamError("the gateway did not answer in time") from None
+            raise UpstreamError("gives no answer in time; see to the network, and whether it is overloaded") from None
         if len(self._idle) < _KEPT:
             self._idle.append(stream)
         else:
@@ -60,7 +60,7 @@ class StreamPool:
             await _write(stream, request)
         found = await _read(stream)
         if found is None:
-            raise UpstreamError("the gateway ended the stream")
+            raise UpstreamError("ended the stream; try again")
         return stream, found
 
 

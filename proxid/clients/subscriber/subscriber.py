@@ -22,7 +22,7 @@ from proxid.protocol.receipt import DeliveryAck, group_digest
 from proxid.runtime.provision.keyfile import load_opening_key, load_signing_key
 from proxid.runtime.transport.channel import TlsFiles, open_channel
 from proxid.runtime.transport.convert import from_wire
-from proxid.runtime.transport.retry import Attempts, call
+from proxid.runtime.transport.retry import Attempts, call, refused, unreached
 from proxid.runtime.transport.status import code_of
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import FeedStub
@@ -64,17 +64,20 @@ class Subscriber:
     Args:
         stub: of the gateway's feed. reader: keys to verify and open with. key: signs acknowledgements.
         ledger: an open ledger; its cursor is where the feed goes on. taken: acknowledgements that the gateway took.
+        peer: who is called, for messages.
     """
 
     def __init__(
-        self, stub: "FeedAsyncStub", reader: Reader, key: SigningKey, ledger: Ledger, taken: Acknowledgements
-    ) -> None:
+        self, stub: "FeedAsyncStub", reader: Reader, key: SigningKey, ledger: Ledger, taken: Acknowledgements,
+        peer: str = "the gateway",
+    ) -> None:  # fmt: skip
         self._stub = stub
         self._reader = reader
         self._key = key
         self._ledger = ledger
         self._taken = taken
         self._after = ledger.cursor
+        self._peer = peer
         self.counts = Counts()
         self.told: Callable[[Notice], None] = lambda notice: None
         """Called with each new notice, once it is kept and acknowledged."""
@@ -114,8 +117,8 @@ class Subscriber:
         except grpc.aio.AioRpcError as error:
             code = code_of(error)
             if code is not None and error.code() not in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL}:
-                raise RefusedError(code) from None
-            raise UpstreamError("the gateway cannot be reached") from None
+                raise refused(code, self._peer) from None
+            raise UpstreamError(f"{self._peer}: {unreached(error)}") from None
 
     async def _settle(self) -> None:
         """Acknowledge what was kept and, because something broke in between, not acknowledged for sure."""
@@ -161,7 +164,7 @@ class Subscriber:
         fresh = self._ledger.note(notice)
         ack = NoticeAck(reader.party, reader.service, notice.digest, int(time.time() * 1000)).sign(self._key)
         request = wire.AcknowledgeRequest(acknowledgement=ack.encode(), notice=True)
-        await call(lambda: self._stub.Acknowledge(request, timeout=_TIMEOUT), Attempts(_ATTEMPTS))
+        await call(lambda: self._stub.Acknowledge(request, timeout=_TIMEOUT), Attempts(_ATTEMPTS, self._peer))
         if fresh:
             self.counts.notices[notice.kind] += 1
             self.told(notice)
@@ -172,7 +175,7 @@ class Subscriber:
         ack = DeliveryAck(reader.party, reader.service, group.epoch, group.group, kept.digest).sign(self._key)
         request = wire.AcknowledgeRequest(cursor=kept.cursor, acknowledgement=ack.encode())
         try:
-            await call(lambda: self._stub.Acknowledge(request, timeout=_TIMEOUT), Attempts(_ATTEMPTS))
+            await call(lambda: self._stub.Acknowledge(request, timeout=_TIMEOUT), Attempts(_ATTEMPTS, self._peer))
         except RefusedError as error:
             if error.remote is not Code.RECORD_MISMATCH:
                 raise
@@ -200,6 +203,6 @@ async def open_subscriber(config: PartyConfig) -> AsyncIterator[Subscriber]:
     channel = open_channel(config.gateway, tls, config.gateway_name, config.trust.certificates("gateway"))
     try:
         with Ledger(config.data_dir / "feed.jsonl") as ledger, Acknowledgements(config.data_dir / FILE) as taken:
-            yield Subscriber(FeedStub(channel), reader, key, ledger, taken)
+            yield Subscriber(FeedStub(channel), reader, key, ledger, taken, f"the gateway at {config.gateway}")
     finally:
         await channel.close()

@@ -48,6 +48,14 @@ def peer_of_certificate(pem: bytes) -> Peer:
     raise PeerRefusedError("certificate names no role")
 
 
+def _shown(context: Any) -> bytes:
+    pems = context.auth_context().get("x509_pem_cert") or ()
+    if not pems:
+        raise PeerRefusedError("caller shows no certificate")
+    pem: bytes = pems[0]
+    return pem
+
+
 class PeerRegistry:
     """The certificates that a service accepts.
 
@@ -55,10 +63,14 @@ class PeerRegistry:
         allowed: fingerprint → `ROLE/NAME`. A certificate that the CA signed but that is not here is refused, so
             taking one out revokes it.
         clock: Unix seconds; TLS looks at a certificate's end when a connection begins, this whenever it is asked.
+        own: this service's certificate, in PEM.
     """
 
-    def __init__(self, allowed: Mapping[str, str], clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, allowed: Mapping[str, str], clock: Callable[[], float] = time.time, own: bytes | None = None
+    ) -> None:
         self.clock = clock
+        self._own = None if own is None else peer_of_certificate(own)
         self._allowed = dict(allowed)
         self._seen: dict[bytes, Peer] = {}
         self._watching: set[Callable[[], None]] = set()
@@ -88,12 +100,17 @@ class PeerRegistry:
         finally:
             self._watching.discard(changed)
 
+    def is_own(self, context: Any) -> bool:
+        """Whether this service itself is calling: by the name in a certificate of the CA, also in a renewed one."""
+        try:
+            peer = peer_of_certificate(_shown(context))
+        except PeerRefusedError:
+            return False
+        return peer == self._own and self.clock() < peer.ends
+
     def identify(self, context: Any) -> Peer:
         """The peer of a call; raises PeerRefusedError."""
-        pems = context.auth_context().get("x509_pem_cert") or ()
-        if not pems:
-            raise PeerRefusedError("caller shows no certificate")
-        pem: bytes = pems[0]
+        pem = _shown(context)
         seen = self._seen
         peer = seen.get(pem)
         if peer is None:
