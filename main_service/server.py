@@ -146,7 +146,7 @@ async def serve(
         openings,
         path,
         Consents(service, pool, credentials, epochs),
-        Outbox(blocking),
+        Outbox(blocking, functions),
         subjects,
         compared.wait,
     )

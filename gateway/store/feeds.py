@@ -60,6 +60,8 @@ class FeedSteps(Steps):
     async def take(self, party: str, after: int, limit: int) -> list[FeedEntry]:
         """The next groups of a feed, now counted as written to the party."""
         taken = await self.call("gw_take", party, after, limit, self._salt())
+        if taken:
+            await self.on_disk()
         rows = [taken[i : i + 4] for i in range(0, len(taken), 4)]
         return [FeedEntry(int(c), int(e), int(n), records) for c, e, n, records in rows]
 

@@ -16,6 +16,10 @@ DURABLE: Final = frozenset({
     "gw_objected", "gw_open_epoch",
 })  # fmt: skip
 """Steps that are on disk before anybody is told of them: consents, objections, tombstones, epochs."""
+TOLD: Final = frozenset({
+    "gw_accessed", "gw_answered", "gw_append", "gw_delivered", "gw_forward", "gw_link", "gw_noticed",
+})  # fmt: skip
+"""Steps that MS, a party or a device is told of: on disk before, so that a power cut contradicts nobody's word."""
 SOURCES: Final = (
     ("proxid.runtime.store", "events.lua"),
     ("gateway.store", "common.lua"),
@@ -36,7 +40,7 @@ class Steps:
     """Atomic steps by their names; every method of its parts raises StoreError when the store is away or full."""
 
     def __init__(self, client: Redis, random: Callable[[int], bytes] = os.urandom) -> None:
-        self._functions = FunctionLibrary(client, "proxid_gw", SOURCES, DURABLE)
+        self._functions = FunctionLibrary(client, "proxid_gw", SOURCES, DURABLE, TOLD)
         self._random = random
         self.client = client
 
@@ -47,6 +51,10 @@ class Steps:
     async def call(self, function: str, *arguments: bytes | str | int) -> Any:
         """One atomic step by its name: for the parts of this service that have steps of their own."""
         return await self._functions.call(function, _KEYS, *arguments)
+
+    async def on_disk(self) -> None:
+        """What was read is on disk, before somebody is told of it."""
+        await self._functions.on_disk(_KEYS)
 
     def _salt(self) -> bytes:
         return self._random(SALT_SIZE)

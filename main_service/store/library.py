@@ -26,8 +26,10 @@ DURABLE: Final = frozenset({
     "ms_restrict", "ms_unrestrict",
 })  # fmt: skip
 """Steps that are on disk before anybody is told of them: consents, objections, erasures, epochs."""
+TOLD: Final = frozenset({"ms_receive", "ms_refuse"})
+"""Steps that IS is told of: on disk before, so that a power cut contradicts nobody's word."""
 
 
 def library(client: Redis) -> FunctionLibrary:
     """The functions on a store; call `load` before use."""
-    return FunctionLibrary(client, "proxid_ms", SOURCES, DURABLE)
+    return FunctionLibrary(client, "proxid_ms", SOURCES, DURABLE, TOLD)

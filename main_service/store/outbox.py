@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from main_service.store.library import PREFIX
+from main_service.store.library import KEYS, PREFIX
 from proxid.encoding import decode
+from proxid.runtime.store import FunctionLibrary
 from proxid.runtime.store.connection import store_errors
 
 STREAM: Final = f"{PREFIX}:outbox"
@@ -30,17 +31,21 @@ class Outbox:
     """Reads and trims the outbox; the release step of `lua/service.lua` fills it.
 
     Args:
-        client: a connection of its own, since reading blocks.
+        client: a connection of its own, since reading blocks. functions: the service's.
     """
 
-    def __init__(self, client: Redis) -> None:
+    def __init__(self, client: Redis, functions: FunctionLibrary) -> None:
         self._client = client
+        self._functions = functions
 
     async def follow(self, after: int) -> AsyncIterator[OutboxEntry]:
         """Entries after a cursor, then those to come; raises StoreError."""
         while True:
             with store_errors():
                 found: Any = await self._client.xread({STREAM: f"{after}-0"}, count=_BATCH, block=_BLOCK_MS)
+            if found:
+                # A group that IS has and this store forgets would be given out again, its records with others'.
+                await self._functions.on_disk(KEYS)
             for _, rows in found.items() if isinstance(found, dict) else found or ():
                 for number, fields in _flat(rows):
                     entry = _entry(number, fields)

@@ -70,7 +70,10 @@ class RequestStore:
         )
         if state == b"REPLAYED":
             raise NonceReplayError("nonce was used before for another message")
-        return bytes(answer) if state == b"ANSWERED" else None
+        if state != b"ANSWERED":
+            return None
+        await self._functions.on_disk(KEYS)
+        return bytes(answer)
 
     async def receive(
         self, signed: SignedMessage, prox_id: str, answer: bytes, pending: bytes, payload: bytes,

@@ -14,6 +14,8 @@ _log = structlog.get_logger(__name__)
 _AGAIN: Final = 0.002
 _BACK: Final = "{proxid}:appendfsync:back"
 """How often `appendfsync` was taken back to what is configured."""
+_REMEMBERED: Final = 86_400
+"""Seconds after which that is forgotten: a store that is set to `always` for good need not be asked again."""
 
 
 async def wait_on_disk(client: Redis, key: str, value: int) -> None:
@@ -34,23 +36,47 @@ async def wait_on_disk(client: Redis, key: str, value: int) -> None:
                 await asyncio.sleep(_AGAIN)
 
 
+async def syncs_always(client: Redis, key: str, value: int) -> bool:
+    """Whether a store syncs before each answer by its own setting, and not because somebody waits; raises StoreError.
+
+    Args:
+        key, value: written; on disk if it does.
+    """
+    with store_errors():
+        async with client.pipeline(transaction=True) as step:
+            step.exists(_BACK)
+            step.config_get("appendfsync")
+            step.set(key, value)
+            waited, said, _ = await step.execute()
+    return not waited and _mode(said) == "always"
+
+
+def _mode(said: dict[str | bytes, str | bytes]) -> str:
+    found = next(iter(said.values()))
+    return found.decode() if isinstance(found, bytes) else str(found)
+
+
 async def _synced(client: Redis, key: str, value: int) -> bool:
     """One attempt; False if the setting was taken back, by whoever it was, perhaps before the sync."""
+    if await syncs_always(client, key, value):
+        return True
     async with client.pipeline(transaction=True) as step:
+        # Whoever finds `always` from here on finds this too, and knows that it is for a moment.
+        step.set(_BACK, 0, nx=True)
+        step.expire(_BACK, _REMEMBERED)
         step.get(_BACK)
         step.config_get("appendfsync")
         step.config_set("appendfsync", "always")
         step.set(key, value)
-        before, said, *_ = await step.execute()
-    found = next(iter(said.values()))
-    mode = found.decode() if isinstance(found, bytes) else str(found)
+        *_, before, said, _, _ = await step.execute()
+    mode = _mode(said)
     if mode == "always":
         return bool(await client.get(_BACK) == before)
     async with client.pipeline(transaction=True) as step:
         step.incr(_BACK)
         step.config_set("appendfsync", mode)
         after, _ = await step.execute()
-    return bool(after == int(before or 0) + 1)
+    return bool(after == int(before) + 1)
 
 
 async def start_rewrite(client: Redis) -> None:

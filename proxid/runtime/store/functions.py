@@ -15,7 +15,7 @@ from redis.exceptions import ResponseError
 from proxid.errors import LogFullError, StoreError
 from proxid.runtime.store.batching import Coalescer
 from proxid.runtime.store.connection import store_errors
-from proxid.runtime.store.durable import wait_on_disk
+from proxid.runtime.store.durable import syncs_always, wait_on_disk
 from proxid.runtime.store.pipeline import Argument, Command, PipelinedConnection
 
 MAX_BATCH: Final = 256
@@ -35,15 +35,20 @@ class FunctionLibrary:
     Args:
         client: a connection. name: the library's. sources: (package, file) of its Lua parts in order.
         durable: functions whose steps nobody may forget: on disk when a call returns, whatever `appendfsync` is.
+        told: functions whose steps somebody else is told of: likewise, but for a store that was set to `always` when
+            the library was loaded, which is taken at its word.
     """
 
     def __init__(
-        self, client: Redis, name: str, sources: Sequence[tuple[str, str]], durable: frozenset[str] = frozenset()
-    ) -> None:
+        self, client: Redis, name: str, sources: Sequence[tuple[str, str]], durable: frozenset[str] = frozenset(),
+        told: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
         self._client = client
         self._pipelined = PipelinedConnection(client)
         self._source = library_source(name, sources)
-        self._durable = durable
+        self._durable, self._told = durable, told
+        self._lazy = True
+        """Whether the store may answer before it syncs."""
         # On connections of their own: what need not be on disk does not queue behind what must.
         self._synced: Coalescer[str, None] = Coalescer(self._sync, MAX_BATCH)
         self._steps: Coalescer[Command, Any] = Coalescer(self._execute, MAX_BATCH)
@@ -52,9 +57,10 @@ class FunctionLibrary:
         """Load the library, replacing an older version; raises StoreError."""
         with store_errors():
             await self._client.function_load(self._source, replace=True)
+        self._lazy = not await syncs_always(self._client, "{proxid}:synced", 1)
 
     async def call(self, function: str, keys: Sequence[str], *arguments: Argument) -> Any:
-        """Run one function; durable when it returns, as far as the store's `appendfsync` makes it, or as it must be.
+        """Run one function; on disk when it returns, as far as the store's `appendfsync` makes it, or as it must be.
 
         Raises:
             StoreError: the store is away, full, or the function failed; nothing of the step has happened, or all.
@@ -62,7 +68,14 @@ class FunctionLibrary:
         result = await self._steps.call(("FCALL", function, len(keys), *keys, *arguments))
         if function in self._durable:
             await self._synced.call(keys[0])
+        elif function in self._told:
+            await self.on_disk(keys)
         return result
+
+    async def on_disk(self, keys: Sequence[str]) -> None:
+        """What was read or written is on disk, before somebody else is told of it; raises StoreError."""
+        if self._lazy:
+            await self._synced.call(keys[0])
 
     async def _sync(self, prefixes: Sequence[str]) -> list[None]:
         await wait_on_disk(self._client, f"{prefixes[0]}:synced", 1)
