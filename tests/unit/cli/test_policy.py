@@ -139,10 +139,78 @@ def test_what_cannot_be_activated_is_said(
     assert status == 2 and why in err
 
 
-def test_a_party_without_keys_here_is_not_activated(trial: Path, terminal: Terminal) -> None:
-    new = changed(trial, "'globex']", "'globex', 'hooli']")
-    status, _, err = terminal.run("main-service", "activate", str(new))
-    assert status == 2 and "trust.parties" in err
+@pytest.mark.parametrize("role", ["gateway", "main-service"])
+def test_a_party_without_keys_here_is_neither_activated_nor_started_with(
+    trial: Path, terminal: Terminal, role: str
+) -> None:
+    new = changed(trial, "'globex']", "'globex', 'hooli', 'initech']")
+    status, _, err = terminal.run(role, "activate", str(new))
+    said = "trust.parties lacks the keys of hooli, initech: import the public.toml of each first"
+    assert status == 2 and said in err and "proxid init --into" in err
+    assert terminal.object(role, "show")["policies"] == []
+    (trial / role / "policy.toml").write_text(new.read_text())
+    kind = GatewayConfig if role == "gateway" else MainServiceConfig
+    with pytest.raises(ConfigError, match="lacks the keys of hooli, initech"):
+        load(kind, trial / role / f"{role}.toml")
+
+
+def test_a_document_that_is_held_without_its_parties_keys_is_not_gone_by(trial: Path, terminal: Terminal) -> None:
+    config = load(GatewayConfig, trial / "gateway/gateway.toml")
+    new = changed(trial, "k = 5", "k = 7")
+    govern(config, TODAY, config.trust.parties)
+    terminal.object("gateway", "activate", str(new))
+    with pytest.raises(ConfigError, match=r"can be used: trust\.parties lacks globex"):
+        govern(config, TODAY, {"acme"})
+
+
+def test_the_same_document_twice_is_one_activation(trial: Path, terminal: Terminal) -> None:
+    config = load(GatewayConfig, trial / "gateway/gateway.toml")
+    folder = govern(config, TODAY).folder
+    seven, nine = (changed(trial, "k = 5", f"k = {k}", f"{k}.toml") for k in (7, 9))
+    for _ in range(2):
+        assert terminal.object("gateway", "activate", str(seven), "--from", str(TODAY + 2))["from"] == TODAY + 2
+    assert [row["state"] for row in terminal.object("gateway", "show")["policies"]] == ["in force", "coming"]
+    # It counts already by then.
+    assert terminal.object("gateway", "activate", str(seven), "--from", str(TODAY + 5))["from"] == TODAY + 2
+    status, out, _ = terminal.run("gateway", "activate", str(seven), "--from", str(TODAY + 5))
+    assert status == 0 and f"counts already from epoch {TODAY + 2}" in out
+    # Another one in between: now it says something.
+    terminal.object("gateway", "activate", str(nine), "--from", str(TODAY + 3))
+    assert terminal.object("gateway", "activate", str(seven), "--from", str(TODAY + 5))["from"] == TODAY + 5
+    rows = terminal.object("gateway", "show")["policies"]
+    assert [row["state"] for row in rows] == ["in force", "coming", "coming", "coming"]
+    # A folder in which it was written twice, before this was looked at.
+    with (folder.folder / "activations").open("a") as file:
+        file.write(f"{TODAY + 5} {rows[-1]['policy']}\n")
+    assert terminal.object("gateway", "show")["policies"] == rows
+
+
+def test_a_file_brings_nothing_forward_that_is_to_count_later(trial: Path, terminal: Terminal) -> None:
+    path = trial / "gateway/gateway.toml"
+    govern(load(GatewayConfig, path), TODAY)
+    seven, nine = (changed(trial, "k = 5", f"k = {k}", f"{k}.toml") for k in (7, 9))
+    terminal.object("gateway", "activate", str(seven), "--from", str(TODAY + 4))
+    terminal.object("gateway", "activate", str(nine), "--from", str(TODAY + 9))
+    rows = terminal.object("gateway", "show")["policies"]
+    for file in (seven, nine):
+        (trial / "gateway/policy.toml").write_text(file.read_text())
+        govern(load(GatewayConfig, path), TODAY)
+        assert terminal.object("gateway", "show")["policies"] == rows
+
+
+def test_an_older_policy_that_a_file_says_again_is_told_of(trial: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, file = trial / "gateway/gateway.toml", trial / "gateway/policy.toml"
+    first = govern(load(GatewayConfig, path), TODAY).in_force(TODAY).digest.hex()
+    text = file.read_text()
+    file.write_text(text.replace("k = 5", "k = 7"))
+    govern(load(GatewayConfig, path), TODAY)
+    capsys.readouterr()
+    file.write_text(text)
+    govern(load(GatewayConfig, path), TODAY + 1)
+    said = capsys.readouterr().out
+    assert "older policy counts again" in said and first in said and str(TODAY + 2) in said
+    govern(load(GatewayConfig, path), TODAY + 1)
+    assert "older policy counts again" not in capsys.readouterr().out
 
 
 def test_the_length_of_epochs_never_changes(trial: Path, terminal: Terminal) -> None:
