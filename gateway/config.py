@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from proxid.runtime.config.base import ServiceConfig, require
+from proxid.runtime.config.base import ServiceConfig, require, require_parties
 from proxid.runtime.config.fields import Address, ConfigPath, Duration
 
 
@@ -36,4 +36,5 @@ class GatewayConfig(ServiceConfig):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         require(self.trust, "enrolment_authority", "service", "auditor_seal")
+        require_parties(self.trust, self.policy.parties)
         return self

@@ -94,7 +94,7 @@ def screener_of(config: GatewayConfig, clocks: Clocks = Clocks()) -> Screener:  
 def _governed(config: GatewayConfig, screener: Screener) -> tuple[GatewayConfig, Held]:
     """The configuration as the policy in force says, and the policies held here; raises ConfigError, OutputError."""
     epoch = screener.epochs.number(screener.clock())
-    held = govern(config, epoch)
+    held = govern(config, epoch, screener.party_keys)
     return config.model_copy(update={"retention": held.in_force(epoch).retention}), held
 
 

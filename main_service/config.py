@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from proxid.runtime.config.base import ServiceConfig, require
+from proxid.runtime.config.base import ServiceConfig, require, require_parties
 from proxid.runtime.config.fields import Address, Duration
 
 
@@ -26,7 +26,5 @@ class MainServiceConfig(ServiceConfig):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         require(self.trust, "screener", "auditor_seal")
-        missing = set(self.policy.parties) - set(self.trust.parties)
-        if missing:
-            raise ValueError("trust.parties lacks the keys of a party of the policy")
+        require_parties(self.trust, self.policy.parties)
         return self

@@ -95,9 +95,11 @@ def _anonymiser(classifier: Classifier, in_force: Terms) -> Anonymiser:
 async def _verify_parties(service: Service, epochs: EpochKeys, opened: Sequence[int]) -> None:
     """That what waits of open epochs can be sealed to its parties; raises ConfigError."""
     for epoch in opened:
-        if not set((await epochs.terms(epoch)).parties) <= service.parties.keys():
+        missing = sorted(set((await epochs.terms(epoch)).parties) - service.parties.keys())
+        if missing:
+            names = ", ".join(missing)
             raise ConfigError(
-                "trust.parties lacks a party that an open epoch goes by: leave its keys until that is over"
+                f"trust.parties lacks {names}, which epoch {epoch} goes by: put back the keys until it ends"
             )
 
 

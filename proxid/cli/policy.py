@@ -16,7 +16,7 @@ from main_service.config import MainServiceConfig
 from proxid.errors import ConfigError, InputError, ProxidError
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.policy import PolicyDocument, differences
-from proxid.runtime.config.base import GovernedConfig
+from proxid.runtime.config.base import GovernedConfig, require_parties
 from proxid.runtime.config.loading import load
 from proxid.runtime.config.terms import Grid, below, document_of, grid_digest, grid_of, terms_of
 from proxid.runtime.provision.policies import PolicyFolder
@@ -130,8 +130,9 @@ def _rows(holder: _Holder) -> list[dict[str, Any]]:
         digests = {*folder.digests(), document_of(holder.config).digest}
         return [_row(digest, "accepted", None, holder) for digest in sorted(digests)]
     in_force, rows = folder.counting(epoch)[:1], []
-    for at, (first, digest) in enumerate(folder.activations()):
-        overruled = any(later == first for later, _ in folder.activations()[at + 1 :])
+    activations = list(dict.fromkeys(reversed(folder.activations())))[::-1]  # the same one twice is one
+    for at, (first, digest) in enumerate(activations):
+        overruled = any(later == first for later, _ in activations[at + 1 :])
         state = "coming" if first > epoch else "in force" if [digest] == in_force else "older"
         rows.append(_row(digest, "overruled" if overruled else state, first, holder))
     return rows
@@ -191,21 +192,22 @@ def activate(file: Path, first: int | None, path: Path, as_json: bool) -> None:
     if first <= holder.epoch:
         raise InputError(f"--from must be an epoch to come: the current one is {holder.epoch}")
     document, grid = holder.read(file)
-    missing = set(document.parties) - set(holder.config.trust.parties)
-    if isinstance(holder.config, MainServiceConfig) and missing:
-        raise InputError("trust.parties lacks the keys of a party of the policy: import its public.toml first")
+    try:
+        require_parties(holder.config.trust, document.parties)
+    except ValueError as error:
+        raise InputError(str(error)) from None
     terms_of(document, _grids(grid, holder.folder))
     if not holder.folder.activations():  # never started: what its files say now is what counts until then
         holder.folder.adopt(holder.config, holder.epoch)
     holder.folder.verify_epochs(document)
     holder.folder.add(document, grid)
-    holder.folder.activate(document.digest, first)
-    begins = _moment(holder.epochs.start(first))
+    since = holder.folder.activate(document.digest, first)
+    begins = _moment(holder.epochs.start(since))
     if as_json:
-        click.echo(json.dumps({"policy": document.digest.hex(), "from": first, "begins": begins}))
+        click.echo(json.dumps({"policy": document.digest.hex(), "from": since, "begins": begins}))
     else:
-        short = document.digest.hex()[:_SHORT]
-        click.echo(f"{short} counts from epoch {first} ({begins}) once both services hold it")
+        short, how = document.digest.hex()[:_SHORT], "counts" if since == first else "counts already"
+        click.echo(f"{short} {how} from epoch {since} ({begins}) once both services hold it")
 
 
 @command.command("accept", epilog="Example: proxid policy accept policy.json --config trial/auditor/auditor.toml")

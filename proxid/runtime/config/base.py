@@ -1,5 +1,6 @@
 """Configurations of the services: gateway, main service, auditor, witness (DESIGN 16)."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +18,16 @@ def require(trust: Trust, *keys: str) -> None:
     for key in keys:
         if getattr(trust, key) is None:
             raise ValueError(f"trust.{key} is missing")
+
+
+def require_parties(trust: Trust, parties: Collection[str]) -> None:
+    """Raises ValueError naming the third parties of a policy whose keys are missing, and what to do."""
+    missing = sorted(set(parties) - set(trust.parties))
+    if missing:
+        raise ValueError(
+            f"trust.parties lacks the keys of {', '.join(missing)}: "
+            "import the public.toml of each first (proxid init --into FOLDER --import FILE)"
+        )
 
 
 class PartyBase(Config):

@@ -15,6 +15,7 @@ EVENTS: Final = frozenset(
         "an erasure waits",
         "background task ended",
         "no common policy",
+        "older policy counts again",
         "policy counts later",
         "policy waits",
         "classifier failed",

@@ -104,18 +104,25 @@ class PolicyFolder:
         except (OSError, ValueError):
             raise ConfigError(f"{path}: cannot be read; each line is an epoch and a digest") from None
 
-    def activate(self, digest: bytes, epoch: int) -> None:
+    def activate(self, digest: bytes, epoch: int) -> int:
         """From an epoch on a document that is held counts; of two for one epoch, the one activated later.
+
+        Returns:
+            The epoch from which it counts: an earlier one if it did so already, and then nothing is changed.
 
         Raises:
             OutputError: the folder cannot be written.
         """
         with self._locked():
-            self._activate(digest, epoch)
+            return self._activate(digest, epoch)
 
-    def _activate(self, digest: bytes, epoch: int) -> None:
-        rows = [*self.activations(), (epoch, digest)]
+    def _activate(self, digest: bytes, epoch: int) -> int:
+        rows = self.activations()
+        if self.counting(epoch)[:1] == [digest]:
+            return max(rows, key=lambda row: (row[0] <= epoch, row[0]))[0]
+        rows.append((epoch, digest))
         self._write("activations", "".join(f"{first} {one.hex()}\n" for first, one in rows))
+        return epoch
 
     def counting(self, epoch: int) -> list[bytes]:
         """Digests that may count in an epoch, the one that should first."""
@@ -143,6 +150,8 @@ class PolicyFolder:
     def adopt(self, config: GovernedConfig, epoch: int) -> int | None:
         """Take over what a configuration says now, if that has changed: at first at once, later from the next epoch.
 
+        What is to count from a later epoch already is not brought forward.
+
         Args:
             epoch: the current one.
 
@@ -158,7 +167,12 @@ class PolicyFolder:
             self.verify_epochs(document)
             before = path.read_text(encoding="ascii") if path.exists() else ""
             known, first = self.activations(), None
-            if before != seen and (not known or self.counting(max(known)[0])[0] != document.digest):
+            to_come = (
+                {self.counting(at)[0] for at in {max(known)[0], *(at for at, _ in known if at > epoch)}}
+                if known
+                else ()
+            )
+            if before != seen and document.digest not in to_come:
                 first = epoch + 1 if known else 0
                 self.add(document, grid_of(config))
                 self._activate(document.digest, first)
@@ -277,11 +291,17 @@ def govern(config: GovernedConfig, epoch: int, parties: Collection[str] | None =
         ConfigError: it changes the length of epochs, or the document in force cannot be gone by here.
         OutputError: the folder cannot be written.
     """
-    folder = PolicyFolder(config.data_dir)
-    folder.adopt(config, epoch)
+    folder, own = PolicyFolder(config.data_dir), document_of(config).digest
+    older = own in {digest for _, digest in folder.activations()}
+    first = folder.adopt(config, epoch)
+    if older and first is not None:
+        _log.warning("older policy counts again", epoch=first, policy=own.hex())
     held = Held(folder, parties)
     for first, digest in held.coming(epoch):
         _log.info("policy counts later", epoch=first, policy=digest.hex())
     if not held.usable(epoch):
-        raise ConfigError("no policy document that counts can be used: trust.parties lacks keys, or a grid is missing")
+        counting = [folder.document(digest) for digest in folder.counting(epoch)[:1]]
+        lacking = sorted({party for one in counting if one is not None for party in one.parties} - set(parties or ()))
+        what = f"trust.parties lacks {', '.join(lacking)}" if parties is not None and lacking else "a grid is missing"
+        raise ConfigError(f"no policy document that counts can be used: {what}")
     return held
