@@ -48,6 +48,10 @@ MASKED = {
     "she lived to be 104": "she lived to be <AGE>",
     "someone who is ninety one years old": "someone who is <AGE>",
     "93yo male": "<AGE> male",
+    # Days of a life that are said without a digit.
+    "my birthday is on june second": "my birthday is on <DATE>",
+    "march third is the anniversary of our wedding": "<DATE> is the anniversary of our wedding",
+    "put my brother's birthday in the calendar for july fourth": "put my brother's birthday in the calendar for <DATE>",
     # Ordinary words as names.
     "ask will if he is coming": "ask <NAME> if he is coming",
     "will is my brother": "<NAME> is my brother",
