@@ -17,7 +17,7 @@ import numpy as np
 
 from proxid.classify import language, ontology, shapes
 from proxid.classify.categories import Categories
-from proxid.classify.identifiers import tagger
+from proxid.classify.identifiers import tables, tagger
 from proxid.classify.identifiers.redactor import Redactor
 from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.utterance import Utterance
@@ -165,6 +165,7 @@ def _version(method: str, path: Path | None) -> str:
     digest = hashlib.sha256(method.encode())
     if path is not None:
         digest.update(path.read_bytes())
+    digest.update(tables.content())
     for name in ARTEFACTS:
         digest.update((files("proxid.classify") / "data" / name).read_bytes())
     return f"proxid-classify/1-{digest.hexdigest()[:12]}"

@@ -4,7 +4,7 @@ day is, the size of a number; never the value itself."""
 import re
 from collections.abc import Sequence
 
-from proxid.classify.identifiers.utterance import DIGITS, SCALES, TEENS, TENS
+from proxid.classify.identifiers.numbers import DIGITS, SCALES, TEENS, TENS
 
 PARTS = {
     "morning": "morning",
@@ -56,7 +56,7 @@ DAYS = {
     **dict.fromkeys(WEEKEND, "weekend"),
 }
 _PART_WORDS = frozenset(PARTS)
-_NUMBERS = SCALES | TENS | TEENS | DIGITS
+_NUMBERS = {**SCALES, **TENS, **TEENS, **DIGITS}
 _NUMBER_WORDS = frozenset(_NUMBERS)
 _DATED = frozenset(DAYS) | _MONTHS | {"week", "month", "year"}
 _HALVES = ("am", "pm", "a.m", "p.m", "a m", "p m", "a. m", "p. m", "o'clock")
@@ -71,7 +71,7 @@ def part_of_day(text: str, words: Sequence[str]) -> str | None:
         return next(PARTS[word] for word in words if word in PARTS)
     match = _CLOCK.search(text) if any(half in text for half in _HALVES) and " " in text else None
     if match:
-        hour = int(match[1]) if match[1].isdigit() else (DIGITS | TEENS)[match[1]]
+        hour = int(match[1]) if match[1].isdigit() else _NUMBERS[match[1]]
         if match[2] == "o'clock":
             return "clock"
         return _part(hour % 12 + 12 * match[2].startswith("p"))

@@ -1,26 +1,21 @@
 """Parts of addresses that stand alone: streets named like people, street names that are announced, house and unit numbers."""
 
-import re
 from collections.abc import Iterator
 
-from proxid.classify.identifiers.postal import ADDRESS_WORDS, DOORS, NUMBER, STRONG, tail
+from proxid.classify.identifiers.addresses import ADDRESS_WORDS, DOORS, NUMBER, STRONG, tail
+from proxid.classify.identifiers.kinds import kinds
+from proxid.classify.identifiers.searches import Search, rule
 from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 
-_ON = frozenset("on along near off down up from at by past onto".split())
-_PUBLIC = frozenset(
-    "park parks lake beach center island islands mall stadium station hall church bridge square mountain mountains".split()
-)
-"""Types after a name that are mostly places for everybody ("bryant park"): only an address makes them a street."""
-_NUMBERED = re.compile(
-    r"\b(?:house|building|door|street|flat|apartment|apt|unit|suite|lot) ?(?:number|no|num|#)(?: is| was|:)? ?(?=[\w#])"
-)
-_HOUSED = ("house", "building", "door", "street", "flat", "apartment", "apt", "unit", "suite", "lot")
-"""Words of which `_NUMBERED` and `_UNIT` have one."""
-_NUMBERS = frozenset("ndtyx")
-_UNIT = re.compile(r"\b(?:my|our|his|her|their) (?:apartment|flat|unit|suite) is (?=\w)|\bunit (?=\d)")
-_STREET = re.compile(r"\b(?:my|our|his|her|their|the) street(?: name)? (?:is|was|:) |\bstreet name:? (?:is )?")
+_ON, _PUBLIC = words("addresses", "prepositions"), words("addresses", "public")
+_HOUSED = "|".join(sorted(words("addresses", "numbered")))
+_NUMBERED = Search(rf"\b(?:{_HOUSED}) ?(?:number|no|num|#)(?: is| was|:)? ?(?=[\w#])")
+_UNIT = Search(r"\b(?:my|our|his|her|their) (?:apartment|flat|unit|suite) is (?=\w)|\bunit (?=\d)")
+_STREET = Search(r"\b(?:my|our|his|her|their|the) street(?: name)? (?:is|was|:) |\bstreet name:? (?:is )?")
+_NAME, _NUMBER = kinds("name"), kinds("number")
 
 
 def streets(u: Utterance, people: list[Span]) -> list[Span]:
@@ -31,21 +26,20 @@ def streets(u: Utterance, people: list[Span]) -> list[Span]:
     if not people:
         return []
     weak = lexicon("street_types")
-    near = not ADDRESS_WORDS.isdisjoint(u.words) or "side" in u.words or "corner" in u.words
-    starts = {token.start: i for i, token in enumerate(u.tokens)}
-    ends = {token.end: i for i, token in enumerate(u.tokens)}
+    near = not (ADDRESS_WORDS | {"side", "corner"}).isdisjoint(u.bag)
     found = []
     for span in people:
-        i, first = ends.get(span.end), starts.get(span.start)
-        if i is None or first is None:
+        found_at = u.within(span.start, span.end)
+        if found_at is None:
             continue
+        first, i = found_at
         last = i
         while u.word(last + 1) in STRONG or u.word(last + 1) in weak:
             last += 1
         if last == i and not (first < i and u.words[i] in weak):
             continue
         house = first
-        while house and u.codes[house - 1] in "dtyhnm":
+        while house and u.codes[house - 1] in _NUMBER:
             house -= 1
         placed = u.word(first - 1) in _ON and u.words[last] not in _PUBLIC
         if house < first and u.words[last] not in _PUBLIC:
@@ -55,6 +49,7 @@ def streets(u: Utterance, people: list[Span]) -> list[Span]:
     return found
 
 
+@rule(words=DOORS)
 def units(u: Utterance) -> Iterator[Span]:
     """ "Apt. 858" on its own line of an address."""
     for i, word in enumerate(u.words):
@@ -67,30 +62,28 @@ def units(u: Utterance) -> Iterator[Span]:
                 yield Span(*u.span(i, value.end() - 1), "ADDRESS", "unit")
 
 
+@rule(words=frozenset({"street"}), kinds="said glued")
 def announced(u: Utterance) -> Iterator[Span]:
     """ "house number 551", "my apartment is 4c", "the street name is bell estate"."""
     text = u.clean.folded
-    numbered = not _NUMBERS.isdisjoint(u.codes) and any(word in text for word in _HOUSED)
-    if not numbered and "street" not in u.words:
-        return
-    starts = {token.start: i for i, token in enumerate(u.tokens)}
-    if numbered:
-        for rule in (_NUMBERED, _UNIT):
-            for match in rule.finditer(text):
-                i = starts.get(match.end())
-                value = NUMBER.match(u.codes, i) if i is not None else None
-                if i is not None and value:
-                    last = value.end() - 1
-                    last += u.codes[last + 1 : last + 2] in ("l", "x") and u.word(last + 1) not in ("a", "i")
-                    yield Span(*u.span(i, last), "ADDRESS", "house number")
-    if "street" in u.words:
-        for match in _STREET.finditer(text):
-            i = starts.get(match.end())
-            if i is not None and u.codes[i] in "wb" and u.words[i] not in lexicon("stopwords"):
-                last = i
-                for j in range(i + 1, min(i + 4, len(u.words))):
-                    if u.words[j] in STRONG or u.words[j] in lexicon("street_types"):
-                        last = j
-                        break
-                if last > i:
-                    yield Span(*u.span(i, last), "ADDRESS", "street name")
+    for search in (_NUMBERED, _UNIT):
+        for match in search.matches(text):
+            i = u.at(match.end())
+            value = NUMBER.match(u.codes, i) if i is not None else None
+            if value:
+                last = value.end() - 1
+                last += u.codes[last + 1 : last + 2] in (*kinds("letter glued"),) and u.word(last + 1) not in ("a", "i")
+                yield Span(*u.span(value.start(), last), "ADDRESS", "house number")
+    for match in _STREET.matches(text):
+        first = u.at(match.end())
+        end = None if first is None else _type_after(u, first)
+        if first is not None and end is not None:
+            yield Span(*u.span(first, end), "ADDRESS", "street name")
+
+
+def _type_after(u: Utterance, index: int) -> int | None:
+    """The street type that ends a name of one to three words that begins at `index`."""
+    if u.codes[index] not in _NAME or u.words[index] in lexicon("stopwords"):
+        return None
+    types = STRONG | lexicon("street_types")
+    return next((i for i in range(index + 1, min(index + 4, len(u.words))) if u.words[i] in types), None)

@@ -1,62 +1,52 @@
 """Street addresses, post boxes and postal codes, written or spoken (HIPAA: what is finer than a state)."""
 
-import re
 from collections.abc import Iterator
 
-from proxid.classify.identifiers.digits import measure
+from proxid.classify.identifiers.digit_runs import measure
+from proxid.classify.identifiers.kinds import kinds, sequence
+from proxid.classify.identifiers.searches import Search, rule
 from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 from proxid.classify.places import load as load_places
 
-STRONG = frozenset(
-    "street st avenue ave av road rd drive dr lane ln boulevard blvd court ct terrace ter parkway pkwy highway hwy "
-    "crescent close".split()
-)
-UNITS = frozenset("apartment apt unit suite ste floor room number lot building bldg flat po".split())
-DIRECTIONS = frozenset("north south east west northeast northwest southeast southwest n s e w ne nw se sw".split())
-STATES = frozenset(
-    "alabama alaska arizona arkansas california colorado connecticut delaware florida georgia hawaii idaho illinois "
-    "indiana iowa kansas kentucky louisiana maine maryland massachusetts michigan minnesota mississippi missouri "
-    "montana nebraska nevada ohio oklahoma oregon pennsylvania tennessee texas utah vermont virginia washington "
-    "wisconsin wyoming al ak az ar ca co ct de fl ga hi id il ia ks ky la md ma mi mn ms mo mt ne nv nh nj nm ny nc "
-    "nd oh ok pa ri sc sd tn tx ut vt va wa wv wi wy dc as fm gu mh mp pw pr vi aa ae ap".split()
-)
+STRONG, UNITS, DOORS = words("addresses", "sure_types"), words("addresses", "units"), words("addresses", "doors")
+DIRECTIONS, STATES = words("addresses", "directions"), words("addresses", "states")
 SHORT_STATES = frozenset(state for state in STATES if len(state) == 2)
-_PAIRS = frozenset({("new", "york"), ("new", "jersey"), ("new", "mexico"), ("new", "hampshire"), ("rhode", "island"),
-                    ("north", "carolina"), ("south", "carolina"), ("north", "dakota"), ("south", "dakota"),
-                    ("west", "virginia"), ("district", "of")})  # fmt: skip
-NUMBER = re.compile(r"[dtyhnm](?:k?[dtyhnmo])*[lx]?(?:s[dn])?")
-NOT_NAMES = frozenset(
-    "minute minutes min mins hour hours second seconds day days week weeks month months year years mile miles km "
-    "kilometers meters feet foot block blocks people way ways times time pm am percent dollars degrees o'clock of to "
-    "on from in for and or the a an at is are was with by if that this my your his her our as per than then more "
-    "less bedroom bedrooms bed bath story car cars lanes hour's minute's day's long short scenic best worst good "
-    "great nice easy new closest nearest next which what how where when why".split()
+_PAIRS = frozenset(tuple(pair.split("_")) for pair in words("addresses", "two_word_states"))
+NUMBER = sequence("<number> (?: <dash>? <number letter-o> )* <letter glued>? (?: <slash> <digit figures> )?")
+_CODE = sequence(
+    "<figures> (?: <dash> <figures> )? | <digit teen tens letter-o repeat>{3,6} (?: <dash>? <digit teen tens letter-o repeat>{2,4} )?"
 )
-RESIDENCE = re.compile(
+NOT_NAMES, ADDRESS_WORDS = words("addresses", "no_street_name"), words("addresses", "address_words")
+_NO_CITY, _NEAR_ZIP = words("addresses", "no_city"), words("addresses", "near_codes")
+_NAME, _FIGURES, _SMALL = kinds("name"), kinds("figures"), kinds("digit teen tens")
+_NO_STREET = kinds("slash underscore comma mark digit scale colon plus")
+_IN_STREET, _IN_CITY = kinds("word any-letter dash dot"), kinds("name letter comma")
+_UNIT_VALUE, _BESIDE = kinds("number any-letter"), kinds("bracket comma colon")
+RESIDENCE = Search(
     r"\b(?:(?:i|we|he|she|they|who|that|mom|dad|[a-z]+) (?:lives?|lived|living|resides?|resided|residing|stays?|staying|moved|"
     r"moving|relocated)(?: over| out| back| down| up| now)* (?:at|on|in|to|by)|(?:home|mailing|street|billing|shipping|work|office|my|his|her|their|our|current|"
     r"new|delivery|residential|house|postal|return) address (?:is|was|as|to|:)|address:|(?:deliver|ship|shipped|mail|send|sent|delivered|pick (?:me|us|him|her) up|"
     r"come|drive|ride|cab|taxi|uber|lyft|package)(?: \w+){0,3} (?:to|at|from)|house (?:is )?(?:at|on)|home (?:is )?(?:at|on)|parked (?:at|on)|(?:corner|side|end|intersection|top|bottom) of|(?:corner of (?:\w+ ){1,4}|corner of [\w .]+ )and|off of)"
 )
-_WRITTEN_CODES = re.compile(
+_WRITTEN_CODES = Search(
     r"\b[a-z]{1,2}\d[a-z\d]? ?\d[abd-hjlnp-uw-z]{2}\b|\b[abceghj-nprstvxy]\d[abceghj-nprstv-z][ -]?\d[abceghj-nprstv-z]\d\b"
     r"|\b\d{5}-\d{4}\b"
 )
-_NEAR_ZIP = frozenset("in for near at around code zip zipcode area to from within".split())
+_BOX = Search(r"\bp\.? ?o\.? box(?: number)?(?= )|\bpost office box(?: number)?(?= )")
 
 
+@rule(words=STRONG | DOORS | lexicon("street_types") | {"box"})
 def addresses(u: Utterance) -> Iterator[Span]:
     """House number, street name and street type, with the unit, city, state and postal code that follow."""
     weak = lexicon("street_types")
-    if STRONG.isdisjoint(u.words) and weak.isdisjoint(u.words) and DOORS.isdisjoint(u.words) and "box" not in u.words:
-        return
     done = -1
-    homes = {m.end() for m in RESIDENCE.finditer(u.clean.folded)}
+    homes = {m.end() for m in RESIDENCE.matches(u.clean.folded)}
     for match in NUMBER.finditer(u.codes):
         first, last = match.start(), match.end() - 1
-        if first <= done or (first and u.glued(first) and u.codes[first - 1] not in "rvc"):
+        if first <= done or (first and u.glued(first) and u.codes[first - 1] not in _BESIDE):
             continue
         end = _street(u, last + 1, measure(u, first, last).digits)
         if end is not None:
@@ -82,7 +72,7 @@ def _street(u: Utterance, index: int, digits: int) -> int | None:
         return index
     for i in range(index, min(index + 6, len(u.words))):
         word = u.words[i]
-        if word in NOT_NAMES or (u.codes[i] in "acgsuvzdh" and not (u.codes[i] == "a" and word == "@")):
+        if word in NOT_NAMES or u.codes[i] in _NO_STREET:
             return None
         if word == ".":
             continue
@@ -103,18 +93,11 @@ def _ended(u: Utterance, index: int) -> int:
 
 def _plain_weak(u: Utterance, first: int, last: int, digits: int) -> bool:
     """A type that is also a common word ("way", "hill") needs a house number of three digits or a sign of an address."""
-    if not all(u.words[i] not in lexicon("stopwords") and u.codes[i] in "wblxkp" for i in range(first, last)):
+    if not all(u.words[i] not in lexicon("stopwords") and u.codes[i] in _IN_STREET for i in range(first, last)):
         return False
-    words = set(u.words)
     after = u.word(last + 1)
     place = after in UNITS or after in STATES or u.word(last + 2) in STATES or u.word(last + 3) in STATES
-    return place or not ADDRESS_WORDS.isdisjoint(words) or (digits >= 3 and last - first <= 3)
-
-
-ADDRESS_WORDS = frozenset(
-    "address live lives lived living reside resides deliver delivered ship mail send sent moved moving "
-    "pick meet house home located located drop taxi cab uber lyft directions navigate".split()
-)
+    return place or not ADDRESS_WORDS.isdisjoint(u.bag) or (digits >= 3 and last - first <= 3)
 
 
 def tail(u: Utterance, end: int) -> int:
@@ -125,15 +108,11 @@ def tail(u: Utterance, end: int) -> int:
         value = j + 1
         while u.word(value) in ("number", "#", "no", ".", "dot"):
             value += 1
-        while (
-            value < len(u.words)
-            and (u.codes[value] in "dtyhnmoxlb")
-            and not (u.codes[value] == "l" and u.words[value] == "i")
-        ):
+        while value < len(u.words) and u.codes[value] in _UNIT_VALUE and u.words[value] != "i":
             i, value = value, value + 1
         if u.word(j) == "floor":
             i = max(i, j)
-    elif u.codes[j : j + 1] in ("l", "x", "n") and u.codes[i + 1 : i + 2] == "r":
+    elif u.codes[j : j + 1] in (*kinds("letter glued figures"),) and u.codes[i + 1 : i + 2] == kinds("bracket"):
         i = j
     return _city(u, i)
 
@@ -152,28 +131,28 @@ def _city(u: Utterance, end: int) -> int:
         if state or pair:
             last = i + (2 if word == "district" else 1 if pair else 0)
             return _code_after(u, last)
-        if u.codes[i] == "n" and len(word) == 5 and i > start:
+        if u.codes[i] == _FIGURES and len(word) == 5 and i > start:
             return i
-        if u.codes[i] not in "wblv" or word in _STOP_CITY:
+        if u.codes[i] not in _IN_CITY or word in _NO_CITY:
             break
     comma = (
-        u.word(end + 1) == "," and start < len(u.words) and u.codes[start] == "w" and u.words[start] not in _STOP_CITY
+        u.word(end + 1) == ","
+        and start < len(u.words)
+        and u.codes[start] == kinds("word")
+        and u.words[start] not in _NO_CITY
     )
     if comma:
         last = start
         while (
-            u.word(last + 1) and u.codes[last + 1] == "w" and u.words[last + 1] not in _STOP_CITY and last - start < 2
+            u.word(last + 1)
+            and u.codes[last + 1] == kinds("word")
+            and u.words[last + 1] not in _NO_CITY
+            and last - start < 2
         ):
             last += 1
-        at_end = last + 1 >= len(u.words) or u.codes[last + 1] in "vzp"
+        at_end = last + 1 >= len(u.words) or u.codes[last + 1] in kinds("comma mark dot")
         return last if at_end else end
     return end
-
-
-_STOP_CITY = frozenset(
-    "and or is was for please to at the a by from with on my i you we he she it that if so but then when can could tomorrow "
-    "today tonight now thanks thank as of not will would there who which please's".split()
-)
 
 
 def _short_state(u: Utterance, index: int) -> bool:
@@ -181,7 +160,7 @@ def _short_state(u: Utterance, index: int) -> bool:
     shown = u.clean.shown[u.tokens[index].start : u.tokens[index].end]
     return (
         shown.isupper()
-        or u.codes[index + 1 : index + 2] in ("n", "d")
+        or u.codes[index + 1 : index + 2] in (*kinds("figures digit"),)
         or (index + 1 == len(u.words) and u.words[index] not in ("me", "in", "or", "hi", "oh", "ok", "as", "fm", "pr"))
     )
 
@@ -191,8 +170,8 @@ def _code_after(u: Utterance, last: int) -> int:
     i = last + 1
     while u.word(i) in (",", ".", "zip", "code", "zipcode"):
         i += 1
-    match = re.compile(r"(?:n(?:kn)?|[dtyom]{3,6}(?:k?[dtyom]{2,4})?)").match(u.codes, i)
-    return match.end() - 1 if match and (u.codes[i] != "n" or len(u.words[i]) == 5) else last
+    match = _CODE.match(u.codes, i)
+    return match.end() - 1 if match and (u.codes[i] != _FIGURES or len(u.words[i]) == 5) else last
 
 
 def _unit_before(u: Utterance, first: int) -> int:
@@ -205,36 +184,31 @@ def _unit_before(u: Utterance, first: int) -> int:
     return i
 
 
-DOORS = frozenset({"apt", "apartment", "suite", "ste", "flat"})
-
-
 def _capital(u: Utterance, index: int) -> bool:
     """Whether a word has a capital in a text that is not all capitals."""
     shown = u.clean.shown
     word = shown[u.tokens[index].start : u.tokens[index].end]
-    return u.codes[index] == "w" and word[0].isupper() and not shown.isupper()
+    return u.codes[index] == kinds("word") and word[0].isupper() and not shown.isupper()
 
 
 def _numbered_after(u: Utterance) -> Iterator[Span]:
     """ "Maple Street 12": the house number after the street, as much of Europe writes it."""
     for i in range(1, len(u.words) - 1):
-        if u.words[i] in STRONG and u.codes[i + 1] in "dtyn" and u.words[i - 1] not in NOT_NAMES:
+        if u.words[i] in STRONG and u.codes[i + 1] in _SMALL + _FIGURES and u.words[i - 1] not in NOT_NAMES:
             value = NUMBER.match(u.codes, i + 1)
-            named = u.codes[i - 1] in "wb" and u.words[i - 1] not in lexicon("stopwords")
+            named = u.codes[i - 1] in _NAME and u.words[i - 1] not in lexicon("stopwords")
             if value and named and u.word(value.end()) not in lexicon("units"):
                 first = i - 1
-                while first and u.codes[first - 1] in "wb" and _capital(u, first - 1) and i - first < 3:
+                while first and u.codes[first - 1] in _NAME and _capital(u, first - 1) and i - first < 3:
                     first -= 1
                 yield Span(*u.span(first, tail(u, value.end() - 1)), "ADDRESS", "number after")
 
 
 def _boxes(u: Utterance) -> Iterator[Span]:
-    for match in re.finditer(r"\bp\.? ?o\.? box(?: number)?(?= )|\bpost office box(?: number)?(?= )", u.clean.folded):
-        first = next((i for i, t in enumerate(u.tokens) if t.start >= match.end()), None)
-        start = next((i for i, t in enumerate(u.tokens) if t.start >= match.start()), None)
-        value = NUMBER.match(u.codes, first) if first is not None else None
-        if value and start is not None:
-            yield Span(*u.span(start, _city(u, value.end() - 1)), "ADDRESS", "box")
+    for match in _BOX.matches(u.clean.folded):
+        value = NUMBER.match(u.codes, u.after(match.end()))
+        if value:
+            yield Span(*u.span(u.after(match.start()), _city(u, value.end() - 1)), "ADDRESS", "box")
 
 
 def _home_street(u: Utterance, index: int, homes: set[int]) -> int | None:
@@ -248,21 +222,19 @@ def _home_street(u: Utterance, index: int, homes: set[int]) -> int | None:
     return None
 
 
+@rule(kinds="figures digit teen tens")
 def postal_codes(u: Utterance) -> Iterator[Span]:
     """Postal codes by their form or by the state or preposition before them."""
-    if not {"n", "d"} & set(u.codes):
-        return
-    if "n" in u.codes:
-        for match in _WRITTEN_CODES.finditer(u.clean.folded):
-            yield Span(match.start(), match.end(), "ZIP", "written")
+    for match in _WRITTEN_CODES.matches(u.clean.folded) if _FIGURES in u.kinds else ():
+        yield Span(match.start(), match.end(), "ZIP", "written")
     for i, word in enumerate(u.words):
         before = u.word(i - 1)
-        if u.codes[i] == "n" and len(word) == 5 and not u.glued(i) and not u.glued(i + 1) and before:
+        if u.codes[i] == _FIGURES and len(word) == 5 and not u.glued(i) and not u.glued(i + 1) and before:
             near = before in _NEAR_ZIP or before in STATES or (before == "," and u.word(i - 2) in STATES)
             near = near or _capital(u, i - 1) or before in load_places() or f"{u.word(i - 2)} {before}" in load_places()
             if near and u.word(i + 1) not in lexicon("units") and not word.endswith("000"):
                 yield Span(*u.span(i, i), "ZIP", "place")
-        elif word in STATES and len(word) > 2 and u.codes[i + 1 : i + 2] in ("d", "t", "y"):
+        elif word in STATES and len(word) > 2 and u.codes[i + 1 : i + 2] in (*_SMALL,):
             last = _code_after(u, i)
             if last > i:
                 yield Span(*u.span(i + 1, last), "ZIP", "place")

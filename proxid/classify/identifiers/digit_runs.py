@@ -4,24 +4,33 @@ A run is an identifier when it is long and is not a quantity: "six one seven fiv
 "two hundred thousand" and "1,250,000 dollars" are not.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from proxid.classify.identifiers.kinds import kinds, sequence
+from proxid.classify.identifiers.numbers import REPEATS
+from proxid.classify.identifiers.searches import rule
 from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 
-_RUN = re.compile(r"g?r?[dtyhnm](?:(?:[kpv]|r{1,2}k?|(?<=o)|)[dtyhnmo])*")
-_CARDINAL = re.compile(r"(?:(?:yk?d|[dtyn])h+)*(?:yk?d|[dtyn])?")
-_CALCULATION = frozenset(
-    "root squared cubed divided multiplied multiply divide minus subtract factorial prime binary hexadecimal "
-    "decimal rounded % square sum product convert percent".split()
+_RUN = sequence(
+    "<plus>? <bracket>? <number> (?: (?: <dash dot comma> | <bracket>{1,2} <dash>? | (?<= <letter-o>) | ) <number letter-o> )*"
 )
-_MATH = frozenset("plus minus times divided multiplied over x * + = ^ % squared cubed percent root to".split())
-_PHONES = frozenset("call dial ring phone telephone cell mobile text reach sms whatsapp number landline".split())
-_SOCIAL = frozenset("social ssn security s".split())
-"""Nine digits are a social security number, unless a phone is spoken of: few people say "double" in the former."""
+_CARDINAL = sequence(
+    "(?: (?: <tens> <dash>? <digit> | <digit teen tens figures> ) <scale>+ )* (?: <tens> <dash>? <digit> | <digit teen tens figures> )?"
+)
+_GROUPED = sequence("<figures> (?: <comma> <figures> )+ (?: <dot> <figures> )? | <figures> <dot> <figures>")
+_NUMBER, _SINGLE, _FIGURES = kinds("number"), kinds("digit letter-o"), kinds("figures")
+_BEFORE_CODE, _LETTERS, _LONE = (
+    kinds("any-letter digit teen tens scale figures"),
+    kinds("letters"),
+    kinds("letter letter-o"),
+)
+_SIZES = {kinds("letter-o"): 1, kinds("teen"): 2, kinds("tens"): 2, kinds("scale"): 2}
+_CALCULATION, _BESIDE = words("digit_runs", "calculation"), words("digit_runs", "beside")
+_PHONES, _SOCIAL = words("digit_runs", "phones"), words("digit_runs", "social")
 LONG = 7
 """A run of that many digits identifies someone: the shortest phone number."""
 
@@ -53,13 +62,13 @@ def measure(u: Utterance, first: int, last: int) -> Run:
     digits = singles = streak = repeat = 0
     for i in range(first, last + 1):
         code = u.codes[i]
-        if code == "m":
-            repeat = {"double": 1, "triple": 2}.get(u.words[i], 3)
+        if u.words[i] in REPEATS:
+            repeat = REPEATS[u.words[i]] - 1
             continue
         size = _size(u, i, code)
-        if code in "do" or (code == "n" and size == 1):
+        if code in _SINGLE or (code == _FIGURES and size == 1):
             streak += 1 + repeat
-        elif code in "tyhn":
+        elif code in _NUMBER:
             streak = 0
         singles = max(singles, streak)
         digits += size + repeat if size else 0
@@ -69,13 +78,14 @@ def measure(u: Utterance, first: int, last: int) -> Run:
 
 def _size(u: Utterance, index: int, code: str) -> int:
     """How many digits one token adds: "forty five" is two, "eight hundred" three."""
-    if code == "n":
+    if code == _FIGURES:
         return len(u.words[index])
-    if code == "d":
-        return 0 if index and u.codes[index - 1] == "y" else 1
-    return {"o": 1, "t": 2, "y": 2, "h": 2}.get(code, 0)
+    if code == kinds("digit"):
+        return 0 if index and u.codes[index - 1] == kinds("tens") else 1
+    return _SIZES.get(code, 0)
 
 
+@rule(kinds="number")
 def long_runs(u: Utterance) -> Iterator[Span]:
     """Runs that are identifiers by their length alone, or by the way they are said."""
     for run in runs(u):
@@ -88,11 +98,11 @@ def long_runs(u: Utterance) -> Iterator[Span]:
 def _letters_before(u: Utterance, first: int) -> int:
     """First token of a spelled code that ends in a run of digits: at least two letters, or one glued to it."""
     i = first
-    while i > 0 and u.codes[i - 1] in "lobxdtyhn":
+    while i > 0 and u.codes[i - 1] in _BEFORE_CODE:
         i -= 1
-    while i < first and u.words[i] in ("a", "i") and u.codes[i + 1] not in "lo":
+    while i < first and u.words[i] in ("a", "i") and u.codes[i + 1] not in _LONE:
         i += 1
-    letters = sum(u.codes[j] in "lox" for j in range(i, first))
+    letters = sum(u.codes[j] in _LETTERS for j in range(i, first))
     return i if letters >= 2 or (letters and u.glued(first)) else first
 
 
@@ -100,7 +110,7 @@ def _letters_after(u: Utterance, last: int) -> int:
     """Letters glued to a run, or spelled right after it, belong to the same code."""
     i = last
     while i + 1 < len(u.words) and (
-        u.codes[i + 1] == "x" or (u.codes[i + 1] in "lo" and u.words[i + 1] not in ("a", "i"))
+        u.codes[i + 1] == kinds("glued") or (u.codes[i + 1] in _LONE and u.words[i + 1] not in ("a", "i"))
     ):
         i += 1
     return i
@@ -109,32 +119,32 @@ def _letters_after(u: Utterance, last: int) -> int:
 def _kind(u: Utterance, run: Run) -> str | None:
     if run.singles >= 5 and run.digits < LONG:
         return "ZIP" if run.digits == 5 else "NUMBER"
-    if "n" in run.codes and _quantity(u, run):
+    if _FIGURES in run.codes and _quantity(u, run):
         return None
-    if run.digits >= LONG and not (run.cardinal and run.codes != "n"):
+    if run.digits >= LONG and not (run.cardinal and run.codes != _FIGURES):
         return _by_length(u, run)
-    if run.codes == "n" and run.digits >= 6 and not u.words[run.first].endswith("000"):
+    if run.codes == _FIGURES and run.digits >= 6 and not u.words[run.first].endswith("000"):
         return "NUMBER"
     return None
 
 
 def _quantity(u: Utterance, run: Run) -> bool:
     """1,250,000 or 3.14159, or a number with a unit or an operator beside it."""
-    if re.fullmatch(r"n(?:vn)+(?:pn)?|npn", run.codes) and all(u.glued(i) for i in range(run.first + 1, run.last + 1)):
-        return run.codes[1] == "p" or all(len(u.words[i]) == 3 for i in range(run.first + 2, run.last + 1, 2))
-    if run.codes not in ("n", "nn") or run.digits > 12:
+    if _GROUPED.fullmatch(run.codes) and all(u.glued(i) for i in range(run.first + 1, run.last + 1)):
+        return run.codes[1] == kinds("dot") or all(len(u.words[i]) == 3 for i in range(run.first + 2, run.last + 1, 2))
+    if run.codes not in (_FIGURES, 2 * _FIGURES) or run.digits > 12:
         return False
-    if run.codes == "n" and not _CALCULATION.isdisjoint(u.words):
+    if run.codes == _FIGURES and not _CALCULATION.isdisjoint(u.words):
         return True
     before, after = u.word(run.first - 1), u.word(run.last + 1)
-    return before in _MATH or before in ("$", "£", "€") or after in _MATH or after in lexicon("units")
+    return before in _BESIDE or before in ("$", "£", "€") or after in _BESIDE or after in lexicon("units")
 
 
 def _by_length(u: Utterance, run: Run) -> str:
-    if run.codes[0] == "g" or run.digits in (7, 10, 11):
+    if run.codes[0] == kinds("plus") or run.digits in (7, 10, 11):
         return "PHONE"
-    groups = [len(u.words[i]) for i in range(run.first, run.last + 1) if u.codes[i] == "n"]
+    groups = [len(u.words[i]) for i in range(run.first, run.last + 1) if u.codes[i] == _FIGURES]
     if run.digits == 9 and (groups in ([3, 2, 4], [9]) or not groups):
         called = groups != [3, 2, 4] and not _PHONES.isdisjoint(u.words) and _SOCIAL.isdisjoint(u.words)
-        return "PHONE" if called or ("m" in run.codes and _SOCIAL.isdisjoint(u.words)) else "SSN"
+        return "PHONE" if called or (kinds("repeat") in run.codes and _SOCIAL.isdisjoint(u.words)) else "SSN"
     return "ACCOUNT" if 13 <= run.digits <= 19 else "PHONE" if run.digits == 12 else "NUMBER"

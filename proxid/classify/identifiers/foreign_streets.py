@@ -1,38 +1,31 @@
 """Street addresses as they are given on the European continent: "12 rue de la paix", "hauptstrasse 5", "calle mayor 23"."""
 
-import re
 from collections.abc import Iterator
 
+from proxid.classify.identifiers.addresses import NOT_NAMES, NUMBER, RESIDENCE, tail
 from proxid.classify.identifiers.gazetteer import UNKNOWN
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
-from proxid.classify.identifiers.postal import NOT_NAMES, RESIDENCE, tail
+from proxid.classify.identifiers.kinds import kinds
+from proxid.classify.identifiers.searches import rule
 from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 
-_SURE = frozenset(
-    "rue calle avenida rua viale piazza impasse allee chemin ulica paseo carrer travessa strada rambla camino praca vicolo "
-    "carretera quai".split()
-)
-_WEAK = frozenset("via place corso plaza avenue boulevard cours ul".split())
-"""Types that are English words too: they need a particle after a number, or a number after a preposition."""
-_PARTICLES = frozenset(
-    "de du des la le les l d del della delle dei degli do da dos das di el los las san santa saint sainte st".split()
-)
-_BEFORE = frozenset("to at in on is address is: : live lives from near".split())
-_ENDINGS = ("strasse", "strase", "str", "weg", "platz", "allee", "gasse", "damm", "ufer", "straat", "laan", "gracht", "plein",
-            "kade", "dijk", "gatan", "vagen", "vej", "gade", "veien", "utca")  # fmt: skip
-_DETACHED = frozenset(_ENDINGS) - {"kade", "dijk", "vej", "gade"}
-_NUMBER = re.compile(r"[dtyhnm](?:k?[dtyhnmo])*[lx]?")
+_SURE, _WEAK = words("foreign_streets", "sure_types"), words("foreign_streets", "weak_types")
+_PARTICLES, _BEFORE = words("foreign_streets", "particles"), words("foreign_streets", "before")
+_ENDINGS, _DETACHED = tuple(words("foreign_streets", "endings")), words("foreign_streets", "detached")
+_NUMBER_BEFORE, _NAME = kinds("said glued"), kinds("name")
 LONGEST = 4
 
 
+@rule()
 def foreign(u: Utterance) -> Iterator[Span]:
     """Streets whose type stands before the name (Romance, Polish) or ends it (German, Dutch, Nordic), with a house number."""
     places = [i for i, word in enumerate(u.words) if word in _SURE or word in _WEAK or word.endswith(_ENDINGS)]
     if not places:
         return
-    homes = frozenset(match.end() + 1 for match in RESIDENCE.finditer(u.clean.folded))
+    homes = frozenset(match.end() + 1 for match in RESIDENCE.matches(u.clean.folded))
     for i in places:
         word = u.words[i]
         found = _leading(u, i, homes) if word in _SURE or word in _WEAK else None
@@ -88,7 +81,7 @@ def _number_before(u: Utterance, index: int) -> tuple[int, bool]:
     first = index - (u.word(index - 1) == ",")
     first -= u.word(first - 1) in ("bis", "ter")
     start = first
-    while first and u.codes[first - 1] in "dtyhnx":
+    while first and u.codes[first - 1] in _NUMBER_BEFORE:
         first -= 1
     return (first, True) if first < start else (index, False)
 
@@ -97,7 +90,7 @@ def _number_after(u: Utterance, index: int) -> int | None:
     """Last token of a house number that begins at `index`."""
     while u.word(index) in (",", "number", "no", "nr", "numero"):
         index += 1
-    match = _NUMBER.match(u.codes, index)
+    match = NUMBER.match(u.codes, index)
     if (
         match is None
         or u.word(match.end()) in lexicon("units")
@@ -108,7 +101,7 @@ def _number_after(u: Utterance, index: int) -> int | None:
 
 
 def _nameable(u: Utterance, index: int) -> bool:
-    return u.codes[index] in "wb" and u.words[index] not in lexicon("stopwords") and u.words[index] not in NOT_NAMES
+    return u.codes[index] in _NAME and u.words[index] not in lexicon("stopwords") and u.words[index] not in NOT_NAMES
 
 
 def _ordinary(word: str) -> bool:

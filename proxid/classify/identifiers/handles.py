@@ -1,56 +1,56 @@
 """Names on social networks and logins: "my twitter handle is blue sky underscore nine", "@john_s", "find me on insta as …"."""
 
-import re
 from collections.abc import Iterator
 
 from proxid.classify.identifiers.gazetteer import UNKNOWN
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
+from proxid.classify.identifiers.kinds import kinds
+from proxid.classify.identifiers.numbers import DIGIT
+from proxid.classify.identifiers.searches import Search, rule
 from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.tagger import ABBREVIATIONS
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 
-PLATFORMS = frozenset(
-    "twitter instagram insta tiktok snapchat snap facebook linkedin discord telegram skype reddit twitch youtube xbox psn steam "
-    "mastodon bluesky pinterest tumblr venmo paypal kik slack github playstation".split()
+PLATFORMS = words("handles", "platforms")
+_HANDLE_WORDS = PLATFORMS | words("handles", "keywords")
+_LOGIN = Search(
+    rf"\b(?:user ?name|gamertag|login id|user id) (\w*\d\w*|\w+(?: (?:{DIGIT}|\w*teen|\w+ty))+(?!\w)|[a-z]{{4,}}(?=$|[.,!?]))"
 )
-_HANDLE_WORDS = PLATFORMS | frozenset("handle username user login screen gamertag gamer".split())
-_LOGIN = re.compile(r"\b(?:user ?name|gamertag|login id|user id) (\w*\d\w*|\w+(?: (?:one|two|three|four|five|six|seven|eight|nine|zero|oh|"
-                    r"\w*teen|\w+ty))+(?!\w)|[a-z]{4,}(?=$|[.,!?]))")  # fmt: skip
-_HANDLE = re.compile(
+_JOINT = r"(?:underscore|dot|dash|hyphen|_|\.|-)"
+_KEYWORD = (
     r"(?:(?:user|screen|gamer|login|skype|profile|account) ?name|username|gamertag|handle|(?:my|his|her) "
     r"(?:instagram|twitter|tiktok|snapchat|skype|facebook|linkedin|login|user id)(?: (?:id|name|account|handle))?)"
-    r" (?:is|as|:|=|'s) (?:at |@)?((?!(?:not|too|broken|locked|hacked|gone|the|taken|my|a|to|it|so|being|wrong)\b)\w+"
-    r"(?:(?: \w+){0,3} (?:underscore|dot|dash|hyphen|_|\.|-) \w+)?(?: (?:underscore|dot|dash|hyphen|_|\.|-) \w+| (?:one|two|three|four|five|six|seven|eight|nine|zero|oh|\w*ty|\w+teen|[a-z0-9]|\d+)\b)*)"
 )
-_AT = re.compile(r"(?<![\w@.])@[a-z0-9_][\w.]+|(?<![\w#])[a-z][\w.]{1,31}#\d{4}(?!\d)")
-_LABEL = frozenset("wlobxdtyhn")
-_NUMBERS = frozenset("dtyhnmx")
-_LINKS = frozenset("upk")
-_TRIGGERS = frozenset({"at", "as", "is", "@", "handle", "username", "account", "under", "named", "called"})
-_ABOUT = frozenset("handle name account user username id tag profile page".split())
-_NOT_HANDLES = frozenset(
-    "noon midnight night lunch work home school least last dawn dusk dinner breakfast down broken locked hacked gone taken wrong "
-    "better fun great good bad slow new private public".split()
+_NO_HANDLE = r"(?!(?:not|too|broken|locked|hacked|gone|the|taken|my|a|to|it|so|being|wrong)\b)"
+_HANDLE = Search(
+    rf"{_KEYWORD} (?:is|as|:|=|'s) (?:at |@)?({_NO_HANDLE}\w+(?:(?: \w+){{0,3}} {_JOINT} \w+)?"
+    rf"(?: {_JOINT} \w+| (?:{DIGIT}|\w*ty|\w+teen|[a-z0-9]|\d+)\b)*)"
 )
-_HASH = frozenset({"hash", "hashtag", "#"})
+_AT = Search(r"(?<![\w@.])@[a-z0-9_][\w.]+|(?<![\w#])[a-z][\w.]{1,31}#\d{4}(?!\d)")
+_LABEL, _NUMBERS, _LINKS, _NAME = kinds("label glued"), kinds("number glued"), kinds("link"), kinds("name")
+_BEGINS, _LONE, _UNDERSCORE = kinds("word any-letter"), kinds("letter letter-o"), kinds("underscore")
+_TRIGGERS, _ABOUT, _HASH = words("handles", "starts"), words("handles", "about"), words("handles", "hash")
+_NOT_HANDLES = words("handles", "never")
+_LINK_WORDS = ("at", "as", "is", "under", ":", "=")
 LONGEST = 3
 """Words of a handle without a link or a number between them."""
 
 
+@rule(words=_HANDLE_WORDS, kinds="underscore at bracket")
 def handles(u: Utterance) -> Iterator[Span]:
     """Handles by their form, by an underscore, and by the network or the word "handle" beside them."""
     text = u.clean.folded
-    if "@" in text or "#" in text:
-        for match in _AT.finditer(text):
-            yield Span(match.start(), match.end(), "HANDLE", "written")
-    if "u" in u.codes:
+    for match in _AT.matches(text):
+        yield Span(match.start(), match.end(), "HANDLE", "written")
+    if _UNDERSCORE in u.codes:
         yield from _underscored(u)
-    if _HANDLE_WORDS.isdisjoint(u.words):
+    if _HANDLE_WORDS.isdisjoint(u.bag):
         return
-    for match in _HANDLE.finditer(text):
+    for match in _HANDLE.matches(text):
         yield Span(match.start(1), match.end(1), "HANDLE", "keyword")
-    for match in _LOGIN.finditer(text):
+    for match in _LOGIN.matches(text):
         if match[1].split()[0] not in lexicon("stopwords"):
             yield Span(match.start(1), match.end(1), "HANDLE", "keyword")
     yield from _on_networks(u)
@@ -60,7 +60,7 @@ def _underscored(u: Utterance) -> Iterator[Span]:
     """What an underscore holds together, with the words before it back to "at", "is" or "as", and the numbers after it."""
     done = -1
     for i, code in enumerate(u.codes):
-        if code != "u" or i <= done or i == 0 or i + 1 == len(u.codes):
+        if code != _UNDERSCORE or i <= done or i == 0 or i + 1 == len(u.codes):
             continue
         first, last = i, i
         while first > done + 1 and ((u.codes[first - 1] in _LABEL and (u.codes[first] in _LINKS or u.glued(first)))
@@ -76,9 +76,11 @@ def _underscored(u: Utterance) -> Iterator[Span]:
 def _identifier_of_a_program(u: Utterance, first: int, last: int) -> bool:
     """ "client_ip": ordinary words only, written together, in a text that speaks of no handle."""
     words = u.words[first : last + 1 : 2]
-    written = all(u.glued(i) for i in range(first + 1, last + 1)) and set(u.codes[first + 1 : last + 1 : 2]) == {"u"}
+    written = all(u.glued(i) for i in range(first + 1, last + 1)) and set(u.codes[first + 1 : last + 1 : 2]) == {
+        _UNDERSCORE
+    }
     plain = all(load_gazetteer().get(word, UNKNOWN).common >= 2 or word in ABBREVIATIONS for word in words)
-    return written and plain and _HANDLE_WORDS.isdisjoint(u.words)
+    return written and plain and _HANDLE_WORDS.isdisjoint(u.bag)
 
 
 def _goes_on(u: Utterance, last: int) -> bool:
@@ -94,7 +96,7 @@ def _from_trigger(u: Utterance, first: int) -> int:
     for i in range(first, max(first - LONGEST, 0), -1):
         if u.words[i - 1] in _TRIGGERS:
             return i
-        if u.codes[i - 1] not in "wb" or _plain(u, i - 1):
+        if u.codes[i - 1] not in _NAME or _plain(u, i - 1):
             break
     return first
 
@@ -107,21 +109,19 @@ def _plain(u: Utterance, index: int) -> bool:
 def _on_networks(u: Utterance) -> Iterator[Span]:
     """ "on twitter at john smith", "my insta is dancing queen nine", "add ninja42 on xbox"."""
     networks = [i for i, word in enumerate(u.words) if word in PLATFORMS]
-    if not networks:
-        return
     for i in networks:
         start = i + 1
         while u.word(start) in _ABOUT and start < i + 3:
             start += 1
         link = u.word(start)
-        if link in ("at", "as", "is", "under", ":", "="):
+        if link in _LINK_WORDS:
             start += 1 + (u.word(start + 1) in ("at", "@"))
             run = _run(u, start)
             if run is not None and (run[1] or link in ("at", "as", "under")):
                 yield Span(*u.span(start, run[0]), "HANDLE", "network")
-    for i, code in enumerate(u.codes):
+    for i, code in enumerate(u.codes if networks else ""):
         if (
-            code == "x"
+            code == kinds("glued")
             and len(u.words[i]) > 2
             and u.words[i] not in PLATFORMS
             and u.word(i + 1).isdigit()
@@ -132,7 +132,7 @@ def _on_networks(u: Utterance) -> Iterator[Span]:
 
 def _run(u: Utterance, start: int) -> tuple[int, bool] | None:
     """Last token of a handle that begins at `start`, and whether a link or a number says that it is one."""
-    if start >= len(u.words) or u.codes[start] not in "wlobx" or _plain(u, start):
+    if start >= len(u.words) or u.codes[start] not in _BEGINS or _plain(u, start):
         return None
     i, free, sure = start, 1, False
     while i + 1 < len(u.words):
@@ -140,9 +140,9 @@ def _run(u: Utterance, start: int) -> tuple[int, bool] | None:
         linked = (code in _LINKS or u.words[i + 1] in _HASH) and u.codes[i + 2 : i + 3] in (*_LABEL,)
         if linked:
             i, sure = i + 2, True
-        elif code in _NUMBERS or (code in "lo" and u.words[i + 1] not in ("a", "i")):
+        elif code in _NUMBERS or (code in _LONE and u.words[i + 1] not in ("a", "i")):
             i, sure = i + 1, True
-        elif code in "wb" and free < LONGEST and not _plain(u, i + 1):
+        elif code in _NAME and free < LONGEST and not _plain(u, i + 1):
             i, free = i + 1, free + 1
         else:
             break

@@ -7,29 +7,23 @@ until a word that cannot be part of an address: a preposition, a pronoun, a verb
 import re
 from collections.abc import Iterator
 
+from proxid.classify.identifiers.kinds import kinds, sequence
+from proxid.classify.identifiers.searches import Search, rule
 from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 
-_TLD = (
-    "com net org edu gov mil info biz name io co me us uk ca de fr au in app dev ai tv xyz online site tech store blog "
-    "shop club cloud eu es it nl jp cn ru br mx ch se no pl be at nz za ie int"
-)
-TLDS = frozenset(_TLD.split())
-PROVIDERS = frozenset(
-    "gmail yahoo hotmail outlook aol icloud protonmail proton comcast verizon msn ymail zoho att gmx googlemail "
-    "rediffmail fastmail live mail".split()
-)
+TLDS, PROVIDERS = words("internet", "top_level"), words("internet", "providers")
 _WRITTEN = (
-    ("EMAIL", "@", re.compile(r"(?<![\w.+%'-])(?:[\w.+%'-]+ ?@ ?[\w-]+(?:\.[\w-]+)+|[\w.+%'-]+@[\w-]+)")),
-    ("URL", "/.", re.compile(r"(?:https?|ftp) ?: ?/ ?/ ?\S+|\bwww\.\S+")),
-    ("URL", ".", re.compile(rf"(?<![\w@.-])[\w-]+(?:\.[\w-]+)*\.(?:{'|'.join(TLDS)})(?![\w-])(?:/\S*)?")),
-    ("IP", ".", re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?(?![\d])")),
-    ("DEVICE", ":-", re.compile(r"\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}\b")),
+    ("EMAIL", Search(r"(?<![\w.+%'-])(?:[\w.+%'-]+ ?@ ?[\w-]+(?:\.[\w-]+)+|[\w.+%'-]+@[\w-]+)")),
+    ("URL", Search(r"(?:https?|ftp) ?: ?/ ?/ ?\S+|\bwww\.\S+")),
+    ("URL", Search(rf"(?<![\w@.-])[\w-]+(?:\.[\w-]+)*\.(?:{'|'.join(sorted(TLDS))})(?![\w-])(?:/\S*)?")),
+    ("IP", Search(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?(?![\d])")),
+    ("DEVICE", Search(r"\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}\b")),
     (
         "IP",
-        ":",
-        re.compile(
+        Search(
             # Hexadecimal groups with at least three colons or a "::" among them, then an IPv4 tail, a zone, a prefix.
             r"(?<![\w:])(?=:*[0-9a-f])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})[0-9a-f:]{2,45}"
             r"(?:\d{1,3}(?:\.\d{1,3}){3}|\.\d{1,3}(?:\.\d{1,3}){2})?(?:%[\w.-]+)?(?:/\d{1,3})?"
@@ -37,36 +31,32 @@ _WRITTEN = (
     ),
     (
         "ACCOUNT",
-        "0123456789",
-        re.compile(r"\b(?:0x[0-9a-f]{20,}|bc1[a-z0-9]{20,}|[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?)\b"),
+        Search(r"\b(?:0x[0-9a-f]{20,}|bc1[a-z0-9]{20,}|[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?)\b"),
     ),
-    ("DEVICE", "-", re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")),
-    ("PLACE", ".", re.compile(r"-?\d{1,3}\.\d{3,} ?,? ?-?\d{1,3}\.\d{3,}")),
+    ("DEVICE", Search(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")),
+    ("PLACE", Search(r"-?\d{1,3}\.\d{3,} ?,? ?-?\d{1,3}\.\d{3,}")),
 )
-"""Kind, marks of which every match has one, pattern."""
-_IP = re.compile(r"(?:[dtyhno]{1,6}p){3}[dtyhno]{1,6}")
-_LABEL = frozenset("wlobxdtyhn")
-_LINKS = frozenset("puk")
+_IP = sequence("(?: <said letter-o>{1,6} <dot> ){3} <said letter-o>{1,6}")
+_LABEL, _LINKS, _BRACKETS = kinds("label"), kinds("link"), kinds("bracket")
+_DOT, _AT, _NAME, _DIGITS = kinds("dot"), kinds("at"), kinds("name"), kinds("said")
+_LETTERS = kinds("letters")
+_IN_LOCAL, _IN_HOST, _IN_PATH = kinds("number letters"), kinds("bracket dash"), kinds("slash dot underscore dash")
 LONGEST = 5
 """Words that a spoken local part or host may have without a link between them."""
 
 
+@rule(kinds="figures dot at underscore dash slash colon bracket mark")
 def written(u: Utterance) -> Iterator[Span]:
     """Addresses in their written form."""
     text = u.clean.folded
-    if "at" in u.words and ("r" in u.codes or "z" in u.codes or "k" in u.codes or "_" in text):
-        yield from _bracketed(text)
-    if not any(mark in text for mark in "@.:") and "0x" not in text and not ("x" in u.codes or "-" in text):
-        return
-    for kind, marks, rule in _WRITTEN:
-        if not any(mark in text for mark in marks):
-            continue
-        for match in rule.finditer(text):
+    yield from _bracketed(text)
+    for kind, search in _WRITTEN:
+        for match in search.matches(text):
             yield Span(match.start(), match.end() - (match.group()[-1] in ".,;:!?)'\""), kind, "written")
 
 
 _OPEN, _SHUT = r"[\[({<*_-]", r"[\])}>*_-]"
-_BRACKETED = re.compile(rf" ?{_OPEN} ?(?:at|@) ?{_SHUT} ?")
+_BRACKETED = Search(rf" ?{_OPEN} ?(?:at|@) ?{_SHUT} ?")
 _JOINT = rf"(?:\.| ?{_OPEN} ?(?:dot|\.) ?{_SHUT} ?| dot )"
 _HOST = re.compile(rf"[a-z0-9-]+(?:{_JOINT}[a-z0-9-]+)+|(?:{'|'.join(sorted(PROVIDERS))})\b")
 _LOCAL = re.compile(
@@ -78,7 +68,7 @@ LONGEST_LOCAL = 80
 
 def _bracketed(text: str) -> Iterator[Span]:
     """Addresses that hide from harvesters: "john [at] gmail [dot] com", "jane(at)example.org"."""
-    for mark in _BRACKETED.finditer(text):
+    for mark in _BRACKETED.matches(text):
         host = _HOST.match(text, mark.end())
         begin = max(mark.start() - LONGEST_LOCAL, 0)
         local = _LOCAL.search(text[begin : mark.start()])
@@ -86,10 +76,9 @@ def _bracketed(text: str) -> Iterator[Span]:
             yield Span(begin + local.start(), host.end(), "EMAIL", "bracketed")
 
 
+@rule(words=PROVIDERS, kinds="dot")
 def spoken(u: Utterance) -> Iterator[Span]:
     """Addresses read aloud."""
-    if "p" not in u.codes and not PROVIDERS & set(u.words):
-        return
     for match in _IP.finditer(u.codes):
         yield Span(*u.span(match.start(), match.end() - 1), "IP", "spoken")
     done = -1
@@ -101,13 +90,13 @@ def spoken(u: Utterance) -> Iterator[Span]:
                 yield Span(*u.span(_scheme(u, i), done), "URL", "www")
     done = -1
     for i, code in enumerate(u.codes):
-        if code == "a" and i > done:
+        if code == _AT and i > done:
             last = _host_end(u, _skip(u, i + 1))
             if last is not None:
                 first = _left(u, i - 1)
                 yield Span(*u.span(first if first is not None else i + 1, last), "EMAIL", "spoken")
                 done = last
-        elif code == "p" and i > done and u.word(i + 1) in TLDS and i and _dot(u, i):
+        elif code == _DOT and i > done and u.word(i + 1) in TLDS and i and _dot(u, i):
             last = _path_end(u, i + 1)
             first = _left(u, i - 1)
             if first is not None:
@@ -131,17 +120,19 @@ def _skip(u: Utterance, index: int) -> int:
 
 def _host_end(u: Utterance, index: int) -> int | None:
     """Last token of a host that begins at `index`: labels parted by dots, the last one a top-level domain."""
-    if u.word(index) in PROVIDERS and "p" not in u.codes[index + 1 : index + 3]:
+    if u.word(index) in PROVIDERS and _DOT not in u.codes[index + 1 : index + 3]:
         return index
     dots = 0
     end = None
     for i in range(index, min(index + 12, len(u.words))):
         code = u.codes[i]
-        if code == "p":
+        if code == _DOT:
             dots += 1
             if u.word(i + 1) in TLDS:
                 end = i + 1
-        elif code in "rk" or (code in _LABEL and (dots == 0 or i == (end or 0) or u.codes[i - 1] in "pr")):
+        elif code in _IN_HOST or (
+            code in _LABEL and (dots == 0 or i == (end or 0) or u.codes[i - 1] in _DOT + _BRACKETS)
+        ):
             if dots == 0 and i - index >= 4:
                 return None
         else:
@@ -153,8 +144,8 @@ def _host_end(u: Utterance, index: int) -> int | None:
 
 def _www(u: Utterance, index: int) -> bool:
     """Whether "www dot" begins at a token, said as a word or letter by letter."""
-    return (u.words[index] == "www" and u.codes[index + 1] == "p") or (
-        u.words[index : index + 3] == ["w", "w", "w"] and u.codes[index + 3 : index + 4] == "p"
+    return (u.words[index] == "www" and u.codes[index + 1] == _DOT) or (
+        u.words[index : index + 3] == ["w", "w", "w"] and u.codes[index + 3 : index + 4] == _DOT
     )
 
 
@@ -163,7 +154,7 @@ def _last_domain(u: Utterance, index: int) -> int | None:
     ends = [
         i + 1
         for i in range(index + 2, min(index + 14, len(u.words) - 1))
-        if u.codes[i] == "p" and u.words[i + 1] in TLDS
+        if u.codes[i] == _DOT and u.words[i + 1] in TLDS
     ]
     return ends[0] if ends else None
 
@@ -171,7 +162,7 @@ def _last_domain(u: Utterance, index: int) -> int | None:
 def _scheme(u: Utterance, first: int) -> int:
     """Take in "https colon slash slash" before a host."""
     i = first
-    while i > 0 and u.codes[i - 1] in "sc":
+    while i > 0 and u.codes[i - 1] in kinds("slash colon"):
         i -= 1
     if i < first and u.word(i - 1) in ("http", "https", "ftp"):
         return i - 1
@@ -184,18 +175,18 @@ def _scheme(u: Utterance, first: int) -> int:
 
 def _path_end(u: Utterance, index: int) -> int:
     """Last token of a URL whose top-level domain stands at `index`: more labels, then slashes and names."""
-    while index + 2 < len(u.words) and u.codes[index + 1] == "p" and u.words[index + 2] in TLDS:
+    while index + 2 < len(u.words) and u.codes[index + 1] == _DOT and u.words[index + 2] in TLDS:
         index += 2
-    while index + 2 < len(u.words) and u.codes[index + 1] in "spuk" and u.codes[index + 2] in _LABEL:
+    while index + 2 < len(u.words) and u.codes[index + 1] in _IN_PATH and u.codes[index + 2] in _LABEL:
         index += 2
-        while index + 1 < len(u.words) and u.codes[index + 1] in "dtyhnlox":
+        while index + 1 < len(u.words) and u.codes[index + 1] in _DIGITS + _LETTERS:
             index += 1
-    return index + (index + 1 < len(u.words) and u.codes[index + 1] == "s")
+    return index + (index + 1 < len(u.words) and u.codes[index + 1] == kinds("slash"))
 
 
 def _left(u: Utterance, index: int) -> int | None:
     """First token of the address part that ends at `index`, None when no word there can be part of one."""
-    while index >= 0 and u.codes[index] in "r":
+    while index >= 0 and u.codes[index] in _BRACKETS:
         index -= 1
     if index < 0 or u.codes[index] not in _LABEL or _stops(u, index):
         return None
@@ -204,13 +195,13 @@ def _left(u: Utterance, index: int) -> int | None:
         before = u.codes[first - 1]
         if before in _LINKS and first > 1 and u.codes[first - 2] in _LABEL:
             first -= 2
-        elif before in "dtynmloxh" and not (u.words[first - 1] in ("a", "i") and u.codes[first] == "w"):
+        elif before in _IN_LOCAL and not (u.words[first - 1] in ("a", "i") and u.codes[first] == kinds("word")):
             first -= 1
-        elif before in "wb" and not _stops(u, first - 1) and free < LONGEST:
+        elif before in _NAME and not _stops(u, first - 1) and free < LONGEST:
             first, free = first - 1, free + 1
         else:
             break
-    while first < index and u.words[first] in ("a", "i") and u.codes[first + 1] not in "plk":
+    while first < index and u.words[first] in ("a", "i") and u.codes[first + 1] not in kinds("dot letter dash"):
         first += 1
     return first
 

@@ -4,42 +4,23 @@ Only words that are common given names are looked at ("will", "rose", "may", "bi
 that kind can hardly be anything else.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
+from proxid.classify.identifiers.kinds import kinds
+from proxid.classify.identifiers.searches import Search
+from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 
-_CONTACT = frozenset(
-    "call text phone ring message email tell ask invite dial facetime skype contact meet visit thank hug notify inform inviting "
-    "calling texting messaging emailing asking telling visiting meeting called texted messaged emailed asked told visited met".split()
+_CONTACT, _KIN, _WITH = words("names", "contact"), words("names", "kin"), words("names", "with")
+_POSTED, _THIRD, _NO_WILL = words("names", "posted"), words("names", "third_person"), words("names", "not_will")
+_NEXT, _NOT_PEOPLE = words("names", "next"), words("names", "not_people")
+_HELPED = Search(
+    r"\b(?:can|could|should|would|do|did|may|must|to)(?: i| we| you| they)? (?:help|make|let|get|stop|keep|see|watch|hear) "
+    r"will (?=[a-z])"
 )
-_KIN = frozenset(
-    "brother sister son daughter mom mum dad mother father husband wife uncle aunt cousin nephew niece grandson granddaughter "
-    "grandma grandpa grandmother grandfather friend boyfriend girlfriend boss neighbor neighbour roommate colleague coworker "
-    "partner fiance fiancee buddy".split()
-)
-_WITH = frozenset(
-    "meeting lunch dinner breakfast brunch appointment coffee date drinks session interview trip walk talk chat plans meet "
-    "speak talking speaking chatting living staying call conversation party".split()
-)
-_POSTED = frozenset("message messages email emails text texts call calls letter mail note reply gift present invitation invite "
-                    "birthday voicemail voicemails".split())  # fmt: skip
-_THIRD = frozenset(
-    "is was has wants said says called needs likes loves lives thinks told asked came went got works".split()
-)
-_NO_WILL = frozenset(
-    "my your his her our their the a free good living last this that ill iron strong political own at".split()
-)
-_NEXT = frozenset(
-    "that if to and about at on for when his her whether i 's she he back now tomorrow today please tonight again we they my our "
-    "or with from in tomorrow's how what where why you their this".split()
-)
-_HELPED = re.compile(r"\b(?:can|could|should|would|do|did|may|must|to)(?: i| we| you| they)? (?:help|make|let|get|stop|keep|see|watch|hear) "
-                     r"will (?=[a-z])")  # fmt: skip
-_NOT_PEOPLE = frozenset("king prince baby angel honey love star major home work miss christian dear".split())
 
 
 @cache
@@ -52,21 +33,19 @@ def ambiguous() -> frozenset[str]:
 
 def contexts(u: Utterance, hits: Sequence[bool]) -> Iterator[int]:
     """Tokens that are names for where they stand; `hits` says which are known to be names."""
-    words = u.words
-    if ambiguous().isdisjoint(words):
+    if ambiguous().isdisjoint(u.bag):
         return
-    for i, word in enumerate(words):
+    for i, word in enumerate(u.words):
         if word in ambiguous() and not hits[i] and (_named(u, i) or _beside(u, i, hits)):
             yield i
-    if "will" in words:
-        for match in _HELPED.finditer(u.clean.folded):
-            yield next(i for i, t in enumerate(u.tokens) if t.end == match.end() - 1)
+    for match in _HELPED.matches(u.clean.folded):
+        yield u.after(match.end()) - 1
 
 
 def _closed(u: Utterance, index: int) -> bool:
     """Whether what follows a token leaves it a thing or person of its own: the end, a mark, a function word."""
     after = u.word(index + 1)
-    return not after or after in _NEXT or u.codes[index + 1] in "vz" or after in (".", "?", "!")
+    return not after or after in _NEXT or u.codes[index + 1] in kinds("comma mark") or after in (".", "?", "!")
 
 
 def _named(u: Utterance, i: int) -> bool:

@@ -1,24 +1,25 @@
 """Personal names: what the tagger finds, what a phrase such as "my name is" announces, and what is spelled out."""
 
-import re
 from collections.abc import Iterator
 
-from proxid.classify.identifiers import people, tagger
+from proxid.classify.identifiers import name_contexts, tagger
+from proxid.classify.identifiers.kinds import kinds, sequence
+from proxid.classify.identifiers.searches import Search
 from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 
-TITLES = frozenset({"mr", "mrs", "ms", "miss", "mister", "dr", "doctor", "prof", "professor", "madam", "sir"})
-_ANNOUNCED = re.compile(
+TITLES = words("names", "titles")
+_ANNOUNCED = Search(
     r"\b(?:names? ?:|(?:my|his|her|their|the|patient's|full|first|last|middle|maiden|family|sur|legal|nick|real|whose) ?name"
     r"(?: on (?:it|the \w+))?(?: is|'s|:| was|=)|names? (?:is|are)|i go by|(?:guy|man|woman|girl|boy|person|kid|lady|"
     r"someone|somebody|friend|doctor|dog|child|baby|son|daughter|lawyer) (?:named|called)|named(?: after)?|signed(?: by)?,?) "
 )
-_SPELLED = re.compile(r"[lo](?:k?[lob]|q+){2,}")
-_NAME_WORDS = frozenset({"name", "names", "spelled", "spell", "named", "surname", "called"})
-_INNER = frozenset({"van", "von", "de", "der", "den", "la", "le", "del", "da", "dos", "di", "al", "el", "bin", "ben", "ibn",
-                    "abu", "st", "mc", "mac", "o", "jr", "sr", "junior", "senior", "ii", "iii"})  # fmt: skip
-_PARTICLES = frozenset({"van", "von", "de", "der", "den", "del", "di", "da", "dos", "bin", "ibn", "abu"})
+_SPELLED = sequence("<letter letter-o> (?: <dash>? <letter letter-o spelling> | <as-in>+ ){2,}")
+_NAME_WORDS, _NEVER = words("names", "name_words"), words("names", "never")
+_INNER, _PARTICLES = words("names", "inner"), words("names", "particles")
+_NAME, _LONE = kinds("name"), kinds("letter letter-o")
 _LINKS = frozenset({"-", ".", "'"})
 LONGEST = 3
 """Words taken as a name after a phrase that announces one."""
@@ -33,37 +34,36 @@ def names(u: Utterance, tags: tagger.Tagger, raised: float = 0.0) -> list[Span]:
     hits = tags.names(u.words, grades, candidates, shapes, raised)
     for i in _announced(u, tags):
         hits[i] = True
-    for i in people.contexts(u, hits):
+    for i in name_contexts.contexts(u, hits):
         hits[i] = True
     if not lower:
         _capitals(u.words, shown, shapes, (grades, candidates), hits)
     _widen(u, hits, tags)
     spans = [Span(*u.span(a, b), "NAME", "name") for a, b in _stretches(u, hits)]
-    if not _NAME_WORDS.isdisjoint(u.words):
+    if not _NAME_WORDS.isdisjoint(u.bag):
         spans += [Span(*u.span(m.start(), m.end() - 1), "NAME", "spelled") for m in _SPELLED.finditer(u.codes)]
     return spans
 
 
 def _announced(u: Utterance, tags: tagger.Tagger) -> Iterator[int]:
     """Tokens after "my name is" and the like, and after a title."""
-    if not _NAME_WORDS.isdisjoint(u.words) or "go" in u.words or "signed" in u.words:
-        for match in _ANNOUNCED.finditer(u.clean.folded):
-            first = next((i for i, t in enumerate(u.tokens) if t.start >= match.end()), len(u.tokens))
-            for i in range(first, min(first + LONGEST, len(u.words))):
-                if not _nameable(u, i) or (i > first and not _likely(u, i, tags)):
-                    break
-                yield i
-    if TITLES.isdisjoint(u.words):
-        return
-    for i, word in enumerate(u.words[:-1]):
-        if word in TITLES:
-            after = i + 1 + (u.words[i + 1] == ".")
-            if (after < len(u.words) and u.codes[after] == "l" and word in ("mr", "mrs", "ms", "dr")) or (
-                after < len(u.words)
-                and _nameable(u, after)
-                and (word not in ("miss", "doctor", "sir") or _likely(u, after, tags))
-            ):
-                yield after
+    for match in _ANNOUNCED.matches(u.clean.folded):
+        first = u.after(match.end())
+        for i in range(first, min(first + LONGEST, len(u.words))):
+            if not _nameable(u, i) or (i > first and not _likely(u, i, tags)):
+                break
+            yield i
+    for i, word in enumerate(() if TITLES.isdisjoint(u.bag) else u.words[:-1]):
+        after = i + 1 + (u.words[i + 1] == ".")
+        if word in TITLES and after < len(u.words) and _titled(u, word, after, tags):
+            yield after
+
+
+def _titled(u: Utterance, title: str, index: int, tags: tagger.Tagger) -> bool:
+    """Whether a name follows a title: a word, or an initial where the title is nothing else."""
+    if u.codes[index] == kinds("letter"):
+        return title in ("mr", "mrs", "ms", "dr")
+    return _nameable(u, index) and (title not in ("miss", "doctor", "sir") or _likely(u, index, tags))
 
 
 def _capitals(
@@ -88,13 +88,7 @@ def _capitals(
 
 
 def _nameable(u: Utterance, index: int) -> bool:
-    return u.codes[index] in "wb" and u.words[index] not in lexicon("stopwords") and u.words[index] not in _NEVER
-
-
-_NEVER = frozenset(
-    "mr mrs ms dr doctor wrong spelled spelling misspelled common similar unique changed correct incorrect "
-    "popular short long hard difficult easy appointment appointments office visit already listed".split()
-)
+    return u.codes[index] in _NAME and u.words[index] not in lexicon("stopwords") and u.words[index] not in _NEVER
 
 
 def _likely(u: Utterance, index: int, tags: tagger.Tagger) -> bool:
@@ -109,7 +103,7 @@ def _widen(u: Utterance, hits: list[bool], tags: tagger.Tagger) -> None:
         return
     n = len(hits)
     for i in range(1, n):
-        if hits[i - 1] and not hits[i] and u.codes[i] in "wb" and _surname(u, i, tags):
+        if hits[i - 1] and not hits[i] and u.codes[i] in _NAME and _surname(u, i, tags):
             hits[i] = True
     for i in range(n - 2, -1, -1):
         particle = u.words[i] in _PARTICLES or (
@@ -125,7 +119,10 @@ def _widen(u: Utterance, hits: list[bool], tags: tagger.Tagger) -> None:
     found = {u.words[i] for i in range(n) if hits[i] and len(u.words[i]) > 2 and u.words[i] not in TITLES}
     for i in range(n):
         if u.words[i] in found or (
-            u.words[i].endswith("s") and u.words[i][:-1] in found and u.codes[i] == "w" and _likely(u, i, tags)
+            u.words[i].endswith("s")
+            and u.words[i][:-1] in found
+            and u.codes[i] == kinds("word")
+            and _likely(u, i, tags)
         ):
             hits[i] = True
 
@@ -136,13 +133,13 @@ def _initials(u: Utterance, hits: list[bool]) -> None:
         after = i + 1 + (u.words[i + 1] == "." and i + 2 < len(hits))
         if (
             hits[after]
-            and u.codes[i] in "lo"
+            and u.codes[i] in _LONE
             and (u.words[i] not in ("i", "a") or (u.words[i + 1] == "." and after > i + 1))
         ):
             hits[i] = True
     for i in range(1, len(hits)):
         end = i + 1 == len(hits) or u.words[i + 1] in (".", "'s")
-        if hits[i - 1] and u.codes[i] in "lo" and u.words[i] not in ("i", "a") and end:
+        if hits[i - 1] and u.codes[i] in _LONE and u.words[i] not in ("i", "a") and end:
             hits[i] = True
 
 
@@ -164,7 +161,7 @@ def _given_before(u: Utterance, index: int, tags: tagger.Tagger) -> bool:
     g = tagger.known(tags.gazetteer, u.words[index])
     after = tagger.known(tags.gazetteer, u.words[index + 1])
     plain = after.surname >= 3 and after.given <= 2 and after.common <= 3
-    return u.codes[index] in "wb" and ((g.given >= 3 and g.common <= 1) or (g.given >= 3 and plain))
+    return u.codes[index] in _NAME and ((g.given >= 3 and g.common <= 1) or (g.given >= 3 and plain))
 
 
 def _stretches(u: Utterance, hits: list[bool]) -> Iterator[tuple[int, int]]:
@@ -180,7 +177,7 @@ def _stretches(u: Utterance, hits: list[bool]) -> Iterator[tuple[int, int]]:
             while (
                 step < n
                 and step - last <= 2
-                and (u.words[step] in _LINKS or (u.codes[step] == "l" and u.words[step] not in ("a", "i")))
+                and (u.words[step] in _LINKS or (u.codes[step] == kinds("letter") and u.words[step] not in ("a", "i")))
             ):
                 step += 1
             if (

@@ -5,46 +5,40 @@ and the whole text is withheld.
 """
 
 import re
-from collections.abc import Callable, Iterable
 
 from proxid.classify.identifiers import (
     address_parts,
+    addresses,
     ages,
+    announced_codes,
     dates,
-    digits,
-    european,
+    digit_runs,
+    foreign_streets,
     handles,
     internet,
-    keyed,
     plates,
-    postal,
     tagger,
 )
+from proxid.classify.identifiers.digit_runs import LONG
 from proxid.classify.identifiers.names import names
+from proxid.classify.identifiers.numbers import DIGIT, DIGITS
+from proxid.classify.identifiers.searches import Rule, Search
 from proxid.classify.identifiers.spans import Span, mask, merge
+from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
 
-Detector = Callable[[Utterance], Iterable[Span]]
-RULES: tuple[Detector, ...] = (
-    internet.written, internet.spoken, handles.handles, keyed.announced, plates.plates, digits.long_runs, postal.addresses,
-    european.foreign, address_parts.units, address_parts.announced, postal.postal_codes, dates.dates, ages.ages,
+RULES: tuple[Rule, ...] = (
+    internet.written, internet.spoken, handles.handles, announced_codes.announced, plates.plates, digit_runs.long_runs,
+    addresses.addresses, foreign_streets.foreign, address_parts.units, address_parts.announced, addresses.postal_codes,
+    dates.dates, ages.ages,
 )  # fmt: skip
 RAISED = 2.5
 """What is added to the tagger's threshold for requests that name nobody."""
-WORDY: tuple[Detector, ...] = (handles.handles, postal.addresses, european.foreign, address_parts.announced, ages.ages)
-"""The rules that can find something in a text without digits."""
-_QUESTIONS = frozenset(
-    "what when who whom whose how which where why did does do was were is are will can could tell define name".split()
-)
-_QUIET = frozenset("wlobzvqgmkc")
-"""Letters of utterances in which no rule but the names' can find anything."""
-_DIGITS = "zero oh one two three four five six seven eight nine 0 1 2 3 4 5 6 7 8 9".split()
-_DIGIT = f"(?:{'|'.join(_DIGITS)})"
-_LEFT = re.compile(
-    rf"[a-z0-9]@[a-z0-9]|\b(?:dot|\.) ?(?:com|org|net|edu|gov)\b|\b\d{{3}}-\d{{2}}-\d{{4}}\b|(?:\b{_DIGIT}\b[ -]?){{7}}|://"
-)
-_ANY_DIGIT = frozenset(_DIGITS)
-_MARKS = ("@", ".", "dot", "://", "-")
+_QUESTIONS = words("names", "questions")
+_LEFT = Search(r"[a-z0-9]@[a-z0-9]|\b(?:dot|\.) ?(?:com|org|net|edu|gov)\b|\b\d{3}-\d{2}-\d{4}\b|://")
+_RUN = re.compile(rf"(?:\b(?:{DIGIT}|\d)\b[ -]?){{{LONG}}}")
+"""Forms that only identifiers have."""
+_ANY_DIGIT = frozenset(DIGITS) | frozenset("0123456789")
 
 
 class Redactor:
@@ -59,8 +53,7 @@ class Redactor:
 
     def rules(self, u: Utterance) -> list[Span]:
         """Merged spans of the identifiers that have a form or a keyword of their own."""
-        quiet = _QUIET.issuperset(u.codes) and u.codes.count("l") <= 2
-        return merge(span for rule in (WORDY if quiet else RULES) for span in rule(u))
+        return merge(span for rule in RULES for span in rule(u))
 
     def complete(self, u: Utterance, found: list[Span], nameless: bool = False) -> list[Span]:
         """Add names, and the dates that a name makes personal.
@@ -83,9 +76,8 @@ class Redactor:
 
 
 def _left(text: str) -> bool:
-    """Whether `_LEFT` is found: a text with no mark that it needs, and too few digits for a run, is not searched."""
-    if not any(mark in text for mark in _MARKS):
-        inner = text.replace("-", " ").split(" ")  # of a run's seven digits, five have a space or dash on both sides
-        if sum(map(_ANY_DIGIT.__contains__, inner)) < 5:
-            return False
-    return _LEFT.search(text) is not None
+    """Whether something of `_LEFT` or a `_RUN` is there."""
+    if any(_LEFT.matches(text)):
+        return True
+    inner = text.replace("-", " ").split(" ")  # of a run's digits, all but two have a blank or dash on both sides
+    return sum(map(_ANY_DIGIT.__contains__, inner)) >= LONG - 2 and _RUN.search(text) is not None

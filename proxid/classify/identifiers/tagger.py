@@ -12,6 +12,7 @@ from typing import Any
 
 from proxid.classify.identifiers.gazetteer import UNKNOWN, Grades
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
+from proxid.classify.identifiers.tables import words as words_in
 from proxid.classify.identifiers.weights import EDGE, Weights
 from proxid.classify.memory import WordMemory
 from proxid.classify.places import Place, longest_from
@@ -35,9 +36,7 @@ def _inflected(gazetteer: dict[str, Grades], word: str) -> Grades | None:
 
 
 _ENDINGS = ("ied", "ies", "ing", "ings", "ers", "ed", "er", "est", "es", "ly", "d")
-ABBREVIATIONS = frozenset(
-    "ssn dob mrn iban vin imei npi dea ein itin pin url ip mac zip atm id rx dr mr mrs ms api usb tv pc ceo hr faq".split()
-)
+ABBREVIATIONS = words_in("names", "abbreviations")
 """Words of requests that are no names, though they are in no dictionary."""
 _CONTRACTED = ("'t", "'ll", "'re", "'ve", "'d", "'m", "'clock")
 

@@ -1,0 +1,27 @@
+"""Word lists and numbers of the rules, as they stand in data/rules/*.toml: one table a file, a comment before each list."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def table(name: str) -> Mapping[str, Any]:
+    """Everything in data/rules/`name`.toml."""
+    return tomllib.loads((files("proxid.classify") / "data" / "rules" / f"{name}.toml").read_text())
+
+
+def content() -> bytes:
+    """The bytes of every table, for what names the version of the rules."""
+    paths = sorted((files("proxid.classify") / "data" / "rules").iterdir(), key=lambda path: path.name)
+    return b"".join(path.read_bytes() for path in paths)
+
+
+def words(name: str, key: str) -> frozenset[str]:
+    """The words of one list; an underscore stands for a space within an entry."""
+    value = table(name)
+    for part in key.split("."):
+        value = value[part]
+    return frozenset(str(value).split())
