@@ -74,6 +74,14 @@ class Pipeline:
         except Exception:  # whatever went wrong, the text must not go on
             return REJECTED
 
+    def file(self, text: str) -> tuple[str, ...]:
+        """Category path of a search query, which is general by definition; () of a text that cannot be read."""
+        try:
+            reading = self.read(text)
+        except Exception:  # as in classify
+            return ()
+        return () if reading is None else self.categories.path(reading.words, reading.kept)
+
     def read(self, text: str) -> Reading | None:
         """Stages 1-4; None when the text must be withheld."""
         cleaned = clean(text)

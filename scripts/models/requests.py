@@ -40,7 +40,7 @@ def unique(rows: list[corpora.Row]) -> list[corpora.Row]:
     seen: set[tuple[str, str]] = set()
     result = []
     for row in rows:
-        key = (corpora.family(row), corpora.normal(row.text))
+        key = (corpora.family(row), corpora.letters(row.text))
         if key not in seen and key[1] and row.intent != "music":
             seen.add(key)
             result.append(row)
@@ -54,7 +54,7 @@ def label(row: corpora.Row) -> str:
 
 def held(row: corpora.Row) -> bool:
     """Whether a training utterance is kept for calibration."""
-    return int(hashlib.md5(corpora.normal(row.text).encode(), usedforsecurity=False).hexdigest(), 16) % 12 == 0
+    return int(hashlib.md5(corpora.letters(row.text).encode(), usedforsecurity=False).hexdigest(), 16) % 12 == 0
 
 
 def membership(classes: list[str]) -> Floats:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from proxid.lab.filing import coverage, default_filing
 from proxid.lab.load import Asked, load_release
 from proxid.lab.logs import open_log
 from proxid.lab.mechanism import MODES
@@ -52,26 +53,13 @@ def progress_bar(title: str, total: float | None = None) -> Iterator[Callable[[f
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
 
-def default_classifier() -> Callable[[str], str]:
-    """The classifier that ships with the package, loaded when the first query without a category asks for it."""
-    loaded: list[Any] = []
-
-    def path_of(text: str) -> str:
-        if not loaded:
-            from proxid.classify import load_default
-
-            loaded.append(load_default())
-        return "/".join(loaded[0].classify(text).path)
-
-    return path_of
-
-
 def load(original: Path, released: Path, what: Asked, truth: Path | None) -> Release:
     """Both logs with a bar; queries without a category are filed as `proxid release` files them."""
     with progress_bar("reading") as progress:
-        found = load_release(original, released, what, truth=truth, classifier=default_classifier(), progress=progress)
+        found = load_release(original, released, what, truth=truth, classifier=default_filing(), progress=progress)
     warn_if_empty(len(found.original), "the original")
     warn_if_empty(len(found.released), "the release")
+    warn_of(_coverage(found))
     return found
 
 
@@ -94,11 +82,22 @@ def describe(release: Release) -> dict[str, Any]:
     return {
         "mechanism": {name: getattr(mechanism, name) for name in mechanism.__slots__},
         "records_in": len(release.original),
+        "categories": _coverage(release),
         "records_out": len(release.released),
         "held_share": 1 - len(release.released) / max(len(release.original), 1),
         "truth": "exact" if release.exact else "derived where a whole text leaves one possible owner",
         "known_owner_share": float(release.known.mean()) if len(release.released) else 0.0,
     }
+
+
+def _coverage(release: Release) -> dict[str, Any]:
+    return coverage(len(release.original), int((release.original.category < 0).sum()), filed=True)
+
+
+def warn_of(categories: dict[str, Any] | None) -> None:
+    """Say on stderr that many records have no category, and why."""
+    if categories and "warning" in categories:
+        Console(stderr=True).print(f"warning: {categories['warning']}", style="yellow", highlight=False)
 
 
 def percent(value: float | None) -> str:

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.errors import InputError
-from proxid.lab.commands.common import FILE, print_json, progress_bar, warn_if_empty
+from proxid.lab.commands.common import FILE, print_json, progress_bar, warn_if_empty, warn_of
+from proxid.lab.filing import coverage, default_filing
 from proxid.lab.logs import open_log
 from proxid.lab.profiles import Profiler, category_names, percentages
 
@@ -18,31 +19,36 @@ from proxid.lab.profiles import Profiler, category_names, percentages
 @click.option("--user", "users", multiple=True, help="Whose profile; repeatable [the --top most active].")
 @click.option("--level", default=1, show_default=True, type=click.IntRange(1), help="Depth of the categories counted.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(1), help="How many users without --user.")
+@click.option("--classify/--no-classify", default=True, help="File queries that come without a category [yes].")
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
-def command(log: Path, users: tuple[str, ...], level: int, top: int, as_json: bool) -> int:
+def command(log: Path, users: tuple[str, ...], level: int, top: int, classify: bool, as_json: bool) -> int:
     """Print profiles: per cent of a user's records in each category, one decimal, cut off."""
-    profiler = _read(log, level)
+    profiler, categories = _read(log, level, classify)
     if unknown := [user for user in users if user not in profiler.counts]:
         raise InputError(f"{len(unknown)} of the users asked for are not in the log")
     totals = {user: sum(counts.values()) for user, counts in profiler.counts.items()}
     chosen = users or tuple(sorted(totals, key=lambda user: (-totals[user], user))[:top])
     profiles = {user: _profile(profiler, user) for user in chosen}
     warn_if_empty(len(totals), "the log")
+    warn_of(categories)
     if as_json:
-        print_json({"level": level, "users": len(totals), "profiles": profiles})
+        print_json({"level": level, "users": len(totals), "categories": categories, "profiles": profiles})
     else:
         _print(profiles)
     return 0
 
 
-def _read(log: Path, level: int) -> Profiler:
+def _read(log: Path, level: int, classify: bool) -> tuple[Profiler, dict[str, Any]]:
     profiler = Profiler()
-    with open_log(log) as reader, progress_bar("reading") as progress:
+    with (
+        open_log(log, classifier=default_filing() if classify else None) as reader,
+        progress_bar("reading") as progress,
+    ):
         for batch in reader:
             dictionaries = reader.dictionaries
             profiler.add_batch(batch, dictionaries.user, category_names(dictionaries.tree, level))
             progress(reader.position, reader.size)
-    return profiler
+    return profiler, coverage(reader.rows, reader.uncategorised, filed=classify)
 
 
 def _profile(profiler: Profiler, user: str) -> dict[str, Any]:

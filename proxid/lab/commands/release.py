@@ -9,13 +9,14 @@ from rich.console import Console
 from proxid.errors import ConfigError, InputError
 from proxid.lab.commands.common import (
     FILE,
-    default_classifier,
     facts_table,
     print_json,
     progress_bar,
     say_columns,
     warn_if_empty,
+    warn_of,
 )
+from proxid.lab.filing import default_filing
 from proxid.lab.logs.digest import digest_of
 from proxid.lab.release.manifest import manifest_path, write_manifest
 from proxid.lab.release.registry import METHODS, Job, Method, Option, Outcome, load_method
@@ -102,10 +103,11 @@ def command(
     say_columns(source)
     digest = digest_of(source)
     with progress_bar(method) as progress:
-        job = Job(source, output, options, seed, default_classifier() if classify else None, truth, progress)
+        job = Job(source, output, options, seed, default_filing() if classify else None, truth, progress)
         outcome = chosen.run(job)
     manifest = write_manifest(job, method, outcome, digest)
     warn_if_empty(outcome.records_in, "the log")
+    warn_of(manifest.get("categories"))
     _warn_if_nothing(outcome)
     if as_json:
         print_json(manifest)

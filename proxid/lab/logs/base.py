@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Self
 
 from proxid.errors import InputError
-from proxid.lab.logs.batch import Dictionaries, LogBatch
+from proxid.lab.logs.batch import NONE, Dictionaries, LogBatch
 from proxid.loglines.layout import FIELDS, BadRows, Layout
 
 Classifier = Callable[[str], str]
@@ -13,7 +13,8 @@ Classifier = Callable[[str], str]
 
 
 class LogReader(ABC):
-    """A log being read: iterate it for batches; `bad`, `rows` and `position` grow as it goes.
+    """A log being read: iterate it for batches; `bad`, `rows` and `position` grow as it goes, and `uncategorised`, the
+    number of rows without a category.
 
     `layout` is known once the log is open, `name` is the file's. A field taken out of `wanted` may come empty (a URL
     that nobody looks at need not be kept). `position` and `size` are bytes of the file, for a progress bar.
@@ -22,11 +23,14 @@ class LogReader(ABC):
     def __init__(self, name: str, dictionaries: Dictionaries, layout: Layout) -> None:
         self.name, self.dictionaries, self.layout = name, dictionaries, layout
         self.bad, self.rows, self.position, self.size = BadRows(), 0, 0, 0
+        self.uncategorised = 0
         self.wanted: frozenset[str] = frozenset(FIELDS)
 
     def __iter__(self) -> Iterator[LogBatch]:
         """Batches in file order. Raises InputError, with the reasons, for a log of which no row could be read."""
-        yield from self._batches()
+        for batch in self._batches():
+            self.uncategorised += int((batch.category == NONE).sum())
+            yield batch
         if not self.rows and len(self.bad):
             raise InputError(f"{self.name}: no row of the log could be read: {self.bad.said()}")
 

@@ -71,7 +71,7 @@ def run(job: Job) -> Outcome:
     """Read, count distinct users, drop, number the sessions, write."""
     require_no_seed(job)
     batches = []
-    with open_log(job.source, classifier=job.classifier) as log:
+    with open_log(job.source) as log:
         for batch in log:
             batches.append(batch)
             job.progress(log.position, log.size)

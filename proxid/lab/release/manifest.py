@@ -6,6 +6,7 @@ from typing import Any
 
 from proxid import __version__
 from proxid.errors import OutputError
+from proxid.lab.filing import coverage
 from proxid.lab.logs.whole import whole_file
 from proxid.lab.release.registry import Job, Outcome
 
@@ -23,6 +24,8 @@ def make_manifest(job: Job, method: str, outcome: Outcome, digest: str) -> dict[
     details = dict(outcome.details)
     policy = details.pop("seed_policy", FRESH if job.seed is None else KNOWN)
     seed = {"policy": policy} if job.seed is None else {"policy": policy, "seed": job.seed}
+    lacking = outcome.uncategorised
+    said = None if lacking is None else coverage(outcome.records_in, lacking, filed=job.classifier is not None)
     return {
         "proxid": __version__,
         "mechanism": method,
@@ -36,6 +39,7 @@ def make_manifest(job: Job, method: str, outcome: Outcome, digest: str) -> dict[
             "suppressed": outcome.suppressed,
             "bad_rows": outcome.bad_rows,
         },
+        **({} if said is None else {"categories": said}),
         "bad_lines": [{"line": line, "reason": reason} for line, reason in outcome.bad_lines],
         "details": details,
     }

@@ -87,6 +87,7 @@ class Outcome:
 
     guarantee: what holds, as data (`{"kind": "probabilistic k-anonymity", "bound": "1/10", ...}`), or
     `{"kind": "none"}`. suppressed: records left out, by reason. bad_rows: unreadable rows, by reason.
+    uncategorised: records without a category; None where the method looks at no categories.
     """
 
     guarantee: dict[str, Any]
@@ -97,6 +98,7 @@ class Outcome:
     bad_lines: list[tuple[int, str]] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
     outputs: list[Path] = field(default_factory=list)
+    uncategorised: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from proxid.errors import InputError
+from proxid.lab.filing import default_filing
 from proxid.lab.logs import LogBatch, create_log, read_log
 from proxid.lab.logs.batch import Dictionaries
 from proxid.lab.release.guarantee import Guarantee, Relation
@@ -99,7 +100,7 @@ def outputs_of(entry: Entry, jobs: dict[str, Job]) -> dict[str, Path]:
 
 def split(plan: Plan) -> tuple[Path, LogBatch, Dictionaries, list[list[str]]]:
     """Write the first part of the log; return it, and the later sessions of two queries or more."""
-    batch, log = read_log(plan.source)
+    batch, log = read_log(plan.source, classifier=default_filing())
     if not len(batch) or np.isnan(batch.time).all():
         raise InputError("the comparison needs a log with times")
     ordered = batch.take(np.argsort(batch.time, kind="stable"))

@@ -8,8 +8,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from proxid.lab.commands.common import FILE, print_json, progress_bar
+from proxid.lab.commands.common import FILE, print_json, progress_bar, warn_of
 from proxid.lab.commands.study.output import write_study
+from proxid.lab.filing import coverage, default_filing
 from proxid.lab.logs.files import read_log
 from proxid.lab.release.microaggregation.mechanism import Queries
 from proxid.lab.release.microaggregation.method import columns
@@ -49,7 +50,8 @@ def command(log: Path | None, users: int, levels: int, seed: int, out: Path, as_
 
 def _queries(log: Path | None, users: int, seed: int) -> Queries:
     if log is not None:
-        batch, reader = read_log(log)
+        batch, reader = read_log(log, classifier=default_filing())
+        warn_of(coverage(reader.rows, reader.uncategorised, filed=True))
         return columns(batch, reader.dictionaries)[0]
     shape = LogShape(users, PAPER_MEAN, spread=1.2, topics=ALL_TOPICS, unusual=0.15, vanity=0.01, categories=5)
     batch, dictionaries = make_topical_log(load(), shape, seed)

@@ -113,6 +113,7 @@ def run(job: Job) -> Outcome:
         bad_lines=list(log.bad.lines),
         details=_details(going),
         outputs=[job.output],
+        uncategorised=log.uncategorised,
     )
 
 

@@ -61,9 +61,9 @@ def run(job: Job) -> Outcome:
             "clusters": len(clusters),
             "distinct_queries_in": len(np.unique(batch.query)),
             "distinct_queries_out": len(np.unique(query)),
-            "records_without_category": int((batch.category == NONE).sum()),
         },
         outputs=[job.output],
+        uncategorised=log.uncategorised,
     )
 
 

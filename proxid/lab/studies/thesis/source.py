@@ -6,19 +6,19 @@ from pathlib import Path
 import numpy as np
 
 from proxid.errors import InputError
+from proxid.lab.filing import default_filing
 from proxid.lab.load import in_order_read
 from proxid.lab.logs import Dictionaries, LogBatch, read_log
-from proxid.lab.logs.base import Classifier
 from proxid.lab.logs.synth import synth_log
 from proxid.lab.studies.thesis.plan import Source
 
 
-def load_source(source: Source, classifier: Classifier | None = None) -> tuple[LogBatch, Dictionaries]:
+def load_source(source: Source) -> tuple[LogBatch, Dictionaries]:
     """Records in order of time, rows numbered from 0, each with a category. Raises InputError."""
     if source.file is None:
         batch, dictionaries = synth_log(source.rows, source.users, source.seed)
     else:
-        batch, reader = read_log(Path(source.file), classifier=classifier)
+        batch, reader = read_log(Path(source.file), classifier=default_filing())
         dictionaries = reader.dictionaries
     batch = in_order_read(batch, None)
     batch = batch.take(batch.category >= 0)
