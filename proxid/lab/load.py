@@ -61,8 +61,11 @@ def load_release(
     if not (second.group >= 0).any():
         second = replace(second, group=_runs_of_n(second, mechanism) if groups is None else groups)
     no_text = reader.dictionaries.query.find("")
-    tree, whole = reader.dictionaries.tree, shows_whole_texts(manifest_of(released), mechanism)
-    return make_release(first, second, tree, mechanism, no_text=no_text, origin=origin, at=at, whole_texts=whole)
+    known, whole = reader.dictionaries, shows_whole_texts(manifest_of(released), mechanism)
+    return make_release(
+        first, second, known.tree, mechanism,
+        no_text=no_text, origin=origin, at=at, whole_texts=whole, texts=known.query,
+    )  # fmt: skip
 
 
 def in_order_read(batch: LogBatch, order: str | None) -> LogBatch:

@@ -12,6 +12,7 @@ import numpy as np
 from proxid.errors import InputError
 from proxid.lab.logs import NONE, CategoryTree, LogBatch
 from proxid.lab.logs.jit import Codes, Columns, Flags, Longs, compiled
+from proxid.lab.logs.strings import StringTable
 from proxid.lab.mechanism import Mechanism
 from proxid.lab.stretches import PairCounts, count_pair, pair_key
 
@@ -22,7 +23,8 @@ class Release:
 
     original and released share dictionaries. node: where each released record waited (its category at ℓ). origin:
     int64 row of the original a released record comes from, -1 unknown. owner: int32 user it comes from, -1 unknown.
-    at: int64 number of arrivals read when the record left, -1 unknown. no_text: code of the empty text.
+    at: int64 number of arrivals read when the record left, -1 unknown. no_text: code of the empty text. texts: the
+    texts by code, where an attack may read them.
     """
 
     original: LogBatch
@@ -36,6 +38,7 @@ class Release:
     original_node: Codes
     exact: bool
     at: Longs
+    texts: StringTable | None = None
     cache: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -60,6 +63,7 @@ def make_release(
     origin: Longs | None = None,
     at: Longs | None = None,
     whole_texts: bool = True,
+    texts: StringTable | None = None,
 ) -> Release:
     """Put a release together. Without `origin`, owners are derived, if texts are shown whole or not at all.
 
@@ -90,6 +94,7 @@ def make_release(
         nodes[0],
         exact,
         unknown if at is None else at,
+        texts,
     )
 
 

@@ -32,8 +32,16 @@ ATTACKS: dict[str, str] = {
     "sybil": "proxid.lab.attacks.sybil:sybil",
     "homogeneity": "proxid.lab.attacks.homogeneity:homogeneity",
     "vanity": "proxid.lab.attacks.vanity:vanity",
+    "em": "proxid.lab.attacks.em.attack:em",
+    "leaf": "proxid.lab.attacks.leaf:leaf",
+    "alias-link": "proxid.lab.attacks.alias_link:alias_link",
+    "join": "proxid.lab.attacks.join:join",
 }
 """Name of each attack and `module:function`; add a line for a new one."""
+
+
+def nothing_said(done: float, whole: float) -> None:
+    """Report progress to nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,8 @@ class Options:
 
     width: records to each side (neighbour), None for k. colluders: members who help (informed). by_time: sort the
     release by its time field first (chapter 3's "+T"). cells: tests made in all, for the correction. margin: the
-    relative difference from 1/(n-1) that counts as none.
+    relative difference from 1/(n-1) that counts as none. known: records of every person that the attacker knows
+    beforehand (em). progress(done, total): called now and then.
     """
 
     width: int | None = None
@@ -51,6 +60,8 @@ class Options:
     seed: int = 0
     cells: int = 1
     margin: float = 0.1
+    known: int = 0
+    progress: Callable[[float, float], None] = nothing_said
 
 
 Attack = Callable[[str, Release, Options], dict[str, Any]]
