@@ -13,16 +13,16 @@ from device_sim.commands.common import open_households
 from device_sim.replay import Pace, Replay
 from proxid.cli.demo.result import DemoResult
 from proxid.cli.demo.tally import Watch
-from proxid.cli.demo.trial import PARTIES, DemoTrial
+from proxid.cli.demo.trial import PARTIES, SLOT_SECONDS, DemoTrial
 from proxid.cli.demo.view import DemoView
 from proxid.clients.household.household import Household
 from proxid.clients.subscriber.ledger import read_groups
 from proxid.errors import ChildError, ProxidError
 
 CONCURRENCY: Final = 24
-SETTLE_SECONDS: Final = 45.0
+SETTLE_SECONDS: Final = 120.0
 QUIET_SECONDS: Final = 6.0
-"""Longer than the finest slot: what it still held is released by then."""
+"""After the last slot has closed: what it still held is released and delivered by then."""
 AUDIT_SECONDS: Final = 120.0
 _POLL_SECONDS: Final = 0.5
 
@@ -100,8 +100,9 @@ async def _watching(trial: DemoTrial, view: DemoView) -> AsyncIterator[Watch]:
 
 async def _settle(trial: DemoTrial, watch: Watch) -> None:
     deadline, seen, since = time.monotonic() + SETTLE_SECONDS, -1, time.monotonic()
+    closed = (time.time() // SLOT_SECONDS[-1] + 1) * SLOT_SECONDS[-1]
     while time.monotonic() < deadline:
-        if watch.tally.events.total() != seen or not watch.tally.settled:
+        if watch.tally.events.total() != seen or not watch.tally.settled or time.time() < closed:
             seen, since = watch.tally.events.total(), time.monotonic()
         if time.monotonic() - since > QUIET_SECONDS:
             return
