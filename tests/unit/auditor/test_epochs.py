@@ -135,3 +135,13 @@ def test_audit_that_goes_on_remembers() -> None:
     later = Told()
     later.times.restore(told.times.state())
     assert later.opened(10).found == ["epoch was opened again, or after a later one was closed"]
+
+
+def test_a_request_is_received_in_an_epoch_that_is_not_over_yet() -> None:
+    told = Told().opened(10).opened(11)
+    told.times.verify_received(10)
+    told.closed(10)
+    told.times.verify_received(11)
+    for epoch in (9, 10):
+        with pytest.raises(GroupMismatchError, match="had been closed"):
+            told.times.verify_received(epoch)

@@ -12,8 +12,9 @@ from auditor.checks.c7_completeness import Sets
 from auditor.checks.c8_obligations import Obligations
 from auditor.findings import COMMITS, CONSENT, GROUPS, Report
 from auditor.gateway_log import GatewayLog
+from auditor.plain import dumps, loads
 from auditor.policies import Policies
-from auditor.service_log import ServiceLog
+from auditor.service_log import ServiceLog, ServiceState
 from auditor.trust import Trust
 from proxid.anonymise.mix.settings import Settings
 from proxid.evidence.events import BufferedPayload, Event, EventType, encode_header, session_header
@@ -80,6 +81,15 @@ def test_an_erasure_that_is_there_and_does_not_open_covers_nothing() -> None:
 
 def read_service(*events: Event) -> set[int]:
     """The checks that what MS logged violates."""
+    return {violation.rule for violation in service(*events)[1].violations}
+
+
+def service(*events: Event, stored: bool = False) -> tuple[ServiceLog, Report]:
+    """MS's log, and what is found.
+
+    Args:
+        stored: each event ends one audit and begins the next.
+    """
     trust, sets, report = trusted(), Sets(None), Report()
     policies = Policies(trust)
     people = People(policies)
@@ -88,7 +98,9 @@ def read_service(*events: Event) -> set[int]:
     log = ServiceLog(policies, people, tuples, sets, Erasures(trust), obligations, Spill(sets), report)
     for number, event in enumerate(events, 1):
         log.take(replace(event, number=number))
-    return {violation.rule for violation in report.violations}
+        if stored:
+            log.restore(loads(ServiceState, dumps(ServiceState, log.state())))
+    return log, report
 
 
 def test_a_record_of_a_request_that_has_expired_is_compared_with_what_is_left() -> None:

@@ -165,6 +165,17 @@ def test_a_gateway_that_was_brought_up_from_version_1_says_nothing_until_it_can(
     feeds.state(stated(2, {"feeds": [], "last": ""}), PARTIES)
     feeds.check(2, report)
     assert report.violations == []
+    assert [reason.rule for reason in report.missing] == [ERASURE]  # whoever stays silent for good is never clean
+    report.missing.clear()
     feeds.state(stated(3, {"feeds": ["acme:0", "globex:0"], "last": "7/0/acme"}), PARTIES)
+    feeds.check(3, report)
+    assert report.violations == report.missing == []
     with pytest.raises(GroupMismatchError):
         feeds.state(stated(4, {"feeds": [], "last": ""}), PARTIES)
+
+
+def test_a_successor_of_a_log_without_releases_has_nothing_to_say(sets: Sets) -> None:
+    feeds, report = Feeds(sets, follows=True), Report()
+    feeds.state(stated(2, {"feeds": [], "last": ""}), PARTIES)
+    feeds.check(2, report)
+    assert report.violations == report.missing == []
