@@ -216,7 +216,7 @@ class Audit:
                 log.take(event)
                 self._options.progress(log.name, event.number, part.base + size)
         if part.old and part.lost():
-            log.damage.lost.extend(part.lost())
+            log.damage.give_up(part.lost())
         else:
             part.check.end(source, size, part.heads.latest)
         return True

@@ -10,6 +10,7 @@ from auditor.checks.c5_epochs import EpochTimes, TimesState
 from auditor.checks.c5_groups import Groups, GroupsState
 from auditor.checks.c5_spill import Spill
 from auditor.checks.c7_completeness import HIDDEN_OWNERS, Sets
+from auditor.checks.c8_kept import Kept, KeptState
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import Log, check_of
 from auditor.findings import COMMITS, COMPLETENESS, CONSENT, ERASURE, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
@@ -24,9 +25,9 @@ from proxid.protocol.record import kind_and_number
 from proxid.protocol.request import Utterance
 
 ServiceState = tuple[
-    GroupsState, dict[str, tuple[bytes, str] | None], set[int], dict[str, str], set[bytes], TimesState
+    GroupsState, dict[str, tuple[bytes, str] | None], set[int], dict[str, str], set[bytes], TimesState, KeptState
 ]  # fmt: skip
-"""Replays, open requests, epochs that were opened, bundles by PROX_ID, tags of unknown consent, times of epochs."""
+"""Replays, open requests, epochs that were opened, bundles by PROX_ID, tags of unknown consent, times, what waits."""
 _WAITS: Final = frozenset({EventType.BUFFERED, EventType.RELEASED})
 
 
@@ -49,6 +50,7 @@ class ServiceLog(Log):
         """Subject tags of people whose consent at MS cannot be read."""
         self._opened: set[int] = set()
         self._times = EpochTimes(policies, report)
+        self._kept = Kept()
         self._bundles: dict[str, str] = {}
         self._erasures = erasures
         self._obligations = obligations
@@ -128,6 +130,8 @@ class ServiceLog(Log):
         if len(blocks) == request.BLOCKS:
             self._commits[session] = (blocks[request.COMMIT], blocks[request.USER].decode("utf-8", "replace"))
         self._tuples.received(signed, payload.credential, good)
+        with check_of(GROUPS):
+            self._times.verify_received(signed.header.epoch)
         if signed.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")
 
@@ -140,6 +144,7 @@ class ServiceLog(Log):
         self._sets.refused(str(event.fields["session"]))
 
     def _buffered_unread(self, event: Event) -> None:
+        self._kept.buffered(event)
         fields = event.fields
         session = str(fields["session"])
         self._sets.buffered(session)
@@ -147,6 +152,7 @@ class ServiceLog(Log):
         self._groups.blinded(int(str(fields["epoch"])), str(fields.get("kind", "general")))
 
     def _buffered(self, event: Event) -> None:
+        self._kept.buffered(event)
         payload = BufferedPayload.decode(event.payload)
         session = payload.session.hex()
         self._sets.buffered(session)
@@ -198,6 +204,7 @@ class ServiceLog(Log):
         fields = event.fields
         epoch, number = int(str(fields["epoch"])), int(str(fields["group"]))
         payload = ReleasedPayload.decode(event.payload)
+        self._kept.released(event, [session.hex() for session in payload.records])
         with check_of(COMPLETENESS):
             good = {name: self._sets.released((epoch, number, name), event.number) for name, _, _ in payload.parties}
         for session in payload.records:
@@ -220,6 +227,7 @@ class ServiceLog(Log):
             self._groups.released(epoch, number, payload, good)
 
     def _released_unread(self, event: Event) -> None:
+        self._kept.released(event, [])
         fields = event.fields
         place = (int(str(fields["epoch"])), int(str(fields["group"])))
         self._report.counts[HIDDEN_OWNERS] += len(event.tags) // 2  # an open part, the owners', the people's
@@ -232,6 +240,7 @@ class ServiceLog(Log):
     def _suppressed(self, event: Event) -> None:
         fields = event.fields
         session = str(fields["session"])
+        self._kept.ended(session)
         self._commits.pop(session, None)
         waited = self._sets.is_buffered(session)
         self._end(session, str(fields["reason"]), event)
@@ -249,6 +258,7 @@ class ServiceLog(Log):
 
     def _withdrawn(self, event: Event) -> None:
         fields = event.fields
+        self._kept.ended(str(fields["session"]))
         self._end(str(fields["session"]), "withdrawn", event)
         epoch, session = int(str(fields["epoch"])), bytes.fromhex(str(fields["session"]))
         with check_of(GROUPS):
@@ -261,7 +271,9 @@ class ServiceLog(Log):
         self._sets.ended(session, fate, event.number)
 
     def _erased(self, event: Event) -> None:
-        self._obligations.forgotten.add(bytes.fromhex(str(event.fields["tag"])))
+        tag = bytes.fromhex(str(event.fields["tag"]))
+        self._obligations.forgotten.add(tag)
+        self._kept.erased(tag)
 
     def _expired(self, event: Event) -> None:
         self._erasures.expiry(MAIN_SERVICE, event, self.base)
@@ -269,11 +281,20 @@ class ServiceLog(Log):
     def state(self) -> ServiceState:
         """For storing."""
         times = self._times.state()
-        return self._groups.state(), self._commits, self._opened, self._bundles, self._unknown, times
+        return (
+            self._groups.state(),
+            self._commits,
+            self._opened,
+            self._bundles,
+            self._unknown,
+            times,
+            self._kept.state(),
+        )
 
     def restore(self, state: ServiceState) -> None:
         """Go on from a state."""
-        groups, self._commits, self._opened, self._bundles, self._unknown, times = state
+        groups, self._commits, self._opened, self._bundles, self._unknown, times, kept = state
+        self._kept.restore(kept)
         self._times.restore(times)
         self._groups.restore(groups)
 

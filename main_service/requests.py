@@ -24,6 +24,7 @@ from proxid.errors import (
     ClockError,
     CredentialError,
     CredentialNeededError,
+    EpochError,
     MessageInvalidError,
     ProxidError,
     StoreError,
@@ -181,6 +182,9 @@ class RequestPath:
             return answer, False
         try:
             return await self._log(accepted, utterance, answer), True
+        except EpochError as error:
+            await self._store.refuse(signed.session_id, error.code.value)
+            raise
         except StoreError:
             if not self._service.answer_without_evidence:
                 raise

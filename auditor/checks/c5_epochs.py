@@ -96,6 +96,11 @@ class EpochTimes:
         else:
             self._report.counts["epochs.believed"] += 1
 
+    def verify_received(self, epoch: int) -> None:
+        """RECEIVED of a request of an epoch, whose keys are gone once it is closed; raises GroupMismatchError."""
+        if epoch <= self._closed:
+            raise GroupMismatchError("a request was received in an epoch that had been closed")
+
     def finish(self) -> None:
         """At the end: when epochs began and ended cannot be told if MS's clock was set back."""
         if self._doubted:

@@ -2,14 +2,15 @@
 
 EPOCH_OPENED and ERASED name the last release that the gateway had handled, and how many groups waited for each party
 then: as many as had been released to it up to that one, less those that were delivered or dropped before. A gateway
-that was brought up from version 1 does not know the last release until there is one, and says nothing until then.
+that was brought up from version 1 does not know the last release until there is one, and says nothing until then;
+what it says first covers all that was before, and while it is silent nothing is clean.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from auditor.checks.c7_completeness import Sets
-from auditor.findings import ERASURE, GATEWAY, Report
+from auditor.findings import ERASURE, GATEWAY, Report, Unchecked
 from proxid.errors import GroupMismatchError
 from proxid.evidence.events import Event
 
@@ -26,12 +27,14 @@ class Feeds:
 
     Attributes:
         follows: the log is a successor, so that its gateway may have been of version 1. spoken: there was a statement.
+        silent: number of the first event that said nothing while nothing had been said; 0 if there is none.
     """
 
     sets: Sets
     stated: list[Stated] = field(default_factory=list)
     follows: bool = False
     spoken: bool = False
+    silent: int = 0
 
     def state(self, event: Event, parties: Iterable[str] = ()) -> None:
         """An event that says what waits in feeds.
@@ -44,6 +47,7 @@ class Feeds:
         """
         texts, last = event.fields.get(FEEDS), event.fields.get(LAST)
         if texts == [] and last == "" and self.follows and not self.spoken:
+            self.silent = self.silent or event.number
             return
         if not isinstance(texts, list) or not isinstance(last, str):
             raise GroupMismatchError("event does not say what waits in the feeds")
@@ -76,6 +80,9 @@ class Feeds:
                 left.append(stated)
                 report.add(ERASURE, GATEWAY, number, f"{kind}: groups vanished from a feed without being dropped")
         self.stated = left
+        if self.silent and not self.spoken and self.sets.releases():
+            text = f"what waits in the feeds is not said (leaf {self.silent}), although groups were released"
+            report.missing.append(Unchecked(ERASURE, GATEWAY, text))
 
     def _is_whole(self, number: int, place: int, rows: dict[str, tuple[int, int]]) -> bool:
         if self.sets.last_settled(number) > place:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from auditor.checks.c3_links import People
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c8_feeds import Feeds, Stated, named
-from auditor.findings import ERASURE, GATEWAY, Report
+from auditor.findings import ERASURE, MAIN_SERVICE, Report
 from auditor.trust import Trust
 from proxid.errors import ConsentError, CredentialError, GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, Header
@@ -23,9 +23,9 @@ from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import Right, RightsRequest
 
 ObligationsState = tuple[
-    set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], set[bytes], tuple[list[Stated], bool]
+    set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], set[bytes], tuple[list[Stated], bool, int]
 ]  # fmt: skip
-"""The attributes of `Obligations` after `sets`; statements on feeds not confirmed yet, and whether there was any."""
+"""The attributes of `Obligations` after `sets`; what was said of feeds: not confirmed yet, whether, first silence."""
 
 
 @dataclass(slots=True)
@@ -134,7 +134,8 @@ class Obligations:
         self.due = {tag: number for tag, number in self.due.items() if tag not in self.forgotten}
         for number in self.due.values():
             if number <= seen:
-                report.add(ERASURE, GATEWAY, number, "ERASED: the main service never carried out its part")
+                text = f"no ERASED of a person whom it had to forget (ERASED at the gateway's leaf {number})"
+                report.add(ERASURE, MAIN_SERVICE, 0, text)
         self.feeds.check(seen, report)
 
     def state(self) -> ObligationsState:
@@ -145,13 +146,13 @@ class Obligations:
             self.receivers,
             self.due,
             self.forgotten,
-            (self.feeds.stated, self.feeds.spoken),
+            (self.feeds.stated, self.feeds.spoken, self.feeds.silent),
         )
 
     def restore(self, state: ObligationsState) -> None:
         """Go on from a state."""
         self.objecting, self.told, self.receivers, self.due, self.forgotten, feeds = state
-        self.feeds.stated, self.feeds.spoken = feeds
+        self.feeds.stated, self.feeds.spoken, self.feeds.silent = feeds
 
 
 def _texts(fields: Header, name: str) -> list[str]:

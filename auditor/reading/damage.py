@@ -45,6 +45,11 @@ class Damage:
             raise EncodingError("damage is admitted of leaves that were not there")
         self.admitted.append((first, last, str(event.fields["reason"])))
 
+    def give_up(self, numbers: range) -> None:
+        """The end of a log that a successor follows, whose first leaf admits it by naming a head beyond."""
+        self.lost.extend(numbers)
+        self.admitted.append((numbers[0], numbers[-1], "a successor log was begun"))
+
     def take_over(self, other: "Damage") -> None:
         """Go on from what an earlier audit found."""
         self.lost[:], self.payloads[:], self.admitted[:] = other.lost, other.payloads, other.admitted

@@ -10,7 +10,7 @@ from main_service.store.library import KEYS, PREFIX
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_int, decode_text
-from proxid.errors import NonceReplayError
+from proxid.errors import EpochError, NonceReplayError
 from proxid.evidence.events import SALT_SIZE, encode_header, session_header
 from proxid.runtime.evidence_log.writer import evidence_key_name
 from proxid.runtime.store import FunctionLibrary
@@ -88,16 +88,18 @@ class RequestStore:
             The answer of whoever was first, if that was somebody else.
 
         Raises:
-            NonceReplayError: the nonce was another message's.
+            NonceReplayError: the nonce was another message's. EpochError: its epoch was closed meanwhile.
         """
         header, session = signed.header, signed.session_id
         ttl, withheld = kept
         result = await self._functions.call(
             "ms_receive", KEYS, _tag(header.signer, header.nonce), session, ttl, prox_id, answer, pending,
-            self._salt(), session_header(session), payload, self._salt(), withheld,
+            self._salt(), session_header(session), payload, self._salt(), withheld, header.epoch,
         )  # fmt: skip
         if result[0] == b"REPLAYED":
             raise NonceReplayError("nonce was used before for another message")
+        if result[0] == b"OVER":
+            raise EpochError("epoch was closed while the request was answered")
         return bytes(result[1]) if result[0] == b"ANSWERED" else None
 
     async def refuse(self, session: bytes, rule: str) -> None:

@@ -47,12 +47,14 @@ local function ms_answer(keys, a)
 end
 
 -- ARGV: nonce tag, session, ttl s, PROX_ID, answer, pending, salt, header, payload, salt of SUPPRESSED, reason not to
---       log it or ''
+--       log it or '', epoch
 -- Without consent to anybody nothing of the utterance is kept (DESIGN 7).
 local function ms_receive(keys, a)
   local prefix, session = keys[1], a[2]
   local known = known_answer(prefix, a[1], session)
   if known[1] ~= 'NEW' then return known end
+  -- Its keys are gone: what was answered meanwhile is not received any more.
+  if tonumber(a[12]) <= tonumber(redis.call('GET', mkey(prefix, 'closed')) or '-1') then return {'OVER', ''} end
   require_room(prefix)
   redis.call('SET', mkey(prefix, 'n', a[1]), session, 'EX', a[3])
   redis.call('SET', mkey(prefix, 'a', session), a[5], 'EX', a[3])

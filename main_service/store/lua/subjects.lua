@@ -22,6 +22,8 @@ end
 local function ms_erase(keys, a)
   local s = SETTINGS
   local p, prox = open_pool(keys[1], a), a[s + 1]
+  -- What is being answered just now does not wait either; ms_erased takes it away with the consent.
+  redis.call('SET', mkey(p.prefix, 'ob', prox), '1', 'EX', KEPT)
   suppress_pending(p.prefix, prox, salts_of(a[s + 2] .. 'w'), 'erased')
   local gone = pool_withdraw(p, prox, {})
   slots_withdraw(p.prefix, p.epoch, a[s + 2], prox, {})

@@ -47,6 +47,7 @@ async def test_nothing_is_received_in_an_epoch_that_was_closed_while_it_was_answ
 ) -> None:
     client, functions = store
     assert await receive(functions, 7, b"a") is None
+    await client.sadd("{ms}:epochs", 7)
     await EpochStore(functions).close(7, 1, b"")
     with pytest.raises(EpochError):
         await receive(functions, 7, b"b")

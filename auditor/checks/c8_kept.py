@@ -1,0 +1,62 @@
+"""That MS keeps nothing of whom it says it has forgotten (check 8 of DESIGN 10.4), by headers alone.
+
+What waits of a person-epoch is what was buffered, less what was released (a record an owner), suppressed or withdrawn.
+When MS says ERASED, nothing may, and nothing may come afterwards.
+"""
+
+from dataclasses import dataclass, field
+
+from proxid.errors import GroupMismatchError
+from proxid.evidence.events import Event
+
+KeptState = tuple[dict[str, bytes], dict[bytes, int]]
+"""The attributes of `Kept`."""
+
+_NAME = 32
+
+
+@dataclass(slots=True)
+class Kept:
+    """Records that wait.
+
+    Attributes:
+        whose: first half of the session in hexadecimal → subject tag. waiting: how many, by subject tag.
+    """
+
+    whose: dict[str, bytes] = field(default_factory=dict)
+    waiting: dict[bytes, int] = field(default_factory=dict)
+
+    def buffered(self, event: Event) -> None:
+        """BUFFERED."""
+        for tag in filter(None, event.tags):
+            self.whose[str(event.fields["session"])[:_NAME]] = tag
+            self.waiting[tag] = self.waiting.get(tag, 0) + 1
+
+    def released(self, event: Event, sessions: list[str]) -> None:
+        """RELEASED: its tags are of an open part, the owners, the people published; `sessions` those that it names."""
+        for session in sessions:
+            self.whose.pop(session[:_NAME], None)
+        for tag in event.tags[1 : 1 + len(event.tags) // 2]:
+            self._left(tag)
+
+    def ended(self, session: str) -> None:
+        """SUPPRESSED or WITHDRAWN."""
+        self._left(self.whose.pop(session[:_NAME], b""))
+
+    def _left(self, tag: bytes) -> None:
+        left = self.waiting.pop(tag, 0) - 1
+        if left > 0:
+            self.waiting[tag] = left
+
+    def erased(self, tag: bytes) -> None:
+        """ERASED; raises GroupMismatchError if something of the person waits."""
+        if self.waiting.get(tag):
+            raise GroupMismatchError("records of a person wait whom the main service says it has forgotten")
+
+    def state(self) -> KeptState:
+        """For storing."""
+        return self.whose, self.waiting
+
+    def restore(self, state: KeptState) -> None:
+        """Go on from a state."""
+        self.whose, self.waiting = state
