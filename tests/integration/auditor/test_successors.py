@@ -92,6 +92,9 @@ async def test_a_store_that_was_lost_is_followed_and_accuses_nobody(tmp_path: Pa
         await trial.busy(1)
         client = rights(trial)
         await client.exercise(Right.ERASE, PEOPLE[1])
+        for user in PEOPLE[3:5]:
+            await client.exercise(Right.OBJECT, user)
+        await client.exercise(Right.RESUME, PEOPLE[4])
         await client.close()
         await trial.audit(state=True)
         await trial.halt(role)
@@ -108,6 +111,15 @@ async def test_a_store_that_was_lost_is_followed_and_accuses_nobody(tmp_path: Pa
                 await trial.device.consent(PEOPLE[1], "searches")
             assert refused.value.remote is Code.NOT_REGISTERED
             await trial.device.ask(PEOPLE[2], "node5 question")
+            # So does an objection, until it is taken back.
+            with pytest.raises(RefusedError) as refused:
+                await trial.device.consent(PEOPLE[3], "searches")
+            assert refused.value.remote is Code.OBJECTED
+            await trial.device.consent(PEOPLE[4], "searches")
+            client = rights(trial)
+            await client.exercise(Right.RESUME, PEOPLE[3])
+            await client.close()
+            await trial.device.consent(PEOPLE[3], "searches")
         for report in await audits(trial):
             assert report.verdict is Verdict.UNCHECKED
             assert any("store was lost" in reason.text for reason in report.reasons)
