@@ -6,15 +6,22 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import SealingKey
 from proxid.encoding import encode, label
-from proxid.errors import EpochError, FreshnessError
+from proxid.errors import EncodingError, EpochError, FreshnessError
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.opening import EpochOpening
 from proxid.runtime.clock import Clocks, ClockWatch
 
 _USER_TAG = label("user-tag")
+_CONCEALED = label("concealed-tag")
+_NONCE = bytes(12)
 _TAG_SIZE = 16
 
 
@@ -60,6 +67,24 @@ class Screener:
     def user_tag(self, user_id: str) -> str:
         """Keyed hash of a USER_ID: what keys and tombstones in the store are named by (DESIGN 5.2 (3))."""
         return hmac.new(self.secret, encode(_USER_TAG, user_id), hashlib.sha256).hexdigest()[: 2 * _TAG_SIZE]
+
+    def conceal(self, user_tag: str, request: bytes) -> str:
+        """A user tag that this service alone reads, and nobody links (hexadecimal): it stays in a header of the log.
+
+        Args:
+            request: digest of the request that the event is of, which no other event has.
+        """
+        return self._concealer(request).encrypt(_NONCE, bytes.fromhex(user_tag), request).hex()
+
+    def reveal(self, concealed: str, request: bytes) -> str:
+        """The user tag; raises EncodingError if this service did not conceal it."""
+        try:
+            return self._concealer(request).decrypt(_NONCE, bytes.fromhex(concealed), request).hex()
+        except (InvalidTag, ValueError):
+            raise EncodingError("a concealed tag is not this service's") from None
+
+    def _concealer(self, request: bytes) -> ChaCha20Poly1305:
+        return ChaCha20Poly1305(HKDF(SHA256(), 32, request, _CONCEALED).derive(self.secret))
 
     def verify_epoch(self, epoch: int) -> None:
         """First half of check 2 of 5.2: the epoch is current; raises ClockError, EpochError."""

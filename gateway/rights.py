@@ -110,6 +110,7 @@ class Rights:
         notices = self._notices.make("object", request.user_id, person.recipients) if fresh else []
         header = encode_header(
             request=request.digest.hex(), right=request.right.value,
+            person=self._screener.conceal(user_tag, request.digest),
             notices=[f"{n.party}:{n.digest.hex()}" for n in notices],
         )  # fmt: skip
         payload = self._disclosed(enrolment, request)

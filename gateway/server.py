@@ -19,7 +19,7 @@ from gateway.links import Links
 from gateway.notices import Notices
 from gateway.releases import Releases
 from gateway.requests import Registrations, RequestPath
-from gateway.restoring import restore_tombstones
+from gateway.restoring import restore_rights
 from gateway.rights import Rights
 from gateway.rpc import FeedService, GatewayService
 from gateway.store.library import GatewayStore
@@ -98,6 +98,13 @@ def _governed(config: GatewayConfig, screener: Screener) -> tuple[GatewayConfig,
     return config.model_copy(update={"retention": held.in_force(epoch).retention}), held
 
 
+async def _recover(store: GatewayStore, screener: Screener, requests: RequestPath) -> None:
+    """What an earlier process left behind."""
+    await index_people(store.client, screener)
+    await requests.recover()
+    await store.reset_streams(list(screener.party_keys))
+
+
 async def serve(
     config: GatewayConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0, source: Path | None = None,
     clocks: Clocks = Clocks(),  # noqa: B008
@@ -149,6 +156,10 @@ async def serve(
         EvidenceService(peers, reader, store.client, PREFIX, earlier, heads.heard, store.evidence_keys), server
     )
     heard = HeardTime(store.client, PREFIX, screener.watch)
+    if worker == 0:
+        await restore_rights(store.client, screener, older_of(config, evidence))
+        await _recover(store, screener, requests)
+    # Made when nothing fails any more before they run.
     background = [ClockKeeper(screener.watch, heard, worker == 0).run(), heads.heard.watch()]
     if writer is not None:
         background += [
@@ -156,10 +167,6 @@ async def serve(
             LinkExpiry(screener, store).run(),
         ]
     if worker == 0:
-        await restore_tombstones(store.client, screener, older_of(config, evidence))
-        await index_people(store.client, screener)
-        await requests.recover()
-        await store.reset_streams(list(screener.party_keys))
         background += [
             Timekeeper(screener, upstream, heard).run(),
             heads.run(),

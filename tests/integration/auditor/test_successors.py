@@ -86,6 +86,13 @@ async def test_a_log_of_version_1_is_refused_and_followed_and_both_audit_clean(t
         assert await run_command("audit", "--config", auditor, "--from", folder, "--no-pipeline", "--no-state") == 0
 
 
+async def chosen(trial: Trial, user: str) -> Code | None:
+    """What a choice is refused with."""
+    with pytest.raises(RefusedError) as refused:
+        await trial.device.consent(user, "searches")
+    return refused.value.remote
+
+
 @pytest.mark.parametrize("role", ROLES)
 async def test_a_store_that_was_lost_is_followed_and_accuses_nobody(tmp_path: Path, role: str) -> None:
     async with running(tmp_path) as trial:
@@ -111,15 +118,12 @@ async def test_a_store_that_was_lost_is_followed_and_accuses_nobody(tmp_path: Pa
                 await trial.device.consent(PEOPLE[1], "searches")
             assert refused.value.remote is Code.NOT_REGISTERED
             await trial.device.ask(PEOPLE[2], "node5 question")
-            # So does an objection, until it is taken back.
-            with pytest.raises(RefusedError) as refused:
-                await trial.device.consent(PEOPLE[3], "searches")
-            assert refused.value.remote is Code.OBJECTED
-            await trial.device.consent(PEOPLE[4], "searches")
+            # So does an objection, until it is taken back; other choices count from the next epoch on.
+            assert [await chosen(trial, user) for user in PEOPLE[3:5]] == [Code.OBJECTED, Code.CONSENT_INVALID]
             client = rights(trial)
             await client.exercise(Right.RESUME, PEOPLE[3])
             await client.close()
-            await trial.device.consent(PEOPLE[3], "searches")
+            assert await chosen(trial, PEOPLE[3]) is Code.CONSENT_INVALID
         for report in await audits(trial):
             assert report.verdict is Verdict.UNCHECKED
             assert any("store was lost" in reason.text for reason in report.reasons)
