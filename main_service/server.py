@@ -157,9 +157,11 @@ async def serve(
         await index_people(client)
     reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
     add_EvidenceServicer_to_server(EvidenceService(peers, reader, client, PREFIX, earlier, compared), server)
+    in_force = held.in_force(service.epochs.number(service.clock()))
+    anonymiser = _anonymiser(classifier or load_default(), in_force) if worker == 0 else None
+    # Made when nothing fails any more before they run.
     background = [ClockKeeper(service.watch, heard, worker == 0).run(), compared.watch()]
-    if worker == 0:
-        anonymiser = _anonymiser(classifier or load_default(), held.in_force(service.epochs.number(service.clock())))
+    if anonymiser is not None:
         jobs = Worker(
             service,
             (requests, pool, slot_store, epoch_store),

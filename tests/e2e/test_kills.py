@@ -21,6 +21,8 @@ from proxid.errors import ProxidError
 
 PEOPLE = 30
 SETTLE_SECONDS = 60.0
+ATTEMPTS = 100
+"""Of a device, five minutes: on a busy machine a service may take longer to start than a person would wait."""
 
 
 @pytest.fixture
@@ -64,7 +66,8 @@ async def replay_with_faults(trial: DemoTrial, faults: list[tuple[Any, str]]) ->
             _, (fault, name) = waiting.pop(0)
             fault(trial, name)
 
-    async with open_households(trial.devices()) as speakers:
+    patient = [config.model_copy(update={"attempts": ATTEMPTS}) for config in trial.devices()]
+    async with open_households(patient) as speakers:
         for user, bundle in trial.bundles().items():
             await speakers[user].consent(user, bundle)
         summary = await Replay(speakers, Pace(12), strike).run(events)

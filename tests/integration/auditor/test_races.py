@@ -96,7 +96,7 @@ async def test_nothing_that_happens_while_an_audit_reads_accuses_anybody(
             rounds += 1
         meanwhile.at = -1
         report = await trial.audit()
-        assert report.violations == [] and report.counts["gateway.ERASED"] >= rounds > STEPS // (2 * stride)
+        assert report.violations == [] and report.counts["gateway.ERASED"] >= rounds >= STEPS // (2 * stride)
 
 
 @EVERY
