@@ -7,9 +7,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS: dict[str, list[str]] = {
     "base": ["build"],
-    "lab": ["build", "lab"],
-    "dev": ["build", "lab", "dev"],
-    "models": ["build", "lab", "dev", "models"],
+    "classify": ["build", "classify"],
+    "lab": ["build", "classify", "lab"],
+    "dev": ["build", "classify", "lab", "dev"],
+    "models": ["build", "classify", "lab", "dev", "models"],
     "spark": ["lab", "spark"],
 }
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from proxid.classify.anchors import ANCHORS
 from proxid.classify.lexicon import lexicon
-from proxid.classify.network import Floats, Network, softmax
+from proxid.classify.feature_sum import Floats, Network
 from proxid.classify.ontology import MAX_LEVELS, Ontology
 from proxid.ontology import wordnet
 from proxid.ontology.morphology import noun_base
@@ -32,15 +32,15 @@ class Categories:
     """Files queries under the shipped taxonomy."""
 
     def __init__(self, network: Network, iab: Ontology) -> None:
-        self._network, self._iab = network, iab
+        self.network, self._iab = network, iab
         self.tops = network.classes["top"]
         self._nodes = [tuple(name.split("/")) for name in network.classes["node"]]
-        self._below = {top: np.flatnonzero([node[0] == top for node in self._nodes]) for top in self.tops}
+        first = len(self.tops)
+        self._below = {top: first + np.flatnonzero([node[0] == top for node in self._nodes]) for top in self.tops}
 
-    def odds(self, words: Sequence[str]) -> tuple[Floats, Floats]:
-        """The hidden state of a query and its probability of each tier-1."""
-        hidden = self._network.hidden(words)
-        return hidden, softmax(self._network.output("top", hidden))
+    def odds(self, words: Sequence[str]) -> Floats:
+        """A query's probability of each tier-1."""
+        return softmax(self.network.scores([words])[0][0, : len(self.tops)])
 
     def top(self, odds: Floats) -> str:
         """The tier-1 of a query; none only where that is likely, since a query without a topic is lost to everybody."""
@@ -51,26 +51,36 @@ class Categories:
 
     def path(self, words: Sequence[str], masked: Sequence[str]) -> tuple[str, ...]:
         """Category path of a query from its words, the tail from the words of its masked text."""
-        hidden, odds = self.odds(words)
-        top = self.top(odds)
+        return self.filed(self.network.scores([words])[0][0], masked)
+
+    def filed(self, scores: Floats, masked: Sequence[str]) -> tuple[str, ...]:
+        """Category path of a query from the network's outputs, the tail from the words of its masked text."""
+        top = self.top(softmax(scores[: len(self.tops)]))
         if top == NO_TOPIC[0]:
             return NO_TOPIC
-        head = self._head(top, hidden, masked)
+        head = self._head(top, scores, masked)
         return (*head, *tail(top, masked))[:MAX_LEVELS]
 
-    def _head(self, top: str, hidden: Floats, masked: Sequence[str]) -> tuple[str, ...]:
+    def _head(self, top: str, scores: Floats, masked: Sequence[str]) -> tuple[str, ...]:
         best: tuple[str, ...] = (top,)
         below = self._below[top]
         if below.size:
             # Few numbers: plain arithmetic is faster than arrays.
-            scores = self._network.output("node", hidden).take(below).tolist()
-            highest = max(scores)
-            if 1 / sum(exp(score - highest) for score in scores) >= NODE_ODDS:
-                best = self._nodes[below[scores.index(highest)]]
+            odds = scores.take(below).tolist()
+            highest = max(odds)
+            if 1 / sum(exp(score - highest) for score in odds) >= NODE_ODDS:
+                best = self._nodes[below[odds.index(highest)] - len(self.tops)]
         for path in self._iab.named_in(masked, LONGEST):
             if path[: len(best)] == best and len(path) > len(best) and path[-1] != top:
                 return path[:HEAD]
         return best[:HEAD]
+
+
+def softmax(scores: Floats) -> Floats:
+    """Scores of one text as probabilities."""
+    powers: Floats = np.exp(scores - np.maximum.reduce(scores))
+    powers /= np.add.reduce(powers)
+    return powers
 
 
 @cache

@@ -18,7 +18,8 @@ def explain(pipeline: Pipeline, text: str) -> dict[str, Any]:
     found = pipeline.read(text)
     if found is None:
         return {"withheld": "empty, too long, unreadable characters, or not English"}
-    u, spans, _, words, _ = found
+    u, spans, words = found.utterance, found.spans or [], found.words
+    assert u is not None
     intents, types = pipeline.intents.odds(words)
     top = sorted(range(len(intents)), key=lambda i: -float(intents[i]))[:3]
     best = types.index(max(types))
@@ -27,12 +28,12 @@ def explain(pipeline: Pipeline, text: str) -> dict[str, Any]:
             {"text": u.clean.shown[s.start : s.end], "kind": s.kind, "rule": s.rule} for s in spans
         ],
         "types": {str(kind): round(odds, 4) for kind, odds in zip(ORDER, types, strict=True)},
-        "threshold": round(pipeline.intents.threshold, 2),
+        "threshold": round(pipeline.threshold, 2),
         "intents": {pipeline.intents.classes[i]: round(float(intents[i]), 4) for i in top},
         "words": _moved(pipeline, words, best),
     }  # fmt: skip
     if isinstance(pipeline.categories, Categories):
-        _, odds = pipeline.categories.odds(words)
+        odds = pipeline.categories.odds(words)
         order = sorted(range(len(odds)), key=lambda i: -float(odds[i]))[:3]
         result["topics"] = {pipeline.categories.tops[i]: round(float(odds[i]), 4) for i in order}
     return result

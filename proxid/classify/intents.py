@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from proxid.classify.network import Floats, Network
+from proxid.classify.feature_sum import Floats, Network
 from proxid.classify.types import RequestType
 
 FLOOR = 1e-4
@@ -26,6 +26,8 @@ class Guess(NamedTuple):
     intent: str
     nameless: bool
     """Whether it is surely a request of a kind in which hardly anybody is named."""
+    odds: tuple[float, ...]
+    """Calibrated probabilities of the types in the order of ORDER."""
 
 
 NAMELESS = frozenset(
@@ -48,8 +50,8 @@ class Intents:
     """The network with its temperature; `threshold` was chosen on training utterances (docs/models.md)."""
 
     def __init__(self, arrays: Any) -> None:
-        self._network = Network(arrays, "requests", ["intent"])
-        names = self._network.classes["intent"]
+        self.network = Network(arrays, "requests", ["intent"])
+        names = self.network.classes["intent"]
         self.classes = [name for name in names if not name.startswith(WRITTEN)]
         """The corpora's intents, which come before the written groups."""
         types: Floats = arrays["requests.types"].astype(np.float32)
@@ -65,9 +67,9 @@ class Intents:
 
     def odds(self, words: Sequence[str]) -> tuple[Floats, list[float]]:
         """Probabilities of the corpora's intents, and calibrated ones of the types in the order of ORDER."""
-        scores, _, mixture = self._weigh(words)
-        powers = _powers(scores)
-        return powers / powers.sum(), self._calibrated(mixture)
+        scores, seen = self.network.scores([words])
+        powers = _powers(scores[:, : len(self.classes)])[0]
+        return powers / powers.sum(), self._calibrated(self._mixtures(scores, seen)[1][0])
 
     def mixture(self, words: Sequence[str]) -> list[float]:
         """Probabilities of the types before calibration.
@@ -75,36 +77,44 @@ class Intents:
         A type has what its intents and its written groups have. The latter stand for requests of kinds that no corpus
         has: they count less, the more of the pairs and triples of words are known from training.
         """
-        return self._weigh(words)[2]
+        return self._mixtures(*self.network.scores([words]))[1][0]
 
-    def _weigh(self, words: Sequence[str]) -> tuple[Floats, list[float], list[float]]:
-        """Scores of the corpora's intents, sums of powers (the likeliest class has 1) as in `_sums`, `mixture`."""
-        hidden, seen = self._network.read(words)
-        scores = self._network.outputs(hidden)
-        sums: list[float] = _powers(scores).dot(self._sums).tolist()
+    def guess(self, words: Sequence[str]) -> Guess:
+        """The likeliest type and intent of one text, whatever the threshold."""
+        return self.guesses(*self.network.scores([words]))[0]
+
+    def guesses(self, scores: Floats, seen: Sequence[float]) -> list[Guess]:
+        """The likeliest type and intent of each text, given the network's outputs and the known shares of its wording."""
+        return [
+            self._guess(row, sums, self._calibrated(mixture))
+            for row, sums, mixture in zip(scores, *self._mixtures(scores, seen), strict=True)
+        ]
+
+    def _guess(self, scores: Floats, sums: list[float], odds: list[float]) -> Guess:
+        confidence = max(odds)
+        best = odds.index(confidence)
+        of = self._of[best]
+        intent = self.classes[of[scores.take(of).argmax()]]
+        return Guess(ORDER[best], min(confidence, 1.0), intent, sums[6] >= SURELY * sums[7], tuple(odds))
+
+    def _mixtures(self, scores: Floats, seen: Sequence[float]) -> tuple[list[list[float]], list[list[float]]]:
+        """Of each text sums of powers (the likeliest class has 1) as in `_sums`, and `mixture`."""
+        rows: list[list[float]] = _powers(scores).dot(self._sums).tolist()
+        mixtures = []
         # Few numbers from here on: plain arithmetic is faster than arrays.
-        damped = (1 - seen) ** DAMPING
-        mass = [one + damped * other for one, other in zip(sums[:3], sums[3:6], strict=True)]
-        whole = max(sum(mass), 1e-9)
-        return scores[: len(self.classes)], sums, [odds / whole for odds in mass]
+        for sums, share in zip(rows, seen, strict=True):
+            damped = (1 - share) ** DAMPING
+            mass = [one + damped * other for one, other in zip(sums[:3], sums[3:6], strict=True)]
+            whole = max(sum(mass), 1e-9)
+            mixtures.append([odds / whole for odds in mass])
+        return rows, mixtures
 
     def _calibrated(self, mixture: list[float]) -> list[float]:
         powers = [(odds + FLOOR) ** self._sharpness for odds in mixture]
         whole = sum(powers)
         return [power / whole for power in powers]
 
-    def guess(self, words: Sequence[str]) -> Guess:
-        """The likeliest type and intent, whatever the threshold."""
-        scores, sums, mixture = self._weigh(words)
-        odds = self._calibrated(mixture)
-        confidence = max(odds)
-        best = odds.index(confidence)
-        of = self._of[best]
-        intent = self.classes[of[scores.take(of).argmax()]]
-        return Guess(ORDER[best], min(confidence, 1.0), intent, sums[6] >= SURELY * sums[7])
-
 
 def _powers(scores: Floats) -> Floats:
-    # The ufuncs' own reductions: the methods of arrays cost twice as much on few numbers.
-    powers: Floats = scores - np.maximum.reduce(scores)
+    powers: Floats = scores - np.maximum.reduce(scores, axis=1, keepdims=True)
     return np.exp(powers, out=powers)

@@ -1,217 +1,185 @@
-"""The classifier that services use: identifiers out, then type, category, units and slots (DESIGN 6).
+"""The classifier that services use: a thin adapter over the spaCy pipeline `en_proxid` (DESIGN 6).
 
-It fails closed: a text that cannot be processed has no masked form, and whatever raises inside is a text that
-cannot be processed. In order: (1) the text is cleaned, or withheld; (2) identifiers are found; (3) type and intent
-are guessed; (4) another language is rejected; (5) identifiers are masked, and the gate looks for what is left; (6) the
-reject option, path, shape, slots.
+It fails closed: a text that cannot be processed has no masked form, and whatever raises inside is a text that cannot be
+processed. Nothing said stays: each call runs in a memory zone of spaCy's vocabulary, at the end of which every word that
+it did not know before is gone, and no Doc leaves the call.
 """
 
 import hashlib
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, cast
 
-import numpy as np
-
-from proxid.classify import language, ontology, shapes
-from proxid.classify.categories import Categories
-from proxid.classify.identifiers import tables, tagger
-from proxid.classify.identifiers.redactor import Redactor
-from proxid.classify.identifiers.spans import Span
-from proxid.classify.identifiers.utterance import Utterance
-from proxid.classify.intents import Guess, Intents
-from proxid.classify.lexicon import lexicon
-from proxid.classify.named import NamedCategories
-from proxid.classify.network import Network
-from proxid.classify.semantic_units import semantic_units
-from proxid.classify.slots import slots
-from proxid.classify.text import clean
-from proxid.classify.thesis import ThesisCategories
-from proxid.classify.types import Classification, RequestType, Slot
+from proxid.classify.types import Classification
 from proxid.errors import ConfigError
 
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
 
-class Filing(Protocol):
-    """The category stage."""
+    from proxid.classify.categories import Categories
+    from proxid.classify.identifiers.redactor import Redactor
+    from proxid.classify.identifiers.utterance import Utterance
+    from proxid.classify.intents import Intents
+    from proxid.classify.state import State
 
-    def path(self, words: Sequence[str], masked: Sequence[str]) -> tuple[str, ...]:
-        """Category path of a query from the words the networks read and the words outside its identifiers."""
-        ...
-
-
-REJECTED = Classification(type=None, confidence=0.0)
-ARTEFACTS = (
-    "requests.npz", "subjects.npz", "tagger.json", "gazetteer.tsv.gz", "places.tsv.gz", "languages.npz",
-    "stopwords.tsv", "fillers.tsv",
-)  # fmt: skip
-
-
-class Reading(NamedTuple):
-    """What stages 1-4 made of a text: identifiers, the words outside them, those that the networks read, the guess."""
-
-    utterance: Utterance
-    spans: list[Span]
-    kept: list[str]
-    words: list[str]
-    guess: Guess
+MODEL: Final = "en_proxid"
+NEEDED: Final = "it needs the classifier's packages: make classify"
+REJECTED: Final = Classification(type=None, confidence=0.0)
+BATCH: Final = 256
+"""Texts that `pipe` hands from component to component at a time."""
+_READING: Final = ("proxid_topic", "proxid_slots")
+"""The components that say nothing of identifiers, type and intent."""
+_UNDERSTOOD: Final = (*_READING, "proxid_english", "proxid_mask")
 
 
 class Pipeline:
-    """The stages, composed; stateless but for memories of words."""
+    """`en_proxid` for services; calls of several threads take turns, since memory zones do not nest."""
 
-    def __init__(
-        self, redactor: Redactor, judge: language.Language, intents: Intents, categories: "Filing", version: str
-    ) -> None:
-        self.redactor, self.judge, self.intents, self.categories = redactor, judge, intents, categories
-        self.version = version
+    def __init__(self, nlp: "Language", version: str) -> None:
+        self.nlp, self.version = nlp, version
+        self._turn = threading.Lock()
 
     def classify(self, text: str) -> Classification:
         """Classify one utterance; never raises on its content."""
-        try:
-            return self._classify(text)
-        except Exception:  # whatever went wrong, the text must not go on
-            return REJECTED
+        return next(self.pipe([text]))
+
+    def pipe(self, texts: Iterable[str]) -> Iterator[Classification]:
+        """Classify many utterances, in order; one that cannot be processed is withheld and costs no other one anything.
+
+        Answers are the same as one at a time. The texts of BATCH answers are read before the first is given.
+        """
+        batch: list[str] = []
+        for text in texts:
+            batch.append(text)
+            if len(batch) == BATCH:
+                yield from self._results(batch)
+                batch = []
+        if batch:
+            yield from self._results(batch)
+
+    def masks(self, texts: Iterable[str]) -> list[str | None]:
+        """What `classify` masks of each text, without topics and slots; None for one to withhold."""
+        return [None if state is None else state.masked for state in self._states([*texts], _READING)]
 
     def file(self, text: str) -> tuple[str, ...]:
         """Category path of a search query, which is general by definition; () of a text that cannot be read."""
+        state = self.state(text)
         try:
-            reading = self.read(text)
+            return () if state is None else self.categories.path(state.words, state.kept)
         except Exception:  # as in classify
             return ()
-        return () if reading is None else self.categories.path(reading.words, reading.kept)
 
-    def read(self, text: str) -> Reading | None:
-        """Stages 1-4; None when the text must be withheld."""
-        cleaned = clean(text)
-        if cleaned is None or cleaned.foreign:
+    def state(self, text: str) -> "State | None":
+        """What the components know of a text up to the gate; None when it is withheld."""
+        return self._states([text], _READING)[0]
+
+    def read(self, text: str) -> "State | None":
+        """What the components know of a text in English up to the gate; None when it is withheld."""
+        return self.state(text)
+
+    def understood(self, u: "Utterance") -> "State":
+        """The same of any utterance, whatever its language, without the gates; raises what a component raises."""
+        from proxid.classify.state import state_of
+
+        with self._turn, self.nlp.memory_zone():
+            return state_of(self.nlp(u.clean.shown, disable=_UNDERSTOOD))
+
+    @property
+    def intents(self) -> "Intents":
+        """The stage of types and intents."""
+        return cast("Intents", self._component("proxid_intent").intents)
+
+    @property
+    def threshold(self) -> float:
+        """The probability under which a type is rejected."""
+        return float(self._component("proxid_intent").threshold)
+
+    @property
+    def redactor(self) -> "Redactor":
+        """The stage of identifiers, with its policy on public figures."""
+        return cast("Redactor", self._component("proxid_mask").redactor)
+
+    @property
+    def categories(self) -> "Categories":
+        """The stage of topics."""
+        return cast("Categories", self._component("proxid_topic").filing)
+
+    def _component(self, name: str) -> Any:
+        return self.nlp.get_pipe(name)
+
+    def _results(self, texts: list[str]) -> list[Classification]:
+        return [REJECTED if s is None or s.result is None else s.result for s in self._states(texts, ())]
+
+    def _states(self, texts: list[str], disable: tuple[str, ...]) -> "list[State | None]":
+        """The state of each text, None for those that are withheld."""
+        with self._turn, self.nlp.memory_zone():
+            try:
+                return self._read(texts, disable)
+            except Exception:  # a component that is not the product's: the others' texts must not suffer
+                return [self._alone(text, disable) for text in texts]
+
+    def _alone(self, text: str, disable: tuple[str, ...]) -> "State | None":
+        try:
+            return self._read([text], disable)[0]
+        except Exception:  # whatever went wrong, the text must not go on
             return None
-        reading = self.understood(Utterance.of(cleaned))
-        return reading if self.judge.english(reading.utterance.words, reading.kept) else None
 
-    def understood(self, u: Utterance) -> Reading:
-        """Identifiers and the guess of an utterance.
+    def _read(self, texts: list[str], disable: tuple[str, ...]) -> "list[State | None]":
+        from proxid.classify.state import state_of
 
-        Rules first; the networks read what they leave; in requests of a kind that names nobody only plain names count.
-        """
-        found = self.redactor.rules(u)
-        words = readable(u, found)
-        guess = self.intents.guess(words)
-        spans = self.redactor.complete(u, found, guess.nameless)
-        return Reading(u, spans, unmasked(u, spans), words, guess)
-
-    def _classify(self, text: str) -> Classification:
-        reading = self.read(text)
-        if reading is None:
-            return REJECTED
-        u, spans, kept, words, guess = reading
-        masked = self.redactor.masked(u, spans)
-        if masked is None:
-            return REJECTED
-        normalised = " ".join(masked.lower().split())
-        filled = slots(u.clean.folded, kept, spans)
-        kind = guess.type if guess.confidence >= self.intents.threshold else None
-        return Classification(
-            type=kind,
-            confidence=guess.confidence,
-            path=self.categories.path(words, kept) if kind is RequestType.GENERAL else (),
-            masked=masked,
-            normalised=normalised,
-            units=semantic_units(normalised.split()),
-            slots=filled,
-            intent=None if kind in (None, RequestType.GENERAL) else _intent(guess),
-            shape=_shape(guess, filled) if kind is RequestType.COMMAND else (),
-        )
-
-
-def _intent(guess: Guess) -> str:
-    place = shapes.intents()[guess.intent]
-    return f"{place.domain}_{place.leaf}"
-
-
-def _shape(guess: Guess, filled: tuple[Slot, ...]) -> tuple[str, ...]:
-    return shapes.shape(guess.intent, filled)
-
-
-STANDS_FOR = {"EMAIL": "email", "ADDRESS": "address", "URL": "website", "DATE": "date", "ZIP": "code", "AGE": "age"}
-"""What the networks read in the place of an identifier; names are read as they are, other kinds as "number"."""
-
-
-def readable(u: Utterance, spans: list[Span]) -> list[str]:
-    """The words that the networks read: identifiers other than names become one word each."""
-    other = [span for span in spans if span.kind != "NAME"]
-    if not other:
-        return [word for word in u.words if word[0].isalnum() or word[0] == "'"]
-    out: list[str] = []
-    i = 0
-    for token in u.tokens:
-        while i < len(other) and other[i].end <= token.start:
-            i += 1
-        if i < len(other) and other[i].start <= token.start:
-            if token.start == other[i].start:
-                out.append(STANDS_FOR.get(other[i].kind, "number"))
-        elif token.text[0].isalnum() or token.text[0] == "'":
-            out.append(token.text)
-    return out
-
-
-def unmasked(u: Utterance, spans: list[Span]) -> list[str]:
-    """The words outside of every identifier."""
-    if not spans:
-        return [word for word in u.words if word[0].isalnum()]
-    kept, i = [], 0
-    for token in u.tokens:
-        while i < len(spans) and spans[i].end <= token.start:
-            i += 1
-        if (i == len(spans) or token.end <= spans[i].start) and token.text[0].isalnum():
-            kept.append(token.text)
-    return kept
-
-
-def _version(method: str, path: Path | None) -> str:
-    digest = hashlib.sha256(method.encode())
-    if path is not None:
-        digest.update(path.read_bytes())
-    digest.update(tables.content())
-    for name in ARTEFACTS:
-        digest.update((files("proxid.classify") / "data" / name).read_bytes())
-    return f"proxid-classify/1-{digest.hexdigest()[:12]}"
+        if len(texts) == 1:
+            docs: Iterable[Doc] = [self.nlp(texts[0], disable=disable)]
+        else:
+            docs = self.nlp.pipe(texts, disable=disable, batch_size=BATCH)
+        states = [*map(state_of, docs)]
+        if len(states) != len(texts):
+            raise ValueError("a component dropped a text")
+        return [None if state.withheld else state for state in states]
 
 
 @cache
-def load_default(public_figures: str = "mask", method: str = "network", ontology_file: Path | None = None) -> Pipeline:
-    """The shipped classifier, loaded once.
+def load_default(
+    public_figures: str = "mask", method: str = "network", ontology_file: Path | None = None,
+    patterns: Path | None = None,
+) -> Pipeline:  # fmt: skip
+    """The installed classifier, loaded once.
 
     `public_figures`: `mask` (default: a wrong keep discloses a person) or `keep`. `method`: `network`, or `thesis` for
-    002's Algorithm 1. `ontology_file`: an operator's own ontology instead of the IAB taxonomy.
-    Raises ConfigError for another policy or method, InputError for an unusable ontology.
+    002's Algorithm 1. `ontology_file`: an operator's own ontology instead of the IAB taxonomy. `patterns`: an operator's
+    own identifiers (docs/models.md), patterns of spaCy's `span_ruler`, one JSON object a line.
+    Raises ConfigError for another policy or method, for unusable patterns and where the classifier's packages are not
+    installed; InputError for an unusable ontology.
     """
-    if public_figures not in ("mask", "keep") or method not in ("network", "thesis"):
-        raise ConfigError("public_figures is mask or keep, and the method of classification network or thesis")
-    folder = files("proxid.classify") / "data"
-    with (folder / "requests.npz").open("rb") as stream, np.load(stream) as arrays:
-        intents = Intents(arrays)
-    figures = lexicon("public_figures") if public_figures == "keep" else frozenset[str]()
-    redactor = Redactor(tagger.load(), figures)
-    return Pipeline(redactor, language.load(), intents, _filing(method, ontology_file), _version(method, ontology_file))
+    if find_spec("spacy") is None or find_spec(MODEL) is None:
+        raise ConfigError(NEEDED)
+    from proxid.classify.components.patterns import add_patterns
+    from proxid.classify.load import load_pipeline
+
+    topic = {"method": method, "ontology": None if ontology_file is None else str(ontology_file)}
+    nlp = load_pipeline({"proxid_mask": {"public_figures": public_figures}, "proxid_topic": topic})
+    read = [path for path in (ontology_file, patterns) if path is not None]
+    if patterns is not None:
+        add_patterns(nlp, patterns)
+    return Pipeline(nlp, _version(f"{public_figures} {method} {patterns is not None}", read))
 
 
-def _filing(method: str, path: Path | None) -> Filing:
-    """The category stage: the network with the IAB taxonomy, names of another ontology, or Algorithm 1 on either."""
-    tree = ontology.Ontology.iab() if path is None else ontology.Ontology.load(path)
-    if method == "thesis":
-        return ThesisCategories(tree)
-    if path is not None:
-        return NamedCategories(tree)
-    with (files("proxid.classify") / "data" / "subjects.npz").open("rb") as stream, np.load(stream) as arrays:
-        return Categories(Network(arrays, "subjects", ["top", "node"]), tree)
+def _version(settings: str, read: list[Path]) -> str:
+    """The pipeline's name: its settings, what the operator gave it, its weights and tables."""
+    digest = hashlib.sha256(settings.encode())
+    for path in read:
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for folder in (files(MODEL), files("proxid.classify") / "data"):
+        for path in sorted(Path(str(folder)).rglob("*")):
+            if path.is_file() and path.suffix not in (".py", ".pyc"):
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return f"proxid-classify/2-{digest.hexdigest()[:12]}"
 
 
 def mask(pipeline: Pipeline, text: str) -> str | None:
-    """What `pipeline.classify(text).masked` is, without type, category and slots; None for a text to withhold."""
-    try:
-        reading = pipeline.read(text)
-        return None if reading is None else pipeline.redactor.masked(reading.utterance, reading.spans)
-    except Exception:  # as in classify: the text must not go on
-        return None
+    """What `pipeline.classify(text).masked` is, without topic and slots; None for a text to withhold."""
+    return pipeline.masks([text])[0]

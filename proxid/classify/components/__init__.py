@@ -1,0 +1,1 @@
+"""The parts of the spaCy pipeline `en_proxid`, each a factory that spaCy finds by its entry point (pyproject.toml)."""
