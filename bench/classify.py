@@ -18,8 +18,9 @@ from proxid.classify import Pipeline, corpora, load_default
 from proxid.classify.categories import Categories
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.intents import Intents
-from proxid.classify.pipeline import Reading, unmasked
+from proxid.classify.readable import unmasked
 from proxid.classify.scoring import SpanScore, accuracy, macro_f1, parse, wilson
+from proxid.classify.state import State
 from proxid.classify.text import clean
 from proxid.errors import InputError
 
@@ -98,7 +99,7 @@ def _figure(name: str, value: float, total: int) -> Figure:
 Counts = dict[str, tuple[float, int]]
 
 
-def _read(pipeline: Pipeline, text: str) -> Reading:
+def _read(pipeline: Pipeline, text: str) -> State:
     cleaned = clean(text)
     if cleaned is None:
         raise InputError("a text of the report data is empty")
@@ -143,7 +144,7 @@ def categories(pipeline: Pipeline) -> Counts:
     strict = lenient = covered = topical = 0
     for row in rows:
         gold = row[column].split("|")
-        _, odds = pipeline.categories.odds(_read(pipeline, row["text"]).words)
+        odds = pipeline.categories.odds(_read(pipeline, row["text"]).words)
         top = pipeline.categories.top(odds)
         strict += top == gold[0]
         lenient += top in gold
@@ -164,7 +165,7 @@ def spans(pipeline: Pipeline, lines: Iterable[str]) -> SpanScore:
         inner = clean(text)
         if inner is None or inner.shown != text:
             raise InputError("a marked line changes when it is cleaned")
-        score.add(cleaned.shown, [(s.start, s.end) for s in pipeline.understood(Utterance.of(inner)).spans])
+        score.add(cleaned.shown, [(s.start, s.end) for s in pipeline.understood(Utterance.of(inner)).spans or ()])
     return score
 
 

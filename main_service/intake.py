@@ -3,6 +3,7 @@
 Fail closed: whatever cannot be decided is suppressed with its reason, and nothing of the utterance stays.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -74,6 +75,11 @@ Decision = Submission | SlotSubmission | Withheld
 _Decided = Submission | SlotSubmission | NotLogged
 
 
+def _failed(error: Exception) -> Withheld:
+    _log.error("classifier failed", error_type=type(error).__name__)
+    return Withheld(NotLogged.CLASSIFIER_FAILED)
+
+
 class Anonymiser:
     """Decides what becomes of one pending request.
 
@@ -91,14 +97,38 @@ class Anonymiser:
         Args:
             secrets: of the epoch in which it was asked, with its settings.
         """
+        return self.decide_all([(pending, secrets)])[0]
+
+    def decide_all(self, asked: Sequence[tuple[Pending, EpochSecrets]]) -> list[Decision]:
+        """The same of several, which takes less time; one that fails costs no other one anything."""
+        utterances = [self._utterance(pending, secrets) for pending, secrets in asked]
+        texts = [said.text for said in utterances if isinstance(said, Utterance)]
+        found = iter(self._classified(texts))
+        return [
+            self._decided(pending, secrets, said, next(found)) if isinstance(said, Utterance) else said
+            for (pending, secrets), said in zip(asked, utterances, strict=True)
+        ]
+
+    def _utterance(self, pending: Pending, secrets: EpochSecrets) -> Utterance | Withheld:
         if secrets.terms.pipeline not in ("", self.pipeline):
             return Withheld(NotLogged.UNPROCESSABLE)
         try:
-            utterance = Utterance.from_opening(pending.opening)
-            found = self._classifier.classify(utterance.text)
+            return Utterance.from_opening(pending.opening)
         except Exception as error:
-            _log.error("classifier failed", error_type=type(error).__name__)
-            return Withheld(NotLogged.CLASSIFIER_FAILED)
+            return _failed(error)
+
+    def _classified(self, texts: list[str]) -> list[Classification | Withheld]:
+        try:
+            found = [*self._classifier.pipe(texts)]
+        except Exception as error:
+            return [self._classified([text])[0] for text in texts] if len(texts) > 1 else [_failed(error)]
+        return [*found] if len(found) == len(texts) else [Withheld(NotLogged.CLASSIFIER_FAILED)] * len(texts)
+
+    def _decided(
+        self, pending: Pending, secrets: EpochSecrets, utterance: Utterance, found: Classification | Withheld
+    ) -> Decision:
+        if isinstance(found, Withheld):
+            return found
         kind = UNKNOWN if found.type is None else found.type.value
         try:
             decided = self._submission(pending, found, utterance.location, secrets)

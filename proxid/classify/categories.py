@@ -12,8 +12,8 @@ from math import exp
 import numpy as np
 
 from proxid.classify.anchors import ANCHORS
-from proxid.classify.lexicon import lexicon
 from proxid.classify.feature_sum import Floats, Network
+from proxid.classify.lexicon import lexicon
 from proxid.classify.ontology import MAX_LEVELS, Ontology
 from proxid.ontology import wordnet
 from proxid.ontology.morphology import noun_base

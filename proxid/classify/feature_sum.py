@@ -1,16 +1,17 @@
-"""The networks' numbers: features of a text -> sum of their rows -> ReLU -> heads (architecture.py makes a layer of them).
+"""The networks' numbers: features of a text -> sum of their rows -> ReLU -> heads (architecture.py: as a layer).
 
-Features of a text are its words, its pairs and triples of words, and the pieces of its words; a feature is known by 32 bits
-of its hash, so that neither looking one up nor the file of weights needs its letters. A batch of texts costs a few
+Features of a text are its words, its pairs and triples of words, and the pieces of its words; a feature is known by 32
+bits of its hash, so that neither looking one up nor the file of weights needs its letters. A batch of texts costs a few
 array operations, whatever its size, and one text the same ones.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.strings import hash_string
+from spacy.strings import hash_string  # type: ignore[attr-defined]
 from thinc.api import NumpyOps
 
 from proxid.classify.features import pieces
@@ -97,7 +98,7 @@ class Table:
             whole[row] += summed
             means[row] += vector
         features = [2 * (b - a) + 1 + sum(word.features for word in known[a:b])
-                    for a, b in zip(starts, starts[1:], strict=False)]  # fmt: skip
+                    for a, b in pairwise(starts)]  # fmt: skip
         whole *= (1 / np.sqrt(np.array(features, np.float32)))[:, None]
         means *= (1 / np.sqrt(np.maximum(np.array(lengths, np.float32), 1)))[:, None]
         whole += means
@@ -176,7 +177,7 @@ class Network:
         self.classes = {head: bytes(arrays[f"{name}.{head}.classes"]).decode().split("\n") for head in heads}
 
     def scores(self, texts: Sequence[Sequence[str]]) -> tuple[Floats, list[float]]:
-        """Linear outputs of all heads, one after the other, a row a text; and the known share of each text's wording."""
+        """Linear outputs of all heads side by side, a row a text, and the known share of each text's wording."""
         hidden, seen = self.table.hidden(texts)
         result: Floats = hidden @ self.weight
         result += self.offset

@@ -84,7 +84,7 @@ class Intents:
         return self.guesses(*self.network.scores([words]))[0]
 
     def guesses(self, scores: Floats, seen: Sequence[float]) -> list[Guess]:
-        """The likeliest type and intent of each text, given the network's outputs and the known shares of its wording."""
+        """The same of each text, given the network's outputs and the known shares of wording."""
         return [
             self._guess(row, sums, self._calibrated(mixture))
             for row, sums, mixture in zip(scores, *self._mixtures(scores, seen), strict=True)

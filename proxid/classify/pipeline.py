@@ -1,8 +1,8 @@
 """The classifier that services use: a thin adapter over the spaCy pipeline `en_proxid` (DESIGN 6).
 
 It fails closed: a text that cannot be processed has no masked form, and whatever raises inside is a text that cannot be
-processed. Nothing said stays: each call runs in a memory zone of spaCy's vocabulary, at the end of which every word that
-it did not know before is gone, and no Doc leaves the call.
+processed. Nothing said stays: each call runs in a memory zone of spaCy's, at the end of which every word that was not
+known before is gone, and no Doc leaves the call.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from proxid.classify.state import State
 
 MODEL: Final = "en_proxid"
-NEEDED: Final = "it needs the classifier's packages: make classify"
+NEEDED: Final = "needs the classifier: make classify"
 REJECTED: Final = Classification(type=None, confidence=0.0)
 BATCH: Final = 256
 """Texts that `pipe` hands from component to component at a time."""
@@ -43,6 +43,8 @@ class Pipeline:
     def __init__(self, nlp: "Language", version: str) -> None:
         self.nlp, self.version = nlp, version
         self._turn = threading.Lock()
+        # No component's failure may pass for its having found nothing.
+        nlp.set_error_handler(_raised)
 
     def classify(self, text: str) -> Classification:
         """Classify one utterance; never raises on its content."""
@@ -142,6 +144,10 @@ class Pipeline:
         return [None if state.withheld else state for state in states]
 
 
+def _raised(_: str, __: Any, ___: Any, error: Exception) -> None:
+    raise error
+
+
 @cache
 def load_default(
     public_figures: str = "mask", method: str = "network", ontology_file: Path | None = None,
@@ -150,8 +156,8 @@ def load_default(
     """The installed classifier, loaded once.
 
     `public_figures`: `mask` (default: a wrong keep discloses a person) or `keep`. `method`: `network`, or `thesis` for
-    002's Algorithm 1. `ontology_file`: an operator's own ontology instead of the IAB taxonomy. `patterns`: an operator's
-    own identifiers (docs/models.md), patterns of spaCy's `span_ruler`, one JSON object a line.
+    002's Algorithm 1. `ontology_file`: an operator's own ontology instead of the IAB taxonomy. `patterns`: identifiers
+    of the operator's own (docs/models.md), patterns of spaCy's `span_ruler`, one JSON object a line.
     Raises ConfigError for another policy or method, for unusable patterns and where the classifier's packages are not
     installed; InputError for an unusable ontology.
     """

@@ -1,5 +1,6 @@
 """What a classification is (DESIGN 6): the types that services, releases and attacks program against."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -54,4 +55,8 @@ class Classifier(Protocol):
 
     def classify(self, text: str) -> Classification:
         """Classify one utterance; never raises on its content."""
+        ...
+
+    def pipe(self, texts: Iterable[str]) -> Iterator[Classification]:
+        """Classify many, in order: what `classify` says of each, in less time."""
         ...

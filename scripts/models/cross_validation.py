@@ -10,7 +10,7 @@ import numpy as np
 
 from proxid.classify import pipeline
 from proxid.classify.categories import Categories
-from proxid.classify.network import Network
+from proxid.classify.feature_sum import Network
 from proxid.classify.ontology import Ontology
 from scripts.models import subjects
 from scripts.models.network import words
@@ -32,7 +32,7 @@ def half(split: int, which: int) -> tuple[int, int]:
     for text, top in held:
         reading = reader.read(text)
         told = reading.words if reading is not None else words(text)
-        right += categories.top(categories.odds(told)[1]) == top
+        right += categories.top(categories.odds(told)) == top
     return right, len(held)
 
 

@@ -6,7 +6,7 @@
 import asyncio
 import datetime
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,9 @@ class FixedClassifier:
         return Classification(
             type=RequestType.GENERAL, confidence=1.0, path=("Home", node), masked=text, normalised=text, units=(node,)
         )
+
+    def pipe(self, texts: Iterable[str]) -> Iterator[Classification]:
+        return map(self.classify, texts)
 
 
 def provision(

@@ -13,7 +13,7 @@ from thinc.types import Floats2d
 from proxid.classify import ontology
 from proxid.classify.categories import Categories
 from proxid.classify.components.stage import Pair, Stage
-from proxid.classify.feature_sum import Network
+from proxid.classify.feature_sum import Floats, Network
 from proxid.classify.intents import ORDER, Intents
 from proxid.classify.named import NamedCategories
 from proxid.classify.thesis import ThesisCategories
@@ -38,7 +38,7 @@ class Intent(Stage):
 
     def run(self, pairs: Sequence[Pair]) -> None:
         """Set `guess`."""
-        scores = self.model.predict([doc for doc, _ in pairs])
+        scores = _scores(self.model, pairs)
         guesses = self.intents.guesses(scores, [state.seen for _, state in pairs])
         for (doc, state), guess in zip(pairs, guesses, strict=True):
             state.guess = guess
@@ -67,12 +67,12 @@ class Topic(Stage):
             self.filing = (ThesisCategories if method == "thesis" else NamedCategories)(self._tree)
 
     def run(self, pairs: Sequence[Pair]) -> None:
-        """Set `path`: from the network with the IAB taxonomy, by names in another ontology, or by Algorithm 1 in either."""
+        """Set `path`: from the network with the IAB taxonomy, else by names in the ontology, or by Algorithm 1."""
         general = [(doc, state) for doc, state in pairs if state.type is RequestType.GENERAL]
         if not general:
             return
         if isinstance(self.filing, Categories):
-            scores = self.model.predict([doc for doc, _ in general])
+            scores = _scores(self.model, general)
             for (_, state), row in zip(general, scores, strict=True):
                 state.path = self.filing.filed(row, state.kept)
         else:
@@ -88,6 +88,10 @@ class Topic(Stage):
         return self
 
 
+def _scores(model: Layer, pairs: Sequence[Pair]) -> Floats:
+    return np.asarray(model.predict([doc for doc, _ in pairs]))
+
+
 def _arrays(path: Path) -> dict[str, Any]:
     with path.open("rb") as stream, np.load(stream) as arrays:
         return {name: arrays[name] for name in arrays.files}
@@ -101,5 +105,5 @@ def intent(nlp: Language, name: str, model: Layer, threshold: float | None) -> I
 
 @Language.factory("proxid_topic", default_config={"model": DEFAULT_MODEL, "method": "network", "ontology": None})
 def topic(nlp: Language, name: str, model: Layer, method: str, ontology: str | None) -> Topic:
-    """Topic of a general query; `method`: `network`, or `thesis` for 002's Algorithm 1; `ontology`: a file of its own."""
+    """Topic of a general query; `method`: `network`, or `thesis` for 002's Algorithm 1; `ontology`: another file."""
     return Topic(model, method, ontology)

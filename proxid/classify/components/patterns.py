@@ -15,7 +15,7 @@ MAX_BYTES = 4 * 1024 * 1024
 
 
 def add_patterns(nlp: Language, path: Path) -> None:
-    """Put a `span_ruler` with the patterns of a file before `proxid_rules`; raises ConfigError, which quotes no pattern.
+    """Put a `span_ruler` with the patterns of a file before the rules; raises ConfigError, which quotes no pattern.
 
     A pattern's label is the kind that stands in the masked text: capitals and underscores.
     """

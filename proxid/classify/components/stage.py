@@ -30,7 +30,7 @@ class Stage:
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Process a stream of Docs, in order, none dropped."""
-        for docs in minibatch(stream, batch_size):
+        for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
             self._guarded(docs)
             yield from docs
 

@@ -17,10 +17,10 @@ from proxid.classify.state import KEY, State
 from proxid.classify.text import clean
 
 FREQUENT = 4
-"""Grade of ordinary words that the vocabulary holds from the start: making a word's entry costs as much as reading it."""
+"""Grade of the ordinary words that the vocabulary holds from the start: making an entry costs as much as a reading."""
 
 
-class Tokenizer(DummyTokenizer):  # type: ignore[misc]
+class Tokenizer(DummyTokenizer):
     """Text -> Doc with its state."""
 
     def __init__(self, vocab: Vocab) -> None:
@@ -58,7 +58,7 @@ def _split(text: str, state: State) -> tuple[list[str], list[bool]]:
     return [shown[t.start : t.end] for t in tokens], [t.end < end for t, end in zip(tokens, ends, strict=True)]
 
 
-@registry.tokenizers("proxid.Tokenizer.v1")
+@registry.tokenizers("proxid.Tokenizer.v1")  # type: ignore[untyped-decorator]
 def create() -> Callable[[Language], Tokenizer]:
     """The tokenizer, as config.cfg names it."""
     return lambda nlp: Tokenizer(nlp.vocab)

@@ -28,7 +28,8 @@ def merge(spans: Iterable[Span]) -> list[Span]:
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:
             last = merged[-1]
-            best = min(last, span, key=lambda s: _RANK.get(s.kind, len(_RANK)))
+            # A kind that is not the product's is an operator's own: he knows what it is.
+            best = min(last, span, key=lambda s: _RANK.get(s.kind, -1))
             merged[-1] = Span(last.start, max(last.end, span.end), best.kind, best.rule)
         else:
             merged.append(span)

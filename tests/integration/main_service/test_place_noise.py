@@ -12,7 +12,7 @@ from auditor.findings import GROUPS
 from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.classify import Classification, RequestType
 from proxid.runtime.store import connect
-from tests.support.trial import PEOPLE, Trial, running
+from tests.support.trial import PEOPLE, FixedClassifier, Trial, running
 
 HERE = h3.cell_to_latlng(h3.latlng_to_cell(41.39, 2.17, 2))
 """The middle of a cell 300 km across, so that noise of 10 km does not leave it."""
@@ -21,7 +21,7 @@ EPSILON, BUDGET = 0.0002, 0.0004
 """A metre: a report is 10 km away on average, and there is a budget for two places."""
 
 
-class Places:
+class Places(FixedClassifier):
     """Everything is a location query."""
 
     version = "places-1"

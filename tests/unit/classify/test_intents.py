@@ -71,6 +71,6 @@ def test_what_names_nobody_is_judged_among_the_intents(intents: Intents) -> None
 
 def test_the_shipped_groups_come_after_the_intents() -> None:
     shipped = load_default().intents
-    names = shipped._network.classes["intent"]
+    names = shipped.network.classes["intent"]
     assert names[: len(shipped.classes)] == shipped.classes
     assert len(names) > len(shipped.classes)

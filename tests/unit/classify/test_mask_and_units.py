@@ -28,7 +28,7 @@ def test_masking_alone_gives_what_classification_gives(text: str) -> None:
 def test_masking_fails_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever raises inside is a text that is not shown."""
     pipeline = load_default()
-    monkeypatch.setattr(pipeline.redactor, "rules", None)
+    monkeypatch.setattr(pipeline.nlp.get_pipe("proxid_rules"), "redactor", None)
     assert mask(pipeline, "weather in boston") is None
 
 

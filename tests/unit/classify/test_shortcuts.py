@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxid.classify import load_default, places
+from proxid.classify.feature_sum import Network
 from proxid.classify.features import features
 from proxid.classify.identifiers import announced_codes, redactor, tagger
 from proxid.classify.identifiers.weights import Weights
 from proxid.classify.memory import WordMemory
-from proxid.classify.network import Network
 from proxid.classify.ontology import Ontology
 from proxid.classify.text import clean
 from proxid.classify.vectors import load as load_vectors
@@ -84,7 +84,7 @@ def test_every_weight_of_a_word_or_pair_has_its_place() -> None:
 @cache
 def _requests() -> tuple[dict[str, np.ndarray], Network, dict[str, int]]:
     """Arrays of a shipped network, the network, and the row of each feature."""
-    with (files("proxid.classify") / "data" / "requests.npz").open("rb") as stream, np.load(stream) as file:
+    with (files("en_proxid") / "proxid_intent" / "requests.npz").open("rb") as stream, np.load(stream) as file:
         arrays = dict(file)
     lines = bytes(arrays["requests.vocabulary"]).decode().split("\n")
     return arrays, Network(arrays, "requests", ["intent"]), {name: row for row, name in enumerate(lines)}
@@ -101,7 +101,7 @@ def test_activations_are_the_sum_over_the_features(words: list[str]) -> None:
     if words:
         vectors = np.sum([load_vectors().of(word) for word in words], axis=0)
         total = total + vectors @ arrays["requests.projection"].astype(np.float32) / len(words) ** 0.5
-    hidden, seen = internet.read(words)
+    (hidden, _), (seen, _) = internet.table.hidden([words, [*words, "tacos"]])
     np.testing.assert_allclose(hidden, np.maximum(total + arrays["requests.bias"], 0), atol=1e-4)
     assert seen == sum(" " in feature for feature in found if feature in rows) / (2 * len(words) + 1)
 

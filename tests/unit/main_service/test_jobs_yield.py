@@ -44,15 +44,17 @@ class Slow:
         self.served = 0
         self.seen: list[int] = []
 
-    def decide(self, pending: object, secrets: object) -> Decision:
+    def decide_all(self, asked: list[object]) -> list[Decision]:
         self.seen.append(self.served)
-        return Withheld(NotLogged.REJECTED)
+        return [Withheld(NotLogged.REJECTED) for _ in asked]
 
 
 async def test_the_request_path_runs_between_slices_of_classification(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each slice ends with the first decision after its time is over: here, with every decision."""
+    """Each slice ends with the first decisions after its time is over: here, with every one."""
     monkeypatch.setattr("main_service.worker._SLICE", -1.0)
+    monkeypatch.setattr("main_service.worker._TOGETHER", 2)
     slow = await logged()
+    assert len(slow.seen) == 6
     assert all(later > earlier for earlier, later in zip(slow.seen, slow.seen[1:], strict=False)), slow.seen
 
 
