@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from proxid.classify.types import Classification
 from proxid.errors import ConfigError
@@ -144,7 +144,7 @@ class Pipeline:
         return [None if state.withheld else state for state in states]
 
 
-def _raised(_: str, __: Any, ___: Any, error: Exception) -> None:
+def _raised(_: str, __: Any, ___: Any, error: Exception) -> NoReturn:
     raise error
 
 
