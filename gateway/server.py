@@ -1,9 +1,9 @@
 """Puts the Identity Screener together from its configuration and runs it (DESIGN 2, 16)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gateway.config import GatewayConfig
 from gateway.consents import Consents
@@ -105,6 +105,26 @@ async def _recover(store: GatewayStore, screener: Screener, requests: RequestPat
     await store.reset_streams(list(screener.party_keys))
 
 
+def _auditor(config: GatewayConfig) -> SealingKey:
+    """Raises ConfigError."""
+    if config.trust.auditor_seal is None:
+        raise ConfigError("trust.auditor_seal is needed")
+    return SealingKey(config.trust.auditor_seal)
+
+
+def _jobs(
+    screener: Screener, store: GatewayStore, upstream: MainServiceClient, epochs: OpenEpochs, heard: HeardTime
+) -> list[Coroutine[Any, Any, None]]:
+    """What worker 0 runs beside the requests, and nothing else needs."""
+    return [
+        LinkExpiry(screener, store).run(),
+        Timekeeper(screener, upstream, heard).run(),
+        Releases(screener, store, upstream, epochs).follow(),
+        Departures(store, epochs).run(),
+        Gauges(store, list(screener.party_keys)).run(),
+    ]
+
+
 async def serve(
     config: GatewayConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0, source: Path | None = None,
     clocks: Clocks = Clocks(),  # noqa: B008
@@ -128,33 +148,27 @@ async def serve(
     await store.open()
     # Before anything is bound: a log that does not open is named, and the address stays free.
     evidence = EvidenceOptions("gateway", PREFIX, screener.key)
-    channel = open_channel(
-        config.main_service, tls, config.main_service_name, config.trust.certificates("main-service")
-    )  # fmt: skip
+    certificates = config.trust.certificates("main-service")
+    channel = open_channel(config.main_service, tls, config.main_service_name, certificates)
     known = held_of(config, evidence, other_log(config, "main-service", config.trust.service))
     heads = await meet(channel, Heard(known, store.client, PREFIX, worker))
     writer = await writer_of(config, evidence, store.client) if worker == 0 else None
     upstream = MainServiceClient(channel, config.forward_timeout)
     epochs = OpenEpochs(screener, store, upstream, held)
-    registrations = Registrations(store)
+    registrations, peers = Registrations(store), PeerRegistry(config.trust.allow_list(), own=tls.read()[1])
     requests = RequestPath(screener, store, upstream, registrations, epochs)
     consents = Consents(screener, store, upstream, registrations, epochs)
-    if config.trust.auditor_seal is None:
-        raise ConfigError("trust.auditor_seal is needed")
-    auditor = SealingKey(config.trust.auditor_seal)
+    auditor = _auditor(config)
     notices = Notices(screener, RightsStore(store))
     erasures = Erasures(screener, store, upstream, auditor, notices)
     rights = Rights(screener, store, upstream, auditor, notices, erasures, epochs)
-    peers = PeerRegistry(config.trust.allow_list(), own=tls.read()[1])
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
-    add_GatewayServicer_to_server(
-        GatewayService(peers, epochs, (Links(screener, store, epochs), consents, requests, rights)), server
-    )
+    asked = (Links(screener, store, epochs), consents, requests, rights)
+    add_GatewayServicer_to_server(GatewayService(peers, epochs, asked), server)
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices, epochs), notices), server)
     reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
-    add_EvidenceServicer_to_server(
-        EvidenceService(peers, reader, store.client, PREFIX, earlier, heads.heard, store.evidence_keys), server
-    )
+    shown = EvidenceService(peers, reader, store.client, PREFIX, earlier, heads.heard, store.evidence_keys)
+    add_EvidenceServicer_to_server(shown, server)
     heard = HeardTime(store.client, PREFIX, screener.watch)
     if worker == 0:
         await restore_rights(store.client, screener, older_of(config, evidence))
@@ -162,27 +176,15 @@ async def serve(
     # Made when nothing fails any more before they run.
     background = [ClockKeeper(screener.watch, heard, worker == 0).run(), heads.heard.watch()]
     if writer is not None:
-        background += [
-            *jobs_of(config, evidence, store.client, writer, screener.watch),
-            LinkExpiry(screener, store).run(),
-        ]
-    if worker == 0:
-        background += [
-            Timekeeper(screener, upstream, heard).run(),
-            heads.run(),
-            erasures.run(),
-            requests.settle_left(_ATTEMPTS * config.forward_timeout),
-            Releases(screener, store, upstream, epochs).follow(),
-            Departures(store, epochs).run(),
-            Gauges(store, list(screener.party_keys)).run(),
-        ]
+        background += jobs_of(config, evidence, store.client, writer, screener.watch)
+        background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]
+        background += _jobs(screener, store, upstream, epochs, heard)
     if source is not None:
         background.append(AllowListWatch(source, GatewayConfig, peers).run())
-    address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
         await run(
-            server, SERVICES, address, background, ready, config.shutdown_grace, peers, config.metrics_listen,
-            lambda: screener.watch.doubt() is None,
+            server, SERVICES, f"{config.listen.rpartition(':')[0]}:{port}", background, ready, config.shutdown_grace,
+            peers, config.metrics_listen, lambda: screener.watch.doubt() is None,
         )  # fmt: skip
     finally:
         await upstream.close()

@@ -1,10 +1,11 @@
 """Puts the Main Service together from its configuration and runs it (DESIGN 2, 16)."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from main_service.config import MainServiceConfig
 from main_service.consents import Consents
@@ -14,6 +15,9 @@ from main_service.identity import Service
 from main_service.indexing import index_people
 from main_service.intake import Anonymiser
 from main_service.integrator import Integrator
+from main_service.jobs.classification import Classification
+from main_service.jobs.release import Release
+from main_service.jobs.timekeeping import Timekeeper
 from main_service.openings import Openings
 from main_service.requests import Credentials, RequestPath
 from main_service.responder import Answering, BuiltInSkills
@@ -28,7 +32,6 @@ from main_service.store.pool import PoolStore
 from main_service.store.requests import RequestStore
 from main_service.store.slots import SlotStore
 from main_service.store.subjects import SubjectStore
-from main_service.worker import Worker
 from proxid.classify import Classifier, load_default
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
@@ -103,6 +106,20 @@ async def _verify_parties(service: Service, epochs: EpochKeys, opened: Sequence[
             )
 
 
+def _jobs(
+    service: Service, stores: tuple[RequestStore, PoolStore, SlotStore, EpochStore], epochs: EpochKeys,
+    anonymiser: Anonymiser, ledger: PlaceLedger, wake: asyncio.Event,
+) -> list[Coroutine[Any, Any, None]]:  # fmt: skip
+    """What worker 0 runs beside the request path."""
+    requests, pool, slots, epoch_store = stores
+    release = Release(pool, slots, epoch_store, epochs, Integrator(service))
+    return [
+        Classification(service, (requests, pool, slots), epochs, anonymiser, ledger, wake).run(),
+        release.run(),
+        Timekeeper(service, (pool, slots, epoch_store), epochs, release).run(),
+    ]
+
+
 async def serve(
     config: MainServiceConfig, *, ready: Callable[[str], None] | None = None, worker: int = 0,
     classifier: Classifier | None = None, source: Path | None = None, clocks: Clocks = Clocks(),  # noqa: B008
@@ -142,16 +159,8 @@ async def serve(
     server, port = new_server(tls, config.listen, config.workers > 1)
     heard = HeardTime(client, PREFIX, service.watch)
     openings = Openings(service, epoch_store, heard)
-    servicer = MainService(
-        peers,
-        epochs,
-        openings,
-        path,
-        Consents(service, pool, credentials, epochs),
-        Outbox(blocking, functions),
-        subjects,
-        compared.wait,
-    )
+    consents, outbox = Consents(service, pool, credentials, epochs), Outbox(blocking, functions)
+    servicer = MainService(peers, epochs, openings, path, consents, outbox, subjects, compared.wait)
     add_MainServiceServicer_to_server(servicer, server)
     if worker == 0:
         await index_people(client)
@@ -162,25 +171,16 @@ async def serve(
     # Made when nothing fails any more before they run.
     background = [ClockKeeper(service.watch, heard, worker == 0).run(), compared.watch()]
     if anonymiser is not None:
-        jobs = Worker(
-            service,
-            (requests, pool, slot_store, epoch_store),
-            epochs,
-            anonymiser,
-            Integrator(service),
-            wake,
-            PlaceLedger(beside),
-        )
-        gauges = Gauges(CountStore(functions, client), epoch_store).run()
-        background += [jobs.log_requests(), jobs.release_groups(), jobs.keep_time(), gauges]
+        stores = (requests, pool, slot_store, epoch_store)
+        background += _jobs(service, stores, epochs, anonymiser, PlaceLedger(beside), wake)
+        background.append(Gauges(CountStore(functions, client), epoch_store).run())
     background += [] if writer is None else jobs_of(config, evidence, client, writer, service.watch)
     if source is not None:
         background.append(AllowListWatch(source, MainServiceConfig, peers).run())
-    address = f"{config.listen.rpartition(':')[0]}:{port}"
     try:
         await run(
-            server, SERVICES, address, background, ready, config.shutdown_grace, peers, config.metrics_listen,
-            lambda: service.watch.doubt() is None,
+            server, SERVICES, f"{config.listen.rpartition(':')[0]}:{port}", background, ready, config.shutdown_grace,
+            peers, config.metrics_listen, lambda: service.watch.doubt() is None,
         )  # fmt: skip
     finally:
         await client.aclose()

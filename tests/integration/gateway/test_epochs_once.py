@@ -10,10 +10,11 @@ from redis.asyncio import Redis
 
 from main_service.epochs import EpochKeys
 from main_service.identity import EpochSecrets, Service
+from main_service.jobs.release import Release
+from main_service.jobs.timekeeping import Timekeeper
 from main_service.openings import Openings
 from main_service.store.epochs import EpochStore
 from main_service.store.library import PREFIX, library
-from main_service.worker import Worker
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import ClockError, CredentialError, EpochError, SignatureInvalidError
 from proxid.protocol.epochs import Epochs
@@ -76,8 +77,8 @@ class Day:
         self.keys = EpochKeys(service, self.store, cast(Any, self.documents))
         self.openings = Openings(service, self.store, HeardTime(self.client, PREFIX, self.watch))
         nothing: Any = Nothing()
-        stores = (nothing, nothing, nothing, self.store)
-        self.worker = Worker(service, stores, self.keys, nothing, nothing, asyncio.Event(), nothing)
+        release = Release(nothing, nothing, self.store, self.keys, nothing)
+        self.timekeeper = Timekeeper(service, (nothing, nothing, self.store), self.keys, release)
 
     def word(self, key: SigningKey = SCREENER) -> bytes:
         return EpochOpening.at(MS, EPOCHS, self.truth + self.theirs).sign(key).encode()
@@ -92,7 +93,7 @@ class Day:
 
     async def close(self) -> list[int]:
         """What is open after a tick."""
-        await self.worker.close_epochs()
+        await self.timekeeper.close_epochs()
         return await self.store.open_epochs()
 
     async def events(self) -> list[tuple[str, dict[str, Any]]]:

@@ -135,7 +135,7 @@ async def test_a_close_waits_for_the_groups_of_the_close_before(
         assert isinstance(trial, CommandTrial)
         await trial.consent()
         with monkeypatch.context() as patch:
-            patch.setattr("main_service.worker.Worker.release_all", _nothing)
+            patch.setattr("main_service.jobs.release.Release.release_all", _nothing)
             client = connect(trial.url("main-service"))
             try:
                 async with asyncio.timeout(30):

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from main_service.intake import Anonymiser, Decision, NotLogged, Withheld
-from main_service.worker import Worker
+from main_service.jobs.classification import Classification
 
 
 class Requests:
@@ -51,8 +51,8 @@ class Slow:
 
 async def test_the_request_path_runs_between_slices_of_classification(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each slice ends with the first decisions after its time is over: here, with every one."""
-    monkeypatch.setattr("main_service.worker._SLICE", -1.0)
-    monkeypatch.setattr("main_service.worker._TOGETHER", 2)
+    monkeypatch.setattr("main_service.jobs.classification._SLICE", -1.0)
+    monkeypatch.setattr("main_service.jobs.classification._TOGETHER", 2)
     slow = await logged()
     assert len(slow.seen) == 6
     assert all(later > earlier for earlier, later in zip(slow.seen, slow.seen[1:], strict=False)), slow.seen
@@ -61,18 +61,18 @@ async def test_the_request_path_runs_between_slices_of_classification(monkeypatc
 async def test_a_full_batch_lets_it_in_more_rarely_so_that_requests_never_pile_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("main_service.worker._BATCH", 12)
-    monkeypatch.setattr("main_service.worker._SLICE", -1.0)
-    monkeypatch.setattr("main_service.worker._LONG_SLICE", 3600.0)
+    monkeypatch.setattr("main_service.jobs.classification._BATCH", 12)
+    monkeypatch.setattr("main_service.jobs.classification._SLICE", -1.0)
+    monkeypatch.setattr("main_service.jobs.classification._LONG_SLICE", 3600.0)
     assert len(set((await logged()).seen)) == 1
 
 
 async def logged() -> Slow:
     """What decided a batch of 12 while the request path ran whenever it could."""
     slow, pool, nothing = Slow(), Pool(), cast(Any, None)
-    stores = cast(Any, (Requests(), pool, nothing, nothing))
+    stores = cast(Any, (Requests(), pool, nothing))
     epochs, service = cast(Any, Epochs()), cast(Any, SimpleNamespace(epochs=Epochs()))
-    worker = Worker(service, stores, epochs, cast(Anonymiser, slow), nothing, asyncio.Event(), nothing)
+    job = Classification(service, stores, epochs, cast(Anonymiser, slow), nothing, asyncio.Event())
 
     async def request_path() -> None:
         while True:
@@ -80,7 +80,7 @@ async def logged() -> Slow:
             await asyncio.sleep(0)
 
     path = asyncio.create_task(request_path())
-    assert await worker.log_batch() == 12
+    assert await job.batch() == 12
     path.cancel()
     assert pool.suppressed == 12
     return slow

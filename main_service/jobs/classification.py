@@ -1,0 +1,108 @@
+"""Answered requests become records that wait, or are withheld with a reason (DESIGN 6, 8.1, 8.8)."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from main_service.epochs import EpochKeys
+from main_service.identity import EpochSecrets, Service
+from main_service.intake import Anonymiser, Decision, NotLogged, SlotSubmission, Submission, Withheld
+from main_service.store.places import PlaceLedger
+from main_service.store.pool import PoolStore
+from main_service.store.requests import Pending, RequestStore
+from main_service.store.slots import SlotStore
+from proxid.errors import StoreError
+
+_BATCH: Final = 128
+_TOGETHER: Final = 8
+"""Requests that are classified together: enough for arrays to pay, few enough for the event loop to wait for."""
+_SLICE = 0.002
+"""Seconds of classifying after which the event loop gets its turn."""
+_LONG_SLICE = 0.016
+"""The same of a full batch: requests are answered faster than they are classified, and must not pile up."""
+_IDLE: Final = 0.25
+_LEDGER_SECONDS: Final = 3600
+
+
+class Classification:
+    """Takes up answered requests, oldest first.
+
+    Args:
+        wake: set when there may be some.
+    """
+
+    def __init__(
+        self, service: Service, stores: tuple[RequestStore, PoolStore, SlotStore], epochs: EpochKeys,
+        anonymiser: Anonymiser, ledger: PlaceLedger, wake: asyncio.Event,
+    ) -> None:  # fmt: skip
+        self._service = service
+        self._requests, self._pool, self._slots = stores
+        self._epochs = epochs
+        self._anonymiser = anonymiser
+        self._ledger = ledger
+        self._wake = wake
+
+    async def run(self) -> None:
+        """Classify and submit what was answered, until cancelled."""
+        while True:
+            try:
+                done = await self.batch()
+            except StoreError:
+                done = 0
+                await asyncio.sleep(_IDLE)
+            if done == 0:
+                await self._sleep()
+
+    async def _sleep(self) -> None:
+        self._wake.clear()
+        try:
+            await asyncio.wait_for(self._wake.wait(), _IDLE)
+        except TimeoutError:
+            return
+
+    async def batch(self) -> int:
+        """Take up one batch; how many there were."""
+        batch = await self._requests.pending(_BATCH)
+        decided, begun = list[tuple[Pending, Decision]](), time.perf_counter()
+        seconds = _SLICE if len(batch) < _BATCH else _LONG_SLICE
+        for start in range(0, len(batch), _TOGETHER):
+            decided += await self._decide(batch[start : start + _TOGETHER])
+            # The request path goes first, but not after each: what classifying needs would have to be fetched anew.
+            if time.perf_counter() - begun > seconds:
+                await asyncio.sleep(0)
+                begun = time.perf_counter()
+        await asyncio.gather(*(self._settle(pending, decision) for pending, decision in decided))
+        return len(batch)
+
+    async def _decide(self, batch: Sequence[Pending]) -> list[tuple[Pending, Decision]]:
+        asked, late = list[tuple[Pending, EpochSecrets]](), list[tuple[Pending, Decision]]()
+        for pending in batch:
+            secrets = await self._epochs.closing(self._service.epochs.number(pending.time_ms / 1000))
+            if secrets is None:
+                late.append((pending, Withheld(NotLogged.EPOCH_OVER)))
+            else:
+                asked.append((pending, secrets))
+        decisions = self._anonymiser.decide_all(asked)
+        return late + [(pending, decision) for (pending, _), decision in zip(asked, decisions, strict=True)]
+
+    async def _settle(self, pending: Pending, decision: Decision) -> None:
+        if isinstance(decision, Withheld):
+            await self._pool.suppress(pending.session, decision.reason.value, decision.kind)
+            return
+        epoch = self._service.epochs.number(pending.time_ms / 1000)
+        if isinstance(decision, Submission):
+            await self._pool.log(epoch, pending.version, decision.record, decision.payload)
+        elif not await self._may_report(epoch, decision):
+            await self._pool.suppress(pending.session, NotLogged.PLACE_BUDGET.value, decision.payload.kind)
+        elif await self._slots.log(epoch, pending.version, decision.record, decision.payload) == "late":
+            await self._pool.suppress(pending.session, NotLogged.EPOCH_OVER.value, decision.payload.kind)
+
+    async def _may_report(self, epoch: int, decision: SlotSubmission) -> bool:
+        """Pay for the reported place before anything of it waits: a crash in between costs, and reveals, nothing."""
+        terms = await self._epochs.terms(epoch)
+        if terms.noise is None or not decision.place:
+            return True
+        ttl = int(self._service.epochs.end(epoch) + terms.epoch_grace - self._service.clock()) + _LEDGER_SECONDS
+        prox_id = decision.payload.prox_id
+        return await self._ledger.report(epoch, prox_id, decision.place, max(ttl, _LEDGER_SECONDS), terms.noise.places)

@@ -1,0 +1,90 @@
+"""What kinds of events there are, their headers, and an event as it is recorded (DESIGN 10.1)."""
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from proxid.errors import EncodingError
+from proxid.jsontext import load_json
+
+SALT_SIZE: Final = 16
+
+
+class EventType(StrEnum):
+    """What the Identity Screener (first part), the Main Service (second part) and both (from EXPIRED on) record."""
+
+    ENROLLED = "ENROLLED"
+    LINKED = "LINKED"
+    ALIASED = "ALIASED"
+    CONSENT = "CONSENT"
+    FORWARDED = "FORWARDED"
+    REFUSED = "REFUSED"
+    UNREACHED = "UNREACHED"
+    ANSWERED = "ANSWERED"
+    DELIVERED = "DELIVERED"
+    DROPPED = "DROPPED"
+    ERASED = "ERASED"
+    RECEIVED = "RECEIVED"
+    BUFFERED = "BUFFERED"
+    RAISED = "RAISED"
+    RELEASED = "RELEASED"
+    SUPPRESSED = "SUPPRESSED"
+    WITHDRAWN = "WITHDRAWN"
+    EPOCH_OPENED = "EPOCH_OPENED"
+    EPOCH_CLOSED = "EPOCH_CLOSED"
+    OBJECTED = "OBJECTED"
+    ACCESSED = "ACCESSED"
+    NOTICED = "NOTICED"
+    EXPIRED = "EXPIRED"
+    DAMAGED = "DAMAGED"
+    SUCCEEDED = "SUCCEEDED"
+
+
+Header = dict[str, str | int | bool | list[str] | list[int]]
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
+def encode_header(**fields: str | int | bool | list[str] | list[int]) -> bytes:
+    """A header as canonical JSON: sorted keys, no spaces, ASCII."""
+    return _CANONICAL.encode(fields).encode("ascii")
+
+
+def session_header(session: bytes) -> bytes:
+    """The header that names a session and nothing else: what `encode_header` gives, without a JSON encoder."""
+    return b'{"session":"%s"}' % session.hex().encode("ascii")
+
+
+def decode_header(data: bytes) -> Header:
+    """The fields of a header; raises EncodingError."""
+    try:
+        fields = load_json(data)
+    except ValueError:
+        raise EncodingError("event header is not JSON") from None
+    if not isinstance(fields, dict):
+        raise EncodingError("event header is not an object")
+    return fields
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One recorded event: number (from 1, gap-free), type, 16 salt bytes, header, payload.
+
+    Attributes:
+        hidden: how many of the payload's parts do not open (any more); they are left empty (`parts.join`).
+        tags: subject tag of each part. gone: the payload is not there at all (it has expired).
+    """
+
+    number: int
+    type: EventType
+    salt: bytes
+    header: bytes
+    payload: bytes
+    hidden: int = 0
+    tags: tuple[bytes, ...] = ()
+    gone: bool = False
+
+    @property
+    def fields(self) -> Header:
+        """The header's fields; raises EncodingError."""
+        return decode_header(self.header)

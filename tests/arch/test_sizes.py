@@ -1,0 +1,53 @@
+"""No file and no function grows out of what one looks through at once."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCT = ("proxid", "gateway", "main_service", "auditor", "device_sim", "bench", "scripts")
+FILE, FUNCTION = 330, 65
+"""Lines at most."""
+# What others wrote, and what a program writes.
+FOREIGN = ("proxid/wire/v1", "bench/yardsticks")
+
+
+def modules() -> Iterator[tuple[str, str]]:
+    """Every module of the product, by its path, with its text."""
+    for folder in PRODUCT:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if not name.startswith(FOREIGN):
+                yield name, path.read_text("utf-8")
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    """Every function, and its lines from `def` to its end."""
+    for name, text in modules():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno is not None
+                yield f"{name}:{node.lineno} {node.name}", node.end_lineno - node.lineno + 1
+
+
+def test_no_file_has_more_lines_than_one_reads_at_once() -> None:
+    sizes = {name: len(text.splitlines()) for name, text in modules()}
+    assert {name: lines for name, lines in sizes.items() if lines >= FILE} == {}
+    assert len(sizes) > 400 and median(sizes.values()) <= 100
+
+
+def test_no_function_has_more_lines_than_a_screen() -> None:
+    sizes = dict(functions())
+    assert {name: lines for name, lines in sizes.items() if lines > FUNCTION} == {}
+    assert len(sizes) > 3000 and median(sizes.values()) <= 6
+
+
+def test_every_function_says_what_it_returns() -> None:
+    silent = [
+        f"{name}:{node.lineno} {node.name}"
+        for name, text in modules()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is None
+    ]
+    assert silent == []
