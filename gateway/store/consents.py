@@ -12,6 +12,7 @@ from proxid.errors import (
     RegistrationError,
 )
 from proxid.evidence.events import encode_header
+from proxid.runtime.store.functions import named
 
 
 class ConsentSteps(Steps):
@@ -29,7 +30,13 @@ class ConsentSteps(Steps):
             ConsentError: not the next version. RegistrationError: the user is erased.
         """
         header = encode_header(epoch=epoch, version=version, phase="received")
-        state = await self.call("gw_consent", user_tag, epoch, version, ttl, self._salt(), header, payload, *grants)
+        state = await self.call(
+            "gw_consent",
+            *named(
+                *grants, user_tag=user_tag, epoch=epoch, version=version, ttl=ttl, salt=self._salt(), header=header,
+                payload=payload,
+            ),
+        )  # fmt: skip
         if state == b"ERASED":
             raise RegistrationError("user is erased")
         if state == b"OBJECTED":

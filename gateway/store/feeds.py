@@ -12,6 +12,7 @@ from proxid.errors import (
 )
 from proxid.evidence.events import encode_header
 from proxid.runtime.store.connection import store_errors
+from proxid.runtime.store.functions import named
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,17 @@ class FeedSteps(Steps):
         Returns:
             `NEW`, `DROPPED`, or `SAME` if this release was handled before.
         """
-        arguments: list[bytes | str | int] = [party, *place, grant, records, release, self._salt(), reason, alias_ttl]
-        arguments += [len(members), *(item for member in members for item in member)]
+        epoch, group = place
+        rows: list[bytes | str] = [item for member in members for item in member]
         for payload in aliases:
-            arguments += [self._salt(), encode_header(party=party), payload]
-        state = await self.call("gw_append", *arguments)
+            rows += [self._salt(), encode_header(party=party), payload]
+        state = await self.call(
+            "gw_append",
+            *named(
+                *rows, party=party, epoch=epoch, group=group, grant=grant, records=records, release=release,
+                salt=self._salt(), reason=reason, alias_ttl=alias_ttl, members=len(members),
+            ),
+        )  # fmt: skip
         return str(state.decode())
 
     async def take(self, party: str, after: int, limit: int) -> list[FeedEntry]:
@@ -79,7 +86,13 @@ class FeedSteps(Steps):
     async def delivered(self, party: str, entry: FeedEntry, payload: bytes, retention: int) -> str:
         """Record DELIVERED with the party's acknowledgement; `NEW`, `SAME`, `UNKNOWN` or `UNWRITTEN`."""
         header = encode_header(epoch=entry.epoch, group=entry.group, party=party, v=2)
-        state = await self.call("gw_delivered", party, entry.cursor, retention, self._salt(), header, payload)
+        state = await self.call(
+            "gw_delivered",
+            *named(
+                party=party, cursor=entry.cursor, retention=retention, salt=self._salt(), header=header,
+                payload=payload,
+            ),
+        )  # fmt: skip
         return str(state.decode())
 
     async def backlogs(self, parties: Sequence[str]) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from gateway.store.steps import PREFIX, Steps, named
+from gateway.store.steps import PREFIX, Steps
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import (
     NameAlikeError,
@@ -17,6 +17,7 @@ from proxid.evidence.events import EpochOpened, decode_header, encode_header
 from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
 from proxid.runtime.evidence_log.writer import evidence_key_name
 from proxid.runtime.store.connection import store_errors
+from proxid.runtime.store.functions import named
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,12 @@ class LinkSteps(Steps):
         """
         header = encode_header(**decode_header(opened.header), feeds=[], last="")
         kept = await self.call(
-            "gw_open_epoch", epoch, opened.key, ttl, self._salt(), header, opened.payload, until, *parties
-        )
+            "gw_open_epoch",
+            *named(
+                *parties, epoch=epoch, key=opened.key, ttl=ttl, until=until, salt=self._salt(), header=header,
+                payload=opened.payload,
+            ),
+        )  # fmt: skip
         return bytes(kept)
 
     async def expire_links(self, now: float) -> int:

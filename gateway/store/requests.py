@@ -12,6 +12,7 @@ from proxid.errors import (
     RegistrationError,
 )
 from proxid.evidence.events import encode_header, session_header
+from proxid.runtime.store.functions import named
 
 
 class RequestSteps(Steps):
@@ -28,10 +29,14 @@ class RequestSteps(Steps):
         Raises:
             RegistrationError, NonceReplayError, RateLimitError.
         """
-        header = session_header(session)
+        ttl, rate = limits
         result = await self.call(
-            "gw_forward", key_tag, nonce_tag, session, int(now), *limits, self._salt(), header, payload
-        )
+            "gw_forward",
+            *named(
+                key_tag=key_tag, nonce_tag=nonce_tag, session=session, now=int(now), ttl=ttl, rate=rate,
+                salt=self._salt(), header=session_header(session), payload=payload,
+            ),
+        )  # fmt: skip
         state = result[0]
         if state == b"UNREGISTERED":
             raise RegistrationError("epoch key is not registered")
@@ -43,8 +48,13 @@ class RequestSteps(Steps):
 
     async def answered(self, session: bytes, answer: bytes, payload: bytes, ttl: int, user_tag: str) -> bytes:
         """Store the answer and record ANSWERED, once; the answer that is stored."""
-        header = session_header(session)
-        earlier = await self.call("gw_answered", session, answer, ttl, self._salt(), header, payload, user_tag)
+        earlier = await self.call(
+            "gw_answered",
+            *named(
+                session=session, user_tag=user_tag, answer=answer, ttl=ttl, salt=self._salt(),
+                header=session_header(session), payload=payload,
+            ),
+        )  # fmt: skip
         return answer if earlier is None else bytes(earlier)
 
     async def unreached(self, session: bytes) -> None:

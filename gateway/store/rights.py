@@ -9,6 +9,8 @@ from gateway.store.library import GatewayStore
 from gateway.store.steps import PREFIX
 from proxid.evidence.events import SALT_SIZE
 from proxid.runtime.evidence_log.writer import evidence_key_name
+from proxid.runtime.store.functions import named
+from proxid.runtime.store.pipeline import Argument
 
 _NOTICES: Final = 64
 
@@ -151,14 +153,17 @@ class RightsStore:
             event: header with empty lists `dropped`, `removed` and `feeds`, and an empty `last`, which the step fills;
                 payload.
         """
-        rows = [
-            item
-            for s in subjects
-            for item in (s.tag, s.epoch, s.prox_id, evidence_key_name(PREFIX, s.prox_id))
-        ]  # fmt: skip
+        header, payload = event
+        rows: list[Argument] = [*parties]
+        for s in subjects:
+            rows += [s.tag, s.epoch, s.prox_id, evidence_key_name(PREFIX, s.prox_id)]
+        rows += [item for notice in notices for item in notice.row]
         done = await self._call(
-            "gw_erase_finish", user_tag, receipt, self._salt(), *event, len(parties), *parties, len(subjects), *rows,
-            *(item for notice in notices for item in notice.row),
+            "gw_erase_finish",
+            *named(
+                *rows, user_tag=user_tag, receipt=receipt, salt=self._salt(), header=header, payload=payload,
+                parties=len(parties), subjects=len(subjects),
+            ),
         )  # fmt: skip
         return bool(done)
 
@@ -176,7 +181,12 @@ class RightsStore:
     ) -> bool:
         """Record that an objection is in effect, or that it is taken back; False for an unknown or erased user."""
         rows = [item for notice in notices for item in notice.row]
-        state = await self._call("gw_objected", user_tag, int(objects), self._salt(), header, payload, *rows)
+        state = await self._call(
+            "gw_objected",
+            *named(
+                *rows, user_tag=user_tag, objects=int(objects), salt=self._salt(), header=header, payload=payload
+            ),
+        )  # fmt: skip
         return bool(state == b"NEW")
 
     async def accessed(self, header: bytes, payload: bytes) -> None:
@@ -209,7 +219,10 @@ class RightsStore:
 
     async def noticed(self, party: str, name: str, acknowledgement: bytes, header: bytes) -> str:
         """Record NOTICED with a party's acknowledgement; `NEW`, `SAME` or `UNKNOWN`."""
-        state = await self._call("gw_noticed", party, name, acknowledgement, self._salt(), header, acknowledgement)
+        state = await self._call(
+            "gw_noticed",
+            *named(party=party, id=name, acknowledgement=acknowledgement, salt=self._salt(), header=header),
+        )
         return str(state.decode())
 
 

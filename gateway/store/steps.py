@@ -8,6 +8,7 @@ from redis.asyncio import Redis
 
 from proxid.evidence.events import SALT_SIZE
 from proxid.runtime.store import FunctionLibrary
+from proxid.runtime.store.pipeline import Argument
 
 PREFIX: Final = "{gw}"
 _KEYS: Final = (PREFIX,)
@@ -31,11 +32,6 @@ SOURCES: Final = (
 )
 
 
-def named(**fields: bytes | str | int) -> list[bytes | str | int]:
-    """Arguments of a step that takes its fields by name."""
-    return [item for field in fields.items() for item in field]
-
-
 class Steps:
     """Atomic steps by their names; every method of its parts raises StoreError when the store is away or full."""
 
@@ -48,7 +44,7 @@ class Steps:
         """Load the functions."""
         await self._functions.load()
 
-    async def call(self, function: str, *arguments: bytes | str | int) -> Any:
+    async def call(self, function: str, *arguments: Argument) -> Any:
         """One atomic step by its name: for the parts of this service that have steps of their own."""
         return await self._functions.call(function, _KEYS, *arguments)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from main_service.store.library import KEYS
 from proxid.evidence.events import SALT_SIZE, EpochOpened, encode_header
 from proxid.runtime.store import FunctionLibrary
+from proxid.runtime.store.functions import named
 
 Secrets = tuple[bytes, bytes, bytes]
 """Seed of the cycles, seed of the opening key, signed epoch key."""
@@ -28,9 +29,14 @@ class EpochStore:
 
         None if it is at or before one that was closed: then it is over for good, whatever a clock says.
         """
+        seed, opening, key = secrets
         seed, opening, key = await self._functions.call(
-            "ms_open_epoch", KEYS, epoch, *secrets, self._random(SALT_SIZE), opened.header, opened.payload
-        )
+            "ms_open_epoch", KEYS,
+            *named(
+                epoch=epoch, seed=seed, opening=opening, key=key, salt=self._random(SALT_SIZE), header=opened.header,
+                payload=opened.payload,
+            ),
+        )  # fmt: skip
         return None if seed is None else (seed, opening, key)
 
     async def open_epochs(self) -> list[int]:

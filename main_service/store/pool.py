@@ -14,6 +14,8 @@ from proxid.encoding import encode
 from proxid.errors import ConsentError, InputError, PoolClosedError
 from proxid.evidence.events import SALT_SIZE, BufferedPayload, ReleasedPayload, encode_header
 from proxid.runtime.store import FunctionLibrary
+from proxid.runtime.store.functions import named
+from proxid.runtime.store.pipeline import Argument
 
 SEPARATOR: Final = "\x1f"
 STEP_LIMIT: Final = 256
@@ -56,25 +58,33 @@ class PoolStore:
         self._settings = settings
         self._random = random
 
-    async def _arguments(self, epoch: int) -> list[Any]:
+    async def _call(self, function: str, epoch: int, *rows: Argument, **fields: Argument) -> Any:
+        """One step on the pool of an epoch, by its settings."""
         s = await self._settings(epoch)
-        optional = [-1 if value is None else value for value in (s.max_delay_records, s.max_delay_s)]
-        cap = -1 if s.person_cap is None else s.person_cap
-        return [
-            epoch, s.n, s.level, *optional, s.text_threshold, cap, s.unseasoned_cap, s.time_bucket_s,
-            self._random(SALT_SIZE),
-        ]  # fmt: skip
+        records, seconds, cap = (-1 if v is None else v for v in (s.max_delay_records, s.max_delay_s, s.person_cap))
+        settings = named(
+            epoch=epoch, n=s.n, level=s.level, max_records=records, max_seconds=seconds, threshold=s.text_threshold,
+            cap=cap, unseasoned_cap=s.unseasoned_cap, width=s.time_bucket_s, salts=self._random(SALT_SIZE),
+        )  # fmt: skip
+        return await self._functions.call(function, KEYS, *settings, *named(*rows, **fields))
 
     @staticmethod
-    def _record(record: Record) -> list[Any]:
+    def _record(epoch: int, record: Record, payload: BufferedPayload) -> dict[str, Argument]:
         if any(SEPARATOR in part or not part for part in record.path):
             raise InputError("a category path has an empty component or a control character")
         if any(len(unit) != UNIT_SIZE for unit in record.units):
             raise InputError("digests of texts and units have 16 bytes")
-        return [
-            record.id, record.person, int(record.seasoned), record.audience, SEPARATOR.join(record.path),
-            b"".join(record.units), repr(record.time),
-        ]  # fmt: skip
+        return {
+            "id": record.id,
+            "person": record.person,
+            "seasoned": int(record.seasoned),
+            "audience": record.audience,
+            "path": SEPARATOR.join(record.path),
+            "units": b"".join(record.units),
+            "time": repr(record.time),
+            "payload": payload.encode(),
+            "header": encode_header(epoch=epoch, session=record.id.hex()),
+        }
 
     async def submit(self, epoch: int, record: Record, payload: BufferedPayload) -> tuple[Outcome, list[int]]:
         """Buffer or withhold a record and form the groups that it completes; the numbers of those groups.
@@ -82,23 +92,14 @@ class PoolStore:
         Raises:
             PoolClosedError: the epoch was closed. InputError: the person's season changed within the epoch.
         """
-        data = payload.encode()
-        header = encode_header(epoch=epoch, session=record.id.hex())
-        result = await self._functions.call(
-            "ms_pool_submit", KEYS, *await self._arguments(epoch), *self._record(record), data, header, data
-        )
-        return _outcome(result)
+        return _outcome(await self._call("ms_pool_submit", epoch, **self._record(epoch, record, payload)))
 
     async def log(self, epoch: int, version: int, record: Record, payload: BufferedPayload) -> str:
         """Take an answered request into the pool, unless its consent changed or its epoch is over; its fate."""
-        data = payload.encode()
-        session = record.id
-        gone = [encode_header(reason=why, session=session.hex()) for why in ("consent_changed", "epoch_over")]
-        header = encode_header(epoch=epoch, session=session.hex())
-        result = await self._functions.call(
-            "ms_log", KEYS, *await self._arguments(epoch), session, version, *self._record(record), data, header, data,
-            self._random(SALT_SIZE), *gone,
-        )  # fmt: skip
+        session = record.id.hex()
+        gone = {why: encode_header(reason=why, session=session) for why in ("consent_changed", "epoch_over")}
+        fields = self._record(epoch, record, payload)
+        result = await self._call("ms_log", epoch, **fields, version=version, salt=self._random(SALT_SIZE), **gone)
         return str(result[0].decode())
 
     async def suppress(self, session: bytes, reason: str, kind: str = UNKNOWN) -> None:
@@ -108,38 +109,33 @@ class PoolStore:
 
     async def tick(self, epoch: int, now: float, limit: int = STEP_LIMIT) -> StoreStep:
         """Move up, or at the root suppress, at most `limit` records that waited too long."""
-        result = await self._functions.call("ms_pool_tick", KEYS, *await self._arguments(epoch), repr(now), limit)
+        result = await self._call("ms_pool_tick", epoch, now=repr(now), limit=limit)
         return StoreStep(int(result[0]), bool(result[1]))
 
     async def withdraw(self, epoch: int, person: str, keep: Sequence[str] = ()) -> int:
         """Remove a person's waiting records from all audiences but those to keep; how many."""
-        arguments = await self._arguments(epoch)
-        return int(await self._functions.call("ms_pool_withdraw", KEYS, *arguments, person, *keep))
+        return int(await self._call("ms_pool_withdraw", epoch, *keep, person=person))
 
     async def erase(self, epoch: int, person: str) -> int:
         """Remove what waits of a person in an epoch, and what was counted of it; how many records."""
-        arguments = await self._arguments(epoch)
-        return int(await self._functions.call("ms_erase", KEYS, *arguments, person, self._random(SALT_SIZE)))
+        return int(await self._call("ms_erase", epoch, prox_id=person, salt=self._random(SALT_SIZE)))
 
     async def restrict(self, epoch: int, person: str, ttl: int) -> int:
         """Log nothing of a person for `ttl` seconds, and remove what waits; how many records."""
-        arguments = await self._arguments(epoch)
-        salt = self._random(SALT_SIZE)
-        return int(await self._functions.call("ms_restrict", KEYS, *arguments, person, salt, ttl))
+        return int(await self._call("ms_restrict", epoch, prox_id=person, salt=self._random(SALT_SIZE), ttl=ttl))
 
     async def close(self, epoch: int, limit: int = STEP_LIMIT) -> StoreStep:
         """End the epoch: nothing more enters, and at most `limit` waiting records are suppressed."""
-        result = await self._functions.call("ms_pool_close", KEYS, *await self._arguments(epoch), limit)
+        result = await self._call("ms_pool_close", epoch, limit=limit)
         return StoreStep(int(result[0]), bool(result[1]))
 
     async def forget(self, epoch: int) -> bool:
         """Remove what is left of a closed epoch; False while records wait or groups are to be released."""
-        return bool(await self._functions.call("ms_pool_forget", KEYS, *await self._arguments(epoch), CLOSED_FOR))
+        return bool(await self._call("ms_pool_forget", epoch, seconds=CLOSED_FOR))
 
     async def unreleased(self, epoch: int) -> list[FormedGroup]:
         """Groups that formed and were not released, in order: also what a crash left between the two."""
-        rows = await self._functions.call("ms_pool_unreleased", KEYS, *await self._arguments(epoch))
-        return [_formed(*row) for row in rows]
+        return [_formed(*row) for row in await self._call("ms_pool_unreleased", epoch)]
 
     async def release(
         self, epoch: int, group: Group, payload: ReleasedPayload, parties: Sequence[tuple[str, tuple[bytes, ...]]]
@@ -149,15 +145,14 @@ class PoolStore:
             audience=group.audience, epoch=epoch, group=group.number, node=list(group.node), raised=group.raised
         )
         outbox = [item for party, records in parties for item in (party, encode(*records))]
-        arguments = await self._arguments(epoch)
-        done = await self._functions.call(
-            "ms_pool_release", KEYS, *arguments, group.number, header, payload.encode(), *outbox
+        done = await self._call(
+            "ms_pool_release", epoch, *outbox, number=group.number, header=header, payload=payload.encode()
         )
         return bool(done)
 
     async def withhold(self, epoch: int, group: Group, reason: str = "restriction") -> None:
         """Give a formed group up as a whole: it breaks an invariant."""
-        await self._functions.call("ms_pool_withhold", KEYS, *await self._arguments(epoch), group.number, reason)
+        await self._call("ms_pool_withhold", epoch, number=group.number, reason=reason)
 
     async def consent(
         self, epoch: int, prox_id: str, consent: SignedMessage, choice: tuple[str, int],
@@ -176,10 +171,10 @@ class PoolStore:
         """
         bundle, version = choice
         acknowledgement, payload = record
-        result = await self._functions.call(
-            "ms_consent", KEYS, *await self._arguments(epoch), prox_id, consent.session_id, bundle, version,
-            acknowledgement, ttl, self._random(SALT_SIZE), encode_header(epoch=epoch, version=version), payload,
-            *audiences,
+        result = await self._call(
+            "ms_consent", epoch, *audiences, prox_id=prox_id, message=consent.session_id, bundle=bundle,
+            version=version, acknowledgement=acknowledgement, ttl=ttl, salt=self._random(SALT_SIZE),
+            header=encode_header(epoch=epoch, version=version), payload=payload,
         )  # fmt: skip
         if result[0] == b"STALE":
             raise ConsentError("consent is not the next version")

@@ -14,6 +14,7 @@ from proxid.errors import EpochError, NonceReplayError
 from proxid.evidence.events import SALT_SIZE, encode_header, session_header
 from proxid.runtime.evidence_log.writer import evidence_key_name
 from proxid.runtime.store import FunctionLibrary
+from proxid.runtime.store.functions import named
 
 _TAG: Final = 32
 
@@ -56,10 +57,13 @@ class RequestStore:
 
     async def put_credential(self, found: Credential, ttl: int) -> None:
         """Keep a verified credential for `ttl` seconds, and its evidence key for the writer."""
-        name = evidence_key_name(PREFIX, found.prox_id)
         await self._functions.call(
-            "ms_put_credential", KEYS, _tag(found.epoch_key), found.encode(), ttl, name, found.evidence_key,
-            found.prox_id,
+            "ms_put_credential", KEYS,
+            *named(
+                key_tag=_tag(found.epoch_key), credential=found.encode(), ttl=ttl,
+                evidence_name=evidence_key_name(PREFIX, found.prox_id), evidence_key=found.evidence_key,
+                prox_id=found.prox_id,
+            ),
         )  # fmt: skip
 
     async def answer(self, signed: SignedMessage) -> bytes | None:
@@ -93,8 +97,12 @@ class RequestStore:
         header, session = signed.header, signed.session_id
         ttl, withheld = kept
         result = await self._functions.call(
-            "ms_receive", KEYS, _tag(header.signer, header.nonce), session, ttl, prox_id, answer, pending,
-            self._salt(), session_header(session), payload, self._salt(), withheld, header.epoch,
+            "ms_receive", KEYS,
+            *named(
+                nonce_tag=_tag(header.signer, header.nonce), session=session, epoch=header.epoch, ttl=ttl,
+                prox_id=prox_id, answer=answer, pending=pending, salt=self._salt(), header=session_header(session),
+                payload=payload, suppressed_salt=self._salt(), withheld=withheld,
+            ),
         )  # fmt: skip
         if result[0] == b"REPLAYED":
             raise NonceReplayError("nonce was used before for another message")

@@ -7,7 +7,7 @@ step, which refuses it if a withdrawal came in between; then it is decided anew.
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from main_service.store.library import KEYS
 from main_service.store.pool import CLOSED_FOR
@@ -18,6 +18,8 @@ from proxid.evidence.events import SALT_SIZE, BufferedPayload, ReleasedPayload, 
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.record import group_number
 from proxid.runtime.store import FunctionLibrary
+from proxid.runtime.store.functions import named
+from proxid.runtime.store.pipeline import Argument
 
 KINDS: Final = ("location", "command")
 SEPARATOR: Final = "\x1f"
@@ -76,12 +78,15 @@ class SlotStore:
         kind, session = payload.kind, record.id.hex()
         waiting = enter(record, 0, (await self._settings(epoch))[kind], self._epochs.end(epoch))
         whys = ("consent_changed", "epoch_over", "slot_quota")
-        gone = [encode_header(epoch=epoch, reason=why, session=session) for why in whys]
-        header = encode_header(epoch=epoch, kind=kind, session=session)
+        gone = {why: encode_header(epoch=epoch, reason=why, session=session) for why in whys}
         result: list[bytes] = await self._functions.call(
-            "ms_slot_log", KEYS, epoch, kind, self._salt(), record.id, version, self._salt(), *gone,
-            record.id, record.person, record.audience, _encode(record), waiting.depth, repr(waiting.start),
-            repr(waiting.end), payload.encode(), header, payload.encode(),
+            "ms_slot_log", KEYS,
+            *named(
+                epoch=epoch, kind=kind, salts=self._salt(), session=record.id, version=version, salt=self._salt(),
+                person=record.person, audience=record.audience, record=_encode(record), depth=waiting.depth,
+                starts=repr(waiting.start), ends=repr(waiting.end), payload=payload.encode(),
+                header=encode_header(epoch=epoch, kind=kind, session=session), **gone,
+            ),
         )  # fmt: skip
         return result
 
@@ -101,21 +106,27 @@ class SlotStore:
                 return done
 
     async def _apply(self, epoch: int, kind: str, revision: bytes, now: float, done: Closing) -> bool:
-        arguments: list[Any] = [epoch, kind, self._salt(), revision, repr(now)]
-        arguments += [len(done.lifted), len(done.given_up), len(done.groups)]
+        rows: list[Argument] = []
         for waiting, source in done.lifted:
             header = encode_header(
                 close=repr(now), epoch=epoch, kind=kind, session=waiting.record.id.hex(), source=list(source),
                 target=list(waiting.node),
             )  # fmt: skip
-            arguments += [waiting.record.id, waiting.depth, repr(waiting.end), header]
+            rows += [waiting.record.id, waiting.depth, repr(waiting.end), header]
         for record, reason in done.given_up:
-            arguments += [record.id, reason.value]
+            rows += [record.id, reason.value]
         for group in done.groups:
             ids = [record.id for record in group.members]
-            arguments += [group.audience, SEPARATOR.join(group.node), repr(group.start), repr(group.end)]
-            arguments += [int(group.diverse), len(ids), *ids]
-        return bool(await self._functions.call("ms_slot_close", KEYS, *arguments))
+            rows += [group.audience, SEPARATOR.join(group.node), repr(group.start), repr(group.end)]
+            rows += [int(group.diverse), len(ids), *ids]
+        applied = await self._functions.call(
+            "ms_slot_close", KEYS,
+            *named(
+                *rows, epoch=epoch, kind=kind, salts=self._salt(), revision=revision, now=repr(now),
+                moves=len(done.lifted), given_up=len(done.given_up), groups=len(done.groups),
+            ),
+        )  # fmt: skip
+        return bool(applied)
 
     async def end(self, epoch: int, kind: str) -> None:
         """Close every slot of an epoch that is over; nothing enters any more."""
@@ -142,16 +153,24 @@ class SlotStore:
         )  # fmt: skip
         outbox = [item for party, records in parties for item in (party, encode(*records))]
         done = await self._functions.call(
-            "ms_slot_release", KEYS, epoch, kind, self._salt(), formed.number, number, header, payload.encode(), *outbox
-        )
+            "ms_slot_release", KEYS,
+            *named(
+                *outbox, epoch=epoch, kind=kind, salts=self._salt(), number=formed.number, group=number, header=header,
+                payload=payload.encode(),
+            ),
+        )  # fmt: skip
         return bool(done)
 
     async def withhold(self, epoch: int, kind: str, formed: FormedSlotGroup, reason: str = "restriction") -> None:
         """Give a formed group up as a whole: it breaks an invariant."""
         ids = [record.id for record in formed.group.members]
         await self._functions.call(
-            "ms_slot_withhold", KEYS, epoch, kind, self._salt(), formed.number, formed.closed, reason, *ids
-        )
+            "ms_slot_withhold", KEYS,
+            *named(
+                *ids, epoch=epoch, kind=kind, salts=self._salt(), number=formed.number, close=formed.closed,
+                reason=reason,
+            ),
+        )  # fmt: skip
 
 
 def _encode(record: SlotRecord) -> bytes:

@@ -30,6 +30,7 @@ from proxid.evidence.events import BufferedPayload, ReleasedPayload, encode_head
 from proxid.evidence.ratchet import subject_tag
 from proxid.protocol.epochs import Epochs
 from proxid.runtime.evidence_log.writer import evidence_key_name
+from proxid.runtime.store.functions import named
 from tests.support.pools import always
 
 PARTIES: Final = ("acme", "globex")
@@ -143,15 +144,15 @@ class Scene:
     async def _append(self, person: Person, what: int) -> None:
         members = [person, *(p for i, p in enumerate(self.people) if what >> i & 1 and p is not person)]
         party, kind, epoch = PARTIES[what % 2], _KINDS[what // 2 % 2], EPOCHS[-1]
-        named = []
+        rows = []
         for member in members:
             alias = self._hex()
-            named.append((member.tag, alias if kind.endswith("alias") else member.name))
+            rows.append((member.tag, alias if kind.endswith("alias") else member.name))
             member.mark(alias)
         aliases = [b"aliased"] * len(members) if kind.endswith("alias") else []
         self.releases += 1
         await self.gateway.append(
-            party, (epoch, self.releases), kind, b"records", self.releases, named, aliases, _TTL
+            party, (epoch, self.releases), kind, b"records", self.releases, rows, aliases, _TTL
         )  # fmt: skip
 
     async def _take(self, _: Person, what: int) -> None:
@@ -176,12 +177,19 @@ class Scene:
         person.mark(session, nonce)
         header = encode_header(session=session.hex())
         await self.functions.call(
-            "ms_put_credential", KEYS, person.keys[EPOCHS[-1]], prox.encode(), _TTL, evidence_key_name(SERVICE, prox),
-            b"evidence", prox,
+            "ms_put_credential", KEYS,
+            *named(
+                key_tag=person.keys[EPOCHS[-1]], credential=prox.encode(), ttl=_TTL,
+                evidence_name=evidence_key_name(SERVICE, prox), evidence_key=b"evidence", prox_id=prox,
+            ),
         )  # fmt: skip
         await self.functions.call(
-            "ms_receive", KEYS, nonce, session, _TTL, prox, b"answer", b"blob", b"salt", header, b"payload", b"salt",
-            "" if logged else "unsure",
+            "ms_receive", KEYS,
+            *named(
+                nonce_tag=nonce, session=session, epoch=EPOCHS[-1], ttl=_TTL, prox_id=prox, answer=b"answer",
+                pending=b"blob", salt=b"salt", header=header, payload=b"payload", suppressed_salt=b"salt",
+                withheld="" if logged else "unsure",
+            ),
         )  # fmt: skip
 
     def _payload(self, person: Person, session: bytes, kind: str, path: tuple[str, ...]) -> BufferedPayload:

@@ -29,13 +29,6 @@ local function key(prefix, ...)
   return prefix .. ':' .. table.concat({...}, ':')
 end
 
--- The fields of a step that takes them by name: names and values in turns.
-local function named(a)
-  local fields = {}
-  for i = 1, #a, 2 do fields[a[i]] = a[i + 1] end
-  return fields
-end
-
 -- Enter keys that end by themselves after ttl seconds, or never if it is nil, into their owner's index.
 local function own(prefix, user, ttl, ...)
   local now, index = tonumber(redis.call('TIME')[1]), key(prefix, 'i', user)

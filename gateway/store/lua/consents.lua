@@ -1,20 +1,22 @@
 -- Consent, and the streams that a change of it closes (DESIGN 7). Keys and helpers are common.lua's.
 
--- ARGV: user tag, epoch, version, ttl s, salt, header, payload, grant PARTY|TYPE|FIDELITY…
+-- Named fields: user_tag, epoch, version, ttl (s), salt, header, payload; then grant PARTY|TYPE|FIDELITY…
 local function gw_consent(keys, a)
-  local prefix, user, epoch, version = keys[1], a[1], a[2], tonumber(a[3])
+  local prefix = keys[1]
   require_room(prefix)
+  local f, rows = named(a)
+  local user, epoch, version = f.user_tag, f.epoch, tonumber(f.version)
   local entry = key(prefix, 'c', user, epoch)
   if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
-  if #a > 7 and redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'OBJECTED' end
+  if #a >= rows and redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'OBJECTED' end
   local current = tonumber(redis.call('HGET', entry, 'v') or '0')
-  if version == current and redis.call('HGET', entry, 'w') == a[7] then return 'SAME' end
+  if version == current and redis.call('HGET', entry, 'w') == f.payload then return 'SAME' end
   if version ~= current + 1 then return 'STALE' end
   redis.call('DEL', entry)
-  redis.call('HSET', entry, 'v', version, 'w', a[7])
-  for i = 8, #a do redis.call('HSET', entry, a[i], '1') end
-  redis.call('EXPIRE', entry, a[4])
-  append_event(prefix, 'CONSENT', a[5], a[6], a[7])
+  redis.call('HSET', entry, 'v', version, 'w', f.payload)
+  for i = rows, #a do redis.call('HSET', entry, a[i], '1') end
+  redis.call('EXPIRE', entry, f.ttl)
+  append_event(prefix, 'CONSENT', f.salt, f.header, f.payload)
   return 'NEW'
 end
 

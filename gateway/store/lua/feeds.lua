@@ -1,30 +1,31 @@
 -- The parties' feeds: a group is appended whole or dropped whole, written, acknowledged (DESIGN 9, 11). Keys and helpers are common.lua's.
 
--- ARGV: party, epoch, group, TYPE|FIDELITY, records, release cursor, salt, reason to drop it or '', ttl s of aliases,
---       number of members, then of each its user tag and the name that it is published under, then if these are aliases
---       of each: salt, header, payload
+-- Named fields: party, epoch, group, grant (TYPE|FIDELITY), records, release (MS's cursor), salt, reason (to drop it, or
+--       ''), alias_ttl (s), members (their number); then of each its user tag and the name that it is published under;
+--       then if these are aliases of each: salt, header, payload
 -- A group whose every member consents joins the feed; any other is dropped whole (DESIGN 7).
 local function gw_append(keys, a)
-  local prefix, party, epoch, group, grant = keys[1], a[1], a[2], a[3], a[4]
-  if tonumber(a[6]) <= tonumber(redis.call('GET', key(prefix, 'released')) or '0') then return 'SAME' end
-  redis.call('SET', key(prefix, 'released'), a[6])
+  local prefix, f, rows = keys[1], named(a)
+  local party, epoch, group, grant = f.party, f.epoch, f.group, f.grant
+  if tonumber(f.release) <= tonumber(redis.call('GET', key(prefix, 'released')) or '0') then return 'SAME' end
+  redis.call('SET', key(prefix, 'released'), f.release)
   redis.call('SET', key(prefix, 'last'), epoch .. '/' .. group .. '/' .. party)
-  local members, names, reason, count = {}, {}, a[8], tonumber(a[10])
+  local members, names, reason, count = {}, {}, f.reason, tonumber(f.members)
   for i = 1, count do
-    members[i], names[i] = a[9 + 2 * i], a[10 + 2 * i]
+    members[i], names[i] = a[rows + 2 * i - 2], a[rows + 2 * i - 1]
     if reason == '' then
       reason = members[i] == '' and 'no_consent' or refusal(prefix, members[i], epoch, party .. '|' .. grant) or ''
     end
   end
   if reason ~= '' then
-    dropped(prefix, party, epoch, group, reason, a[7], members)
+    dropped(prefix, party, epoch, group, reason, f.salt, members)
     return 'DROPPED'
   end
-  local at = 11 + 2 * count
+  local at = rows + 2 * count
   for i = 1, at <= #a and count or 0 do
     local name = 'al:' .. party .. ':' .. names[i]
-    if redis.call('SET', key(prefix, name), '1', 'EX', a[9], 'NX') then
-      own(prefix, members[i], tonumber(a[9]), name)
+    if redis.call('SET', key(prefix, name), '1', 'EX', f.alias_ttl, 'NX') then
+      own(prefix, members[i], tonumber(f.alias_ttl), name)
       append_event(prefix, 'ALIASED', a[at], a[at + 1], a[at + 2])
     end
     at = at + 3
@@ -32,7 +33,7 @@ local function gw_append(keys, a)
   local cursor = redis.call('INCR', key(prefix, 'cursor', party))
   redis.call('ZADD', key(prefix, 'f', party), cursor, cursor)
   redis.call('ZADD', key(prefix, 'o', party), cursor, cursor)
-  redis.call('HSET', key(prefix, 'g', party, cursor), 'e', epoch, 'n', group, 'k', grant, 'r', a[5],
+  redis.call('HSET', key(prefix, 'g', party, cursor), 'e', epoch, 'n', group, 'k', grant, 'r', f.records,
     'm', table.concat(members, ','), 'w', cjson.encode(names), 's', '0', 'a', '0')
   for _, user in ipairs(members) do redis.call('SADD', key(prefix, 'ig', user), party .. '|' .. cursor) end
   return 'NEW'
@@ -85,20 +86,21 @@ local function gw_group(keys, a)
   return redis.call('HMGET', key(keys[1], 'g', a[1], a[2]), 'e', 'n', 'r', 'a')
 end
 
--- ARGV: party, cursor, retention s, salt, header, payload
+-- Named fields: party, cursor, retention (s), salt, header, payload
 local function gw_delivered(keys, a)
-  local prefix = keys[1]
-  local entry = key(prefix, 'g', a[1], a[2])
+  local prefix, f = keys[1], named(a)
+  local party, cursor = f.party, f.cursor
+  local entry = key(prefix, 'g', party, cursor)
   local fields = redis.call('HMGET', entry, 's', 'a')
   if not fields[1] then return 'UNKNOWN' end
   if fields[2] == '1' then return 'SAME' end
   -- Its stream may have ended meanwhile: the digest that the party signed shows that it has the records, and a
   -- group that lost a consent would be gone.
   redis.call('HSET', entry, 'a', '1', 'at', redis.call('TIME')[1])
-  held_by(prefix, a[1], redis.call('HMGET', entry, 'm', 'w'), 1)
-  redis.call('ZREM', key(prefix, 'o', a[1]), a[2])
-  redis.call('ZADD', key(prefix, 'end', a[1]), redis.call('TIME')[1] + a[3], a[2])
-  append_event(prefix, 'DELIVERED', a[4], a[5], a[6])
+  held_by(prefix, party, redis.call('HMGET', entry, 'm', 'w'), 1)
+  redis.call('ZREM', key(prefix, 'o', party), cursor)
+  redis.call('ZADD', key(prefix, 'end', party), redis.call('TIME')[1] + f.retention, cursor)
+  append_event(prefix, 'DELIVERED', f.salt, f.header, f.payload)
   return 'NEW'
 end
 

@@ -63,12 +63,14 @@ local function gw_epoch(keys, a)
   return redis.call('GET', key(keys[1], 'epoch', a[1]))
 end
 
--- ARGV: epoch, MS's signed key, ttl s, salt, header, payload, time at which its links expire, party… The first key stays.
+-- Named fields: epoch, key (MS's signed one), ttl (s), until (time at which its links expire), salt, header, payload; then
+-- party… The first key stays.
 local function gw_open_epoch(keys, a)
-  local entry = key(keys[1], 'epoch', a[1])
-  if redis.call('SET', entry, a[2], 'EX', a[3], 'NX') then
-    redis.call('ZADD', key(keys[1], 'expiring'), a[7], a[1])
-    append_event(keys[1], 'EPOCH_OPENED', a[4], with_feeds(keys[1], a[5], {unpack(a, 8)}), a[6])
+  local f, rows = named(a)
+  local entry = key(keys[1], 'epoch', f.epoch)
+  if redis.call('SET', entry, f.key, 'EX', f.ttl, 'NX') then
+    redis.call('ZADD', key(keys[1], 'expiring'), f['until'], f.epoch)
+    append_event(keys[1], 'EPOCH_OPENED', f.salt, with_feeds(keys[1], f.header, {unpack(a, rows)}), f.payload)
   end
   return redis.call('GET', entry)
 end

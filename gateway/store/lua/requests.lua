@@ -1,42 +1,43 @@
 -- The request path: nonces, rates, stored answers (DESIGN 5.2, 5.4). Keys and helpers are common.lua's.
 
--- ARGV: key tag, nonce tag, session, now s, nonce ttl s, requests a minute, salt, header, payload
+-- Named fields: key_tag, nonce_tag, session, now (s), ttl (of the nonce, s), rate (requests a minute), salt, header, payload
 local function gw_forward(keys, a)
   local prefix = keys[1]
   require_room(prefix)
-  local user = is_live(prefix, a[1])
+  local f = named(a)
+  local user = is_live(prefix, f.key_tag)
   if not user then return {'UNREGISTERED'} end
-  local seen = redis.call('GET', key(prefix, 'n', a[2]))
+  local seen = redis.call('GET', key(prefix, 'n', f.nonce_tag))
   if seen then
-    if seen ~= a[3] then return {'REPLAYED'} end
-    local answer = redis.call('GET', key(prefix, 'a', a[3]))
+    if seen ~= f.session then return {'REPLAYED'} end
+    local answer = redis.call('GET', key(prefix, 'a', f.session))
     if answer then return {'ANSWERED', answer} end
     return {'RETRY'}
   end
-  local window = key(prefix, 'r', user, math.floor(tonumber(a[4]) / 60))
-  if redis.call('INCR', window) > tonumber(a[6]) then return {'RATE'} end
+  local window = key(prefix, 'r', user, math.floor(tonumber(f.now) / 60))
+  if redis.call('INCR', window) > tonumber(f.rate) then return {'RATE'} end
   redis.call('EXPIRE', window, 120)
-  redis.call('SET', key(prefix, 'n', a[2]), a[3], 'EX', a[5])
-  own(prefix, user, tonumber(a[5]), 'n:' .. a[2], window:sub(#prefix + 2))
-  redis.call('ZADD', key(prefix, 'open'), a[4], a[3])
-  append_event(prefix, 'FORWARDED', a[7], a[8], a[9])
+  redis.call('SET', key(prefix, 'n', f.nonce_tag), f.session, 'EX', f.ttl)
+  own(prefix, user, tonumber(f.ttl), 'n:' .. f.nonce_tag, window:sub(#prefix + 2))
+  redis.call('ZADD', key(prefix, 'open'), f.now, f.session)
+  append_event(prefix, 'FORWARDED', f.salt, f.header, f.payload)
   return {'NEW'}
 end
 
--- ARGV: session, answer, ttl s, salt, header, payload, user tag. The first answer stays; nothing is returned to whoever
+-- Named fields: session, user_tag, answer, ttl (s), salt, header, payload. The first answer stays; nothing is returned to whoever
 -- brought it. For somebody who was erased meanwhile nothing is kept, and the log says no more than that MS may have it.
 local function gw_answered(keys, a)
-  local prefix = keys[1]
-  local answer = redis.call('GET', key(prefix, 'a', a[1]))
+  local prefix, f = keys[1], named(a)
+  local answer = redis.call('GET', key(prefix, 'a', f.session))
   if answer then return answer end
-  if redis.call('EXISTS', key(prefix, 'e', a[7])) == 0 then
-    if redis.call('ZREM', key(prefix, 'open'), a[1]) == 1 then append_event(prefix, 'UNREACHED', a[4], a[5], '') end
+  if redis.call('EXISTS', key(prefix, 'e', f.user_tag)) == 0 then
+    if redis.call('ZREM', key(prefix, 'open'), f.session) == 1 then append_event(prefix, 'UNREACHED', f.salt, f.header, '') end
     return false
   end
-  redis.call('SET', key(prefix, 'a', a[1]), a[2], 'EX', a[3])
-  own(prefix, a[7], tonumber(a[3]), 'a:' .. a[1])
-  redis.call('ZREM', key(prefix, 'open'), a[1])
-  append_event(prefix, 'ANSWERED', a[4], a[5], a[6])
+  redis.call('SET', key(prefix, 'a', f.session), f.answer, 'EX', f.ttl)
+  own(prefix, f.user_tag, tonumber(f.ttl), 'a:' .. f.session)
+  redis.call('ZREM', key(prefix, 'open'), f.session)
+  append_event(prefix, 'ANSWERED', f.salt, f.header, f.payload)
   return false
 end
 

@@ -38,10 +38,12 @@ local function put_notices(prefix, user, items, first)
   end
 end
 
--- ARGV: user tag, receipt, salt, header, payload, number of parties, party…, number of person-epochs, of each: subject tag,
---       EPOCH, PROX_ID, name of the evidence key; then notices. All that is the person's goes with the event, once.
+-- Named fields: user_tag, receipt, salt, header, payload, parties and subjects (their numbers); then party…; of each
+--       person-epoch its subject tag, EPOCH, PROX_ID, name of the evidence key; then notices. All that is the person's goes
+--       with the event, once.
 local function gw_erase_finish(keys, a)
-  local prefix, user, at = keys[1], a[1], 8 + tonumber(a[6])
+  local prefix, f, rows = keys[1], named(a)
+  local user, at = f.user_tag, rows + tonumber(f.parties)
   local job = key(prefix, 'j', user)
   if redis.call('EXISTS', job) == 0 or redis.call('HGET', job, 'v') == '1' then return 0 end
   local removed, parties, dropped = {}, {}, {}
@@ -50,11 +52,11 @@ local function gw_erase_finish(keys, a)
     forget_group(prefix, group[1], group[2])
   end
   for item in string.gmatch(redis.call('HGET', job, 'd') or '', '[^\n]+') do dropped[#dropped + 1] = item end
-  for i = 7, at - 2 do parties[#parties + 1] = a[i] end
-  local header = with_feeds(prefix, a[4], parties)
+  for i = rows, at - 1 do parties[#parties + 1] = a[i] end
+  local header = with_feeds(prefix, f.header, parties)
   for name, items in pairs({dropped = dropped, removed = removed}) do header = with_list(header, name, items) end
-  append_event(prefix, 'ERASED', a[3], header, a[5])
-  local notices = at + 4 * tonumber(a[at - 1])
+  append_event(prefix, 'ERASED', f.salt, header, f.payload)
+  local notices = at + 4 * tonumber(f.subjects)
   for i = at, notices - 1, 4 do
     local tag = redis.call('GET', key(prefix, 'p', a[i + 2]))
     if tag then redis.call('DEL', key(prefix, 'k', tag)) end
@@ -65,7 +67,7 @@ local function gw_erase_finish(keys, a)
   for _, name in ipairs({'s', 'e', 'eo', 'ob', 'i', 'ig', 'it'}) do redis.call('DEL', key(prefix, name, user)) end
   put_notices(prefix, user, a, notices)
   redis.call('HDEL', job, 'r', 'e', 'd')
-  redis.call('HSET', job, 'v', '1', 'c', a[2])
+  redis.call('HSET', job, 'v', '1', 'c', f.receipt)
   return 1
 end
 
@@ -88,15 +90,16 @@ local function gw_object(keys, a)
   return redis.call('GET', key(prefix, 'ob', user))
 end
 
--- ARGV: user tag, 1 if objected, 0 if that is taken back, salt, header, payload, then notices.
+-- Named fields: user_tag, objects (1, or 0 if that is taken back), salt, header, payload; then notices.
 local function gw_objected(keys, a)
-  local prefix, user = keys[1], a[1]
+  local prefix, f, rows = keys[1], named(a)
+  local user = f.user_tag
   if redis.call('EXISTS', key(prefix, 'e', user)) == 0 or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then
     return 'UNKNOWN'
   end
-  if a[2] == '0' then redis.call('DEL', key(prefix, 'ob', user)) else redis.call('SET', key(prefix, 'ob', user), '2') end
-  append_event(prefix, 'OBJECTED', a[3], a[4], a[5])
-  put_notices(prefix, user, a, 6)
+  if f.objects == '0' then redis.call('DEL', key(prefix, 'ob', user)) else redis.call('SET', key(prefix, 'ob', user), '2') end
+  append_event(prefix, 'OBJECTED', f.salt, f.header, f.payload)
+  put_notices(prefix, user, a, rows)
   return 'NEW'
 end
 
@@ -110,14 +113,15 @@ local function gw_notices(keys, a)
   return found
 end
 
--- ARGV: party, id, acknowledgement, salt, header, payload. What was sealed to the party is not needed any more.
+-- Named fields: party, id, acknowledgement (the event's payload too), salt, header. What was sealed to the party is not needed any more.
 local function gw_noticed(keys, a)
-  local prefix, entry = keys[1], key(keys[1], 'nt', a[2])
-  if redis.call('HGET', entry, 'p') ~= a[1] then return 'UNKNOWN' end
-  if redis.call('ZREM', key(prefix, 'no', a[1]), a[2]) == 0 then return 'SAME' end
+  local prefix, f = keys[1], named(a)
+  local entry = key(prefix, 'nt', f.id)
+  if redis.call('HGET', entry, 'p') ~= f.party then return 'UNKNOWN' end
+  if redis.call('ZREM', key(prefix, 'no', f.party), f.id) == 0 then return 'SAME' end
   redis.call('HDEL', entry, 'b')
-  redis.call('HSET', entry, 'a', a[3], 'at', redis.call('TIME')[1])
-  append_event(prefix, 'NOTICED', a[4], a[5], a[6])
+  redis.call('HSET', entry, 'a', f.acknowledgement, 'at', redis.call('TIME')[1])
+  append_event(prefix, 'NOTICED', f.salt, f.header, f.acknowledgement)
   return 'NEW'
 end
 

@@ -31,15 +31,14 @@ local function salts_of(seed)
   end
 end
 
--- ARGV of every pool function begins with: epoch, n, level, max records, max seconds (or -1), text threshold,
--- person cap (or -1), unseasoned cap, bucket seconds, salt seed
-local SETTINGS = 10
-
-local function open_pool(prefix, a)
+-- Every pool function takes by name: epoch, n, level, max_records, max_seconds (or -1), threshold (of texts), cap (of a
+-- person, or -1), unseasoned_cap, width (of a bucket, s), salts (a seed); below these are called the settings.
+local function open_pool(prefix, f)
   local p = {
-    prefix = prefix, epoch = a[1], n = tonumber(a[2]), level = tonumber(a[3]), max_records = tonumber(a[4]),
-    max_seconds = tonumber(a[5]), threshold = tonumber(a[6]), cap = tonumber(a[7]), join = tonumber(a[8]),
-    width = tonumber(a[9]), salt = salts_of(a[10]), base = prefix .. ':pool:' .. a[1],
+    prefix = prefix, epoch = f.epoch, n = tonumber(f.n), level = tonumber(f.level), max_records = tonumber(f.max_records),
+    max_seconds = tonumber(f.max_seconds), threshold = tonumber(f.threshold), cap = tonumber(f.cap),
+    join = tonumber(f.unseasoned_cap), width = tonumber(f.width), salt = salts_of(f.salts),
+    base = prefix .. ':pool:' .. f.epoch,
   }
   local state = redis.call('HMGET', p.base .. ':state', 'clock', 'closed')
   p.clock, p.closed = tonumber(state[1] or '0'), state[2] == '1'
@@ -79,7 +78,7 @@ local function node_key(audience, node)
   return audience .. SEP .. node
 end
 
-local function line_key(p, where, seasoned)
+local function queue_key(p, where, seasoned)
   return k(p, seasoned == '1' and 's' or 'o', where)
 end
 
@@ -89,17 +88,17 @@ local function suppressed_event(p, id, reason)
   count_withheld(p.prefix, 'general', reason)
 end
 
-local function add_to_line(p, where, person, seasoned, id, arrival)
+local function add_to_queue(p, where, person, seasoned, id, arrival)
   redis.call('ZADD', k(p, 'q', where, person), arrival, id)
   local first = redis.call('ZRANGE', k(p, 'q', where, person), 0, 0, 'WITHSCORES')
-  redis.call('ZADD', line_key(p, where, seasoned), first[2], person)
+  redis.call('ZADD', queue_key(p, where, seasoned), first[2], person)
 end
 
-local function remove_from_line(p, where, person, seasoned, id)
+local function remove_from_queue(p, where, person, seasoned, id)
   redis.call('ZREM', k(p, 'q', where, person), id)
   local first = redis.call('ZRANGE', k(p, 'q', where, person), 0, 0, 'WITHSCORES')
-  if first[2] then redis.call('ZADD', line_key(p, where, seasoned), first[2], person)
-  else redis.call('ZREM', line_key(p, where, seasoned), person) end
+  if first[2] then redis.call('ZADD', queue_key(p, where, seasoned), first[2], person)
+  else redis.call('ZREM', queue_key(p, where, seasoned), person) end
 end
 
 local function next_move(p)
@@ -114,7 +113,7 @@ local function read_record(p, id)
 end
 
 local function forget_record(p, r)
-  remove_from_line(p, node_key(r.audience, r.node), r.person, r.seasoned, r.id)
+  remove_from_queue(p, node_key(r.audience, r.node), r.person, r.seasoned, r.id)
   redis.call('ZREM', k(p, 'due', r.audience), r.id)
   redis.call('ZREM', k(p, 'mine', r.audience, r.person), r.id)
   redis.call('DEL', k(p, 'r', r.id))
@@ -144,7 +143,7 @@ end
 
 local function oldest(p, where, seasoned, count)
   local ids = {}
-  for _, person in ipairs(redis.call('ZRANGE', line_key(p, where, seasoned), 0, count - 1)) do
+  for _, person in ipairs(redis.call('ZRANGE', queue_key(p, where, seasoned), 0, count - 1)) do
     ids[#ids + 1] = redis.call('ZRANGE', k(p, 'q', where, person), 0, 0)[1]
   end
   return ids
@@ -181,7 +180,7 @@ local function form_group(p, audience, node)
 end
 
 local function form_groups(p, audience, node, formed)
-  while redis.call('ZCARD', line_key(p, node_key(audience, node), '1')) >= p.n do
+  while redis.call('ZCARD', queue_key(p, node_key(audience, node), '1')) >= p.n do
     formed[#formed + 1] = form_group(p, audience, node)
   end
 end
@@ -190,15 +189,16 @@ local function is_full(p, where, person)
   return p.cap >= 0 and redis.call('ZCARD', k(p, 'q', where, person)) >= p.cap
 end
 
--- rec: id, person, seasoned, audience, path, units, time; event: header, payload; returns outcome and group numbers
-local function pool_submit(p, id, person, seasoned, audience, path, units, time, payload, header, event)
+-- f: id, person, seasoned, audience, path, units, time, payload (the event's too), header; returns outcome and group numbers
+local function pool_submit(p, f)
+  local id, person, seasoned, audience, units = f.id, f.person, f.seasoned, f.audience, f.units
   if p.closed then return 'CLOSED', {} end
   if redis.call('SISMEMBER', k(p, 'ids'), id) == 1 then return 'duplicate', {} end
   local known = redis.call('HGET', k(p, 'seasoned'), person)
   if known and known ~= seasoned then return 'UNSTEADY', {} end
   redis.call('HSET', k(p, 'seasoned'), person, seasoned)
   redis.call('SADD', k(p, 'ids'), id)
-  local node = node_at(path, p.level)
+  local node = node_at(f.path, p.level)
   local where = node_key(audience, node)
   if #units > 0 and redis.call('SISMEMBER', k(p, 'in', audience, person), units:sub(1, 16)) == 1 then
     suppressed_event(p, id, 'repeated')
@@ -208,15 +208,15 @@ local function pool_submit(p, id, person, seasoned, audience, path, units, time,
     suppressed_event(p, id, 'capped')
     return 'capped', {}
   end
-  set_clock(p, time)
+  set_clock(p, tonumber(f.time))
   local arrival = redis.call('HINCRBY', k(p, 'arrivals'), audience, 1)
   if arrival == 1 then redis.call('ZADD', k(p, 'aud'), next_move(p), audience) end
   redis.call('HSET', k(p, 'r', id), 'u', person, 's', seasoned, 'a', audience, 'n', node, 'i', units,
-    't', string.format('%.17g', p.clock), 'v', arrival, 'c', arrival, 'r', '0', 'p', payload)
+    't', string.format('%.17g', p.clock), 'v', arrival, 'c', arrival, 'r', '0', 'p', f.payload)
   redis.call('ZADD', k(p, 'due', audience), next_move(p), id)
   redis.call('ZADD', k(p, 'mine', audience, person), arrival, id)
-  add_to_line(p, where, person, seasoned, id, arrival)
-  append_event(p.prefix, 'BUFFERED', p.salt(), header, event)
+  add_to_queue(p, where, person, seasoned, id, arrival)
+  append_event(p.prefix, 'BUFFERED', p.salt(), f.header, f.payload)
   if #units > 0 then
     redis.call('SADD', k(p, 'in', audience, person), units:sub(1, 16))
     if seasoned == '1' then count_issues(p, audience, person, units) end
@@ -251,22 +251,23 @@ local function move_up(p, r, formed)
     give_up(p, r, 'capped')
     return
   end
-  remove_from_line(p, node_key(r.audience, r.node), r.person, r.seasoned, r.id)
+  remove_from_queue(p, node_key(r.audience, r.node), r.person, r.seasoned, r.id)
   redis.call('HSET', k(p, 'r', r.id), 'n', target, 'r', '1', 't', string.format('%.17g', p.clock),
     'c', redis.call('HGET', k(p, 'arrivals'), r.audience))
   redis.call('ZADD', k(p, 'due', r.audience), next_move(p), r.id)
-  add_to_line(p, node_key(r.audience, target), r.person, r.seasoned, r.id, r.arrival)
+  add_to_queue(p, node_key(r.audience, target), r.person, r.seasoned, r.id, r.arrival)
   local header = string.format('{"epoch":%s,"session":"%s","source":%s,"target":%s,"time":"%.17g"}', p.epoch, hex(r.id),
     list_json(r.node), list_json(target), p.clock)
   append_event(p.prefix, 'RAISED', p.salt(), header, '')
   form_groups(p, r.audience, target, formed)
 end
 
--- ARGV: settings, now, limit. Returns how many moved, 1 if more is due, then the numbers of groups formed.
+-- Named fields: settings, now, limit. Returns how many moved, 1 if more is due, then the numbers of groups formed.
 local function ms_pool_tick(keys, a)
-  local p = open_pool(keys[1], a)
-  local clock = math.max(p.clock, tonumber(a[SETTINGS + 1]))
-  local moved, limit, formed = 0, tonumber(a[SETTINGS + 2]), {}
+  local f = named(a)
+  local p = open_pool(keys[1], f)
+  local clock = math.max(p.clock, tonumber(f.now))
+  local moved, limit, formed = 0, tonumber(f.limit), {}
   for _, audience in ipairs(redis.call('ZRANGE', k(p, 'aud'), 0, -1)) do
     local r = first_due(p, audience, clock)
     while r do
@@ -296,18 +297,20 @@ local function pool_withdraw(p, person, keep)
   return gone
 end
 
--- ARGV: settings, person, audience to keep…
+-- Named fields: settings, person; then audience to keep…
 local function ms_pool_withdraw(keys, a)
+  local f, rows = named(a)
   local keep = {}
-  for i = SETTINGS + 2, #a do keep[a[i]] = true end
-  return pool_withdraw(open_pool(keys[1], a), a[SETTINGS + 1], keep)
+  for i = rows, #a do keep[a[i]] = true end
+  return pool_withdraw(open_pool(keys[1], f), f.person, keep)
 end
 
--- ARGV: settings, limit. Ends the epoch; returns how many were given up, and 1 if some still wait.
+-- Named fields: settings, limit. Ends the epoch; returns how many were given up, and 1 if some still wait.
 local function ms_pool_close(keys, a)
-  local p = open_pool(keys[1], a)
+  local f = named(a)
+  local p = open_pool(keys[1], f)
   redis.call('HSET', k(p, 'state'), 'closed', '1')
-  local gone, limit = 0, tonumber(a[SETTINGS + 1])
+  local gone, limit = 0, tonumber(f.limit)
   for _, audience in ipairs(redis.call('ZRANGE', k(p, 'aud'), 0, -1)) do
     for _, id in ipairs(redis.call('ZRANGE', k(p, 'due', audience), 0, limit - gone)) do
       if gone == limit then return {gone, 1} end
@@ -326,10 +329,11 @@ end
 
 local PEOPLE_AT_ONCE = 4096
 
--- ARGV: settings, seconds. Once a closed epoch has nothing waiting and nothing to release, removes all that is left of
+-- Named fields: settings, seconds. Once a closed epoch has nothing waiting and nothing to release, removes all that is left of
 -- it, some people at a time, but for `seconds` the fact that it is closed. Returns 1, or 0 if there is still something to do.
 local function ms_pool_forget(keys, a)
-  local p = open_pool(keys[1], a)
+  local f = named(a)
+  local p = open_pool(keys[1], f)
   if not p.closed or redis.call('EXISTS', k(p, 'formed')) == 1 then return 0 end
   local audiences = redis.call('ZRANGE', k(p, 'aud'), 0, -1)
   for _, audience in ipairs(audiences) do
@@ -341,13 +345,13 @@ local function ms_pool_forget(keys, a)
   if redis.call('EXISTS', k(p, 'seasoned')) == 1 then return 0 end
   for _, audience in ipairs(audiences) do redis.call('UNLINK', k(p, 'count', audience)) end
   redis.call('UNLINK', k(p, 'aud'), k(p, 'arrivals'), k(p, 'ids'))
-  redis.call('EXPIRE', k(p, 'state'), a[SETTINGS + 1])
+  redis.call('EXPIRE', k(p, 'state'), f.seconds)
   return 1
 end
 
--- ARGV: settings. Formed groups that were not released: number, audience, node, raised, bucket, then their members.
+-- Named fields: settings. Formed groups that were not released: number, audience, node, raised, bucket, then their members.
 local function ms_pool_unreleased(keys, a)
-  local p, groups = open_pool(keys[1], a), {}
+  local p, groups = open_pool(keys[1], (named(a))), {}
   for _, number in ipairs(redis.call('ZRANGE', k(p, 'formed'), 0, 63)) do
     local f = redis.call('HMGET', k(p, 'g', number), 'a', 'n', 'r', 'b')
     groups[#groups + 1] = {number, f[1], f[2], f[3], f[4], redis.call('LRANGE', k(p, 'm', number), 0, -1)}
@@ -360,31 +364,30 @@ local function drop_formed(p, number)
   return redis.call('ZREM', k(p, 'formed'), number) == 1
 end
 
--- ARGV: settings, group number, header, payload, then for each party: name, records. Released once.
+-- Named fields: settings, number (the group's), header, payload; then for each party: name, records. Released once.
 local function ms_pool_release(keys, a)
-  local p = open_pool(keys[1], a)
-  local number = a[SETTINGS + 1]
-  if not drop_formed(p, number) then return 0 end
-  append_event(p.prefix, 'RELEASED', p.salt(), a[SETTINGS + 2], a[SETTINGS + 3])
-  outbox_add(p.prefix, p.epoch, number, a, SETTINGS + 4)
+  local f, rows = named(a)
+  local p = open_pool(keys[1], f)
+  if not drop_formed(p, f.number) then return 0 end
+  append_event(p.prefix, 'RELEASED', p.salt(), f.header, f.payload)
+  outbox_add(p.prefix, p.epoch, f.number, a, rows)
   return 1
 end
 
--- ARGV: settings, group number, reason. A group that breaks an invariant is given up as a whole.
+-- Named fields: settings, number (the group's), reason. A group that breaks an invariant is given up as a whole.
 local function ms_pool_withhold(keys, a)
-  local p = open_pool(keys[1], a)
-  local number = a[SETTINGS + 1]
-  local members = redis.call('LRANGE', k(p, 'm', number), 0, -1)
-  if not drop_formed(p, number) then return 0 end
-  for i = 1, #members, 6 do suppressed_event(p, members[i], a[SETTINGS + 2]) end
+  local f = named(a)
+  local p = open_pool(keys[1], f)
+  local members = redis.call('LRANGE', k(p, 'm', f.number), 0, -1)
+  if not drop_formed(p, f.number) then return 0 end
+  for i = 1, #members, 6 do suppressed_event(p, members[i], f.reason) end
   return 1
 end
 
--- ARGV: settings, id, person, seasoned, audience, path, units, time, payload, header, event payload
+-- Named fields: settings, and what pool_submit takes.
 local function ms_pool_submit(keys, a)
-  local p, s = open_pool(keys[1], a), SETTINGS
-  local outcome, formed = pool_submit(p, a[s + 1], a[s + 2], a[s + 3], a[s + 4], a[s + 5], a[s + 6], tonumber(a[s + 7]),
-    a[s + 8], a[s + 9], a[s + 10])
+  local f = named(a)
+  local outcome, formed = pool_submit(open_pool(keys[1], f), f)
   return {outcome, unpack(formed)}
 end
 

@@ -27,11 +27,12 @@ local function ms_credential(keys, a)
   return redis.call('GET', mkey(keys[1], 'q', a[1]))
 end
 
--- ARGV: key tag, credential, ttl s, name of the evidence key, evidence key, PROX_ID
+-- Named fields: key_tag, credential, ttl (s), evidence_name, evidence_key, prox_id
 local function ms_put_credential(keys, a)
-  own(keys[1], a[6], tonumber(a[3]), 'q:' .. a[1])
-  redis.call('SET', a[4], a[5], 'EX', a[3])
-  return redis.call('SET', mkey(keys[1], 'q', a[1]), a[2], 'EX', a[3])
+  local prefix, f = keys[1], named(a)
+  own(prefix, f.prox_id, tonumber(f.ttl), 'q:' .. f.key_tag)
+  redis.call('SET', f.evidence_name, f.evidence_key, 'EX', f.ttl)
+  return redis.call('SET', mkey(prefix, 'q', f.key_tag), f.credential, 'EX', f.ttl)
 end
 
 local function known_answer(prefix, nonce, session)
@@ -46,30 +47,31 @@ local function ms_answer(keys, a)
   return known_answer(keys[1], a[1], a[2])
 end
 
--- ARGV: nonce tag, session, ttl s, PROX_ID, answer, pending, salt, header, payload, salt of SUPPRESSED, reason not to
---       log it or '', epoch
+-- Named fields: nonce_tag, session, epoch, ttl (s), prox_id, answer, pending; salt, header and payload of RECEIVED;
+--       suppressed_salt; withheld, the reason to withhold it whatever the consent, or ''
 -- Without consent to anybody nothing of the utterance is kept (DESIGN 7).
 local function ms_receive(keys, a)
-  local prefix, session = keys[1], a[2]
-  local known = known_answer(prefix, a[1], session)
+  local prefix, f = keys[1], named(a)
+  local session, prox = f.session, f.prox_id
+  local known = known_answer(prefix, f.nonce_tag, session)
   if known[1] ~= 'NEW' then return known end
   -- Its keys are gone: what was answered meanwhile is not received any more.
-  if tonumber(a[12]) <= tonumber(redis.call('GET', mkey(prefix, 'closed')) or '-1') then return {'OVER', ''} end
+  if tonumber(f.epoch) <= tonumber(redis.call('GET', mkey(prefix, 'closed')) or '-1') then return {'OVER', ''} end
   require_room(prefix)
-  redis.call('SET', mkey(prefix, 'n', a[1]), session, 'EX', a[3])
-  redis.call('SET', mkey(prefix, 'a', session), a[5], 'EX', a[3])
-  append_event(prefix, 'RECEIVED', a[7], a[8], a[9])
-  local consent = redis.call('HMGET', mkey(prefix, 'c', a[4]), 'b', 'v')
-  local reason, restricted = a[11], redis.call('EXISTS', mkey(prefix, 'ob', a[4])) == 1
-  own(prefix, a[4], tonumber(a[3]), 'n:' .. a[1], 'a:' .. session)
+  redis.call('SET', mkey(prefix, 'n', f.nonce_tag), session, 'EX', f.ttl)
+  redis.call('SET', mkey(prefix, 'a', session), f.answer, 'EX', f.ttl)
+  append_event(prefix, 'RECEIVED', f.salt, f.header, f.payload)
+  local consent = redis.call('HMGET', mkey(prefix, 'c', prox), 'b', 'v')
+  local reason, restricted = f.withheld, redis.call('EXISTS', mkey(prefix, 'ob', prox)) == 1
+  own(prefix, prox, tonumber(f.ttl), 'n:' .. f.nonce_tag, 'a:' .. session)
   if reason == '' and (not consent[1] or consent[1] == 'nothing' or restricted) then reason = 'no_consent' end
   if reason ~= '' then
-    local id = cjson.decode(a[8]).session
-    append_event(prefix, 'SUPPRESSED', a[10], cjson.encode({reason = reason, session = id}), '')
+    local id = cjson.decode(f.header).session
+    append_event(prefix, 'SUPPRESSED', f.suppressed_salt, cjson.encode({reason = reason, session = id}), '')
     count_withheld(prefix, 'unknown', reason)
   else
-    redis.call('HSET', mkey(prefix, 'w', session), 'p', a[6], 'b', consent[1], 'v', consent[2])
-    own(prefix, a[4], KEPT, 'w:' .. session)
+    redis.call('HSET', mkey(prefix, 'w', session), 'p', f.pending, 'b', consent[1], 'v', consent[2])
+    own(prefix, prox, KEPT, 'w:' .. session)
     redis.call('ZADD', mkey(prefix, 'pending'), redis.call('INCR', mkey(prefix, 'arrivals')), session)
   end
   return {'NEW', ''}
@@ -114,15 +116,16 @@ local function ms_epoch(keys, a)
   return redis.call('HMGET', mkey(keys[1], 'epoch', a[1]), 'seed', 'opening', 'key')
 end
 
--- ARGV: epoch, seed, opening seed, epoch key, salt, header, payload. Whoever is first decides the secrets. Nothing is opened
--- at or before an epoch that was closed.
+-- Named fields: epoch, seed, opening (seed of the opening key), key (the epoch's), salt, header, payload. Whoever is first
+-- decides the secrets. Nothing is opened at or before an epoch that was closed.
 local function ms_open_epoch(keys, a)
-  local entry = mkey(keys[1], 'epoch', a[1])
+  local f = named(a)
+  local entry = mkey(keys[1], 'epoch', f.epoch)
   local closed = tonumber(redis.call('GET', mkey(keys[1], 'closed')) or '-1')
-  if redis.call('EXISTS', entry) == 0 and tonumber(a[1]) > closed then
-    redis.call('HSET', entry, 'seed', a[2], 'opening', a[3], 'key', a[4])
-    redis.call('SADD', mkey(keys[1], 'epochs'), a[1])
-    append_event(keys[1], 'EPOCH_OPENED', a[5], a[6], a[7])
+  if redis.call('EXISTS', entry) == 0 and tonumber(f.epoch) > closed then
+    redis.call('HSET', entry, 'seed', f.seed, 'opening', f.opening, 'key', f.key)
+    redis.call('SADD', mkey(keys[1], 'epochs'), f.epoch)
+    append_event(keys[1], 'EPOCH_OPENED', f.salt, f.header, f.payload)
   end
   return redis.call('HMGET', entry, 'seed', 'opening', 'key')
 end

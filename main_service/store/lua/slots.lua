@@ -26,40 +26,42 @@ local function slot_suppressed(p, id, reason, now)
   count_withheld(p.prefix, p.kind, reason)
 end
 
--- id, person, audience, record, depth, start, end, payload, header, event payload
-local function slot_submit(p, a)
+-- f: session, person, audience, record, depth, starts, ends, payload (the event's too), header
+local function slot_submit(p, f)
   local state = redis.call('HMGET', k(p, 'state'), 'horizon', 'closed')
   if state[2] == '1' then return {'epoch_over'} end
-  if redis.call('EXISTS', k(p, 'r', a[1])) == 1 then return {'duplicate'} end
-  if state[1] and tonumber(a[7]) <= tonumber(state[1]) then return {'LATE', state[1]} end
-  redis.call('SADD', k(p, 'who'), a[2])
-  if redis.call('SADD', k(p, 'taken', a[2]), a[3] .. '|' .. a[6]) == 0 then return {'slot_quota'} end
+  local id, person = f.session, f.person
+  if redis.call('EXISTS', k(p, 'r', id)) == 1 then return {'duplicate'} end
+  if state[1] and tonumber(f.ends) <= tonumber(state[1]) then return {'LATE', state[1]} end
+  redis.call('SADD', k(p, 'who'), person)
+  if redis.call('SADD', k(p, 'taken', person), f.audience .. '|' .. f.starts) == 0 then return {'slot_quota'} end
   local arrival = redis.call('HINCRBY', k(p, 'state'), 'arrivals', 1)
-  redis.call('HSET', k(p, 'r', a[1]), 'b', a[4], 'v', arrival, 'd', a[5], 'p', a[8], 'u', a[2], 'a', a[3])
-  redis.call('ZADD', k(p, 'due'), a[7], a[1])
-  redis.call('SADD', k(p, 'by', a[2]), a[1])
-  append_event(p.prefix, 'BUFFERED', p.salt(), a[9], a[10])
+  redis.call('HSET', k(p, 'r', id), 'b', f.record, 'v', arrival, 'd', f.depth, 'p', f.payload, 'u', person, 'a', f.audience)
+  redis.call('ZADD', k(p, 'due'), f.ends, id)
+  redis.call('SADD', k(p, 'by', person), id)
+  append_event(p.prefix, 'BUFFERED', p.salt(), f.header, f.payload)
   return {'buffered'}
 end
 
--- ARGV: epoch, kind, salt seed, session, consent version, salt, header if the consent changed, if the epoch is over, if the
---       person has another record in the slot, then as slot_submit
+-- Named fields: epoch, kind, salts (a seed), what slot_submit takes, version (of the consent); salt of SUPPRESSED, and its
+--       header if the consent changed (consent_changed), if the epoch is over (epoch_over), if the person has another
+--       record in the slot (slot_quota)
 local function ms_slot_log(keys, a)
-  local p = open_slots(keys[1], a[1], a[2], a[3])
-  local session = a[4]
+  local f = named(a)
+  local p, session = open_slots(keys[1], f.epoch, f.kind, f.salts), f.session
   if not redis.call('ZSCORE', mkey(p.prefix, 'pending'), session) then return {'duplicate'} end
-  if not consent_unchanged(p.prefix, a[11], a[5]) then
+  if not consent_unchanged(p.prefix, f.person, f.version) then
     settle_pending(p.prefix, session)
-    append_event(p.prefix, 'SUPPRESSED', a[6], a[7], '')
+    append_event(p.prefix, 'SUPPRESSED', f.salt, f.consent_changed, '')
     count_withheld(p.prefix, p.kind, 'consent_changed')
     return {'consent_changed'}
   end
-  local result = slot_submit(p, {unpack(a, 10)})
+  local result = slot_submit(p, f)
   if result[1] == 'LATE' then return result end
   settle_pending(p.prefix, session)
-  local headers = {epoch_over = a[8], slot_quota = a[9]}
+  local headers = {epoch_over = f.epoch_over, slot_quota = f.slot_quota}
   if headers[result[1]] then
-    append_event(p.prefix, 'SUPPRESSED', a[6], headers[result[1]], '')
+    append_event(p.prefix, 'SUPPRESSED', f.salt, headers[result[1]], '')
     count_withheld(p.prefix, p.kind, result[1])
   end
   return result
@@ -78,29 +80,29 @@ local function ms_slot_due(keys, a)
   return rows
 end
 
--- ARGV: epoch, kind, salt seed, revision, now, counts of moves, of records given up, of groups; then
+-- Named fields: epoch, kind, salts (a seed), revision, now, moves, given_up and groups (their numbers); then
 --       moves: id, depth, end, header; given up: id, reason; groups: audience, node, start, end, diverse, n, id…
 local function ms_slot_close(keys, a)
-  local p = open_slots(keys[1], a[1], a[2], a[3])
-  if (redis.call('HGET', k(p, 'state'), 'revision') or '0') ~= a[4] then return 0 end
-  local i = 9
-  for _ = 1, tonumber(a[6]) do
+  local f, i = named(a)
+  local p = open_slots(keys[1], f.epoch, f.kind, f.salts)
+  if (redis.call('HGET', k(p, 'state'), 'revision') or '0') ~= f.revision then return 0 end
+  for _ = 1, tonumber(f.moves) do
     redis.call('HSET', k(p, 'r', a[i]), 'd', a[i + 1])
     redis.call('ZADD', k(p, 'due'), a[i + 2], a[i])
     append_event(p.prefix, 'RAISED', p.salt(), a[i + 3], '')
     i = i + 4
   end
-  for _ = 1, tonumber(a[7]) do
+  for _ = 1, tonumber(f.given_up) do
     slot_gone(p, a[i])
-    slot_suppressed(p, a[i], a[i + 1], a[5])
+    slot_suppressed(p, a[i], a[i + 1], f.now)
     i = i + 2
   end
-  for _ = 1, tonumber(a[8]) do
+  for _ = 1, tonumber(f.groups) do
     local number = redis.call('HINCRBY', k(p, 'state'), 'groups', 1)
-    redis.call('HSET', k(p, 'g', number), 'a', a[i], 'n', a[i + 1], 's', a[i + 2], 'e', a[i + 3], 'd', a[i + 4], 'c', a[5])
+    redis.call('HSET', k(p, 'g', number), 'a', a[i], 'n', a[i + 1], 's', a[i + 2], 'e', a[i + 3], 'd', a[i + 4], 'c', f.now)
     for j = i + 6, i + 5 + tonumber(a[i + 5]) do
-      local f = redis.call('HMGET', k(p, 'r', a[j]), 'b', 'p')
-      redis.call('RPUSH', k(p, 'm', number), f[1], f[2])
+      local record = redis.call('HMGET', k(p, 'r', a[j]), 'b', 'p')
+      redis.call('RPUSH', k(p, 'm', number), record[1], record[2])
       slot_gone(p, a[j])
     end
     redis.call('ZADD', k(p, 'formed'), number, number)
@@ -159,20 +161,24 @@ local function slot_drop_formed(p, number)
   return redis.call('ZREM', k(p, 'formed'), number) == 1
 end
 
--- ARGV: epoch, kind, salt seed, number in the kind, close, reason, ids of the members. The group is given up whole.
+-- Named fields: epoch, kind, salts (a seed), number (in the kind), close, reason; then ids of the members. The group is given
+-- up whole.
 local function ms_slot_withhold(keys, a)
-  local p = open_slots(keys[1], a[1], a[2], a[3])
-  if not slot_drop_formed(p, a[4]) then return 0 end
-  for i = 7, #a do slot_suppressed(p, a[i], a[6], a[5]) end
+  local f, rows = named(a)
+  local p = open_slots(keys[1], f.epoch, f.kind, f.salts)
+  if not slot_drop_formed(p, f.number) then return 0 end
+  for i = rows, #a do slot_suppressed(p, a[i], f.reason, f.close) end
   return 1
 end
 
--- ARGV: epoch, kind, salt seed, number in the kind, number, header, payload, then for each party: name, records
+-- Named fields: epoch, kind, salts (a seed), number (in the kind), group (its number for parties), header, payload; then for
+-- each party: name, records
 local function ms_slot_release(keys, a)
-  local p = open_slots(keys[1], a[1], a[2], a[3])
-  if not slot_drop_formed(p, a[4]) then return 0 end
-  append_event(p.prefix, 'RELEASED', p.salt(), a[6], a[7])
-  outbox_add(p.prefix, p.epoch, a[5], a, 8)
+  local f, rows = named(a)
+  local p = open_slots(keys[1], f.epoch, f.kind, f.salts)
+  if not slot_drop_formed(p, f.number) then return 0 end
+  append_event(p.prefix, 'RELEASED', p.salt(), f.header, f.payload)
+  outbox_add(p.prefix, p.epoch, f.group, a, rows)
   return 1
 end
 

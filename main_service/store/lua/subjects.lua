@@ -18,15 +18,15 @@ local function suppress_pending(prefix, prox, salt, reason)
   end
 end
 
--- ARGV: settings, PROX_ID, salt. What waits of a person in an epoch goes, and what was counted of it.
+-- Named fields: settings, prox_id, salt. What waits of a person in an epoch goes, and what was counted of it.
 local function ms_erase(keys, a)
-  local s = SETTINGS
-  local p, prox = open_pool(keys[1], a), a[s + 1]
+  local f = named(a)
+  local p, prox = open_pool(keys[1], f), f.prox_id
   -- What is being answered just now does not wait either; ms_erased takes it away with the consent.
   redis.call('SET', mkey(p.prefix, 'ob', prox), '1', 'EX', KEPT)
-  suppress_pending(p.prefix, prox, salts_of(a[s + 2] .. 'w'), 'erased')
+  suppress_pending(p.prefix, prox, salts_of(f.salt .. 'w'), 'erased')
   local gone = pool_withdraw(p, prox, {})
-  slots_withdraw(p.prefix, p.epoch, a[s + 2], prox, {})
+  slots_withdraw(p.prefix, p.epoch, f.salt, prox, {})
   pool_forget_person(p, redis.call('ZRANGE', k(p, 'aud'), 0, -1), prox)
   for _, kind in ipairs({'location', 'command'}) do
     local slots = open_slots(p.prefix, p.epoch, kind, '')
@@ -45,14 +45,14 @@ local function ms_erased(keys, a)
   return append_event(prefix, 'ERASED', a[3], a[4], '')
 end
 
--- ARGV: settings, PROX_ID, salt, ttl s. Nothing of a person is logged from here on, and what waits goes.
+-- Named fields: settings, prox_id, salt, ttl (s). Nothing of a person is logged from here on, and what waits goes.
 local function ms_restrict(keys, a)
-  local s = SETTINGS
-  local p, prox = open_pool(keys[1], a), a[s + 1]
-  redis.call('SET', mkey(p.prefix, 'ob', prox), '1', 'EX', a[s + 3])
-  suppress_pending(p.prefix, prox, salts_of(a[s + 2] .. 'w'), 'no_consent')
+  local f = named(a)
+  local p, prox = open_pool(keys[1], f), f.prox_id
+  redis.call('SET', mkey(p.prefix, 'ob', prox), '1', 'EX', f.ttl)
+  suppress_pending(p.prefix, prox, salts_of(f.salt .. 'w'), 'no_consent')
   local gone = pool_withdraw(p, prox, {})
-  slots_withdraw(p.prefix, p.epoch, a[s + 2], prox, {})
+  slots_withdraw(p.prefix, p.epoch, f.salt, prox, {})
   return gone
 end
 

@@ -21,6 +21,11 @@ from proxid.runtime.store.pipeline import Argument, Command, PipelinedConnection
 MAX_BATCH: Final = 256
 
 
+def named(*rows: Argument, **fields: Argument) -> list[Argument]:
+    """Arguments of a step that takes its fields by name, then rows (`named` of `lua/events.lua`)."""
+    return [*(item for field in fields.items() for item in field), *(("", *rows) if rows else ())]
+
+
 def library_source(name: str, sources: Sequence[tuple[str, str]]) -> str:
     """One Lua library of several files, each given as (package, file below `lua/`); events come first."""
     parts = [f"#!lua name={name}"]

@@ -8,6 +8,16 @@ local function require_room(prefix)
   if redis.call('EXISTS', prefix .. ':events:full') == 1 then error({err = 'LOGFULL the evidence log has no room'}) end
 end
 
+-- A step's fields by name, and where the rows that may follow them begin: names and values in turns, '' for a name, rows.
+local function named(a)
+  local fields, i = {}, 1
+  while a[i] and a[i] ~= '' do
+    fields[a[i]] = a[i + 1]
+    i = i + 2
+  end
+  return fields, i + 1
+end
+
 local function append_event(prefix, kind, salt, header, payload)
   local number = redis.call('INCR', prefix .. ':events:n')
   local time = redis.call('TIME')
