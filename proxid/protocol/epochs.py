@@ -1,6 +1,10 @@
 """Epochs: all end together, so that PROX_IDs alive at one time are different people (DESIGN 4.3)."""
 
 from dataclasses import dataclass
+from typing import Final
+
+EPOCH_SECONDS: Final = 86_400
+"""The length of an epoch where nobody chose one: a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -8,10 +12,10 @@ class Epochs:
     """Numbering of epochs.
 
     Attributes:
-        seconds: length of an epoch; a day by default, counted from the Unix epoch in UTC.
+        seconds: length of an epoch, counted from the Unix epoch in UTC.
     """
 
-    seconds: int = 86_400
+    seconds: int = EPOCH_SECONDS
 
     def number(self, now: float) -> int:
         """The epoch that a Unix time lies in."""

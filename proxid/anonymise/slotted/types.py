@@ -49,8 +49,8 @@ class SlotSettings:
         depth: components of the longest path.
     """
 
-    k: int = 10
-    margin: int = 1
+    k: int
+    margin: int
     widths: tuple[float, ...] = (900.0, 3600.0, 21_600.0, DAY)
     depth: int = 9
 

@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from proxid.protocol.epochs import EPOCH_SECONDS
 from proxid.runtime.config.base import PartyBase, require
 from proxid.runtime.config.fields import CENTURY, Address, ConfigPath, Duration, Name
 from proxid.runtime.config.loading import Config
@@ -30,7 +31,7 @@ class DeviceConfig(PartyBase):
     gateway_name: str = "gateway"
     timeout: Duration = Field(default=20.0, gt=0)
     attempts: int = Field(default=12, ge=1)
-    epoch_seconds: int = Field(default=86_400, ge=60, le=CENTURY)
+    epoch_seconds: int = Field(default=EPOCH_SECONDS, ge=60, le=CENTURY)
     clock_skew: Duration = Field(default=120.0, gt=0)
     locale: str = Field(default="en-US", max_length=35, pattern=LOCALE_PATTERN)
     policy: PolicyField = Field(default_factory=Policy)

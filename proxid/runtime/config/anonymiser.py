@@ -1,7 +1,7 @@
 """Parameters of the anonymiser and how long things are kept (DESIGN 8, 16)."""
 
 from collections.abc import Mapping
-from typing import Self
+from typing import Final, Self
 
 from pydantic import Field, model_validator
 
@@ -16,6 +16,10 @@ from proxid.runtime.config.population import load_population
 
 COMMAND_DEPTH = 4
 """Levels of a command's shape: domain, intent, device kind, parameter bucket."""
+# The defaults are the mechanisms' own.
+_MIX: Final = Settings()
+_SLOTS: Final = SlotSettings(_MIX.k, _MIX.margin)
+_PLACES: Final = PlaceRules()
 
 
 class AnonymiserConfig(Section):
@@ -34,19 +38,19 @@ class AnonymiserConfig(Section):
         one person may spend in an epoch: n different places cost n × place_epsilon.
     """
 
-    k: int = Field(default=10, ge=2)
-    level: int = Field(default=2, ge=0)
-    sybil_margin: int = Field(default=1, ge=0)
-    max_delay_records: int | None = Field(default=10_000, ge=1)
-    max_delay: Duration | None = Field(default=6 * 3600.0, gt=0)
-    min_text_users: int = Field(default=3, ge=1)
-    person_cap: int | None = Field(default=20, ge=1)
-    time_bucket: Duration = Field(default=900.0, ge=1)
-    time_slots: tuple[Duration, ...] = Field(default=(900.0, 3600.0, 21600.0, 86400.0), min_length=1)
-    finest_resolution: int = Field(default=8, ge=0, le=15)
+    k: int = Field(default=_MIX.k, ge=2)
+    level: int = Field(default=_MIX.level, ge=0)
+    sybil_margin: int = Field(default=_MIX.margin, ge=0)
+    max_delay_records: int | None = Field(default=_MIX.max_delay_records, ge=1)
+    max_delay: Duration | None = Field(default=_MIX.max_delay_s, gt=0)
+    min_text_users: int = Field(default=_MIX.min_text_users, ge=1)
+    person_cap: int | None = Field(default=_MIX.person_cap, ge=1)
+    time_bucket: Duration = Field(default=_MIX.time_bucket_s, ge=1)
+    time_slots: tuple[Duration, ...] = Field(default=_SLOTS.widths, min_length=1)
+    finest_resolution: int = Field(default=_PLACES.finest, ge=0, le=15)
     sensitive_places: dict[str, int] = Field(default_factory=dict)
     night_resolution: int | None = Field(default=None, ge=0, le=15)
-    night_hours: tuple[int, int] = (22, 6)
+    night_hours: tuple[int, int] = _PLACES.night_hours
     population: ConfigPath | None = None
     min_population: int = Field(default=0, ge=0)
     place_epsilon: float | None = Field(default=None, gt=0)

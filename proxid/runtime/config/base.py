@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from proxid.protocol.epochs import EPOCH_SECONDS
 from proxid.runtime.config.anonymiser import AnonymiserConfig, Retention
 from proxid.runtime.config.fields import CENTURY, Address, ConfigPath, Duration, Name, StoreUrl
 from proxid.runtime.config.loading import Config, Section
@@ -58,7 +59,7 @@ class GovernedConfig(PartyBase):
     """
 
     policy: PolicyField = Field(default_factory=Policy)
-    epoch_seconds: int = Field(default=86_400, ge=60, le=CENTURY)
+    epoch_seconds: int = Field(default=EPOCH_SECONDS, ge=60, le=CENTURY)
     epoch_grace: Duration = Field(default=300.0, ge=0)
     clock_skew: Duration = Field(default=120.0, gt=0)
     season_days: float = Field(default=7.0, ge=0, le=36_525)

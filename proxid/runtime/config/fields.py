@@ -28,6 +28,12 @@ def check_name(name: str) -> None:
         raise InputError(f"a party's name {PATTERNS[NAME_PATTERN]}")
 
 
+def duration_text(seconds: float) -> str:
+    """Seconds in the largest unit that holds them a whole number of times, as a `Duration` is read: `6 h`."""
+    unit = next(name for name in ("d", "h", "min", "s", "") if not seconds % _UNITS[name] or not name)
+    return f"{seconds / _UNITS[unit]:g} {unit}".rstrip()
+
+
 def _duration(value: Any) -> Any:
     if not isinstance(value, str):
         return value

@@ -9,7 +9,7 @@ digest by telephone, say). `trust.toml` collects what was imported.
 import base64
 import os
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
@@ -28,6 +28,12 @@ _SINGLE = {
     "witness": ("witness", None),
 }
 """Role → the fields of `Trust` that hold its verification and sealing key."""
+
+
+_HEADER = """\
+# Written by `proxid init --import`. Take out a [[peers]] entry to refuse that certificate from then on.
+# [[servers]]: whoever is called must show one of these certificates.
+"""
 
 
 class PublicFile(Section):
@@ -61,7 +67,7 @@ class PublicFile(Section):
             "fingerprint": self.fingerprint,
             "certificate": self.certificate,
         }
-        write_public(path, "\n".join(toml.lines(table)) + "\n")
+        write_public(path, toml.dumps(table))
 
 
 def _text(key: bytes | None) -> str | None:
@@ -111,17 +117,15 @@ def _with_server(servers: tuple[Server, ...], public: PublicFile, certificate: s
 
 def write_trust(path: Path, trust: Trust) -> None:
     """Write `trust.toml`; raises OutputError."""
-    out = ["# Written by `proxid init --import`. Take out a [[peers]] entry to refuse that certificate from then on.",
-           "# [[servers]]: whoever is called must show one of these certificates."]  # fmt: skip
     keys = ("enrolment_authority", "screener", "service", "auditor", "auditor_seal", "witness")
-    out += toml.lines({key: _text(getattr(trust, key)) for key in keys})
-    for name, party in trust.parties.items():
-        out += toml.section(("parties", name), {"acknowledge": _text(party.acknowledge), "seal": _text(party.seal)})
-    for peer in trust.peers:
-        out += toml.section(("peers",), peer.model_dump(), array=True)
-    for server in trust.servers:
-        out += toml.section(("servers",), server.model_dump(), array=True)
-    write_public(path, "\n".join(out) + "\n")
+    table: dict[str, Any] = {key: _text(getattr(trust, key)) for key in keys}
+    table["parties"] = {
+        name: {"acknowledge": _text(party.acknowledge), "seal": _text(party.seal)}
+        for name, party in trust.parties.items()
+    }
+    table["peers"] = [peer.model_dump() for peer in trust.peers]
+    table["servers"] = [server.model_dump() for server in trust.servers]
+    write_public(path, _HEADER + toml.dumps({key: value for key, value in table.items() if value}))
 
 
 def write_public(path: Path, text: str) -> None:

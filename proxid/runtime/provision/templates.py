@@ -4,14 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proxid.runtime.config.fields import check_name
+from proxid.protocol.epochs import EPOCH_SECONDS
+from proxid.runtime.config.anonymiser import AnonymiserConfig
+from proxid.runtime.config.base import GovernedConfig
+from proxid.runtime.config.fields import check_name, duration_text
 from proxid.runtime.config.policy import SETTINGS
 from proxid.runtime.provision import toml
 
 GOVERNED = ("gateway", "main-service", "auditor", "device")
 """Roles that have a policy."""
-_SEASON_DAYS = 7
+_SEASON_DAYS = int(GovernedConfig.model_fields["season_days"].default)
 _COMMON = ("trust", "policy")
+
+
+def _default(key: str) -> Any:
+    """The default of a key of the anonymiser, as it is written."""
+    value = AnonymiserConfig.model_fields[key].default
+    if key in _DURATIONS:
+        return [duration_text(part) for part in value] if isinstance(value, tuple) else duration_text(value)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +40,7 @@ class Settings:
     gateway_metrics: str = "127.0.0.1:9464"
     main_service_metrics: str = "127.0.0.1:9465"
     service: str = "main-service"
-    epoch_seconds: int = 86_400
+    epoch_seconds: int = EPOCH_SECONDS
     shared: Mapping[str, Any] = field(default_factory=dict)
     by_role: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     anonymiser: Mapping[str, Any] = field(default_factory=dict)
@@ -46,17 +57,12 @@ class Settings:
         return {name: value for name, value in self.shared.items() if name not in SETTINGS}
 
 
-_ANONYMISER: Mapping[str, Any] = {
-    "k": 10,
-    "level": 2,
-    "sybil_margin": 1,
-    "max_delay_records": 10_000,
-    "max_delay": "6 h",
-    "min_text_users": 3,
-    "person_cap": 20,
-    "time_slots": ["15 min", "1 h", "6 h", "1 d"],
-    "finest_resolution": 8,
-}
+_WRITTEN = (
+    "k", "level", "sybil_margin", "max_delay_records", "max_delay", "min_text_users", "person_cap", "time_slots",
+    "finest_resolution",
+)  # fmt: skip
+"""Keys of the anonymiser that a new policy shows, with their defaults."""
+_DURATIONS = ("max_delay", "time_slots")
 
 _HEADERS = {
     "ea": "Enrolment authority: an offline signer. Keep this folder on a machine without a network.",
@@ -69,15 +75,24 @@ _HEADERS = {
 }
 
 
+_POLICY_HEADER = """\
+# Third parties, the bundles of consent that are offered, and what an audit recomputes from: the same file
+# for gateway, main service and auditor. How it is changed: docs/operations.md.
+"""
+
+
+def _anonymiser() -> dict[str, Any]:
+    return {key: _default(key) for key in _WRITTEN}
+
+
 def render(role: str, name: str, settings: Settings) -> str:
     """The configuration of one role."""
     table: dict[str, Any] = {"role": role, "name": name, **_body(role, settings), **settings.by_role.get(role, {})}
-    out = [f"# {_HEADERS[role]}", "# Every key can be overridden: see docs/operations.md.", *toml.lines(table)]
     if role == "auditor":
-        rules = {**_ANONYMISER, **settings.anonymiser}
+        rules = {**_anonymiser(), **settings.anonymiser}
         floors = {name: rules[name] for name in ("k", "sybil_margin", "min_text_users")}
-        out += toml.section(("floors",), {**floors, "season_days": settings.governed.get("season_days", _SEASON_DAYS)})
-    return "\n".join(out) + "\n"
+        table["floors"] = {**floors, "season_days": settings.governed.get("season_days", _SEASON_DAYS)}
+    return f"# {_HEADERS[role]}\n# Every key can be overridden: see docs/operations.md.\n{toml.dumps(table)}"
 
 
 def _body(role: str, settings: Settings) -> dict[str, Any]:
@@ -148,11 +163,13 @@ def render_policy(parties: tuple[str, ...], settings: Settings) -> str:
         ("aliased", parties, every, "alias"),
     ]
     bundles += [(f"only-{party}"[:63], (party,), every, "user_id") for party in parties[:1]]
-    out = ["# Third parties, the bundles of consent that are offered, and what an audit recomputes from: the same file",
-           "# for gateway, main service and auditor. How it is changed: docs/operations.md.",
-           f"parties = {toml.value(parties)}", *toml.lines(settings.governed)]  # fmt: skip
-    out += toml.section(("anonymiser",), {**_ANONYMISER, **settings.anonymiser})
-    for bundle, to, types, fidelity in bundles if parties else []:
-        for party in to:
-            out += toml.section(("bundles", bundle, party), {"types": types, "as": fidelity})
-    return "\n".join(out) + "\n"
+    table: dict[str, Any] = {
+        "parties": parties,
+        **settings.governed,
+        "anonymiser": {**_anonymiser(), **settings.anonymiser},
+    }
+    if parties:
+        table["bundles"] = {
+            bundle: {party: {"types": types, "as": fidelity} for party in to} for bundle, to, types, fidelity in bundles
+        }
+    return _POLICY_HEADER + toml.dumps(table)

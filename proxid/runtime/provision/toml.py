@@ -1,41 +1,17 @@
-"""Writing the little TOML that provisioning needs: scalars, lists, tables, arrays of tables.
+"""What provisioning writes, as TOML."""
 
-Texts are written as literal strings where possible: the standard library reads those a hundred times faster, which
-counts when ten thousand parties' keys are listed.
-"""
+from collections.abc import Mapping
+from typing import Any
 
-import json
-import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
-
-_BARE: Final = re.compile(r"^[A-Za-z0-9_-]+$")
-_LITERAL: Final = re.compile(r"^[ -&(-~]*$")
+import tomli_w
 
 
-def value(item: Any) -> str:
-    """A scalar or a list of scalars as TOML."""
-    if isinstance(item, bool):
-        return "true" if item else "false"
-    if isinstance(item, int | float):
-        return repr(item)
-    if isinstance(item, str):
-        # A JSON string is a TOML basic string.
-        return f"'{item}'" if _LITERAL.match(item) else json.dumps(item)
-    return "[" + ", ".join(value(part) for part in item) + "]"
+def dumps(table: Mapping[str, Any]) -> str:
+    """A table as TOML; entries that are None, for which it has no word, are left out."""
+    return tomli_w.dumps(_given(table))
 
 
-def key(*parts: str) -> str:
-    """A dotted key."""
-    return ".".join(part if _BARE.match(part) else value(part) for part in parts)
-
-
-def lines(table: Mapping[str, Any]) -> list[str]:
-    """`key = value` lines; entries that are None are left out."""
-    return [f"{key(name)} = {value(item)}" for name, item in table.items() if item is not None]
-
-
-def section(path: Iterable[str], table: Mapping[str, Any], array: bool = False) -> list[str]:
-    """A table with its header, `[[…]]` for an element of an array, and an empty line before it."""
-    header = key(*path)
-    return ["", f"[[{header}]]" if array else f"[{header}]", *lines(table)]
+def _given(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _given(item) for key, item in value.items() if item is not None}
+    return [_given(item) for item in value] if isinstance(value, list | tuple) else value

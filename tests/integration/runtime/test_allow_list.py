@@ -106,7 +106,7 @@ async def test_damaged_list_keeps_the_old_one_and_is_logged(tmp_path: Path, caps
             (trust.read_text(), 0, 0),
             ("[[peers]]\nfingerprint = 'zebulon'\n", 0, 1),
             ("", 0, 2),  # no keys at all: half written, or a slip
-            (trust.read_text().replace("name = 'globex'", "name = 'other'"), 1, 3),
+            (trust.read_text().replace('name = "globex"', 'name = "other"'), 1, 3),
         ):
             trust.write_text(text)
             await watch.look()

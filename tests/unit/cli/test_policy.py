@@ -143,7 +143,7 @@ def test_what_cannot_be_activated_is_said(
 def test_a_party_without_keys_here_is_neither_activated_nor_started_with(
     trial: Path, terminal: Terminal, role: str
 ) -> None:
-    new = changed(trial, "'globex']", "'globex', 'hooli', 'initech']")
+    new = changed(trial, '"globex",', '"globex", "hooli", "initech",')
     status, _, err = terminal.run(role, "activate", str(new))
     said = "trust.parties lacks the keys of hooli, initech: import the public.toml of each first"
     assert status == 2 and said in err and "proxid init --into" in err

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from auditor.setup import trust_of
 from gateway.config import GatewayConfig
@@ -17,7 +18,7 @@ from main_service.server import service_of
 from proxid.errors import ConfigError, ProxidError
 from proxid.runtime.config import load
 from proxid.runtime.config.loading import Config, _roles, read_toml
-from proxid.runtime.provision import TrialOptions, init_trial, toml
+from proxid.runtime.provision import TrialOptions, init_trial
 from proxid.runtime.provision.templates import Settings
 
 DAMAGED = {
@@ -89,11 +90,8 @@ def test_odd_values_of_every_key_are_taken_or_refused_by_a_typed_error(trial: Pa
     for key in keys(model):
         dotted = ".".join(f'"{part}"' for part in key)
         rest = {name: value for name, value in whole.items() if name != key[0]}
-        lines = toml.lines({name: value for name, value in rest.items() if not isinstance(value, dict)})
-        for name, value in rest.items():
-            lines += toml.section((name,), value) if isinstance(value, dict) else []
         for odd in ODD:
-            path.write_text("\n".join([f"{dotted} = {odd}", *lines]) + "\n")
+            path.write_text(f"{dotted} = {odd}\n{tomli_w.dumps(rest)}")
             with suppress(ProxidError):
                 BUILT.get(model.role, lambda config: None)(load(model, path))
 

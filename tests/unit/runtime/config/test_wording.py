@@ -130,6 +130,6 @@ def test_configuration_of_another_role_is_called_that(trial: Path, model: type[C
 
 def test_another_roles_file_that_does_not_say_so_is_recognised_by_its_keys(gateway: Path) -> None:
     path = gateway / "mine.toml"
-    path.write_text((gateway / "gateway.toml").read_text().replace("role = 'gateway'\n", ""))
+    path.write_text((gateway / "gateway.toml").read_text().replace('role = "gateway"\n', ""))
     expected = "mine.toml: this looks like the configuration of role gateway, not of main-service"
     assert said(MainServiceConfig, path) == expected
