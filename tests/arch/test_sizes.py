@@ -1,6 +1,7 @@
-"""No file and no function grows out of what one looks through at once."""
+"""No file and no function grows out of what one looks through at once; folders do the work of walls, not names."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
@@ -51,3 +52,13 @@ def test_every_function_says_what_it_returns() -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is None
     ]
     assert silent == []
+
+
+def test_no_prefix_of_files_stands_for_a_folder() -> None:
+    """Three modules of a folder that begin alike are a folder; the auditor's checks begin with their number."""
+    families = Counter(
+        (folder, stem.partition("_")[0])
+        for folder, _, stem in (name.removesuffix(".py").rpartition("/") for name, _ in modules())
+        if not stem.startswith("_")
+    )
+    assert [key for key, count in families.items() if count > 2 and key[0] != "auditor/checks"] == []

@@ -12,8 +12,8 @@ from proxid.lab.logs.base import Classifier, LogReader, LogWriter
 from proxid.lab.logs.batch import Dictionaries, LogBatch
 from proxid.lab.logs.jsonl import JsonlReader, JsonlWriter
 from proxid.lab.logs.parquet import ParquetReader, ParquetWriter
-from proxid.lab.logs.tsv import TsvReader
-from proxid.lab.logs.tsv_write import TsvWriter
+from proxid.lab.logs.tsv.read import TsvReader
+from proxid.lab.logs.tsv.write import TsvWriter
 from proxid.loglines.layout import Layout, layout_of
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from proxid.errors import InputError
 from proxid.lab.logs import Dictionaries, Layout, LogBatch, create_log, layout_of, open_log, read_log
-from proxid.lab.logs.tsv_scan import MAX_LINE
+from proxid.lab.logs.tsv.scan import MAX_LINE
 from proxid.loglines.layout import FIELDS
 
 NAMES = ("log.tsv", "log.txt.gz", "log.jsonl", "log.jsonl.gz", "log.parquet")

@@ -14,7 +14,7 @@ from proxid.lab.logs.categorise import Categoriser
 from proxid.lab.logs.jit import Bytes, Codes, Longs, Scalar, compiled
 from proxid.lab.logs.lines import Block, LineReader
 from proxid.lab.logs.strings import StringTable
-from proxid.lab.logs.tsv_scan import CATEGORY, LINE_TOO_LONG, QUERY, URL, USER, scan_lines
+from proxid.lab.logs.tsv.scan import CATEGORY, LINE_TOO_LONG, QUERY, URL, USER, scan_lines
 from proxid.loglines.head import tsv_columns
 from proxid.loglines.layout import FIELDS, NAMES, Layout
 from proxid.loglines.rows import REASONS
