@@ -107,7 +107,7 @@ class MainServiceClient:
         Raises:
             UpstreamError: it may not have arrived. UpstreamRefusedError: MS refused it.
         """
-        method = self._ask_alone if _is_access(message) else self._ask_on_stream
+        method = self._ask_alone if request.asks_access(message) else self._ask_on_stream
         reply = await self._forward(method, message, credential, without_evidence)
         return from_wire(reply.message), not reply.without_evidence
 
@@ -200,10 +200,6 @@ _KINDS: Final[dict[Code, type[UpstreamRefusedError]]] = {
     Code.EPOCH_NOT_CURRENT: StaleKeyError,
     Code.CLOCK_DOUBTED: UpstreamClockError,
 }
-
-
-def _is_access(message: SignedMessage) -> bool:
-    return message.message.blocks[request.PURPOSE] == request.PURPOSE_ACCESS
 
 
 def _translated(error: grpc.aio.AioRpcError) -> UpstreamError | UpstreamRefusedError:

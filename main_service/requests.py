@@ -102,10 +102,6 @@ class Accepted:
     secrets: EpochSecrets
 
 
-def _is_access(signed: SignedMessage) -> bool:
-    return signed.message.blocks[request.PURPOSE] == request.PURPOSE_ACCESS
-
-
 class RequestPath:
     """Answers sanitised requests.
 
@@ -210,7 +206,7 @@ class RequestPath:
         return Accepted(signed, person, secrets)
 
     async def _answer(self, accepted: Accepted, utterance: Utterance) -> SignedMessage:
-        if _is_access(accepted.signed):
+        if request.asks_access(accepted.signed):
             text = await self._share(accepted.person.prox_id)
         else:
             text = await self._responder.answer(utterance.text, Context(utterance.time_ms, utterance.locale))
@@ -223,7 +219,7 @@ class RequestPath:
         terms, now_ms = accepted.secrets.terms, self._service.moment(signed.header.epoch)
         payload = ReceivedPayload(signed.encode(), person.evidence).encode()
         pending = encode(utterance.opening, person.prox_id, int(person.credential.seasoned), now_ms)
-        withheld = "access" if _is_access(signed) else ""
+        withheld = "access" if request.asks_access(signed) else ""
         ttl = max(self._service.nonce_ttl, int(terms.retention.answers))
         stored = await self._store.receive(signed, person.prox_id, answer.encode(), pending, payload, (ttl, withheld))
         self._wake.set()

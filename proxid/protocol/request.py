@@ -151,6 +151,11 @@ def verify_layout(signed: SignedMessage) -> None:
         raise MessageInvalidError("purpose is unknown")
 
 
+def asks_access(signed: SignedMessage) -> bool:
+    """Whether a request asks for what is held of its person, not for an answer (DESIGN 11)."""
+    return signed.message.blocks[PURPOSE] == PURPOSE_ACCESS
+
+
 def open_body(signed: SignedMessage, key: OpeningKey) -> Utterance:
     """Open m_1 and compare the commit (5.3 check 6).
 

@@ -3,6 +3,7 @@
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -12,6 +13,12 @@ FILE, FUNCTION = 330, 65
 """Lines at most."""
 # What others wrote, and what a program writes.
 FOREIGN = ("proxid/wire/v1", "bench/yardsticks")
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Every module of the product, by its path, parsed."""
+    return {name: ast.parse(text) for name, text in modules()}
 
 
 def modules() -> Iterator[tuple[str, str]]:
@@ -25,8 +32,8 @@ def modules() -> Iterator[tuple[str, str]]:
 
 def functions() -> Iterator[tuple[str, int]]:
     """Every function, and its lines from `def` to its end."""
-    for name, text in modules():
-        for node in ast.walk(ast.parse(text)):
+    for name, tree in trees().items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 assert node.end_lineno is not None
                 yield f"{name}:{node.lineno} {node.name}", node.end_lineno - node.lineno + 1
@@ -47,8 +54,8 @@ def test_no_function_has_more_lines_than_a_screen() -> None:
 def test_every_function_says_what_it_returns() -> None:
     silent = [
         f"{name}:{node.lineno} {node.name}"
-        for name, text in modules()
-        for node in ast.walk(ast.parse(text))
+        for name, tree in trees().items()
+        for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is None
     ]
     assert silent == []
