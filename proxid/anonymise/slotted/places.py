@@ -13,6 +13,9 @@ from proxid.errors import ConfigError, InputError
 
 EARTH_RADIUS: Final = 6_371_008.8
 """Mean radius in metres (IUGG)."""
+FINEST: Final = 8
+"""The finest resolution where nobody chose one: cells of 0.7 km²."""
+NIGHT_HOURS: Final = (22, 6)
 
 
 def parse_location(text: str) -> tuple[float, float] | None:
@@ -41,10 +44,10 @@ class PlaceRules:
         min_population: cells with fewer people are never used; their records start at the first ancestor with more.
     """
 
-    finest: int = 8
+    finest: int = FINEST
     sensitive: Mapping[str, int] = field(default_factory=dict)
     night: int | None = None
-    night_hours: tuple[int, int] = (22, 6)
+    night_hours: tuple[int, int] = NIGHT_HOURS
     population: Mapping[str, int] | None = None
     min_population: int = 0
 

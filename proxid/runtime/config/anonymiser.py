@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.noise import PlaceNoise
-from proxid.anonymise.slotted.places import PlaceRules
+from proxid.anonymise.slotted.places import FINEST, NIGHT_HOURS, PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
 from proxid.errors import ConfigError
 from proxid.runtime.config.fields import ConfigPath, Duration
@@ -19,7 +19,6 @@ COMMAND_DEPTH = 4
 # The defaults are the mechanisms' own.
 _MIX: Final = Settings()
 _SLOTS: Final = SlotSettings(_MIX.k, _MIX.margin)
-_PLACES: Final = PlaceRules()
 
 
 class AnonymiserConfig(Section):
@@ -47,10 +46,10 @@ class AnonymiserConfig(Section):
     person_cap: int | None = Field(default=_MIX.person_cap, ge=1)
     time_bucket: Duration = Field(default=_MIX.time_bucket_s, ge=1)
     time_slots: tuple[Duration, ...] = Field(default=_SLOTS.widths, min_length=1)
-    finest_resolution: int = Field(default=_PLACES.finest, ge=0, le=15)
+    finest_resolution: int = Field(default=FINEST, ge=0, le=15)
     sensitive_places: dict[str, int] = Field(default_factory=dict)
     night_resolution: int | None = Field(default=None, ge=0, le=15)
-    night_hours: tuple[int, int] = _PLACES.night_hours
+    night_hours: tuple[int, int] = NIGHT_HOURS
     population: ConfigPath | None = None
     min_population: int = Field(default=0, ge=0)
     place_epsilon: float | None = Field(default=None, gt=0)
