@@ -84,6 +84,8 @@ def category(name: str) -> list[dict[str, str]]:
 
 QUESTIONS = "category_questions.tsv.gz"
 """Questions of public test collections, each with a tier-1."""
+TITLES = "question_titles.tsv.gz"
+"""Titles of questions on Stack Exchange, without a label."""
 LABELLED = ("category_nq.tsv", "category_assistant.tsv", "category_written.tsv", QUESTIONS)
 """Queries with a tier-1 that were labelled for training after `category_train.tsv`, each file of one source."""
 ALIKE = 0.75
@@ -127,11 +129,12 @@ def written_types() -> list[tuple[str, str]]:
 def questions() -> tuple[list[str], list[str]]:
     """The public questions, which are general by definition: those that train the type, and those kept out of it.
 
-    A question is kept out by the first bit of the SHA-256 of its letters and digits; those that train resemble none of
-    these.
+    Titles of Stack Exchange train besides. A question is kept out by the first bit of the SHA-256 of its letters and
+    digits; those that train resemble none of these.
     """
     texts = [text for text, _ in labelled(QUESTIONS)]
     kept = [text for text in texts if hashlib.sha256(letters(text).encode()).digest()[0] < 128]
+    texts += [row["text"] for row in table(TITLES) if not reported(row["text"])]
     return [text for text, free in zip(texts, apart(texts, kept), strict=True) if free], kept
 
 

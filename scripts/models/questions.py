@@ -2,17 +2,20 @@
 
 The topics of public test collections come with Anserini, inside the package pyserini; only collections whose questions have
 an open licence are read (docs/models.md), and of these neither answers nor judgements. What is extracted is compared with
-category_questions.tsv.gz, which has a tier-1 besides: who filed them is told in docs/models.md.
+category_questions.tsv.gz, which has a tier-1 besides (who filed them is told in docs/models.md), and question_titles.tsv.gz is
+written: titles of Stack Exchange, which train the type alone.
 """
 
 import gzip
 import json
+import re
 import zipfile
 from collections import Counter
 
 from proxid.classify import corpora
 from scripts.models import sources
 from scripts.models.network import words
+from scripts.models.output import write_gzip
 
 ARCHIVE = "resources/jars/anserini-0.14.3-fatjar.jar"
 TOPICS = {
@@ -22,15 +25,20 @@ TOPICS = {
     "hotpot": ("beir-v1.0.0-hotpotqa.test.tsv.gz",),
     "dbpedia_entity": ("beir-v1.0.0-dbpedia-entity.test.tsv.gz",),
 }
+TITLES = {
+    site: (f"beir-v1.0.0-cqadupstack-{site}.test.tsv.gz",) for site in ("android", "english", "gaming", "physics")
+}
+"""Sites about which people ask at home; titles of programmers, statisticians and the like are not read."""
+_QUOTES = re.compile(r"'(?= |$)|(?<= )'|^'")
 SHORTEST, LONGEST = 2, 25
 """Words that a question has."""
 
 
-def extracted() -> list[tuple[str, str]]:
+def extracted(topics: dict[str, tuple[str, ...]] = TOPICS) -> list[tuple[str, str]]:
     """Distinct (question, collection) pairs as a recogniser would write them, in the order of the files; no report texts."""
     seen, found = set[str](), list[tuple[str, str]]()
     with zipfile.ZipFile(sources.package_file("pyserini", ARCHIVE)) as archive:
-        for collection, names in TOPICS.items():
+        for collection, names in topics.items():
             for name in names:
                 packed = archive.read(f"topics-and-qrels/topics.{name}")
                 for line in (gzip.decompress(packed) if name.endswith(".gz") else packed).decode().splitlines():
@@ -58,6 +66,13 @@ def _said(text: str) -> str:
 
 def main() -> None:
     """Say how many questions were extracted, and whether the filed ones are among them."""
+    titles = [
+        (text, site)
+        for title, site in extracted(TITLES)
+        if (text := _QUOTES.sub("", title)) and re.fullmatch(r"[a-z0-9' ]+", text)
+    ]
+    lines = ["text\tcollection", *(f"{text}\tstackexchange_{site}" for text, site in titles)]
+    write_gzip("question_titles.tsv.gz", "\n".join(lines) + "\n", corpora.CORPORA)
     found, filed = extracted(), corpora.category(corpora.QUESTIONS)
     others = {
         corpora.letters(row["text"])

@@ -1,9 +1,9 @@
 """Trains the network that tells intents, and with them the type of a request; writes requests.npz.
 
-Its classes are the corpora's intents and groups of written utterances (scripts.models.written). Targets mix these labels
+Its classes are the corpora's intents and groups of written utterances and of public questions (scripts.models.written). Targets mix these labels
 with what a linear model over the teacher's sentence vectors says; variants without a label have the latter alone. A
-second head learns the type; it is not shipped, but the hidden units are better for it. One utterance in twelve, by the
-hash of its text, is held out: temperature and reject threshold are chosen on these.
+second head learns the type; it is not shipped, but the hidden units are better for it. One utterance and question in twelve,
+by the hash of its text, is held out: the temperature is chosen on these.
 """
 
 import hashlib
@@ -21,18 +21,20 @@ from scripts.models import augment, subjects, teacher, topics
 from scripts.models.network import Network, inputs, softmax, vocabulary, words
 from scripts.models.output import ROOT, SHIPPED, write_arrays, write_json
 from scripts.models.training import fit, pack
-from scripts.models.written import groups, made, written
+from scripts.models.written import groups, made, question_groups, written
 
 Floats = NDArray[np.float32]
 HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH = 128, 10, 0.5, 3, 1, 256
 TYPES = ("command", "general", "location")
-HELD_OUT = ROOT / "data" / "held-out"
+LEFT_OUT = {"clinc": frozenset({"clinc"}), "home": frozenset({"massive", "slurp", "nlu"})}
+"""Sources that a network can be trained without, for figures of unseen ones, and the corpora of each."""
+CURVE = ROOT / "data" / "held-out" / "requests.json"
 TYPED_WEIGHT, MADE_WEIGHT, REPEATS = 3.0, 1.0, 2
 """What a written example and a query of the topics count when the teacher of types is fitted; how often more the former
 are trained on than other texts."""
 GRID = np.arange(0.40, 0.91, 0.01)
-TARGET_RISK = 0.02
-"""The reject threshold is the lowest at which at most that share of the accepted held-out requests is wrong."""
+THRESHOLD = 0.5
+"""A type is answered when it is likelier right than wrong (Chow 1970, where a rejection costs half of an error)."""
 
 
 def unique(rows: list[corpora.Row]) -> list[corpora.Row]:
@@ -52,9 +54,9 @@ def label(row: corpora.Row) -> str:
     return f"{corpora.family(row)}:{row.intent}"
 
 
-def held(row: corpora.Row) -> bool:
+def held(text: str) -> bool:
     """Whether a training utterance is kept for calibration."""
-    return int(hashlib.md5(corpora.letters(row.text).encode(), usedforsecurity=False).hexdigest(), 16) % 12 == 0
+    return int(hashlib.md5(corpora.letters(text).encode(), usedforsecurity=False).hexdigest(), 16) % 12 == 0
 
 
 def membership(classes: list[str]) -> Floats:
@@ -79,13 +81,18 @@ def general_texts() -> list[str]:
 def train(without: frozenset[str], output: str, folder: Path) -> None:
     """Train on every source but those named, calibrate, write."""
     rows = unique(corpora.training(without=without)[0])
-    fitting, keeping = [r for r in rows if not held(r)], [r for r in rows if held(r)]
-    typed, queries = written(), made()
-    texts, vectors = encoded(fitting, typed)
+    fitting, keeping = [r for r in rows if not held(r.text)], [r for r in rows if held(r.text)]
+    typed, queries, asked = written(), made(), corpora.questions()[0]
+    texts, vectors = encoded(fitting, typed, asked)
     first, marked = len(fitting), len(fitting) + len(typed)
+    told = marked + sum(not held(text) for text in asked)
     labels = [label(row) for row in fitting] + groups(typed, vectors[first:marked])
+    labels += question_groups(vectors[marked:told])
     soft, classes = class_targets(labels, vectors)
-    kinds = type_targets(fitting, dict(queries) | dict(typed), frozenset(text for text, _ in typed), texts, vectors)
+    general = dict.fromkeys(asked, "general")
+    kinds = type_targets(
+        fitting, general | dict(queries) | dict(typed), frozenset(text for text, _ in typed), texts, vectors
+    )
     order = list(range(len(texts))) + list(range(first, marked)) * REPEATS
     vocab = vocabulary(texts, LEAST)
     table, truth = membership(classes), np.array([_type(row) for row in keeping])
@@ -104,34 +111,39 @@ def train(without: frozenset[str], output: str, folder: Path) -> None:
     arrays["requests.calibration"] = np.array([1.0, 0.5], np.float32)
     write_arrays(output, arrays, folder)
     facts = {"utterances": len(fitting), "variants": len(texts) - len(fitting), "features": len(vocab)}
-    calibrated(output, folder, keeping, facts)
+    mixture = [(row.text, kind) for row in keeping if (kind := _type(row))]
+    calibrated(output, folder, mixture + [(text, "general") for text in asked if held(text)], facts)
 
 
-def calibrated(output: str, folder: Path, keeping: list[corpora.Row], facts: dict[str, int]) -> None:
-    """Calibrate the written network, as it is read at run time, on the held-out utterances; write it again."""
+def calibrated(output: str, folder: Path, keeping: list[tuple[str, str]], facts: dict[str, int]) -> None:
+    """Calibrate the written network, as it is read at run time, on the held-out (text, type) pairs; write it again."""
     with np.load(folder / output) as stored:
         arrays = {name: stored[name] for name in stored.files}
     intents = Intents(arrays)
-    known = [row for row in keeping if _type(row)]
-    mixture = np.array([intents.mixture(words(row.text)) for row in known])
-    temperature, threshold, curve = calibrate(mixture, np.array([_type(row) for row in known]))
-    arrays["requests.calibration"] = np.array([temperature, threshold], np.float32)
+    mixture = np.array([intents.mixture(words(text)) for text, _ in keeping])
+    temperature, curve = calibrate(mixture, np.array([kind for _, kind in keeping]))
+    arrays["requests.calibration"] = np.array([temperature, THRESHOLD], np.float32)
     write_arrays(output, arrays, folder)
-    found = {"temperature": temperature, "threshold": threshold, "risk_coverage": curve}
-    write_json(output.replace(".npz", ".json"), found | facts, HELD_OUT)
+    found = {"temperature": temperature, "threshold": THRESHOLD, "risk_coverage": curve}
+    path = CURVE if folder == SHIPPED else (folder / output).with_suffix(".json")
+    write_json(path.name, found | facts, path.parent)
 
 
-def encoded(fitting: list[corpora.Row], typed: list[tuple[str, str]]) -> tuple[list[str], Floats]:
+def encoded(fitting: list[corpora.Row], typed: list[tuple[str, str]], asked: list[str]) -> tuple[list[str], Floats]:
     """All texts that a run trains on, labelled ones first, and the teacher's vectors of them.
 
     The teacher reads the same lists in every run: all training utterances, the examples and parts of them, the variants
     of one family, queries of no corpus.
     """
-    everything = [row.text for row in unique(corpora.training()[0]) if not held(row)]
+    everything = [row.text for row in unique(corpora.training()[0]) if not held(row.text)]
     at = {text: i for i, text in enumerate(everything)}
     texts = [row.text for row in fitting]
     blocks = [teacher.vectors(everything)[[at[text] for text in texts]]]
-    for more in ([text for text, _ in typed], [part for part, _ in augment.parts([text for text, _ in typed])]):
+    typed_texts = [text for text, _ in typed]
+    texts += typed_texts
+    blocks.append(teacher.vectors(typed_texts))
+    fit_asked = [text for text in asked if not held(text)]
+    for more in (fit_asked, [part for part, _ in augment.parts(typed_texts)]):
         texts += more
         blocks.append(teacher.vectors(more))
     for family in ("clinc", "home"):
@@ -176,8 +188,8 @@ def _type(row: corpora.Row) -> str:
     return corpora.types().get((corpora.family(row), row.intent), "")
 
 
-def calibrate(mixture: Floats, truth: NDArray[np.str_]) -> tuple[float, float, list[list[float]]]:
-    """Temperature of least log loss, threshold of the wanted risk, and (threshold, coverage, risk) triples."""
+def calibrate(mixture: Floats, truth: NDArray[np.str_]) -> tuple[float, list[list[float]]]:
+    """Temperature of least log loss, and (threshold, coverage, risk) triples."""
     wanted = np.array([TYPES.index(kind) for kind in truth])
 
     def odds(temperature: float) -> Floats:
@@ -191,22 +203,16 @@ def calibrate(mixture: Floats, truth: NDArray[np.str_]) -> tuple[float, float, l
     confidence, right = final.max(axis=1), final.argmax(axis=1) == wanted
     curve = [[round(float(t), 2), round(float((confidence >= t).mean()), 4),
               round(float(1 - right[confidence >= t].mean()), 4)] for t in GRID]  # fmt: skip
-    threshold = next((t for t, _, risk in curve if risk <= TARGET_RISK), 0.9)
-    return temperature, threshold, curve
+    return temperature, curve
 
 
 def main() -> None:
-    """Train the shipped network, and the two that the leave-one-source-out figures need."""
-    HELD_OUT.mkdir(parents=True, exist_ok=True)
-    runs = {
-        "requests.npz": (frozenset[str](), SHIPPED),
-        "requests-without-clinc.npz": (frozenset({"clinc"}), HELD_OUT),
-        "requests-without-home.npz": (frozenset({"massive", "slurp", "nlu"}), HELD_OUT),
-    }
-    for name, (without, folder) in runs.items():
-        chosen = [argument for argument in sys.argv[1:] if argument.endswith(".npz")]
-        if not chosen or name in chosen:
-            train(without, name, folder)
+    """Train the shipped network, or with arguments SOURCE PATH one without a source (bench/classify/left_out.py)."""
+    if len(sys.argv) == 3 and sys.argv[1] in LEFT_OUT:
+        path = Path(sys.argv[2])
+        train(LEFT_OUT[sys.argv[1]], path.name, path.parent)
+    else:
+        train(frozenset(), "requests.npz", SHIPPED)
 
 
 if __name__ == "__main__":

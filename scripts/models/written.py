@@ -2,7 +2,7 @@
 
 A corpus's intents say nothing of requests of another kind: a network that knows only these files a question about a bank
 account under the intent with the most words in common. Each type's written utterances are therefore dealt into groups
-by the teacher's vectors, and each group is a class like an intent, with a type and no place in the intent tree.
+by the teacher's vectors, and each group is a class like an intent, with a type and no place in the intent tree. So are the groups of public questions, which are general.
 """
 
 from pathlib import Path
@@ -40,6 +40,12 @@ def groups(typed: list[tuple[str, str]], vectors: NDArray[np.float32]) -> list[s
         for row, number in zip(rows, found.tolist(), strict=True):
             result[row] = f"{WRITTEN}{kind}_{number}"
     return result
+
+
+def question_groups(vectors: NDArray[np.float32]) -> list[str]:
+    """The class of each public question, `written:general_q<number>`; `vectors` has the teacher's, one row each."""
+    found = KMeans(GROUPS, n_init=TRIALS, random_state=0).fit_predict(vectors)
+    return [f"{WRITTEN}general_q{number}" for number in found.tolist()]
 
 
 def made() -> list[tuple[str, str]]:
