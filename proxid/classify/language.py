@@ -12,14 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proxid.classify.identifiers.gazetteer import Grades
+from proxid.classify.identifiers.tables import words as table_words
 from proxid.classify.identifiers.tagger import known
 from proxid.classify.lexicon import lexicon
 from proxid.classify.memory import WordMemory
+from proxid.classify.places import Place
+from proxid.classify.places import load as load_places
 
 ENOUGH = 0.8
 """Share of ordinary English words from which a text passes without a closer look."""
 MARGIN, WIDE = 25.0, 35.0
 """By how much another language must be likelier (natural logarithm) to reject a text; one of three words or less."""
+LARGE, NOWHERE = 2, Place("", "", 0)
+"""Grade of a place from which its name says nothing about the language of a text; grade of what is no place."""
 _SHARED = frozenset(
     "a am an as be come do for has he her hers i in me no nor not off on once or she so then to up us very was who "
     "will".split()
@@ -38,23 +43,31 @@ class Language:
         self._row = {gram: i for i, gram in enumerate(grams)}
         self._floor = float(self._logs.min())
         self._foreign, self._function = lexicon("foreign_words"), lexicon("stopwords")
+        self._contact, self._places = table_words("names", "contact_verbs"), load_places()
         self._ordinary = WordMemory(self._is_ordinary, gazetteer).__getitem__
         self._score = WordMemory(self._scores, gazetteer).__getitem__
 
     def english(self, words: Sequence[str], unmasked: Sequence[str]) -> bool:
         """Whether words are English; those that are not in `unmasked` are names and numbers, which say little."""
         rest = [word for word in unmasked if word[0].isalpha()]
-        letters = [word for word in words if word[0].isalpha()]
-        if not letters:
+        letters = [word for word in words if word[0].isalpha() and len(word) > 1]
+        if not letters or self._orders(words, rest):
             return True
         if self._greets(letters):
             return False
-        # One word, or none, of its own is too little to pass by: then the letters of every word are judged too.
+        # One word, or none, of its own is too little to pass by: then the letters of every word are judged too. Names
+        # of large places have no language.
+        rest = [word for word in rest if self._places.get(word, NOWHERE).grade < LARGE] or rest
         share = sum(map(self._ordinary, rest)) / len(letters if len(rest) < 2 else rest)
         if share >= ENOUGH:
             return True
-        scores = np.sum([self._score(word) for word in letters], axis=0)
+        scores = np.sum([self._score(word) for word in (rest if len(rest) > 2 else letters)], axis=0)
         return bool(scores[0] + (MARGIN if len(letters) > 3 else WIDE) >= scores[1:].max())
+
+    def _orders(self, words: Sequence[str], rest: Sequence[str]) -> bool:
+        """Whether all that is not masked is an English order to reach somebody: "call <NAME>", "text <NAME> now"."""
+        ordered = bool(rest) and words[0] == rest[0] and rest[0] in self._contact
+        return ordered and len(words) > len(rest) and all(map(self._ordinary, rest)) and self._foreign.isdisjoint(rest)
 
     def _greets(self, letters: Sequence[str]) -> bool:
         """Whether a text without an English function word consists mostly of frequent words of other languages."""

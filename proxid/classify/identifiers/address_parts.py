@@ -11,6 +11,7 @@ from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 
 _ON, _PUBLIC = words("addresses", "prepositions"), words("addresses", "public")
+_AREAS = words("addresses", "areas")
 _HOUSED = "|".join(sorted(words("addresses", "numbered")))
 _NUMBERED = Search(rf"\b(?:{_HOUSED}) ?(?:number|no|num|#)(?: is| was|:)? ?(?=[\w#])")
 _UNIT = Search(r"\b(?:my|our|his|her|their) (?:apartment|flat|unit|suite) is (?=\w)|\bunit (?=\d)")
@@ -49,11 +50,12 @@ def streets(u: Utterance, people: list[Span]) -> list[Span]:
     return found
 
 
-@rule(words=DOORS)
+@rule(words=DOORS | _AREAS)
 def units(u: Utterance) -> Iterator[Span]:
     """ "Apt. 858" on its own line of an address."""
+    parts = DOORS if ADDRESS_WORDS.isdisjoint(u.bag) else DOORS | _AREAS
     for i, word in enumerate(u.words):
-        if word in DOORS:
+        if word in parts:
             first = i + 1
             while u.word(first) in (".", "dot", "number", "#", "no"):
                 first += 1

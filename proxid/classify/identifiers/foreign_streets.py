@@ -6,23 +6,34 @@ from proxid.classify.identifiers.addresses import NOT_NAMES, NUMBER, RESIDENCE, 
 from proxid.classify.identifiers.gazetteer import UNKNOWN
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
 from proxid.classify.identifiers.kinds import kinds
+from proxid.classify.identifiers.name_neighbours import unknown
 from proxid.classify.identifiers.searches import rule
 from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
+from proxid.classify.places import load as load_places
 
 _SURE, _WEAK = words("foreign_streets", "sure_types"), words("foreign_streets", "weak_types")
 _PARTICLES, _BEFORE = words("foreign_streets", "particles"), words("foreign_streets", "before")
 _ENDINGS, _DETACHED = tuple(words("foreign_streets", "endings")), words("foreign_streets", "detached")
+_GOING, _TO, _TYPES = words("foreign_streets", "going"), words("foreign_streets", "to"), _SURE | _WEAK
+_QUESTIONS, _OWN = words("names", "questions"), frozenset({"i", "me", "my", "we", "us", "our"})
+_NUMBERS = frozenset(kinds("number"))
 _NUMBER_BEFORE, _NAME = kinds("said glued"), kinds("name")
 LONGEST = 4
+"""Words of a street's name."""
+REACH = 6
+"""Tokens before a preposition in which a word says that one goes or sends something there."""
 
 
 @rule()
 def foreign(u: Utterance) -> Iterator[Span]:
     """Streets whose type stands before the name (Romance, Polish) or ends it (German, Dutch, Nordic), with a house number."""
-    places = [i for i, word in enumerate(u.words) if word in _SURE or word in _WEAK or word.endswith(_ENDINGS)]
+    own = u.words[0] not in _QUESTIONS or not _OWN.isdisjoint(u.bag)
+    if own and not _GOING.isdisjoint(u.bag) and not _NUMBERS.isdisjoint(u.kinds):
+        yield from _without_type(u)
+    places = [i for i, word in enumerate(u.words) if word.endswith(_ENDINGS) or word in _TYPES]
     if not places:
         return
     homes = frozenset(match.end() + 1 for match in RESIDENCE.matches(u.clean.folded))
@@ -63,7 +74,18 @@ def _ending(u: Utterance, index: int, homes: frozenset[int]) -> tuple[int, int] 
     detached = word in _DETACHED
     if not detached and (len(word) < 6 or _ordinary(word)):
         return None
+    first = _first_of_name(u, index, detached)
+    if first is None:
+        return None
     after = _number_after(u, index + 1 + (u.word(index + 1) == "."))
+    start, before = _number_before(u, first)
+    if after is None and not before:
+        return (first, index) if u.tokens[first].start in homes else None
+    return (start if before else first), (index if after is None else after)
+
+
+def _first_of_name(u: Utterance, index: int, detached: bool) -> int | None:
+    """First word of the street whose ending stands at `index`, hyphened or before it; None where it must have one."""
     first = index
     while first and (
         u.words[first - 1] == "-" or (detached and first == index) or (first < index and u.words[first] == "-")
@@ -71,9 +93,30 @@ def _ending(u: Utterance, index: int, homes: frozenset[int]) -> tuple[int, int] 
         first -= 1
     if detached and (first == index or not _nameable(u, first)):
         return None
-    if after is None:
-        return (first, index) if u.tokens[first].start in homes else None
-    return first, after
+    while first and index - first < LONGEST and _unknown(u, first - 1):
+        first -= 1
+    return first
+
+
+def _without_type(u: Utterance) -> Iterator[Span]:
+    """ "drive me to damrak 93", "to 23 gandhi marg": words that English does not have beside a number, where one goes."""
+    for i in range(1, len(u.words) - 1):
+        if u.words[i] not in _TO or _GOING.isdisjoint(u.words[max(i - REACH, 0) : i]):
+            continue
+        number = NUMBER.match(u.codes, i + 1)
+        first = number.end() if number else i + 1
+        last = first
+        while last < len(u.words) and last - first < LONGEST and _unknown(u, last):
+            last += 1
+        end = last - 1 if number else _number_after(u, last)
+        if last > first and end is not None:
+            yield Span(*u.span(i + 1, tail(u, end)), "ADDRESS", "without type")
+
+
+def _unknown(u: Utterance, index: int) -> bool:
+    """Whether a word may be part of a name of a street that English does not have."""
+    place = load_places().get(u.words[index])
+    return _nameable(u, index) and unknown(u.words[index]) and (place is None or place.grade < 2)
 
 
 def _number_before(u: Utterance, index: int) -> tuple[int, bool]:

@@ -29,10 +29,6 @@ _WRITTEN = (
             r"(?:\d{1,3}(?:\.\d{1,3}){3}|\.\d{1,3}(?:\.\d{1,3}){2})?(?:%[\w.-]+)?(?:/\d{1,3})?"
         ),
     ),
-    (
-        "ACCOUNT",
-        Search(r"\b(?:0x[0-9a-f]{20,}|bc1[a-z0-9]{20,}|[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?)\b"),
-    ),
     ("DEVICE", Search(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")),
     ("PLACE", Search(r"-?\d{1,3}\.\d{3,} ?,? ?-?\d{1,3}\.\d{3,}")),
 )
@@ -41,6 +37,13 @@ _LABEL, _LINKS, _BRACKETS = kinds("label"), kinds("link"), kinds("bracket")
 _DOT, _AT, _NAME, _DIGITS = kinds("dot"), kinds("at"), kinds("name"), kinds("said")
 _LETTERS = kinds("letters")
 _IN_LOCAL, _IN_HOST, _IN_PATH = kinds("number letters"), kinds("bracket dash"), kinds("slash dot underscore dash")
+_ARTICLES, _BEFORE_LETTER, _AFTER_LETTER = (
+    frozenset({"a", "i"}),
+    kinds("letters link repeat"),
+    kinds("letter letter-o link repeat"),
+)
+_SIGN = frozenset({"sign", "symbol"})
+_NO_HOST = words("internet", "no_host")
 LONGEST = 5
 """Words that a spoken local part or host may have without a link between them."""
 
@@ -110,9 +113,11 @@ def _dot(u: Utterance, index: int) -> bool:
 
 
 def _skip(u: Utterance, index: int) -> int:
-    """ "at the rate of" is how some say @."""
+    """ "at the rate of", "at sign" are how some say @."""
     if u.words[index : index + 2] == ["the", "rate"]:
         return index + 2 + (u.word(index + 2) == "of")
+    if u.word(index) in _SIGN:
+        index += 1
     while u.word(index) in (")", "]"):
         index += 1
     return index
@@ -137,9 +142,7 @@ def _host_end(u: Utterance, index: int) -> int | None:
                 return None
         else:
             break
-    if end is not None and dots and not _stops(u, index):
-        return end
-    return None
+    return end if dots and u.words[index] not in _NO_HOST else None
 
 
 def _www(u: Utterance, index: int) -> bool:
@@ -195,17 +198,22 @@ def _left(u: Utterance, index: int) -> int | None:
         before = u.codes[first - 1]
         if before in _LINKS and first > 1 and u.codes[first - 2] in _LABEL:
             first -= 2
-        elif before in _IN_LOCAL and not (u.words[first - 1] in ("a", "i") and u.codes[first] == kinds("word")):
+        elif before in _IN_LOCAL and not (u.words[first - 1] in _ARTICLES and u.codes[first] == kinds("word")):
             first -= 1
         elif before in _NAME and not _stops(u, first - 1) and free < LONGEST:
             first, free = first - 1, free + 1
         else:
             break
-    while first < index and u.words[first] in ("a", "i") and u.codes[first + 1] not in kinds("dot letter dash"):
+    while first < index and u.words[first] in _ARTICLES and u.codes[first + 1] not in _AFTER_LETTER:
         first += 1
     return first
 
 
 def _stops(u: Utterance, index: int) -> bool:
-    """Whether a word ends an address to its left: function words and what one does with an address."""
+    """Whether a word ends an address to its left: function words and what one does with an address.
+
+    "a" and "i" are letters after another letter or a link: "s a r a at gmail", "j dash i at gmail".
+    """
+    if u.words[index] in _ARTICLES and index and u.codes[index - 1] in _BEFORE_LETTER:
+        return False
     return u.words[index] in lexicon("stopwords") or u.words[index] in lexicon("boundaries")

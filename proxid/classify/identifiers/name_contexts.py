@@ -7,6 +7,7 @@ that kind can hardly be anything else.
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from proxid.classify.identifiers.gazetteer import UNKNOWN
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
 from proxid.classify.identifiers.kinds import kinds
 from proxid.classify.identifiers.searches import Search
@@ -15,7 +16,7 @@ from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 
 _CONTACT, _KIN, _WITH = words("names", "contact"), words("names", "kin"), words("names", "with")
-_POSTED, _THIRD, _NO_WILL = words("names", "posted"), words("names", "third_person"), words("names", "not_will")
+_POSTED, THIRD, _NO_WILL = words("names", "posted"), words("names", "third_person"), words("names", "not_will")
 _NEXT, _NOT_PEOPLE = words("names", "next"), words("names", "not_people")
 _HELPED = Search(
     r"\b(?:can|could|should|would|do|did|may|must|to)(?: i| we| you| they)? (?:help|make|let|get|stop|keep|see|watch|hear) "
@@ -42,21 +43,27 @@ def contexts(u: Utterance, hits: Sequence[bool]) -> Iterator[int]:
         yield u.after(match.end()) - 1
 
 
-def _closed(u: Utterance, index: int) -> bool:
+def closed(u: Utterance, index: int) -> bool:
     """Whether what follows a token leaves it a thing or person of its own: the end, a mark, a function word."""
     after = u.word(index + 1)
     return not after or after in _NEXT or u.codes[index + 1] in kinds("comma mark") or after in (".", "?", "!")
 
 
+def _closed_name(u: Utterance, index: int) -> bool:
+    """Whether a name is closed, or the surname after it: "mark rivers"."""
+    after = load_gazetteer().get(u.word(index + 1), UNKNOWN)
+    return closed(u, index) or (after.surname >= 3 and closed(u, index + 1))
+
+
 def _named(u: Utterance, i: int) -> bool:
     before, two = u.word(i - 1), u.word(i - 2)
-    if u.words[i] == "will" and u.word(i + 1) in _THIRD and before not in _NO_WILL:
+    if u.words[i] == "will" and u.word(i + 1) in THIRD and before not in _NO_WILL:
         return True
     if u.word(i + 1) in ("is", "was") and u.word(i + 2) in ("my", "our", "his", "her") and u.word(i + 3) in _KIN:
         return before not in _NO_WILL
     if before in _KIN and two in ("my", "our", "his", "her", "your", "their"):
-        return _closed(u, i) or u.word(i + 1) in _THIRD
-    if not _closed(u, i):
+        return closed(u, i) or u.word(i + 1) in THIRD
+    if not _closed_name(u, i):
         return False
     return (
         before in _CONTACT
@@ -67,6 +74,6 @@ def _named(u: Utterance, i: int) -> bool:
 
 def _beside(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
     """ "call dad and will", "maria and joy": after "and" that joins it to a person."""
-    joined = u.word(i - 1) == "and" and i > 1 and _closed(u, i)
+    joined = u.word(i - 1) == "and" and i > 1 and _closed_name(u, i)
     return joined and (hits[i - 2] or (u.words[i - 2] in ambiguous() and _named(u, i - 2)) or (
         u.words[i - 2] in _KIN and u.word(i - 3) in _CONTACT))  # fmt: skip

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from proxid.classify.identifiers import name_contexts, tagger
-from proxid.classify.identifiers.kinds import kinds, sequence
+from proxid.classify.identifiers import name_contexts, name_neighbours, tagger
+from proxid.classify.identifiers.kinds import kinds
 from proxid.classify.identifiers.searches import Search
 from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.tables import words
@@ -16,8 +16,8 @@ _ANNOUNCED = Search(
     r"(?: on (?:it|the \w+))?(?: is|'s|:| was|=)|names? (?:is|are)|i go by|(?:guy|man|woman|girl|boy|person|kid|lady|"
     r"someone|somebody|friend|doctor|dog|child|baby|son|daughter|lawyer) (?:named|called)|named(?: after)?|signed(?: by)?,?) "
 )
-_SPELLED = sequence("<letter letter-o> (?: <dash>? <letter letter-o spelling> | <as-in>+ ){2,}")
-_NAME_WORDS, _NEVER = words("names", "name_words"), words("names", "never")
+_NEVER, _NOT_PEOPLE = words("names", "never"), words("names", "not_people")
+_AUXILIARIES, _STREETS = words("names", "auxiliaries"), words("addresses", "sure_types")
 _INNER, _PARTICLES = words("names", "inner"), words("names", "particles")
 _NAME, _LONE = kinds("name"), kinds("letter letter-o")
 _LINKS = frozenset({"-", ".", "'"})
@@ -36,13 +36,16 @@ def names(u: Utterance, tags: tagger.Tagger, raised: float = 0.0) -> list[Span]:
         hits[i] = True
     for i in name_contexts.contexts(u, hits):
         hits[i] = True
+    for i in name_neighbours.neighbours(u, hits):
+        hits[i] = True
     if not lower:
         _capitals(u.words, shown, shapes, (grades, candidates), hits)
     _widen(u, hits, tags)
-    spans = [Span(*u.span(a, b), "NAME", "name") for a, b in _stretches(u, hits)]
-    if not _NAME_WORDS.isdisjoint(u.bag):
-        spans += [Span(*u.span(m.start(), m.end() - 1), "NAME", "spelled") for m in _SPELLED.finditer(u.codes)]
-    return spans
+    if "and" in u.bag and True in hits:
+        for i in name_contexts.contexts(u, hits):  # "hannah green and mark rivers": mark is known by green
+            hits[i] = True
+        _widen(u, hits, tags)
+    return [Span(*u.span(a, b), "NAME", "name") for a, b in _stretches(u, hits)]
 
 
 def _announced(u: Utterance, tags: tagger.Tagger) -> Iterator[int]:
@@ -151,9 +154,16 @@ def _surname(u: Utterance, index: int, tags: tagger.Tagger) -> bool:
     shown = u.clean.shown[u.tokens[index].start]
     capital = shown.isupper() and not u.clean.shown[u.tokens[index - 1].start + 1 : u.tokens[index - 1].end].isupper()
     before = tagger.known(tags.gazetteer, u.words[index - 1])
-    if g.surname >= 4 and before.given >= 3 and before.common <= 3:
+    if g.surname >= 3 and before.given >= 3 and before.common <= 3 and (g.surname >= 4 or _closes(u, index)):
         return True
     return g.common == 0 or (g.common <= 2 and g.surname >= 2) or (g.surname >= 3 and g.common <= 3 and capital)
+
+
+def _closes(u: Utterance, index: int) -> bool:
+    """Whether a surname that is an ordinary word ends a name: "pay jessica field"; not "did jeff post on it"."""
+    asked = not _AUXILIARIES.isdisjoint(u.words[max(index - 4, 0) : index])
+    other = u.words[index] in _STREETS or u.words[index - 1] in _NOT_PEOPLE
+    return name_contexts.closed(u, index) and not asked and not other
 
 
 def _given_before(u: Utterance, index: int, tags: tagger.Tagger) -> bool:

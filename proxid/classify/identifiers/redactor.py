@@ -17,7 +17,10 @@ from proxid.classify.identifiers import (
     handles,
     internet,
     plates,
+    secrets,
+    spelled_names,
     tagger,
+    works,
 )
 from proxid.classify.identifiers.digit_runs import LONG
 from proxid.classify.identifiers.names import names
@@ -28,7 +31,8 @@ from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
 
 RULES: tuple[Rule, ...] = (
-    internet.written, internet.spoken, handles.handles, announced_codes.announced, plates.plates, digit_runs.long_runs,
+    internet.written, internet.spoken, handles.handles, announced_codes.announced, secrets.told, secrets.tokens,
+    spelled_names.spelled, secrets.opens, secrets.last_digits, plates.plates, digit_runs.long_runs,
     addresses.addresses, foreign_streets.foreign, address_parts.units, address_parts.announced, addresses.postal_codes,
     dates.dates, ages.ages,
 )  # fmt: skip
@@ -61,7 +65,7 @@ class Redactor:
         `nameless`: the request is of a kind in which hardly anybody is named (a recipe, a conversion, the weather), so
         that a name has to be plain to count as one.
         """
-        people = names(u, self.tags, RAISED if nameless else 0.0)
+        people = works.without(names(u, self.tags, RAISED if nameless else 0.0), works.titles(u))
         if not nameless and (people or u.words[0] not in _QUESTIONS):
             found = [*found, *dates.full(u)]
         return merge([*found, *people, *address_parts.streets(u, people)])

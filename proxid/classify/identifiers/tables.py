@@ -1,9 +1,11 @@
 """Word lists and numbers of the rules, as they stand in data/rules/*.toml: one table a file, a comment before each list."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import Any
 
 
@@ -19,8 +21,17 @@ def content() -> bytes:
     return b"".join(path.read_bytes() for path in paths)
 
 
+def phrases(name: str, key: str) -> frozenset[str]:
+    """The phrases of one list: an underscore stands for a blank, and "?" says that the character before it may be missing."""
+    found = set[str]()
+    for entry in words(name, key):
+        parts = [("", part[0]) if part.endswith("?") else (part,) for part in re.findall(r".\??", entry)]
+        found |= {"".join(choice).replace("_", " ") for choice in product(*parts)}
+    return frozenset(found)
+
+
 def words(name: str, key: str) -> frozenset[str]:
-    """The words of one list; an underscore stands for a space within an entry."""
+    """The words of one list."""
     value = table(name)
     for part in key.split("."):
         value = value[part]

@@ -5,6 +5,7 @@ Spoken and written text share the rules: "five", "5" and "double five" differ in
 
 from bisect import bisect_left
 
+from proxid.classify.identifiers.hesitations import hesitant, hesitations, without
 from proxid.classify.identifiers.kinds import kinds
 from proxid.classify.identifiers.numbers import DIGITS, REPEATS, SCALES, TEENS, TENS
 from proxid.classify.identifiers.tables import table, words
@@ -22,26 +23,35 @@ _KINDS = {
 _PARTS, _BEFORE_PARTS, _FIGURES = kinds("word letter letter-o spelling"), kinds("figures glued"), kinds("figures")
 _LETTERS, _GLUED, _AS_IN = kinds("letter letter-o"), kinds("glued"), kinds("as-in")
 _WORD, _MARK = kinds("word"), kinds("mark")
+_SPELLED_BY = frozenset(tuple(phrase.split("_")) for phrase in words("marks", "words.spelled_by"))
+_SPELLED_FIRST, _ARTICLES = frozenset(phrase[0] for phrase in _SPELLED_BY), frozenset({"a", "i"})
 MAX_GLUED = 12
 """Longest word that still counts as part of a code when digits are glued to it."""
 
 
 class Utterance:
-    """A cleaned text, its tokens, their words and their letters (module docstring)."""
+    """A cleaned text without hesitation, its tokens, their words and their kinds (module docstring).
+
+    `clean` is what is heard, and what the places of tokens and spans count in; `bag` and `kinds` say which words and kinds
+    of tokens there are.
+    """
 
     __slots__ = ("_tokens", "bag", "clean", "codes", "kinds", "words")
 
     def __init__(self, text: Clean) -> None:
-        self.clean = text
-        self.words = words_of(text.folded)
         self._tokens: list[Token] | None = None
-        codes = [_KINDS.get(word) or _kind(word) for word in self.words]
+        self.words, codes = _read(text)
+        self.bag = frozenset(self.words)
+        if hesitant(self.bag, codes):
+            text = without(text, hesitations(self.words, codes))
+            self.words, codes = _read(text)
+            self.bag = frozenset(self.words)
+        self.clean = text
         if _FIGURES in codes:
             _glue(self.tokens, codes)
-        if "as in " in text.folded or " for " in text.folded:
+        if not _SPELLED_FIRST.isdisjoint(self.bag):
             _spelled(self.words, codes)
-        self.codes = "".join(codes)
-        self.bag, self.kinds = frozenset(self.words), frozenset(codes)
+        self.codes, self.kinds = "".join(codes), frozenset(codes)
 
     @classmethod
     def of(cls, text: Clean) -> "Utterance":
@@ -82,6 +92,12 @@ class Utterance:
         return self.words[index] if 0 <= index < len(self.words) else ""
 
 
+def _read(text: Clean) -> tuple[list[str], list[str]]:
+    """Words and kinds of a text's tokens, each by itself."""
+    found = words_of(text.folded)
+    return found, [_KINDS.get(word) or _kind(word) for word in found]
+
+
 def _start(token: Token) -> int:
     return token.start
 
@@ -107,8 +123,8 @@ def _glue(tokens: list[Token], codes: list[str]) -> None:
 def _spelled(words: list[str], codes: list[str]) -> None:
     """Mark "as in boy" and "for boy" after a single letter, where the word begins with that letter."""
     for i in range(len(words) - 2):
-        if codes[i] not in _LETTERS:
+        if codes[i] not in _LETTERS or (words[i] in _ARTICLES and words[i + 1] != "as"):
             continue
-        skip = 2 if words[i + 1] == "as" and words[i + 2] == "in" else 1 if words[i + 1] == "for" else 0
+        skip = next((n for n in (2, 1) if tuple(words[i + 1 : i + 1 + n]) in _SPELLED_BY), 0)
         if skip and i + 1 + skip < len(words) and words[i + 1 + skip][0] == words[i]:
             codes[i + 1 : i + 2 + skip] = _AS_IN * (skip + 1)

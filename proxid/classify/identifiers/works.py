@@ -1,0 +1,74 @@
+"""Works and characters that bear the name of a person: "who played the dad in mrs doubtfire", "watch doctor who".
+
+They stay unmasked only where three things hold: the whole title is on the list (data/rules/works.toml), the words
+around it say that a work is meant, and nothing says that a person is (a verb of contact or a message beside it, "'s"
+after it). What is doubtful stays masked: somebody may be called Harry Potter.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.tables import phrases, words
+from proxid.classify.identifiers.utterance import Utterance
+
+_DOES, _PARTS, _BETWEEN = words("works", "does"), words("works", "parts"), words("works", "between")
+_WORKS, _PARTED, _ASKS = words("works", "works") | _PARTS, words("works", "parted"), words("works", "asks")
+_CHARACTERS = phrases("works", "characters")
+_PERSONAL = (
+    words("names", "contact") | words("names", "contact_verbs") | words("names", "posted") | words("names", "titles")
+)
+_OWNERS = words("names", "owners") | words("names", "kin") | words("names", "kin_titles")
+REACH = 8
+"""Tokens in which "who played" is looked for before a title."""
+
+
+@cache
+def _titles() -> tuple[re.Pattern[str], frozenset[str]]:
+    """The expression of all titles, the longest first, and the first words of them."""
+    titles = sorted(phrases("works", "titles") | _CHARACTERS, key=len, reverse=True)
+    firsts = frozenset(re.split("[ ']", title)[0] for title in titles)
+    return re.compile(rf"(?<![\w'])(?:{'|'.join(map(re.escape, titles))})(?![\w'])"), firsts
+
+
+def titles(u: Utterance) -> list[tuple[int, int]]:
+    """Characters of the titles in an utterance that are surely meant as works."""
+    pattern, firsts = _titles()
+    if firsts.isdisjoint(u.bag):
+        return []
+    found = []
+    for match in pattern.finditer(u.clean.folded):
+        place = u.within(*match.span())
+        if place is not None and _meant(u, *place):
+            found.append(match.span())
+    return found
+
+
+def _meant(u: Utterance, first: int, last: int) -> bool:
+    """Whether the words around tokens `first`..`last` say that they are a work, and none that they are a person."""
+    begin = _leading(u, first)
+    leading, before, after = frozenset(u.words[begin:first]), u.word(begin - 1), u.word(last + 1)
+    if after == "'s" or before in _PERSONAL or not _PERSONAL.isdisjoint(leading) or u.word(first - 1) in _OWNERS:
+        return False
+    sure = " ".join(u.words[first : last + 1]) not in _CHARACTERS or not _WORKS.isdisjoint(u.bag)
+    asks = u.words[0] in ("who", "which") and not _ASKS.isdisjoint(u.words[max(first - REACH, 0) : first])
+    asked = asks and sure and (before in _ASKS or before == "in")
+    return (sure and before in _DOES) or asked or after in _WORKS or not _WORKS.isdisjoint(leading)
+
+
+def _leading(u: Utterance, first: int) -> int:
+    """First of the words that lead to a title: "the movie", "an episode of"."""
+    begin = first
+    while begin and (
+        u.words[begin - 1] in _BETWEEN
+        or u.words[begin - 1] in _WORKS
+        or (u.words[begin - 1] in _PARTED and u.word(begin - 2) in _PARTS)
+    ):
+        begin -= 1
+    return begin
+
+
+def without(people: Iterable[Span], kept: list[tuple[int, int]]) -> list[Span]:
+    """The spans of people that are not inside of a title."""
+    return [span for span in people if not any(start <= span.start and span.end <= end for start, end in kept)]
