@@ -161,7 +161,9 @@ def shows_whole_texts(manifest: dict[str, Any], mechanism: Mechanism) -> bool:
 
 def find_mechanism(asked: Asked, released: Path, grouped: bool) -> Mechanism:
     """Parameters as asked for, else from the manifest, else by what the release looks like and DESIGN 16."""
-    parameters = manifest_of(released).get("parameters", {})
+    parameters = dict(manifest_of(released).get("parameters", {}))
+    if parameters.get("form") in ("split", "cohort"):
+        parameters["mode"] = parameters["form"]
     default = Mechanism(mode="mix" if grouped else "thesis")
     found = {}
     for name in Asked.__slots__:

@@ -4,30 +4,42 @@ from dataclasses import dataclass
 
 from proxid.errors import InputError
 
-MODES = ("thesis", "thesis3", "mix")
+MODES = ("thesis", "thesis3", "mix", "cohort", "split")
+"""Algorithms of 002; groups of pairs; pairs in fixed cohorts; entries and contents apart, in rounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """What the attacker may know of the anonymiser: mode, k, ℓ, m (mix), δ (thesis3)."""
+    """What the attacker may know of the anonymiser: mode, k, ℓ, m (mix, cohort, split), δ (thesis3).
+
+    min_text_users, max_share: of `split`, as in `SplitSettings`.
+    """
 
     mode: str = "mix"
     k: int = 10
     level: int = 2
     margin: int = 1
     delta: float = 1.2
+    min_text_users: int = 3
+    max_share: float = 0.8
 
     def __post_init__(self) -> None:
         """Raises InputError for a value outside its range."""
         if self.mode not in MODES:
-            raise InputError("mode is one of thesis, thesis3, mix")
+            raise InputError(f"mode is one of {', '.join(MODES)}")
         if self.k < 2 or self.level < 0 or self.margin < 0 or self.delta <= 1:
             raise InputError("k is at least 2, level and margin not negative, delta more than 1")
 
     @property
     def bound(self) -> float:
-        """What an outsider's guess may be worth: 1/k as the thesis claims it, 1/(k+m) in `mix` (DESIGN 8.4)."""
-        return 1 / (self.k + self.margin) if self.mode == "mix" else 1 / self.k
+        """What an outsider's guess may be worth: 1/k as the thesis claims it, 1/(k+m) in `mix` (DESIGN 8.4).
+
+        In `split` an even prior leaves 1/(k+1+m); 1/(k+m) is what it claims against who has learnt people's habits. A
+        cohort has 1/(k+1+m) for ever.
+        """
+        if self.mode == "cohort":
+            return 1 / (self.k + 1 + self.margin)
+        return 1 / self.k if self.mode.startswith("thesis") else 1 / (self.k + self.margin)
 
     def bound_with(self, colluders: int) -> float:
         """The same when so many members of the group or the buffer tell what they asked; 1 when nobody else is left."""

@@ -41,7 +41,12 @@ def deal(
 
 
 def show(contents: Sequence[tuple[Node, Sequence[str]]], depth: int, settings: SplitSettings) -> Counter[Shown]:
-    """What is shown of one round.
+    """What is shown of one round: `show_each`, counted."""
+    return Counter(show_each(contents, depth, settings))
+
+
+def show_each(contents: Sequence[tuple[Node, Sequence[str]]], depth: int, settings: SplitSettings) -> list[Shown]:
+    """What is shown of each record of one round.
 
     Args:
         contents: of each record its category and its texts, as in `SplitRecord`. depth: of the node.
@@ -60,14 +65,14 @@ def show(contents: Sequence[tuple[Node, Sequence[str]]], depth: int, settings: S
     for path, said in contents:
         often = {text for text in said if texts[text] >= settings.threshold}
         together.update((path[:end], text) for end in range(depth, len(path) + 1) for text in often)
-    shown: Counter[Shown] = Counter()
+    shown: list[Shown] = []
     for (path, said), prefix in zip(contents, cut, strict=True):
         if prefix is None:
-            shown[path[:depth], ""] += 1
+            shown.append((path[:depth], ""))
             continue
         few = all(texts[text] <= settings.most(path, people) for text in said)
         text = next((x for x in said if few and together[prefix, x] >= settings.threshold), "")
-        shown[prefix, text] += 1
+        shown.append((prefix, text))
     return shown
 
 

@@ -5,17 +5,17 @@ far, its last word is theirs alone, and the ladder that hides the same word in t
 """
 
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
+from proxid.lab.attacks.in_rounds import visible_records
 from proxid.lab.attacks.registry import Options
 from proxid.lab.logs import CategoryTree
 from proxid.lab.logs.jit import Codes, Longs
 from proxid.lab.released_log import Release
 
-MIN_TEXT_USERS = 3
-"""Issuers that a text needs, margin apart (docs/design.md 16)."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -51,19 +51,29 @@ def leaf(name: str, release: Release, options: Options) -> dict[str, Any]:
     """The attack as `proxid attack` calls it."""
     if not release.exact or release.texts is None:
         return {"reason": "needs the truth file"}
-    tree, level = release.tree, release.mechanism.level
-    least = MIN_TEXT_USERS + release.mechanism.margin
-    carried = carriers(tree, release.original.user, release.original.category)
+    if release.mechanism.mode == "split":
+        rows, seen = visible_records(release)
+        said = [seen.texts[code] if code >= 0 else "" for code in seen.text.tolist()]
+        return _leaf(release, release.origin[rows], seen.category, said)
     shown = release.released
-    deep = np.flatnonzero((shown.category >= 0) & (tree.depth[shown.category] > level) & (release.origin >= 0))
-    triples = np.column_stack([shown.category[deep], release.original.query[release.origin[deep]], shown.query[deep]])
-    distinct, times = np.unique(triples, axis=0, return_counts=True)
+    rows = np.flatnonzero(release.origin >= 0)
+    return _leaf(release, release.origin[rows], shown.category[rows], [_text(release, c) for c in shown.query[rows]])
+
+
+def _leaf(release: Release, origin: Longs, category: Codes, said: list[str]) -> dict[str, Any]:
+    """Count leaks of released records: row of the input, category and text shown of each."""
+    tree, level = release.tree, release.mechanism.level
+    least = release.mechanism.min_text_users + release.mechanism.margin
+    carried = carriers(tree, release.original.user, release.original.category)
+    deep = np.flatnonzero((category >= 0) & (tree.depth[category] > level))
+    asked = release.original.query[origin]
+    seen = Counter((int(category[row]), int(asked[row]), said[row]) for row in deep.tolist())
     leaks = alone = 0
-    for (category, asked, said), count in zip(distinct.tolist(), times.tolist(), strict=True):
-        rare = rare_words(tree, category, level, carried, least)
-        if rare and rare & (_words(_text(release, asked)) - _words(_text(release, said))):
+    for (node, query, text), count in seen.items():
+        rare = rare_words(tree, node, level, carried, least)
+        if rare and rare & (_words(_text(release, query)) - _words(text)):
             leaks += count
-            alone += count if carried[category] == 1 else 0
+            alone += count if carried[node] == 1 else 0
     return {
         "covered_by_theorem": False,
         "least_people": least,

@@ -38,6 +38,11 @@ ATTACKS: dict[str, str] = {
     "join": "proxid.lab.attacks.join:join",
 }
 """Name of each attack and `module:function`; add a line for a new one."""
+APPLIES: dict[str, tuple[str, ...]] = {
+    "split": ("em", "leaf", "alias-link", "join"),
+    "cohort": ("em", "leaf", "alias-link", "join", "homogeneity", "vanity"),
+}
+"""Attacks on the forms that hold no pair of a record and another's name under a cycle."""
 
 
 def nothing_said(done: float, whole: float) -> None:
@@ -80,4 +85,11 @@ def load_attack(name: str) -> Attack:
 def run_attacks(release: Release, names: Iterable[str] = (), options: Options | None = None) -> dict[str, Any]:
     """Every attack asked for, all by default, by name."""
     chosen = options or Options()
-    return {name: load_attack(name)(name, release, chosen) for name in (names or ATTACKS)}
+    return {name: _attacked(name, release, chosen) for name in (names or ATTACKS)}
+
+
+def _attacked(name: str, release: Release, options: Options) -> dict[str, Any]:
+    attack, mode = load_attack(name), release.mechanism.mode
+    if name not in APPLIES.get(mode, ATTACKS):
+        return {"reason": f"does not apply to the form {mode}"}
+    return attack(name, release, options)

@@ -11,9 +11,16 @@ from typing import Any, Final
 
 from proxid.errors import ConfigError
 
+MOST_EPSILON: Final = 700.0
+"""Above it e^epsilon is no number."""
+MEANINGFUL_EPSILON: Final = 20.0
+"""Over it a user is promised nothing: of two cases the true one is told but for 2 times in 10^9."""
 LEAST_EPSILON: Final = 1e-9
 LEAST_DELTA: Final = 1e-100
 """Below them the noise is larger than any sampler draws, and sums of guarantees are no longer exact."""
+
+
+NO_GUARANTEE: Final = f"no guarantee: epsilon is over {MEANINGFUL_EPSILON:g} a user"
 
 
 class Relation(StrEnum):
@@ -36,6 +43,8 @@ def require_epsilon_delta(epsilon: float, delta: float, *, zero_delta: bool = Fa
         raise ConfigError("epsilon is a finite number above 0: without one nothing is guaranteed")
     if epsilon < LEAST_EPSILON:
         raise ConfigError(f"epsilon is at least {LEAST_EPSILON:g}: noise for less cannot be drawn")
+    if epsilon > MOST_EPSILON:
+        raise ConfigError(f"epsilon is at most {MOST_EPSILON:g}, and promises nothing from {MEANINGFUL_EPSILON:g} on")
     if 0 < delta < LEAST_DELTA:
         raise ConfigError(f"delta is 0 or at least {LEAST_DELTA:g}")
     if not (0 <= delta < 1) or (delta == 0 and not zero_delta):
@@ -75,7 +84,7 @@ class Guarantee:
     def as_dict(self) -> dict[str, Any]:
         """The guarantee as the manifest states it."""
         return {
-            "kind": "differential privacy",
+            "kind": "differential privacy" if self.epsilon <= MEANINGFUL_EPSILON else NO_GUARANTEE,
             "unit": "user",
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -91,8 +100,11 @@ def nothing_spent(relation: Relation) -> Guarantee:
 
 def delta_warnings(guarantee: Guarantee, users: int) -> list[str]:
     """What the manifest must flag: a delta over 1/U allows publishing one user's records in full."""
+    warnings = []
+    if guarantee.epsilon > MEANINGFUL_EPSILON:
+        warnings.append(NO_GUARANTEE)
     if guarantee.delta * users > 1:
-        return [
+        warnings.append(
             f"delta {guarantee.delta:.3g} is over 1/U = {1 / users:.3g}: one user's records in full would be allowed"
-        ]
-    return []
+        )
+    return warnings

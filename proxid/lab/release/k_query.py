@@ -16,6 +16,7 @@ from proxid.lab.logs import Dictionaries, LogBatch, create_log, layout_of, open_
 from proxid.lab.release.items import GAP_SECONDS
 from proxid.lab.release.noisy import require_no_seed
 from proxid.lab.release.registry import Job, Method, Option, Outcome
+from proxid.lab.release.same_users import Spellings
 from proxid.loglines.layout import AOL_FIELDS
 
 OPTIONS: Final = (
@@ -75,7 +76,9 @@ def run(job: Job) -> Outcome:
         for batch in log:
             batches.append(batch)
             job.progress(log.position, log.size)
-    whole, known = LogBatch.concatenate(batches), log.dictionaries
+    known = log.dictionaries
+    spellings = Spellings(known.user)
+    whole = spellings.joined(LogBatch.concatenate(batches))
     kept, numbers = k_query_anonymous(whole, len(known.query), job.options["k"], 60 * job.options["gap_minutes"])
     fields = [name for name in log.layout.fields if name in AOL_FIELDS]
     named = Dictionaries(query=known.query, url=known.url, tree=known.tree)
@@ -92,7 +95,10 @@ def run(job: Job) -> Outcome:
         suppressed={"query of fewer than k users": len(whole) - len(kept)},
         bad_rows=dict(log.bad.counts),
         bad_lines=list(log.bad.lines),
-        details={"warnings": WARNINGS, "seed_policy": "session numbers from the system's generator; no seed is taken"},
+        details={
+            "warnings": [*WARNINGS, *spellings.warnings()],
+            "seed_policy": "session numbers from the system's generator; no seed is taken",
+        },
     )
 
 

@@ -19,6 +19,7 @@ from proxid.lab.release.items import KINDS
 from proxid.lab.release.published import Published
 from proxid.lab.release.purse import BUDGET_OPTIONS, PART_OPTION, account_details
 from proxid.lab.release.registry import Job, Option, Outcome
+from proxid.lab.release.same_users import spelling_warnings
 from proxid.lab.release.source import Source, open_source
 
 SEED_POLICY: Final = "noise from OpenDP's samplers over the system's secure generator; no seed exists, none is taken"
@@ -62,10 +63,11 @@ class Opened:
     source: Source
     users: int
     users_from: str
+    spellings: int = 0
 
     def warnings(self, guarantee: Guarantee) -> list[str]:
         """What the manifest flags about a guarantee on this log."""
-        return delta_warnings(guarantee, self.users)
+        return [*delta_warnings(guarantee, self.users), *spelling_warnings(self.spellings)]
 
 
 @contextmanager
@@ -78,12 +80,13 @@ def opened(job: Job) -> Iterator[Opened]:
         open_source(job.source, engine, lambda done, size: job.progress(done, STAGES * size)) as source,
     ):
         job.progress(1, STAGES)
+        spellings = source.join_spellings()
         if part.parts > 1:
             source.only_part(part.part, part.parts)
         users, users_from = int(options.get("users", 0)), "declared"
         if not users:
             users, users_from = int(source.log.user.nunique().execute()), "counted from the log, published with it"
-        yield Opened(engine, source, max(1, users), users_from)
+        yield Opened(engine, source, max(1, users), users_from, spellings)
 
 
 @dataclass(slots=True)

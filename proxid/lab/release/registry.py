@@ -110,13 +110,15 @@ class Method:
     options: tuple[Option, ...]
     run: Callable[[Job], Outcome]
     example: str
+    settled: Callable[[dict[str, Any]], dict[str, Any]] = dict
+    """Defaults that depend on other options."""
 
     def checked(self, given: Mapping[str, object]) -> dict[str, Any]:
         """Every option with its value. Raises ConfigError for an unknown key or an unusable value."""
         known = {option.key: option for option in self.options}
         if unknown := sorted(set(given) - set(known)):
             raise ConfigError(f"method {self.name} has no option {unknown[0]}")
-        return {key: option.checked(given.get(key)) for key, option in known.items()}
+        return self.settled({key: option.checked(given.get(key)) for key, option in known.items()})
 
 
 def load_method(name: str) -> Method:

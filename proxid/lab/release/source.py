@@ -25,6 +25,7 @@ from proxid.lab.logs import LogBatch, StringTable, layout_of, open_log
 from proxid.lab.logs.files import naming
 from proxid.lab.logs.parquet import columns_of
 from proxid.lab.release.engines import Engine
+from proxid.lab.release.same_users import other_spellings
 from proxid.loglines.rows import MOST_NUMBER, NO_USER, NONE
 
 Progress = Callable[[int, int], None]
@@ -53,6 +54,14 @@ class Source:
     log: ibis.Table
     rows: int
     bad_rows: dict[str, int] = field(default_factory=dict)
+
+    def join_spellings(self) -> int:
+        """Give all spellings of a user one name (`same_users`); how many other spellings there were."""
+        names = self.log.select("user").distinct().to_pyarrow().column("user").to_pylist()
+        others = other_spellings(names)
+        if others:
+            self.log = self.log.mutate(user=self.log.user.substitute(others))
+        return len(others)
 
     def only_part(self, part: int, parts: int) -> None:
         """Keep the users whose hash falls into one of `parts` disjoint classes (parallel composition)."""

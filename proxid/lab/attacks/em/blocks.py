@@ -73,13 +73,18 @@ def blocks_of(block: Longs, owner: Codes, content: Longs) -> Blocks:
     return Blocks(person_at, person, content_at, keys % wide, count, made.barred, owned)
 
 
-def groups_of(group: Codes, published: Codes, owner: Codes) -> tuple[Blocks, Longs]:
-    """The groups of a `mix` release as blocks, and the released row of each content (which stands for what it says)."""
+def groups_of(
+    group: Codes, published: Codes, owner: Codes, *, never_own: bool = True
+) -> tuple[Blocks, Longs]:  # fmt: skip
+    """The groups of pairs as blocks, and the released row of each content (which stands for what it says).
+
+    never_own: nobody is published with the own record, as in `mix`.
+    """
     rows = np.flatnonzero(group >= 0)
     rows = rows[np.argsort(group[rows], kind="stable")]
     at = np.append(np.flatnonzero(np.diff(group[rows], prepend=-1)), len(rows))
     size = np.diff(at)
-    inside = np.arange(len(rows)) - np.repeat(at[:-1], size)
+    inside = np.arange(len(rows)) - np.repeat(at[:-1], size) if never_own else np.full(len(rows), -1)
     made = Blocks(at, published[rows], at, rows, np.ones(len(rows), np.int64), inside, np.zeros(0, np.int64))
     content, person = made.cells()
     owned = (owner[rows][content] == person).astype(np.int64)

@@ -23,6 +23,10 @@ def guarantee(options: dict[str, Any], *, known_seed: bool) -> dict[str, Any]:
         "not_covered": [
             "that the published user asked something at the node is true",
             "records of one person that are linked by their texts",
+            "records of one person that are linked by their categories below the node: who learns people's profiles"
+            " from the release names more owners than the bound, at shallow levels most (proxid attack --attack em)",
+            "words of a query that the category path says (proxid attack --attack leaf)",
+            "two parties that join their feeds (proxid attack --attack join)",
         ],
     }
     if options["ladder"]:

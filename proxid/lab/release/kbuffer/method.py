@@ -4,10 +4,14 @@ mode `mix` (default) is DESIGN 8.4-8.7, `thesis` and `thesis3` are the algorithm
 the order of the file or of time; memory follows what waits and, with the ladder, the distinct texts.
 """
 
+import importlib
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from proxid.anonymise.mix.settings import Settings
 from proxid.lab.columns.engines import ColumnEngine, MixEngine, mix_engine, thesis3_engine, thesis_engine
@@ -16,8 +20,9 @@ from proxid.lab.logs import Dictionaries, Layout, LogReader, LogWriter, create_l
 from proxid.lab.logs.ordered import Ordered, in_time_order
 from proxid.lab.release.duration import parse_duration
 from proxid.lab.release.kbuffer.guarantee import guarantee
-from proxid.lab.release.kbuffer.options import OPTIONS
+from proxid.lab.release.kbuffer.options import OPTIONS, settled
 from proxid.lab.release.registry import Job, Method, Outcome
+from proxid.lab.release.same_users import Spellings
 from proxid.lab.release.truth import Truth, open_truth
 from proxid.lab.release.visible import Shown, default_mask
 
@@ -35,9 +40,12 @@ class _Run:
     shown: Shown
     out: LogWriter
     truth: Truth
+    level: int
+    spellings: Spellings
     most_waiting: int = 0
     most_bytes: int = 0
     ladder: dict[str, int] = field(default_factory=dict)
+    raised: Counter[int] = field(default_factory=Counter)
 
     def write(self, released: Released) -> None:
         """Write what left, and note how much waits."""
@@ -47,8 +55,16 @@ class _Run:
             state = self.engine.ladder_state
             self.ladder = max(self.ladder, state, key=lambda found: found.get("ladder_bytes", 0))
         if len(released):
+            self._count_raised(released)
             self.out.write(self.shown.log(released))
             self.truth.write(released)
+
+    def _count_raised(self, released: Released) -> None:
+        """Count records that are shown above their level, by node: they are missing in the counts below it."""
+        depth = self.shown.dictionaries.tree.depth[np.maximum(released.category, 0)]
+        above = released.category[(released.category >= 0) & (depth < self.level)]
+        nodes, times = np.unique(above, return_counts=True)
+        self.raised.update(dict(zip(nodes.tolist(), times.tolist(), strict=True)))
 
     def tidy(self, known: Dictionaries) -> None:
         """Forget texts that nothing waiting needs."""
@@ -79,7 +95,7 @@ def make_engine(options: dict[str, Any], known: Dictionaries, seed: int | None) 
         return thesis_engine(known, options["k"], options["level"], seed=seed)
     if options["mode"] == "thesis3":
         return thesis3_engine(known, options["k"], options["level"], delta=options["delta"], seed=seed)
-    epoch = parse_duration(options["epoch"], "epoch") if options["epoch"] else None
+    epoch = None if options["epoch"] == "file" else parse_duration(options["epoch"], "epoch")
     clicks = options["clicks"] == "ladder"
     return mix_engine(known, make_settings(options), ladder=options["ladder"], clicks=clicks, epoch_s=epoch, seed=seed)
 
@@ -95,11 +111,15 @@ def output_layout(path: Path, source: Layout, columns: str, groups: bool) -> Lay
 
 def run(job: Job) -> Outcome:
     """Read, anonymise and write in one pass. Raises ConfigError, InputError, OutputError."""
+    if job.options["form"] != "pairs":
+        forms = importlib.import_module(f"proxid.lab.release.forms.{job.options['form']}")
+        done: Outcome = forms.run(job)
+        return done
     with ExitStack() as stack:
         log = stack.enter_context(open_log(job.source, classifier=job.classifier))
         going = _start(job, log, stack)
         for batch in going.ordered:
-            going.write(going.engine.feed(batch))
+            going.write(going.engine.feed(going.spellings.joined(batch)))
             if not going.ordered.holds_codes:
                 going.tidy(log.dictionaries)
             job.progress(log.position, log.size)
@@ -129,7 +149,7 @@ def _start(job: Job, log: LogReader, stack: ExitStack) -> _Run:
     layout = output_layout(job.output, log.layout, options["columns"], mix)
     truth = stack.enter_context(open_truth(job.truth))
     out = stack.enter_context(create_log(job.output, layout, shown.dictionaries))
-    return _Run(engine, ordered, shown, out, truth)
+    return _Run(engine, ordered, shown, out, truth, options["level"], Spellings(known.user))
 
 
 def _details(going: _Run) -> dict[str, Any]:
@@ -139,13 +159,16 @@ def _details(going: _Run) -> dict[str, Any]:
         "mechanism_bytes": going.most_bytes,
         "order": "time" if ordered.sorted_here else "file",
         "steps_back_in_time": ordered.steps_back,
+        "warnings": going.spellings.warnings(),
     }
     if isinstance(engine, MixEngine):
+        paths = going.shown.dictionaries.category
+        details["raised_by_node"] = {paths[node]: times for node, times in sorted(going.raised.items())}
         details |= {"groups": engine.groups, "texts_hidden_by_mask": going.shown.hidden, **going.ladder}
     return details
 
 
 METHOD: Final = Method(
     "kbuffer", "the streaming anonymiser (Pàmies-Estrems 2020; modes mix, thesis, thesis3)", OPTIONS, run,
-    "--mode mix --k 10 --level 2 log.tsv -o released.tsv",
+    "--mode mix --k 10 --level 2 log.tsv -o released.tsv", settled,
 )  # fmt: skip
