@@ -58,6 +58,4 @@ def spelling_warnings(spellings: int) -> list[str]:
     """What the manifest says of such names."""
     if not spellings:
         return []
-    return [
-        f"{spellings} names of users are others' in another spelling (case, space, unseen signs): counted as one"
-    ]
+    return [f"{spellings} names of users are others' in another spelling (case, space, unseen signs): counted as one"]
