@@ -29,7 +29,7 @@ class Retention:
 
         monkeypatch.setattr(PayloadRetention, "run", run)
 
-    async def _look(self, role: str, days: float) -> int:
+    async def look(self, role: str, days: float) -> int:
         """The job looks, so much later than it is."""
         job = self._jobs[role]
         job._clock = lambda: time.time() + days * DAY
@@ -39,19 +39,19 @@ class Retention:
         """The segment ends: what comes from now on lies in another one."""
         await trial.audit()  # its heads are fresh: everything is written
         before = len(segments(trial, role))
-        await self._look(role, 2)
+        await self.look(role, 2)
         async with asyncio.timeout(30):
             while len(segments(trial, role)) == before:
                 await trial.ask("node9 question", PEOPLE[:1])
                 await trial.settle()
                 await trial.audit()
-        await self._look(role, 0)
+        await self.look(role, 0)
 
     async def expire(self, trial: Trial, role: str) -> None:
         """Every segment but the last expires."""
         old = segments(trial, role)[:-1]
-        assert await self._look(role, 400)
-        await self._look(role, 0)
+        assert await self.look(role, 400)
+        await self.look(role, 0)
         async with asyncio.timeout(20):
             while any((segment / "parts").exists() for segment in old):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)

@@ -15,10 +15,12 @@ from proxid.evidence.note import Verifier
 from proxid.protocol.rights import Right
 from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.store import connect
+from tests.integration.auditor.test_expiry import Retention, retention
 from tests.integration.gateway.test_rights import rights
 from tests.support.trial import PEOPLE, Trial, run_command, running
 
 ROLES = ["gateway", "main-service"]
+__all__ = ["retention"]
 
 
 def evidence(trial: Trial, role: str) -> Path:
@@ -180,3 +182,28 @@ async def test_a_successor_that_hides_what_others_have_seen_is_named(tmp_path: P
             assert {(v.rule, v.log) for v in report.violations} == {(1, role)}
         with pytest.raises(HistoryForkedError, match=r"hides entries"):
             await asyncio.to_thread(cosign, trial, role)
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_payloads_of_a_log_that_is_followed_expire_too(tmp_path: Path, retention: Retention, role: str) -> None:
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        await trial.audit(state=True)
+        for generation in (2, 3):
+            await trial.halt(role)
+            assert await mend(trial, role) == 0
+            await trial.serve(role)
+            await trial.ask(f"node{generation} question")
+            await trial.settle()
+        await trial.audit()  # its heads are fresh: everything is written
+        old = [trial.folder / role / "data" / name / "segments" for name in ("evidence", "evidence-2")]
+        assert all(list(folder.glob("*/parts")) for folder in old)
+        async with asyncio.timeout(30):
+            while any(list(folder.glob("*/parts")) for folder in old):
+                await retention.look(role, 400)  # once its clock is confirmed
+                await asyncio.sleep(0.2)
+        assert list((trial.folder / role / "data/evidence-3/segments").glob("*/parts"))
+        assert all(list(folder.glob("*/leaves")) for folder in old)
+        for report in await audits(trial):
+            assert report.verdict is Verdict.UNCHECKED  # by the auditor's clock it was a year too early
+            assert all("have expired before the time" in reason.text for reason in report.reasons)
