@@ -27,6 +27,7 @@ from proxid.evidence.merkle import EMPTY_ROOT, root_of
 from proxid.evidence.note import Verifier
 from proxid.runtime.evidence_log.admitted import Admitted, Damage, runs
 from proxid.runtime.evidence_log.files import lock_folder, replace_file
+from proxid.runtime.evidence_log.followed import FollowedLog, expire_followed
 from proxid.runtime.evidence_log.generations import CHECKPOINT, mark_version
 from proxid.runtime.evidence_log.segments import SEGMENT_BYTES, SegmentWriter, parts_of, read_leaves, segment_names
 from proxid.runtime.evidence_log.tree import TreeReader, TreeWriter
@@ -44,20 +45,22 @@ class LeafLog:
 
     Args:
         folder: the log's. origin: its name in checkpoints. key: the service's signing key.
-        least: leaves that must be there, as somebody else counted them.
+        least: leaves that must be there, as somebody else counted them. followed: the logs before it.
 
     Raises:
         LogDamagedError: what is on disk contradicts the signed head, is less than `least`, or of another version.
     """
 
     def __init__(
-        self, folder: Path, origin: str, key: SigningKey, segment_bytes: int = SEGMENT_BYTES, least: int = 0
-    ) -> None:
+        self, folder: Path, origin: str, key: SigningKey, segment_bytes: int = SEGMENT_BYTES, least: int = 0,
+        followed: Sequence[FollowedLog] = (),
+    ) -> None:  # fmt: skip
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
         self._lock = lock_folder(folder)
         self.origin = origin
         self._key = key
+        self.followed = tuple(followed)
         self._writing = threading.Lock()
         self.unfinished = False
         """Leaves are on disk that no head covers yet."""
@@ -196,7 +199,8 @@ class LeafLog:
         return until
 
     def expire(self, until: int) -> None:
-        """Delete the payloads of every segment that ends at or before a number."""
+        """Delete the payloads of every segment that ends at or before a number; of followed logs if it is 0 or less."""
+        expire_followed(self.followed, until)
         folder = self.folder / SEGMENTS
         for name, following in pairwise(segment_names(folder)):
             if following - 1 <= until:

@@ -1,8 +1,8 @@
 """What does not stay for ever (DESIGN 10.2): payloads and correspondence tables; expiry is an event.
 
 Payloads expire by whole segments: the log begins a new one each day, and deletes the payloads of one that is older
-than allowed, after EXPIRED has said so. Headers stay. Evidence keys end with the links of their epoch: the gateway
-says up to which epoch, before the store lets them go.
+than allowed, after EXPIRED has said so; those of the logs that it follows too (`followed`). Headers stay. Evidence keys
+end with the links of their epoch: the gateway says up to which epoch, before the store lets them go.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from redis.asyncio import Redis
 from proxid.errors import StoreError
 from proxid.evidence.events import SALT_SIZE, EventType, encode_header
 from proxid.protocol.request import Random
+from proxid.runtime.evidence_log.followed import followed_older_than
 from proxid.runtime.evidence_log.log import LeafLog
 from proxid.runtime.store.connection import store_errors
 
@@ -64,14 +65,20 @@ class PayloadRetention:
         """Say that what is too old expires; up to which number, 0 if nothing does."""
         if not self._reliable():
             return 0
-        age = min(DAY, self._seconds / 4)
-        until = await asyncio.to_thread(self._log.older_than, self._clock() - self._seconds, self._clock() - age)
+        now = self._clock()
+        before = await asyncio.to_thread(followed_older_than, self._log.followed, now - self._seconds)
+        if before is not None:
+            await self._say(before)
+        until = await asyncio.to_thread(self._log.older_than, now - self._seconds, now - min(DAY, self._seconds / 4))
         if until <= self._said:
             return 0
-        header = encode_header(kind="payloads", until=until)
-        await append_expired(self._client, self._prefix, self._random(SALT_SIZE), header)
+        await self._say(until)
         self._said = until
         return until
+
+    async def _say(self, until: int) -> None:
+        header = encode_header(kind="payloads", until=until)
+        await append_expired(self._client, self._prefix, self._random(SALT_SIZE), header)
 
 
 async def append_expired(

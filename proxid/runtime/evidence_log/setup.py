@@ -19,8 +19,9 @@ from proxid.runtime.clock import ClockWatch
 from proxid.runtime.config.base import ServiceConfig
 from proxid.runtime.evidence_log import generations
 from proxid.runtime.evidence_log.encryptor import Encryptor
+from proxid.runtime.evidence_log.followed import FollowedLog
 from proxid.runtime.evidence_log.held import HeldHeads
-from proxid.runtime.evidence_log.log import LeafLog
+from proxid.runtime.evidence_log.log import SEGMENTS, LeafLog
 from proxid.runtime.evidence_log.reading import LogReader
 from proxid.runtime.evidence_log.retention import PayloadRetention
 from proxid.runtime.evidence_log.scrub import Scrubber
@@ -75,6 +76,16 @@ def older_of(config: ServiceConfig, options: EvidenceOptions) -> list[LogReader]
     return [reader_of(config, options, at) for at in range(1, generations.newest(config.data_dir))]
 
 
+def followed_of(config: ServiceConfig, options: EvidenceOptions) -> list[FollowedLog]:
+    """The logs before the one that is written to; raises LogDamagedError if a head that a successor names is none."""
+    found = []
+    for at in range(1, generations.newest(config.data_dir)):
+        following = generations.folder_of(config.data_dir, at + 1)
+        head, _ = generations.predecessor(following, options.log_of(config, at))
+        found.append(FollowedLog(generations.folder_of(config.data_dir, at) / SEGMENTS, head.size))
+    return found
+
+
 def other_log(config: ServiceConfig, log: str, key: bytes | None) -> Verifier:
     """The verifier of the other service's first log; raises ConfigError without its key."""
     if key is None:
@@ -109,7 +120,7 @@ async def writer_of(config: ServiceConfig, options: EvidenceOptions, client: Red
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     await begin_if_asked(config, options, client, generation)
     store = await counted(client, options.prefix)
-    log = LeafLog(folder, name, options.key, least=store.least)
+    log = LeafLog(folder, name, options.key, least=store.least, followed=followed_of(config, options))
     encryptor = Encryptor(options.log, name, SealingKey(config.trust.auditor_seal))
     writer = EvidenceWriter(
         client, options.prefix, log, encryptor, plain_seconds=config.retention.evidence_plain, base=store.base
