@@ -149,9 +149,13 @@ async def test_what_is_derived_rots_while_the_service_runs(tmp_path: Path, role:
         evidence = trial.folder / role / "data/evidence"
         path = last_segment(trial, role) / "index" if part == "index" else evidence / part
         flip(path, 20)
-        if part == "checkpoint":  # a head that is damaged shows nothing; the next event writes another
-            with pytest.raises(EvidenceUnreadableError, match="log_damaged"):
-                await trial.audit(state=True)
+        if part == "checkpoint":
+            # A head that is damaged shows nothing; the next event writes another, and so does the scrubber when it
+            # comes by, which may be just now.
+            try:
+                assert (await trial.audit(state=True)).verdict is Verdict.CLEAN
+            except EvidenceUnreadableError as error:
+                assert "log_damaged" in str(error)
             await trial.ask("node5 question")
             await trial.settle()
         report = await trial.audit(state=True)
