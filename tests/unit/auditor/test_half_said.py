@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from auditor.checks.c2_erasures import Erasures
 from auditor.findings import ERASURE, GATEWAY, HEADS, Report, Violation
 from auditor.policies import Policies
-from auditor.reading.damage import Damage, excuse_compared
+from auditor.reading.damage import Damage, count, excuse_compared
 from proxid.evidence.events import Event, EventType, encode_header
+from proxid.evidence.succession import Succession
 from proxid.runtime.config.anonymiser import Retention
 from tests.unit.auditor.test_expired_events import TAG, gone, read, trusted
 
@@ -90,3 +92,27 @@ def test_what_expires_before_its_time_leaves_nothing_clean(
     report.missing.clear()
     policies.check_expiry([], {GATEWAY: 0}, report)
     assert report.missing == []
+
+
+def test_a_range_that_a_service_makes_up_costs_the_auditor_nothing() -> None:
+    """Numbers in headers are whatever a service writes: no audit ends because it was told to count them."""
+    erasures = Erasures(trusted())
+    for tag, epoch in ((b"a" * 16, 7), (b"b" * 16, 9)):
+        erasures.epochs[tag] = epoch
+    erasures.expiry(GATEWAY, gone(1, E.EXPIRED, encode_header(kind="links", first=8, until=1 << 60)), 0)
+    assert [erasures.covers(tag) for tag in (b"a" * 16, b"b" * 16)] == [False, True]
+    damage = Damage(lost=[3])
+    damage.give_up(range(5, 1 << 60))
+    assert damage.first == 3 and [reason.text for reason in damage.reasons(GATEWAY)][0].startswith("leaves 5-")
+    assert damage.covers(3, 4) and damage.covers(5, 1 << 59) and not damage.covers(3, 6)
+    report = Report()
+    count(report, {GATEWAY: damage})
+    assert report.counts["leaves.damaged"] == (1 << 60) - 5 + 1
+
+
+def test_a_head_of_more_leaves_than_anybody_has_is_read_as_far_as_it_goes() -> None:
+    log, report = read()
+    log.damage.give_up(range(1, 1 << 60))
+    log.begin(2, (1 << 60) - 1)
+    log.take(Event(1 << 60, E.SUCCEEDED, bytes(16), Succession(b"note", True).header(), b""))
+    assert report.violations == []
