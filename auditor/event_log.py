@@ -1,6 +1,5 @@
 """A log as the auditor reads it: one handler an event type, one violation an event that does not hold."""
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -93,8 +92,7 @@ class Log:
 
     def _is_lost_until(self, number: int) -> bool:
         """Whether every leaf between the last event and this one is damaged."""
-        lost, between = self.damage.lost, number - self.next_number
-        return between > 0 and bisect_left(lost, number) - bisect_left(lost, self.next_number) == between
+        return number > self.next_number and self.damage.covers(self.next_number, number)
 
     def _is_unread(self, event: Event) -> bool:
         """Whether only the header of an event can be gone by.

@@ -126,7 +126,9 @@ class Erasures:
         if fields["kind"] == "links":
             until = int(str(fields["until"]))
             if "first" in fields:
-                self.links.update(range(int(str(fields["first"])), until + 1))
+                # Of epochs in which somebody was linked: how far it says that it goes is the gateway's word.
+                first = int(str(fields["first"]))
+                self.links.update({epoch for epoch in self.epochs.values() if first <= epoch <= until})
             else:  # of a log of version 1
                 self.links_until = max(self.links_until, until)
         elif fields["kind"] == "payloads":

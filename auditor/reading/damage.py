@@ -6,6 +6,7 @@ good: never clean, so that nobody hides behind them, and no violation, so that n
 Findings that may come from a leaf that is missing are told as such; those that cannot stay violations.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -24,7 +25,8 @@ class Damage:
     """Damaged leaves of one log.
 
     Attributes:
-        lost: leaves without their header, rising. payloads: leaves without their payload, rising.
+        lost: leaves without their header, rising. given_up: ends of logs that a successor follows, as first and last
+            leaf: how long they are is the service's word. payloads: leaves without their payload, rising.
         admitted: first and last leaf and reason of each DAMAGED.
         forgot: numbers of SUCCEEDED that admit that the service's store was lost.
         hidden: a successor hides leaves, which is a violation of its own.
@@ -32,6 +34,7 @@ class Damage:
     """
 
     lost: list[int] = field(default_factory=list)
+    given_up: list[tuple[int, int]] = field(default_factory=list)
     payloads: list[int] = field(default_factory=list)
     admitted: list[tuple[int, int, str]] = field(default_factory=list)
     forgot: list[int] = field(default_factory=list)
@@ -47,12 +50,19 @@ class Damage:
 
     def give_up(self, numbers: range) -> None:
         """The end of a log that a successor follows, whose first leaf admits it by naming a head beyond."""
-        self.lost.extend(numbers)
+        self.given_up.append((numbers[0], numbers[-1]))
         self.admitted.append((numbers[0], numbers[-1], "a successor log was begun"))
+
+    def covers(self, first: int, end: int) -> bool:
+        """Whether all of some leaves, `first` … `end`−1, are without their header."""
+        there = bisect_left(self.lost, end) - bisect_left(self.lost, first)
+        there += sum(max(0, min(end, last + 1) - max(first, begin)) for begin, last in self.given_up)
+        return there == end - first
 
     def take_over(self, other: "Damage") -> None:
         """Go on from what an earlier audit found."""
         self.lost[:], self.payloads[:], self.admitted[:] = other.lost, other.payloads, other.admitted
+        self.given_up[:] = other.given_up
         self.forgot[:], self.hidden = other.forgot, other.hidden
 
     @property
@@ -61,7 +71,7 @@ class Damage:
 
         What was admitted and can be read all the same explains nothing: nobody hides behind a word.
         """
-        begins = (*self.lost[:1], *self.payloads[:1])
+        begins = (*self.lost[:1], *self.payloads[:1], *(first for first, _ in self.given_up))
         forgot = [1] if self.forgot and self.keys else self.forgot
         return 1 if self.hidden else min((*begins, *forgot), default=_OPEN_END)
 
@@ -126,4 +136,5 @@ def count(report: Report, damage: dict[str, Damage]) -> None:
     for log, found in damage.items():
         report.missing += found.reasons(log)
         report.counts["leaves.damaged"] += len({*found.lost, *found.payloads})
+        report.counts["leaves.damaged"] += sum(last - first + 1 for first, last in found.given_up)
         report.counts["leaves.admitted"] += sum(last - first + 1 for first, last, _ in found.admitted)

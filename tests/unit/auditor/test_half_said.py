@@ -103,7 +103,7 @@ def test_a_range_that_a_service_makes_up_costs_the_auditor_nothing() -> None:
     assert [erasures.covers(tag) for tag in (b"a" * 16, b"b" * 16)] == [False, True]
     damage = Damage(lost=[3])
     damage.give_up(range(5, 1 << 60))
-    assert damage.first == 3 and [reason.text for reason in damage.reasons(GATEWAY)][0].startswith("leaves 5-")
+    assert damage.first == 3 and next(reason.text for reason in damage.reasons(GATEWAY)).startswith("leaves 5-")
     assert damage.covers(3, 4) and damage.covers(5, 1 << 59) and not damage.covers(3, 6)
     report = Report()
     count(report, {GATEWAY: damage})
