@@ -277,7 +277,7 @@ WEEKS: list[tuple[Callable[[LongTrial], Awaitable[None]], tuple[Any, ...]]] = [
     (services_are_killed, ()),
     (wrong(GATEWAY, 1), ((lies_service.service_publishes_an_altered_text, 5, MAIN),)),
     (globex_returns_and_k_is_raised, ()),
-    (somebody_is_erased, ((service_keeps_what_an_erased_person_left, 8, GATEWAY),)),
+    (somebody_is_erased, ((service_keeps_what_an_erased_person_left, 8, MAIN),)),
     (people_get_new_certificates, ()),
     (wrong(MAIN, 1), ()),
     (initech_joins, ((gateway_drops_a_group, 7, GATEWAY),)),
