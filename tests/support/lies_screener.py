@@ -242,9 +242,9 @@ async def screener_erases_more_people_than_asked(liar: Liar) -> None:
     others = [key.decode().rsplit(":", 1)[1] async for key in store.scan_iter(match="{gw}:ek:*")]
     await store.aclose()
 
-    async def greedy(self: RightsStore, tag: str, mark: bytes, header: bytes, payload: bytes, subjects: Any) -> bool:
-        fields = json.loads(header)
-        return await honest(self, tag, mark, encode_header(**{**fields, "tags": others}), payload, subjects)
+    async def greedy(self: RightsStore, tag: str, mark: bytes, event: tuple[bytes, bytes], *rest: Any) -> bool:
+        header = encode_header(**{**json.loads(event[0]), "tags": others})
+        return await honest(self, tag, mark, (header, event[1]), *rest)
 
     liar.patch.setattr(RightsStore, "finish_erasure", greedy)
     client = rights(liar.trial)
