@@ -37,8 +37,8 @@ async def service_releases_below_k(liar: Liar) -> None:
 
     honest = PoolStore._arguments
 
-    def fewer(self: PoolStore, epoch: int) -> list[Any]:
-        arguments = honest(self, epoch)
+    async def fewer(self: PoolStore, epoch: int) -> list[Any]:
+        arguments = await honest(self, epoch)
         arguments[1] -= 1
         return arguments
 
