@@ -12,7 +12,7 @@ import gzip
 import math
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Final
 from proxid.clients.household.said import check_location, check_text
 from proxid.errors import InputError, OversizedError
 from proxid.loglines import Line, read_lines
+from proxid.loglines.head import BOM, said_columns, tsv_columns
 from proxid.loglines.rows import Cells
 
 _EXTRA: Final = {
@@ -48,8 +49,12 @@ class Event:
     line: int = 0
 
 
-def read_events(path: Path) -> Iterator[Event]:
-    """The events of a file, by its name JSONL or TSV; raises InputError naming the file and the line."""
+def read_events(path: Path, say: Callable[[str], None] = lambda _: None) -> Iterator[Event]:
+    """The events of a file, by its name JSONL or TSV; raises InputError naming the file and the line.
+
+    Args:
+        say: is told which column of a file without a header is taken for what.
+    """
     try:
         data = path.read_bytes()
         data = gzip.decompress(data) if path.suffix == ".gz" else data
@@ -63,6 +68,10 @@ def read_events(path: Path) -> Iterator[Event]:
     kind = "jsonl" if name.endswith((".jsonl", ".json", ".ndjson")) else "tsv"
     try:
         lines = read_lines(data, kind, _EXTRA)
+        if kind == "tsv" and data:
+            columns, header = tsv_columns(data.removeprefix(BOM), _EXTRA)
+            if not header:
+                say(f"{path.name} has no header: {said_columns(columns)}")
     except InputError as error:
         raise InputError(f"{path.name}: {error.rule}") from None
     return _events(path.name, lines)

@@ -5,6 +5,7 @@ everybody who waits is told, and the next request opens another stream.
 """
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -13,7 +14,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from proxid.errors import UpstreamError
-from proxid.runtime.transport.methods import MAX_BATCH
+from proxid.runtime.transport.methods import MAX_BATCH, MAX_BATCH_SIZE
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
 
@@ -87,8 +88,19 @@ class Forwarding:
                 await self._something.wait()
                 self._something.clear()
                 while self._waiting:
-                    batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+                    count = _fitting(self._waiting)
+                    batch, self._waiting = self._waiting[:count], self._waiting[count:]
                     # Who has given up is not worth the way.
                     asked = [one for one in batch if one.number in self._under_way]
                     if asked:
                         await stream.write(wire.ForwardBatch(requests=asked))
+
+
+def _fitting(waiting: Sequence[wire.ForwardRequest]) -> int:
+    """How many requests go into one message: the main service takes none over its limit, whoever sends it."""
+    size = 0
+    for at, one in enumerate(waiting[:MAX_BATCH], 1):
+        size += one.ByteSize()
+        if size >= MAX_BATCH_SIZE:
+            return at
+    return min(len(waiting), MAX_BATCH)

@@ -47,6 +47,7 @@ from proxid.runtime.store.clock import ClockKeeper, HeardTime
 from proxid.runtime.transport.allow_list import AllowListWatch
 from proxid.runtime.transport.channel import TlsFiles, new_server
 from proxid.runtime.transport.heads import Heard
+from proxid.runtime.transport.methods import MAX_BATCH_MESSAGE
 from proxid.runtime.transport.peers import PeerRegistry
 from proxid.runtime.transport.runner import run
 from proxid.wire.v1.common_pb2_grpc import add_EvidenceServicer_to_server
@@ -156,7 +157,7 @@ async def serve(
     path = RequestPath(service, requests, epochs, credentials, responder, wake, subjects.share)
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     peers = PeerRegistry(config.trust.allow_list(), own=tls.read()[1])
-    server, port = new_server(tls, config.listen, config.workers > 1)
+    server, port = new_server(tls, config.listen, config.workers > 1, MAX_BATCH_MESSAGE)
     heard = HeardTime(client, PREFIX, service.watch)
     openings = Openings(service, epoch_store, heard)
     consents, outbox = Consents(service, pool, credentials, epochs), Outbox(blocking, functions)

@@ -3,14 +3,17 @@
 import datetime
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 import click
 
 from device_sim.commands.common import CONFIG, JSON, load_households, open_households
 from proxid.clients.household.household import Answer, Household, Standing
 from proxid.errors import InputError
+from proxid.protocol.consent import Bundles, Grant
+from proxid.protocol.record import fidelity_of
 from proxid.runtime.process.ended import run_async
 
 _USER = click.option("-u", "--user", required=True, help="The recognised speaker's USER_ID.")
@@ -40,31 +43,49 @@ async def _ask(path: Path, user: str, text: str, location: str) -> Answer:
 @click.command("consent", epilog="Example: proxid device consent --config device.toml -u ann searches")
 @CONFIG
 @_USER
-@click.argument("bundle")
+@click.argument("bundle", required=False)
 @JSON
-def consent(path: Path, user: str, bundle: str, as_json: bool) -> None:
+def consent(path: Path, user: str, bundle: str | None, as_json: bool) -> None:
     """Choose a bundle of consent for the current epoch; `nothing` withdraws everything.
+
+    Without BUNDLE say what is in effect, and what each bundle allows whom. Everybody is at `nothing` again when the
+    epoch ends.
 
     Returns when both services have acknowledged: from then on nothing of the user is delivered that the bundle does
     not allow.
     """
-    found = run_async(_consent(path, user, bundle))
+    found, bundles = run_async(_consent(path, user, bundle))
     until = datetime.datetime.fromtimestamp(found.until, datetime.UTC)
-    done = {"user": user, "bundle": bundle, "version": found.version, "policy": found.policy.hex()}
+    done = {"user": user, "bundle": found.bundle, "version": found.version, "policy": found.policy.hex()}
     if as_json:
-        click.echo(json.dumps({**done, "until": until.isoformat()}))
-    else:
-        click.echo(
-            f"{bundle} is in effect until {until:%a %d %b %Y %H:%M} UTC "
-            f"(version {found.version} of this epoch, policy {found.policy.hex()[:16]})"
-        )
+        offered = {} if bundle is not None else {"offered": {name: _allowed(bundles[name]) for name in bundles}}
+        click.echo(json.dumps({**done, "until": until.isoformat(), **offered}))
+        return
+    click.echo(
+        f"{found.bundle} is in effect until {until:%a %d %b %Y %H:%M} UTC "
+        f"(version {found.version} of this epoch, policy {found.policy.hex()[:16]})"
+    )
+    if bundle is None:
+        click.echo("offered:")
+        for name, grants in bundles.items():
+            said = (f"{row['party']}: {row['type']} as {_AS[row['as']]}" for row in _allowed(grants))
+            click.echo(f"  {name}: {'; '.join(said) or 'nothing to nobody'}")
 
 
-async def _consent(path: Path, user: str, bundle: str) -> Standing:
+_AS: Final = {"user_id": "the person", "alias": "an alias", "day": "an alias of the day"}
+
+
+def _allowed(grants: Iterable[Grant]) -> list[dict[str, str]]:
+    """What grants come to: places and commands are never shown under a lasting name."""
+    return [{"party": g.party, "type": kind, "as": fidelity_of(kind, g.fidelity)} for g in grants for kind in g.types]
+
+
+async def _consent(path: Path, user: str, bundle: str | None) -> tuple[Standing, Bundles]:
     async with open_households(load_households([path])) as speakers:
         household = _household(speakers, user)
-        await household.consent(user, bundle)
-        return await household.standing(user)
+        if bundle is not None:
+            await household.consent(user, bundle)
+        return await household.standing(user), await household.offered(user)
 
 
 def _household(speakers: Mapping[str, Household], user: str) -> Household:

@@ -43,7 +43,7 @@ def replay(
     Prints what was answered, refused (by code) and retried. People of the file who are enrolled in no household are
     left out; their lines are printed. Exit status 1 if anything failed or was left out.
     """
-    events = list(read_events(file)) if file is not None else shipped_events()
+    events = list(read_events(file, lambda said: click.echo(said, err=True))) if file is not None else shipped_events()
     configs = load_households(paths)
     summary, unsent = run_async(_replay(events[:limit], configs, Pace(concurrency, rate, speed), bundle), uvloop.run)
     done = {

@@ -70,8 +70,10 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
     """
     try:
         holders = _holders(run_async(_status(path, user)))
-    except ProxidError:
-        holders = "which third parties hold records could not be asked"
+    except InputError:  # there is nobody of that name here
+        raise
+    except ProxidError as error:
+        holders = f"which third parties hold records could not be asked: {error.rule}"
     if not as_json:
         click.echo(holders, err=True)
     if not yes:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from auditor.config import AuditorConfig, WitnessConfig
 from gateway.config import GatewayConfig
@@ -113,7 +113,7 @@ def _keys(config: PartyBase) -> list[Finding]:
 
 
 def _show(found: list[Finding]) -> None:
-    table = Table("what", "is", "found", "next step")
+    table = Table("what", "is", Column("found", overflow="fold"), Column("next step", overflow="fold"))
     for item in found:
         table.add_row(item.name, item.state.value, item.text, item.next)
     Console().print(table)

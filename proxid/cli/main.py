@@ -54,6 +54,8 @@ LABORATORY: dict[str, str] = {
 }
 """Those of the query-log laboratory: without its packages each says that it needs them."""
 
+_AS_IT_IS: Final = "\b\n"
+"""Before a paragraph that click is not to wrap."""
 _PACKAGES: Final = ("numba", "pyarrow", "opendp", "matplotlib", "scipy", "duckdb", "ibis", "snowballstemmer")
 NEEDED: Final = "needs the laboratory: make lab"
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
@@ -67,6 +69,15 @@ class _ReaderGoneError(Exception):
 def _drop_output() -> None:
     """What is flushed at the end goes nowhere: it would fail once more, and change the status."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _keep_examples_whole(command: click.Command) -> None:
+    """An example is copied from the help: wrapped at the terminal's width it would be two commands."""
+    if command.epilog and not command.epilog.startswith(_AS_IT_IS):
+        command.epilog = _AS_IT_IS + command.epilog
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            _keep_examples_whole(inner)
 
 
 class LazyGroup(click.Group):
@@ -97,6 +108,7 @@ class LazyGroup(click.Group):
         module, attribute = target.split(":")
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)
+        _keep_examples_whole(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

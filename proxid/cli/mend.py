@@ -1,7 +1,8 @@
 """`proxid mend`: what an operator does on purpose when files are damaged or lost, with the service stopped."""
 
+import json
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -18,6 +19,13 @@ _CONFIG: Final = click.option(
     "--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The service's TOML.",
 )  # fmt: skip
+
+
+_JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print an object.")
+
+
+def _say(done: dict[str, Any], text: str, as_json: bool) -> None:
+    click.echo(json.dumps(done) if as_json else text)
 
 
 @click.group("mend", epilog="Example: proxid mend store --config trial/gateway/gateway.toml")
@@ -40,7 +48,8 @@ def _service(path: Path) -> ServiceConfig:
 @_CONFIG
 @click.option("--leaves", multiple=True, required=True, help="A number, or FIRST-LAST; as often as needed.")
 @click.option("--reason", type=click.Choice(REASONS), required=True, help="What did it.")
-def damaged(path: Path, leaves: tuple[str, ...], reason: str) -> None:
+@_JSON
+def damaged(path: Path, leaves: tuple[str, ...], reason: str, as_json: bool) -> None:
     """Admit that entries of the service's log are damaged, when no copy of them is left.
 
     The service says so in its log with the next start, and goes on behind them. No audit is clean over them: they, and
@@ -48,7 +57,8 @@ def damaged(path: Path, leaves: tuple[str, ...], reason: str) -> None:
     """
     ranges = [Damage(*_range(text), reason) for text in leaves]
     admit(folder_of(_service(path)), ranges)
-    click.echo(f"admitted: entries {', '.join(leaves)}; they stay unchecked in every audit")
+    done = {"admitted": [{"first": one.first, "last": one.last} for one in ranges], "reason": reason}
+    _say(done, f"admitted: entries {', '.join(leaves)}; they stay unchecked in every audit", as_json)
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -60,13 +70,18 @@ def _range(text: str) -> tuple[int, int]:
 
 @command.command("store", epilog="Example: proxid mend store --config trial/gateway/gateway.toml")
 @_CONFIG
-def store(path: Path) -> None:
+@_JSON
+def store(path: Path, as_json: bool) -> None:
     """Cut a torn or zero-padded end off the append-only file of the service's own store.
 
     What is cut off was never acknowledged if `appendfsync` is `always`; the service compares itself with its log, its
     peer and its witness when it starts, and refuses if more is missing than a store may lose.
     """
-    for name, cut in store_files(_service(path)):
+    done = store_files(_service(path))
+    if as_json:
+        click.echo(json.dumps({"files": [{"file": name, "cut": cut} for name, cut in done]}))
+        return
+    for name, cut in done:
         click.echo(f"{name}: {cut} bytes cut off" if cut else f"{name}: whole")
 
 
@@ -76,7 +91,8 @@ def store(path: Path) -> None:
     "--head", "heads", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A signed head of the old log that the other service or a witness holds; the longest counts.",
 )  # fmt: skip
-def successor(path: Path, heads: tuple[Path, ...]) -> None:
+@_JSON
+def successor(path: Path, heads: tuple[Path, ...], as_json: bool) -> None:
     """Begin a new log, when the old one cannot be gone on with: it is of version 1, or lost, or its store is.
 
     The new log's first entry names the last signed head of the old one, which stays as it is, and is served to the
@@ -88,4 +104,6 @@ def successor(path: Path, heads: tuple[Path, ...]) -> None:
     options = EvidenceOptions(role, "", load_signing_key(config.signing_key))
     old = options.log_of(config, generations.newest(config.data_dir))
     folder, head = generations.begin_successor(config.data_dir, old, heads)
-    click.echo(f"{folder}: follows {head.origin}, {head.size} entries; start the service, and tell the auditor")
+    done = {"folder": str(folder), "follows": head.origin, "entries": head.size}
+    text = f"{folder}: follows {head.origin}, {head.size} entries; start the service, and tell the auditor"
+    _say(done, text, as_json)

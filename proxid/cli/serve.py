@@ -57,7 +57,10 @@ class _Run:
 
 @click.command("serve", epilog="Example: proxid serve gateway --config trial/gateway/gateway.toml --workers 2")
 @click.argument("service", type=click.Choice(sorted(SERVICES)))
-@click.option("--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The service's TOML: gateway.toml or main-service.toml.",
+)  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes (configured: `workers`, 1).")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as an object.")
 @click.option("--worker", type=click.IntRange(0), hidden=True)

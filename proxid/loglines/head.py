@@ -44,6 +44,8 @@ def tsv_columns(head: bytes, extra: Mapping[str, str] | None = None) -> tuple[li
     """
     check_text(head)
     rows = [line.split("\t") for line in _texts(head)]
+    if rows and all(len(row) == 1 and _is_object(row[0]) for row in rows):
+        raise InputError("the log's lines are JSON objects: give it a name that ends in .jsonl")
     if not rows:
         return list(FIELDS[:5]), False
     columns = _named(rows, extra)
@@ -55,6 +57,13 @@ def tsv_columns(head: bytes, extra: Mapping[str, str] | None = None) -> tuple[li
         columns = list(FIELDS[:number])
     _check_columns(rows[1:] if header else rows, columns, header)
     return columns, header
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return text.startswith("{") and isinstance(load_json(text), dict)
+    except ValueError:
+        return False
 
 
 def _texts(head: bytes) -> list[str]:

@@ -155,7 +155,7 @@ def of_numbers(address: str | None) -> list[Finding]:
     try:
         rows = _metrics(address)
     except (OSError, http.client.HTTPException, ValueError):
-        return [Finding("numbers", State.NOTE, f"no metrics at {address}", "start the service")]
+        return [Finding("metrics", State.NOTE, f"no metrics at {address}", "start the service")]
     found = []
     for metric, (name, good, bad, what, ready) in _NUMBERS.items():
         wrong = [key for key, value in rows if value and key.partition("{")[0] == metric]

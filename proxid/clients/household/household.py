@@ -31,6 +31,7 @@ from proxid.errors import (
     RefusedError,
 )
 from proxid.protocol import request, response
+from proxid.protocol.consent import Bundles
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.request import Route, Utterance
 
@@ -215,6 +216,11 @@ class Household:
                 return await self._consents.choose(session, bundle)
 
         return await self.in_epoch(user_id, choose)
+
+    async def offered(self, user_id: str) -> Bundles:
+        """The bundles that a user may choose now, `nothing` among them; raises as `session`."""
+        session = await self.session(user_id)
+        return (await self._policies.of(session.route.policy)).bundles
 
     async def standing(self, user_id: str) -> Standing:
         """What a user's consent is now, under which policy, and until when; raises as `session`."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.errors import BudgetError, InputError
-from proxid.lab.commands.common import FILE, OUTPUT
+from proxid.lab.commands.common import FILE, OUTPUT, say_columns
 from proxid.lab.release.account import Account, Part, entry_now
 from proxid.lab.release.guarantee import Guarantee, Relation, require_epsilon_delta
 from proxid.lab.release.ledger import Ledger, default_ledger
@@ -51,7 +51,10 @@ def command(
 def _key(book: Ledger, log: Path | None, dataset: str) -> str | None:
     if log is not None and dataset:
         raise InputError("give a LOG or a --dataset")
-    return dataset_key(dataset) if dataset else None if log is None else key_of(book, log)
+    if log is not None:
+        say_columns(log)
+        return key_of(book, log)
+    return dataset_key(dataset) if dataset else None
 
 
 def _refusal(account: Account | None, epsilon: float, delta: float) -> str:

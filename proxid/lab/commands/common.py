@@ -55,6 +55,8 @@ def progress_bar(title: str, total: float | None = None) -> Iterator[Callable[[f
 
 def load(original: Path, released: Path, what: Asked, truth: Path | None) -> Release:
     """Both logs with a bar; queries without a category are filed as `proxid release` files them."""
+    say_columns(original)
+    say_columns(released)
     with progress_bar("reading") as progress:
         found = load_release(original, released, what, truth=truth, classifier=default_filing(), progress=progress)
     warn_if_empty(len(found.original), "the original")
@@ -122,6 +124,8 @@ def _flat(facts: dict[str, Any], depth: int) -> Iterator[tuple[str, str]]:
         elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
             for item in value:
                 yield from _flat(item, depth + 1)
+        elif isinstance(value, list | tuple):
+            yield label, "; ".join(map(_shown, value)) or "-"
         else:
             yield label, _shown(value)
 
@@ -143,6 +147,13 @@ def say_columns(path: Path) -> None:
         if log.layout.format == "tsv" and not log.layout.header and log.size:
             said = f"{path.name} has no header: {said_columns(log.layout.fields)}"
             Console(stderr=True).print(said, highlight=False, markup=False, soft_wrap=True)
+
+
+def said_columns_of(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    """`say_columns` for an argument that may be left out."""
+    if path is not None:
+        say_columns(path)
+    return path
 
 
 def warn_if_empty(records: int, what: str) -> None:

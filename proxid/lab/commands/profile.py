@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.errors import InputError
-from proxid.lab.commands.common import FILE, print_json, progress_bar, warn_if_empty, warn_of
+from proxid.lab.commands.common import FILE, print_json, progress_bar, say_columns, warn_if_empty, warn_of
 from proxid.lab.filing import coverage, default_filing
 from proxid.lab.logs import open_log
 from proxid.lab.profiles import Profiler, category_names, percentages
@@ -40,6 +40,7 @@ def command(log: Path, users: tuple[str, ...], level: int, top: int, classify: b
 
 def _read(log: Path, level: int, classify: bool) -> tuple[Profiler, dict[str, Any]]:
     profiler = Profiler()
+    say_columns(log)
     with (
         open_log(log, classifier=default_filing() if classify else None) as reader,
         progress_bar("reading") as progress,

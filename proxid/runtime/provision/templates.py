@@ -152,7 +152,10 @@ def render_policy(parties: tuple[str, ...], settings: Settings) -> str:
     """A first policy: settings, and all bundles that make sense for any parties; the operator edits it (DESIGN 7).
 
     `nothing` always · `everything` all types by user id · `searches` general queries alone · `aliased` all types
-    under aliases · `only-NAME` everything, to the first party alone. Raises InputError for what is no name.
+    under aliases · `only-NAME` everything, to the first party alone, if there are others.
+
+    Raises:
+        InputError: a party's name is none.
     """
     for name in parties:
         check_name(name)
@@ -162,7 +165,7 @@ def render_policy(parties: tuple[str, ...], settings: Settings) -> str:
         ("searches", parties, ["general"], "user_id"),
         ("aliased", parties, every, "alias"),
     ]
-    bundles += [(f"only-{party}"[:63], (party,), every, "user_id") for party in parties[:1]]
+    bundles += [(f"only-{party}"[:63], (party,), every, "user_id") for party in parties[:1] if len(parties) > 1]
     table: dict[str, Any] = {
         "parties": parties,
         **settings.governed,

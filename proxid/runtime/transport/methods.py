@@ -26,6 +26,10 @@ _log = structlog.get_logger(__name__)
 _DAY: Final = 86_400.0
 MAX_BATCH: Final = 64
 """Requests of one batch at most."""
+MAX_BATCH_SIZE: Final = 131_072
+"""Bytes after which a batch takes no further request."""
+MAX_BATCH_MESSAGE: Final = 2 * MAX_BATCH_SIZE
+"""Bytes of the largest message to the main service: a batch, and the request that filled it, which has 18 kB."""
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.errors import InputError
-from proxid.lab.commands.common import FILE, print_json, progress_bar
+from proxid.lab.commands.common import FILE, print_json, progress_bar, said_columns_of
 from proxid.lab.commands.study.output import write_study
 from proxid.lab.logs import Layout, create_log
 from proxid.lab.logs.digest import digest_of
@@ -21,8 +21,8 @@ from proxid.lab.studies.topical_log import ALL_TOPICS, LogShape, make_topical_lo
 from proxid.ontology.wordnet import load
 
 
-@click.command("all", epilog="Example: proxid study all --users 3000 --out study")
-@click.argument("log", type=FILE, required=False)
+@click.command("all", epilog="\b\nExample: proxid study all --users 3000 --out study")
+@click.argument("log", type=FILE, required=False, callback=said_columns_of)
 @click.option("--users", type=click.IntRange(20), default=3000, show_default=True, help="Users of the synthetic log.")
 @click.option("--epsilon", type=float, default=2.0, show_default=True, help="ε where a mechanism takes one.")
 @click.option("--k", type=click.IntRange(2), default=10, show_default=True, help="k of kbuffer, k-query and k_A.")

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from proxid.lab.commands.common import FILE, print_json, progress_bar, warn_of
+from proxid.lab.commands.common import FILE, print_json, progress_bar, said_columns_of, warn_of
 from proxid.lab.commands.study.output import write_study
 from proxid.lab.filing import coverage, default_filing
 from proxid.lab.logs.files import read_log
@@ -23,11 +23,11 @@ PAPER_MEAN = 55.666
 """001 §4: 1,000 users with 55,666 queries."""
 
 
-@click.command("microaggregation", epilog="Example: proxid study microaggregation --users 1000 --out study")
-@click.argument("log", type=FILE, required=False)
+@click.command("microaggregation", epilog="\b\nExample: proxid study microaggregation --users 1000 --out study")
+@click.argument("log", type=FILE, required=False, callback=said_columns_of)
 @click.option("--users", type=click.IntRange(10), default=1000, show_default=True, help="Users of the synthetic log.")
 @click.option("--levels", type=click.IntRange(1), default=5, show_default=True, help="Levels of the category tree.")
-@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the synthetic log.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("study"), show_default=True, help="Folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def command(log: Path | None, users: int, levels: int, seed: int, out: Path, as_json: bool) -> int:

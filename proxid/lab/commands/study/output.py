@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 from proxid import __version__
-from proxid.lab.commands.common import FILE
+from proxid.lab.commands.common import FILE, said_columns_of
 from proxid.lab.logs.whole import whole_file
 
 
 def counted_study_options(*own: Callable[..., Any]) -> Callable[..., Any]:
     """What a study of counted releases takes: a log or a synthetic one, its own options, a folder, --json."""
     options = [
-        click.argument("log", type=FILE, required=False),
+        click.argument("log", type=FILE, required=False, callback=said_columns_of),
         click.option("--rows", type=click.IntRange(1), default=300_000, show_default=True, help="Synthetic records."),
         click.option("--users", type=click.IntRange(2), default=12_000, show_default=True, help="Synthetic people."),
         click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the synthetic log."),

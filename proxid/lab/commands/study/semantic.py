@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from proxid.lab.commands.common import FILE, print_json, progress_bar
+from proxid.lab.commands.common import FILE, print_json, progress_bar, said_columns_of
 from proxid.lab.commands.study.output import write_study
 from proxid.lab.concepts import ConceptMapper
 from proxid.lab.logs.files import read_log
@@ -22,8 +22,8 @@ from proxid.lab.studies.topical_log import LogShape, make_topical_log
 from proxid.ontology.wordnet import load
 
 
-@click.command("semantic", epilog="Example: proxid study semantic --users 400 --out study")
-@click.argument("log", type=FILE, required=False)
+@click.command("semantic", epilog="\b\nExample: proxid study semantic --users 400 --out study")
+@click.argument("log", type=FILE, required=False, callback=said_columns_of)
 @click.option("--users", type=click.IntRange(2), default=400, show_default=True, help="Users taken (paper: 1000).")
 @click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="Runs averaged (paper: 3).")
 @click.option(

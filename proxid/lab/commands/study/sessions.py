@@ -15,7 +15,7 @@ from proxid.lab.studies.sessions import Settings, run
 from proxid.lab.studies.sessions_report import PUBLISHED, figures
 
 
-@click.command("sessions", epilog="Example: proxid study sessions --rows 200000 --users 8000 --K 10 --out study")
+@click.command("sessions", epilog="\b\nExample: proxid study sessions --rows 200000 --users 8000 --K 10 --out study")
 @counted_study_options(
     click.option("--K", "k", type=float, default=20.0, show_default=True, help="Threshold of Table 5's runs."),
     click.option("--b", type=float, default=1.0, show_default=True, help="Noise scale."),

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from proxid.lab.commands.common import FILE, facts_table, print_json, progress_bar
+from proxid.lab.commands.common import FILE, facts_table, print_json, progress_bar, said_columns_of
 from proxid.lab.mechanism import MODES
 from proxid.lab.studies.thesis.plan import KS, LEVELS, Cell, Plan, Source
 from proxid.lab.studies.thesis.report import write_report
@@ -25,9 +25,9 @@ def _numbers(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[
         raise click.BadParameter("whole numbers, parted by commas") from None
 
 
-@click.command("thesis", epilog="Example: proxid study thesis --out study --rows 100000 --users 6500")
+@click.command("thesis", epilog="\b\nExample: proxid study thesis --out study --rows 100000 --users 6500")
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder; resumes there.")
-@click.option("--log", type=FILE, help="Study this log instead of a synthetic one.")
+@click.option("--log", type=FILE, callback=said_columns_of, help="Study this log instead of a synthetic one.")
 @click.option("--rows", default=DEFAULT.rows, show_default=True, type=click.IntRange(1000), help="Synthetic records.")
 @click.option("--users", default=DEFAULT.users, show_default=True, type=click.IntRange(10), help="Synthetic people.")
 @click.option("--full", is_flag=True, help="A million records of 65,000 people: an hour.")

@@ -15,7 +15,7 @@ from proxid.lab.studies.zealous import Settings, run
 from proxid.lab.studies.zealous_report import PUBLISHED, figures
 
 
-@click.command("zealous", epilog="Example: proxid study zealous --rows 200000 --users 8000 --out study")
+@click.command("zealous", epilog="\b\nExample: proxid study zealous --rows 200000 --users 8000 --out study")
 @counted_study_options(
     click.option("--epsilon", type=float, default=5.0, show_default=True, help="ε where m varies."),
     click.option("--delta", type=float, default=1e-3, show_default=True, help="δ (paper: 0.001)."),

@@ -1,0 +1,31 @@
+"""`proxid device consent` without a bundle: what is in effect, until when, and what each choice allows whom."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.trial import run_command, running
+
+
+async def test_what_is_in_effect_and_what_is_offered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path):
+        config = ("--config", str(tmp_path / "devices/household-1/device.toml"), "-u", "person-0")
+
+        async def said(*words: str) -> str:
+            capsys.readouterr()
+            assert await run_command("device", "consent", *config, *words) == 0
+            return capsys.readouterr().out
+
+        before = json.loads((await said("--json")).splitlines()[-1])
+        assert (before["bundle"], before["version"]) == ("nothing", 0) and before["until"]
+        assert {"party": "acme", "type": "location", "as": "day"} in before["offered"]["everything"]
+        assert before["offered"]["nothing"] == []
+        await said("searches")
+        text = await said()
+        assert "searches is in effect until" in text
+        assert "everything: acme: command as an alias of the day; acme: general as the person;" in text
+        assert "nothing: nothing to nobody" in text
+        with pytest.raises(AssertionError):
+            await said("all-of-it")
+        assert "there are: aliased, everything, nothing" in capsys.readouterr().err
