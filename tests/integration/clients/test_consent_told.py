@@ -24,8 +24,10 @@ async def test_what_is_in_effect_and_what_is_offered(tmp_path: Path, capsys: pyt
         await said("searches")
         text = await said()
         assert "searches is in effect until" in text
-        assert "everything: acme: command as an alias of the day; acme: general as the person;" in text
+        assert "everything: acme: command and location as an alias of the day, general as the person; globex:" in text
         assert "nothing: nothing to nobody" in text
+        assert await run_command("subscribe", "--config", str(tmp_path / "parties/acme/party.toml")) == 0
+        assert "no new groups" in capsys.readouterr().err
         with pytest.raises(AssertionError):
             await said("all-of-it")
         assert "there are: aliased, everything, nothing" in capsys.readouterr().err

@@ -175,7 +175,7 @@ def test_a_log_of_other_columns_is_refused(tmp_path: Path, name: str, data: str,
 
 def test_parquet_of_other_columns_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"AnonID": [1], "text": ["cats"]}), tmp_path / "log.parquet")
-    with pytest.raises(InputError, match=r"without query \(Query\)$"):
+    with pytest.raises(InputError, match=r"without query \(Query\): name the columns so$"):
         read_log(tmp_path / "log.parquet")
 
 

@@ -122,3 +122,14 @@ def test_mending_is_told_as_an_object(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["mend", "store", "--config", str(gateway / "gateway.toml"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["files"] and all(row["cut"] == 0 for row in found["files"])
+
+
+@pytest.mark.parametrize("words", [("policy", "show"), ("policy", "activate", "{config}"), ("mend", "store")])
+def test_a_command_says_whose_file_it_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert main(["init", str(tmp_path / "trial"), "--parties", "acme", "--households", "1"]) == 0
+    config = str(tmp_path / "trial/devices/household-1/device.toml")
+    capsys.readouterr()
+    assert main([*(word.format(config=config) for word in words), "--config", config]) == 2
+    assert "device.toml: is no TOML of a gateway" in capsys.readouterr().err
