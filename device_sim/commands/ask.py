@@ -68,11 +68,21 @@ def consent(path: Path, user: str, bundle: str | None, as_json: bool) -> None:
     if bundle is None:
         click.echo("offered:")
         for name, grants in bundles.items():
-            said = (f"{row['party']}: {row['type']} as {_AS[row['as']]}" for row in _allowed(grants))
-            click.echo(f"  {name}: {'; '.join(said) or 'nothing to nobody'}")
+            click.echo(f"  {name}: {_in_words(grants)}")
 
 
 _AS: Final = {"user_id": "the person", "alias": "an alias", "day": "an alias of the day"}
+
+
+def _in_words(grants: Iterable[Grant]) -> str:
+    """`acme: general as the person, command and location as an alias of the day; globex: …`"""
+    said = []
+    for grant in grants:
+        named: dict[str, list[str]] = {}
+        for row in _allowed([grant]):
+            named.setdefault(_AS[row["as"]], []).append(row["type"])
+        said.append(f"{grant.party}: " + ", ".join(f"{' and '.join(kinds)} as {how}" for how, kinds in named.items()))
+    return "; ".join(said) or "nothing to nobody"
 
 
 def _allowed(grants: Iterable[Grant]) -> list[dict[str, str]]:

@@ -118,7 +118,7 @@ def share_out(users: Sequence[str], configs: Sequence[DeviceConfig]) -> Iterable
 def _users(options: dict[str, Any]) -> list[str]:
     users = list(options["users"])
     if options["users_of"] is not None:
-        users += [event.user for event in read_events(options["users_of"])]
+        users += [event.user for event in read_events(options["users_of"], lambda said: click.echo(said, err=True))]
     if not users:
         raise InputError("nobody to enrol: give --user or --users-of")
     return list(itertools.islice(dict.fromkeys(users), options["people"]))

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from proxid.cli.serve import SERVICES
-from proxid.errors import InputError, ProxidError
+from proxid.errors import ConfigError, InputError, ProxidError
 from proxid.runtime.config import ServiceConfig, load
 from proxid.runtime.evidence_log import generations
 from proxid.runtime.evidence_log.admitted import REASONS, Damage
@@ -41,7 +41,8 @@ def _service(path: Path) -> ServiceConfig:
             return load(kind, path)
         except ProxidError as error:
             errors.append(error)
-    raise next((e for e in errors if "role" not in e.rule), errors[0])
+    wrong = ConfigError(f"{path.name}: is no TOML of a gateway or main service")
+    raise next((e for e in errors if "role" not in e.rule), wrong)
 
 
 @command.command("damaged", epilog="Example: proxid mend damaged --config g/gateway.toml --leaves 122 --reason disk")

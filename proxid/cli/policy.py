@@ -57,7 +57,8 @@ class _Holder:
                 return cls(path, kind, load(kind, path))
             except ConfigError as error:
                 errors.append(error)
-        raise next((e for e in errors if "role" not in e.rule), errors[0])
+        wrong = ConfigError(f"{path.name}: is no TOML of a gateway, main service or auditor")
+        raise next((e for e in errors if "role" not in e.rule), wrong)
 
     @property
     def folder(self) -> PolicyFolder:

@@ -66,7 +66,7 @@ def need_fields(found: Collection[str], where: str) -> None:
     """Raises InputError, which says what is missing, unless there are users and queries among the fields found."""
     missing = [f"{name} ({NAMES[name]})" for name in ("user", "query") if name not in found]
     if missing:
-        raise InputError(f"{where} without {' and '.join(missing)}")
+        raise InputError(f"{where} without {' and '.join(missing)}: name the columns so")
 
 
 def layout_of(path: Path, *, like: Layout | None = None) -> Layout:
@@ -78,7 +78,9 @@ def layout_of(path: Path, *, like: Layout | None = None) -> Layout:
     compressed = bool(parts) and parts[-1] == "gz"
     name = _SUFFIXES.get(parts[-2] if compressed and len(parts) > 1 else parts[-1] if parts else "")
     if name is None and like is None:
-        raise InputError("a log's name ends in .tsv, .txt, .jsonl or .parquet, with .gz where it applies")
+        raise InputError(
+            "a log's name ends in .tsv, .txt, .jsonl or .parquet, with .gz where it applies: convert others"
+        )
     base = like or Layout()
     kind = name or base.format
     return replace(base, format=kind, compressed=compressed, types=base.types if kind == "parquet" else ())

@@ -64,8 +64,12 @@ Show = Callable[[list[dict[str, Any]], int, int], None]
 async def _receive(config: PartyConfig, follow: bool, show: Show, as_json: bool) -> Counts:
     async with open_subscriber(config) as subscriber:
         subscriber.told = _json_notice if as_json else _tell
+        new = 0
         async for group in subscriber.groups(follow):
+            new += 1
             show([row_of(record) for record in group.records], group.id.epoch, group.id.group)
+        if not (new or follow or as_json):
+            click.echo("no new groups", err=True)
         return subscriber.counts
 
 

@@ -102,7 +102,7 @@ def lock_folder(folder: Path, seconds: float = 10.0) -> int:
         except OSError:
             if time.monotonic() >= deadline:
                 os.close(descriptor)
-                raise LogDamagedError("the log is written by another process") from None
+                raise LogDamagedError("the log is written by another process: stop the service first") from None
             time.sleep(0.05)
 
 

@@ -61,6 +61,7 @@ class Heard:
         except LogDamagedError as error:
             if not self._behind.done():
                 self._behind.set_exception(error)
+                self._behind.exception()  # a start that ends by it never comes to `watch`
             raise
 
     async def heard(self) -> None:
