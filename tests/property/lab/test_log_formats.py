@@ -170,7 +170,7 @@ def test_a_log_of_other_columns_is_refused(tmp_path: Path, name: str, data: str,
     (tmp_path / name).write_text(data)
     with pytest.raises(InputError) as caught:
         read_log(tmp_path / name)
-    assert str(caught.value).endswith(f"without {missing}")
+    assert str(caught.value).endswith(f"without {missing}: name the columns so")
 
 
 def test_parquet_of_other_columns_is_refused(tmp_path: Path) -> None:
