@@ -25,6 +25,7 @@ from main_service.config import MainServiceConfig
 from proxid.runtime.config import ServiceConfig, load
 from proxid.runtime.observability.logging import configure_logging
 from proxid.runtime.observability.metrics import FOLDER_VARIABLE, metrics_endpoint
+from proxid.runtime.process.memory import share_heaps
 from proxid.runtime.process.port import shared_port
 from proxid.runtime.process.supervisor import Supervisor, stop_with_parent
 from proxid.runtime.provision.keyfile import load_secret, load_signing_key
@@ -75,6 +76,7 @@ def command(
     Prints the address once it serves; logs are JSON lines on stderr. Without `store_url` in its configuration it
     starts a Valkey or Redis of its own in its data folder.
     """
+    share_heaps()
     changes = {"workers": workers, "store_url": store_url, "listen": listen}
     config = load(SERVICES[service][0], path)
     config = config.model_copy(update={key: value for key, value in changes.items() if value is not None})
