@@ -3,11 +3,13 @@
 import asyncio
 import datetime
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from proxid.runtime.provision import toml
 from proxid.runtime.provision.party import sign_request
 from proxid.runtime.store import connect
 from tests.support.addresses import free_address
@@ -118,7 +120,12 @@ async def test_what_is_well_is_said_in_words(
         assert found["policy"]["text"] == "both services hold the newest"
         assert "goes by" in found["policies"]["text"]
         assert not any(row["text"] == "good" for row in found.values())
-        trust = tmp_path / "gateway/trust.toml"
+        trust, policy = tmp_path / "gateway/trust.toml", tmp_path / "gateway/policy.toml"
         trust.write_text(trust.read_text().replace("[parties.globex]", "[parties.gone]"))
+        said = tomllib.loads(policy.read_text())
+        said["parties"].remove("globex")
+        for bundle in said["bundles"].values():
+            bundle.pop("globex", None)
+        policy.write_text(toml.dumps(said))
         status, found = await looked(capsys, tmp_path / FILES["gateway"])
         assert status == 1 and "globex" in found["parties"]["text"] and "public.toml" in found["parties"]["next"]
