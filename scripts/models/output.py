@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "proxid" / "classify" / "data"
+CURVE = ROOT / "data" / "risk_coverage.json"
+"""What thresholds of the reject option give on held-out training texts."""
 
 
 def write_gzip(name: str, text: str, folder: Path = SHIPPED) -> None:

@@ -6,26 +6,32 @@ python -m scripts.models.report
 import json
 import time
 from collections import Counter
+from collections.abc import Mapping
 
 from bench import machine
-from bench.classify import HELD_OUT, REACH, SEEN, details, report_lines, spans, speed
+from bench.classify import BASELINE, BASELINE_COMMIT, REACH, details, resources
+from bench.classify.product import report_lines, score_of
 from proxid.classify import Pipeline, corpora, load_default
 from proxid.classify.scoring import wilson
-from scripts.models.output import ROOT, SHIPPED
+from scripts.models.output import CURVE, ROOT, SHIPPED
 
 START, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PAGE = ROOT / "docs" / "results" / "models.md"
 
 
 def figures(pipeline: Pipeline) -> list[str]:
-    """The table of figures."""
-    lines = ["| figure | measured | 95 % interval | of | reach | feasibility study |", "|---|---|---|---|---|---|"]
+    """Two tables: what the product answers, and what stages give alone."""
+    head = ["| figure | measured | 95 % interval | of | reach | before |", "|---|---|---|---|---|---|"]
+    product, stages = list[str](), list[str]()
     for name, (value, low, high, total) in details(pipeline).items():
-        lines.append(
-            f"| `{name}` | {value:.4f} | {low:.4f}-{high:.4f} | {total} | {REACH[name]} | {SEEN.get(name, '')} |"
-        )
-    for name, (value, total) in speed(pipeline).items():
-        lines.append(f"| `{name}` | {value:,.0f}/s | | {total} | {REACH[name] or ''} | {SEEN.get(name, '')} |")
+        row = f"| `{name}` | {value:.4f} | {low:.4f}-{high:.4f} | {total} | {_known(REACH, name)} | {_known(BASELINE, name)} |"
+        (stages if name.startswith("stage_") else product).append(row)
+    for name, value in (resources.speed(pipeline) | resources.sizes()).items():
+        product.append(f"| `{name}` | {value:,.4g} | | | {_known(REACH, name)} | {_known(BASELINE, name)} |")
+    lines = [
+        f"Through `classify`; whatever is rejected or withheld is wrong. Before: the product at {BASELINE_COMMIT}.", "",
+        *head, *product, "", "What stages give alone, past those before them:", "", *head, *stages,
+    ]  # fmt: skip
     return [
         *lines,
         "",
@@ -33,9 +39,14 @@ def figures(pipeline: Pipeline) -> list[str]:
     ]
 
 
+def _known(values: Mapping[str, float | None], name: str) -> str:
+    value = values.get(name)
+    return "" if value is None else f"{value:,.4g}"
+
+
 def kinds(pipeline: Pipeline) -> list[str]:
     """Leaks of the large report set by kind of identifier."""
-    score = spans(pipeline, report_lines())
+    score = score_of(pipeline, report_lines())
     leaks = Counter(kind for kind, _, _ in score.leaks)
     wanted = Counter(kind for line in report_lines() for kind in _kinds(line))
     rows = [
@@ -54,7 +65,7 @@ def small_sets(pipeline: Pipeline) -> list[str]:
     """The hand-made sets: intervals are wide, every leak is listed."""
     lines = []
     for name in ("pos", "blind"):
-        score = spans(pipeline, corpora.marked(f"identifiers_{name}_dev.txt"))
+        score = score_of(pipeline, corpora.marked(f"identifiers_{name}_dev.txt"))
         low, high = wilson(score.clean, score.utterances)
         lines.append(
             f"- `identifiers_{name}_dev.txt`: {score.clean} of {score.utterances} utterances without a leak "
@@ -74,7 +85,7 @@ def small_sets(pipeline: Pipeline) -> list[str]:
 
 def curve() -> list[str]:
     """Risk and coverage on the held-out training utterances."""
-    held = json.loads((HELD_OUT / "requests.json").read_text())
+    held = json.loads(CURVE.read_text())
     lines = [f"Temperature {held['temperature']}, threshold {held['threshold']}.", "",
              "| threshold | coverage | risk |", "|---|---|---|"]  # fmt: skip
     lines += [
@@ -118,7 +129,8 @@ def _milliseconds(pipeline: Pipeline, text: str) -> float:
 
 def sizes() -> list[str]:
     """Sizes of the shipped artefacts."""
-    files = sorted(SHIPPED.iterdir(), key=lambda path: -path.stat().st_size)
+    weights = [path for path in (ROOT / "models" / "en_proxid").rglob("*") if path.is_file()]
+    files = sorted([*SHIPPED.iterdir(), *weights], key=lambda path: -path.stat().st_size)
     total = sum(path.stat().st_size for path in files)
     return [
         f"Together {total / 1e6:.1f} MB: "

@@ -19,7 +19,7 @@ from proxid.classify import corpora
 from proxid.classify.intents import FLOOR, WRITTEN, Intents
 from scripts.models import augment, subjects, teacher, topics
 from scripts.models.network import Network, inputs, softmax, vocabulary, words
-from scripts.models.output import ROOT, SHIPPED, write_arrays, write_json
+from scripts.models.output import CURVE, SHIPPED, write_arrays, write_json
 from scripts.models.training import fit, pack
 from scripts.models.written import groups, made, question_groups, written
 
@@ -28,7 +28,6 @@ HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH = 128, 10, 0.5, 3, 1, 256
 TYPES = ("command", "general", "location")
 LEFT_OUT = {"clinc": frozenset({"clinc"}), "home": frozenset({"massive", "slurp", "nlu"})}
 """Sources that a network can be trained without, for figures of unseen ones, and the corpora of each."""
-CURVE = ROOT / "data" / "held-out" / "requests.json"
 TYPED_WEIGHT, MADE_WEIGHT, REPEATS = 3.0, 1.0, 2
 """What a written example and a query of the topics count when the teacher of types is fitted; how often more the former
 are trained on than other texts."""
