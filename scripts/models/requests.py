@@ -21,7 +21,7 @@ from scripts.models import augment, subjects, teacher, topics
 from scripts.models.network import Network, inputs, softmax, vocabulary, words
 from scripts.models.output import CURVE, SHIPPED, write_arrays, write_json
 from scripts.models.training import fit, pack
-from scripts.models.written import groups, made, question_groups, written
+from scripts.models.written import ASKED, groups, made, question_groups, written
 
 Floats = NDArray[np.float32]
 HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH = 128, 10, 0.5, 3, 1, 256
@@ -32,6 +32,9 @@ TYPED_WEIGHT, MADE_WEIGHT, REPEATS = 3.0, 1.0, 2
 """What a written example and a query of the topics count when the teacher of types is fitted; how often more the former
 are trained on than other texts."""
 GRID = np.arange(0.40, 0.91, 0.01)
+QUESTION_PRIOR = 0.15
+"""What the groups of public questions weigh at run time: they are many in training, and a network's odds hold for the
+mixture that it was trained on (Saerens et al. 2002). Chosen on left-out sources (docs/models.md)."""
 THRESHOLD = 0.5
 """A type is answered when it is likelier right than wrong (Chow 1970, where a rejection costs half of an error)."""
 
@@ -106,6 +109,8 @@ def train(without: frozenset[str], output: str, folder: Path) -> None:
     targets = {"intent": soft[order], "type": kinds[order]}
     net = fit(inputs(texts, vocab)[order], targets, vectors[order], HIDDEN, EPOCHS, SEED, report, BATCH)
     arrays = pack("requests", net, vocab, {"intent": classes})
+    asked_groups = np.array([name.startswith(ASKED) for name in classes], np.float32)
+    arrays["requests.intent.bias"] += np.float32(np.log(QUESTION_PRIOR)) * asked_groups
     arrays["requests.types"] = table.astype(np.int8)
     arrays["requests.calibration"] = np.array([1.0, 0.5], np.float32)
     write_arrays(output, arrays, folder)
