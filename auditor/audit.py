@@ -19,7 +19,8 @@ from auditor.checks.c3_signatures import Signatures
 from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c3_workers import SignatureWorkers
 from auditor.checks.c5_spill import Spill
-from auditor.checks.c7_completeness import Sets, check, period, summarise
+from auditor.checks.c7_completeness import Sets, period, summarise
+from auditor.checks.c7_rules import check
 from auditor.checks.c8_obligations import Obligations
 from auditor.checks.c9_receipts import Presented, ReceiptCheck
 from auditor.event_log import Log

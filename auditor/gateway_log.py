@@ -9,6 +9,7 @@ from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_signatures import NAME_SIZE, name_of
 from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c6_consents import Consents
+from auditor.checks.c6_split import Epochs, SplitDeliveries
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import Log, check_of
@@ -28,13 +29,17 @@ from proxid.evidence.events import (
     SanitizedPair,
 )
 from proxid.protocol import consent, record
+from proxid.protocol.record import kind_and_number
 from proxid.protocol.rights import Right, RightsRequest
 
 PARTY_LEFT: Final = "party_left"
 
 
-GatewayState = tuple[Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes], dict[str, int]]
-"""Consents, acknowledged ones, whose open requests are, tags whose LINKED has expired, parties that were not told."""
+GatewayState = tuple[
+    Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes], dict[str, int], dict[str, Epochs], Epochs
+]  # fmt: skip
+"""Consents, acknowledged ones, whose open requests are, tags whose LINKED has expired, parties that were not told; by
+user where they have entries, and of which epochs a party may get no contents any more."""
 
 
 class GatewayLog(Log):
@@ -53,6 +58,7 @@ class GatewayLog(Log):
         self._obligations = obligations
         self.consents = Consents()
         self.acknowledged: set[tuple[bytes, int]] = set()
+        self._split = SplitDeliveries(people, sets)
         self._untold: dict[str, int] = {}
         """Parties that were not told of an erasure → number of ERASED: they have left in the next epoch."""
         self._asked: dict[str, Person | None] = {}
@@ -64,15 +70,16 @@ class GatewayLog(Log):
             EventType.CONSENT: (SIGNATURES, self._consent),
             EventType.FORWARDED: (SIGNATURES, self._forwarded),
             EventType.ANSWERED: (SIGNATURES, self._answered),
+            EventType.SENT: (COMPLETENESS, self._split.sent),
             EventType.DELIVERED: (SIGNATURES, self._delivered),
             EventType.DROPPED: (COMPLETENESS, self._dropped),
-            EventType.UNREACHED: (COMPLETENESS, self._unreached),
+            EventType.UNREACHED: (COMPLETENESS, lambda e: self._sets.unreached(str(e.fields["session"]))),
             EventType.REFUSED: (COMPLETENESS, self._refused),
             EventType.ERASED: (ERASURE, self._erased),
             EventType.OBJECTED: (SIGNATURES, self._objected),
             EventType.ACCESSED: (SIGNATURES, self._accessed),
             EventType.NOTICED: (ERASURE, self._obligations.noticed),
-            EventType.EXPIRED: (OPENING, self._expired),
+            EventType.EXPIRED: (OPENING, lambda e: self._erasures.expiry(GATEWAY, e, self.base)),
             EventType.EPOCH_OPENED: (GROUPS, self._epoch_opened),
         }
         hidden = {
@@ -97,11 +104,12 @@ class GatewayLog(Log):
 
     def state(self) -> GatewayState:
         """For storing."""
-        return self.consents, self.acknowledged, self._asked, self.unlinked, self._untold
+        return self.consents, self.acknowledged, self._asked, self.unlinked, self._untold, *self._split.state()
 
     def restore(self, state: GatewayState) -> None:
         """Go on from a state."""
-        self.consents, self.acknowledged, self._asked, unlinked, self._untold = state
+        self.consents, self.acknowledged, self._asked, unlinked, self._untold, entered, barred = state
+        self._split.restore(entered, barred)
         self.unlinked.update(unlinked)
 
     def _verify_form(self, said: bool) -> None:
@@ -197,7 +205,8 @@ class GatewayLog(Log):
         self._asked.pop(session, None)
 
     def _delivered_unread(self, event: Event) -> None:
-        self._named_delivery(event)
+        named = self._named_delivery(event)
+        self._split.delivered_unread(named, len(event.tags) - 1)
         self._obligations.delivered(event, ())
 
     def _named_delivery(self, event: Event) -> tuple[int, int, str]:
@@ -205,6 +214,7 @@ class GatewayLog(Log):
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
         with check_of(COMPLETENESS):
             self._sets.delivered(named, event.number)
+            self._split.verify_sent(named)
         with check_of(ERASURE):
             self._verify_form(fields.get("v") == 2)
         return named
@@ -216,8 +226,11 @@ class GatewayLog(Log):
         ack = self._deliveries.delivered(payload.acknowledgement, pairs)
         if (ack.epoch, ack.group, ack.party) != named:
             raise RecordMismatchError("acknowledgement is of another group than the event")
+        if self._split.delivered(named, pairs, ack.digest):
+            return
         names = [bytes(NAME_SIZE) if pair is None else name_of(pair.original, Role.SIGNER) for pair in pairs]
-        self._sets.vouch_delivery(named, b"".join(names))
+        if kind_and_number(ack.group)[0] != "entries":
+            self._sets.vouch_delivery(named, b"".join(names))
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
             shown = [pair for pair in pairs if pair is not None]
@@ -238,12 +251,10 @@ class GatewayLog(Log):
     def _dropped(self, event: Event) -> None:
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
-        self._sets.dropped(named, str(fields["reason"]), event.number)
+        if self._split.dropped(named, fields):
+            self._sets.dropped(named, str(fields["reason"]), event.number)
         if fields["reason"] == PARTY_LEFT and not self._policies.may_have_left(named[2]):
             raise RecordMismatchError("a group was dropped as of a party that has not left")
-
-    def _unreached(self, event: Event) -> None:
-        self._sets.unreached(str(event.fields["session"]))
 
     def _refused(self, event: Event) -> None:
         str(event.fields["rule"])
@@ -269,6 +280,7 @@ class GatewayLog(Log):
         for tag in tags:
             person = self._people.erased(tag)
             if person is not None:
+                self._split.went(person.user_id)
                 self.consents.forget(person.prox_id)
         self._exercised(Right.ERASE.value)
 
@@ -276,6 +288,8 @@ class GatewayLog(Log):
         disclosure = self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
         request = RightsRequest.decode(disclosure.request)
         self._exercised(request.right.value)
+        if request.right is Right.OBJECT:
+            self._split.went(request.user_id)
         self._objection(event, request)
 
     def _objected_unread(self, event: Event) -> None:
@@ -312,6 +326,3 @@ class GatewayLog(Log):
             self._report.add(ERASURE, GATEWAY, number, "ERASED: a party that has not left was not told")
         with check_of(ERASURE):
             self._obligations.feeds.state(event, listed)
-
-    def _expired(self, event: Event) -> None:
-        self._erasures.expiry(GATEWAY, event, self.base)

@@ -112,6 +112,7 @@ class Policies:
         own = replace(
             trust, bundles=terms.bundles, settings=terms.settings, slots=terms.slots, places=terms.places,
             noise=terms.noise, season_seconds=terms.season_seconds, alias_period=terms.alias_period,
+            split=terms.split, content=terms.anonymiser.content,
             pipeline=terms.pipeline, clock_skew=terms.clock_skew, epoch_grace=terms.epoch_grace,
         )  # fmt: skip
         return Judged(ACCEPTED, own, tuple(fallen))

@@ -15,6 +15,7 @@ from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import Log, check_of
 from auditor.findings import COMMITS, COMPLETENESS, CONSENT, ERASURE, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
 from auditor.policies import Policies
+from auditor.split_events import SplitEvents
 from auditor.trust import Trust
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.encoding import decode
@@ -44,6 +45,7 @@ class ServiceLog(Log):
         self._tuples = tuples
         self._sets = sets
         self._groups = Groups(policies, spill)
+        self._split = SplitEvents(policies, self._groups, sets, report)
         self._commits: dict[str, tuple[bytes, str] | None] = {}
         """Commit and PROX_ID of requests that were received; None where that cannot be read."""
         self._unknown: set[bytes] = set()
@@ -64,6 +66,8 @@ class ServiceLog(Log):
             EventType.BUFFERED: (GROUPS, self._buffered),
             EventType.RAISED: (GROUPS, self._raised),
             EventType.RELEASED: (GROUPS, self._released),
+            EventType.TICKED: (GROUPS, self._split.ticked),
+            EventType.BATCHED: (GROUPS, self._split.batched),
             EventType.SUPPRESSED: (COMPLETENESS, self._suppressed),
             EventType.WITHDRAWN: (COMPLETENESS, self._withdrawn),
             EventType.ERASED: (ERASURE, self._erased),
@@ -215,6 +219,9 @@ class ServiceLog(Log):
         kind = str(fields.get("kind", "general"))
         if kind != kind_and_number(number)[0]:
             raise GroupMismatchError("group is numbered as one of another kind")
+        if kind == "entries":
+            self._split.entries(event, epoch, number, payload)
+            return
         self._report.counts[f"group.size.{kind}.{len(payload.records):02d}"] += 1
         if event.hidden or self._groups.is_blind(epoch, kind):
             self._report.counts["groups.partly_erased"] += 1
@@ -234,7 +241,9 @@ class ServiceLog(Log):
         for party, _ in consent.parse_audience(str(fields["audience"]).partition("|")[2]):
             self._sets.released((*place, party), event.number)
         kind = str(fields.get("kind", "general"))
-        if not self._groups.is_blind(place[0], kind):
+        if kind == "entries":
+            self._split.entries_unread(*place)
+        elif not self._groups.is_blind(place[0], kind):
             self._groups.released_unread(place, kind, str(fields.get("close", "")), None)
 
     def _suppressed(self, event: Event) -> None:
@@ -253,16 +262,22 @@ class ServiceLog(Log):
             kind = str(fields["kind"])
             if not self._groups.is_blind(epoch, kind):
                 self._groups.slots(epoch, kind, str(fields["close"])).verify_gone(bytes.fromhex(session), reason)
+        elif waited and "tick" in fields:
+            self._split.gone(epoch, bytes.fromhex(session), reason)
         elif waited:
             self._groups.gone(epoch, bytes.fromhex(session), reason, float(str(fields["time"])))
 
     def _withdrawn(self, event: Event) -> None:
         fields = event.fields
-        self._kept.ended(str(fields["session"]))
-        self._end(str(fields["session"]), "withdrawn", event)
         epoch, session = int(str(fields["epoch"])), bytes.fromhex(str(fields["session"]))
+        if "left" not in fields:
+            self._kept.ended(str(fields["session"]))
+            self._end(str(fields["session"]), "withdrawn", event)
         with check_of(GROUPS):
-            if "kind" not in fields:
+            split = self._groups.split(epoch) if "kind" not in fields else None
+            if split is not None:
+                split.withdrawn(session, fields.get("left") is True)
+            elif "kind" not in fields:
                 self._groups.withdrawn(epoch, session)
             elif not self._groups.is_blind(epoch, str(fields["kind"])):
                 self._groups.slots(epoch, str(fields["kind"])).withdrawn(session)

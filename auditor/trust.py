@@ -7,6 +7,7 @@ from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.anonymise.slotted.places import PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
+from proxid.anonymise.split.settings import SplitSettings
 from proxid.classify import Classifier
 from proxid.crypto.hpke import OpeningKey
 from proxid.evidence.checkpoint import WITNESS
@@ -29,6 +30,7 @@ class Trust:
         pipeline: version of classifier and masking that must have been used; any if empty.
         accepted: the settings of a policy document that the operator accepted, by its digest; raises ConfigError.
         floors: below which no document may fall.
+        split, content: of the form `split`, None if general queries leave as pairs; whether it has contents.
 
     What a policy says (bundles, settings, slots, places, noise, season, alias period, pipeline) is that of the
     auditor's own configuration, until `policies.Policies.of` puts an epoch's document in its place.
@@ -58,3 +60,5 @@ class Trust:
     epoch_grace: float = 300.0
     accepted: Callable[[bytes], Terms | None] = lambda digest: None
     floors: Floors = field(default_factory=Floors)
+    split: SplitSettings | None = None
+    content: str = "rounds"

@@ -40,5 +40,7 @@ class LinkExpiry:
             return False
         now = self._screener.clock()
         links = await self._store.expire_links(now + _AHEAD)
-        groups = await self._store.expire_feeds(sorted(self._screener.party_keys), now)
-        return links + groups > 0
+        parties = sorted(self._screener.party_keys)
+        groups = await self._store.expire_feeds(parties, now)
+        late = await self._store.drop_late(parties, now)
+        return links + groups + late > 0

@@ -14,7 +14,10 @@ from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode
 from proxid.errors import CredentialError, RecordMismatchError
 from proxid.evidence.events import DeliveredPayload, SanitizedPair
-from proxid.protocol.receipt import DeliveryAck, group_digest
+from proxid.protocol.contents import ContentsMessage
+from proxid.protocol.entry import entries_digest
+from proxid.protocol.receipt import DeliveryAck, contents_digest, group_digest
+from proxid.protocol.record import kind_and_number
 
 _BATCH: Final = 32
 _POLL: Final = 0.1
@@ -23,10 +26,11 @@ _CURSORS: Final = 1 << 53
 
 @dataclass(frozen=True, slots=True)
 class WrittenGroup:
-    """A group as it is written to a party."""
+    """A group or portion as it is written to a party; of a content message `contents`."""
 
     entry: FeedEntry
     records: tuple[SignedMessage, ...]
+    contents: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,21 @@ class WrittenNotice:
 
     name: str
     sealed: bytes
+
+
+def as_written(entry: FeedEntry) -> WrittenGroup:
+    """A feed entry as the party gets it."""
+    if kind_and_number(entry.group)[0] == "contents":
+        return WrittenGroup(entry, (), entry.records)
+    return WrittenGroup(entry, sanitized_records(entry))
+
+
+def delivery_digest(group: WrittenGroup) -> bytes:
+    """What the party's acknowledgement of it signs."""
+    kind = kind_and_number(group.entry.group)[0]
+    if kind == "contents":
+        return contents_digest(ContentsMessage.decode(group.contents).digest)
+    return entries_digest(group.records) if kind == "entries" else group_digest(group.records)
 
 
 def sanitized_records(entry: FeedEntry) -> tuple[SignedMessage, ...]:
@@ -74,7 +93,7 @@ class Feeds:
                 for entry in entries:
                     written.append(entry.cursor)
                     after = entry.cursor
-                    yield WrittenGroup(entry, sanitized_records(entry))
+                    yield as_written(entry)
                 if not entries:
                     if not follow:
                         break
@@ -98,10 +117,11 @@ class Feeds:
         ack.verify(key)
         _verify_cursor(cursor)
         entry = await self._store.group(party, cursor)
-        expected = (party, screener.service, entry.epoch, entry.group, group_digest(sanitized_records(entry)))
+        expected = (party, screener.service, entry.epoch, entry.group, delivery_digest(as_written(entry)))
         if (ack.party, ack.service, ack.epoch, ack.group, ack.digest) != expected:
             raise RecordMismatchError("acknowledgement is of another group")
-        payload = DeliveredPayload(data, tuple(decode(entry.records))).encode()
+        contents = kind_and_number(entry.group)[0] == "contents"
+        payload = DeliveredPayload(data, () if contents else tuple(decode(entry.records))).encode()
         kept = int((await self._epochs.last_known(entry.epoch)).retention.feeds)
         state = await self._store.delivered(party, entry, payload, kept)
         if state in {"UNKNOWN", "UNWRITTEN"}:

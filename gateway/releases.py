@@ -14,6 +14,7 @@ import structlog
 from gateway.blocks import exactly
 from gateway.epochs import OpenEpochs
 from gateway.identity import Screener
+from gateway.portions import LATE_SECONDS, restore_entries, verify_contents
 from gateway.store.library import GatewayStore
 from gateway.store.links import Person
 from gateway.upstream import MainServiceClient, ReleasedGroup
@@ -103,19 +104,43 @@ class Releases:
             await asyncio.sleep(link.delay)
 
     async def handle(self, group: ReleasedGroup) -> str:
-        """Append one group to its feed or drop it; `NEW`, `DROPPED` or `SAME`."""
-        place = (group.epoch, group.group)
+        """Append one group, portion or content message to its feed or drop it; `NEW`, `DROPPED` or `SAME`."""
         latest = await self._epochs.latest()
         if latest is not None and group.party not in latest.parties:
-            return await self._store.append(group.party, place, "", b"", group.cursor, (), reason="party_left")
-        people = await self._store.people([_prox(r) for r in group.records])
+            return await self._drop(group, "party_left")
         try:
-            restored = self.restore(group, people, (await self._epochs.terms(group.epoch)).alias_period)
+            kind = record.kind_and_number(group.group)[0]
+            if kind == "contents":
+                return await self._contents(group)
+            return await (self._entries(group) if kind == "entries" else self._group(group))
         except StoreError:
             raise
         except ProxidError as error:
             _log.error("release refused", code=error.code.value, group=group.group)
-            return await self._store.append(group.party, place, "", b"", group.cursor, (), reason="invalid")
+            return await self._drop(group, "invalid")
+
+    async def _drop(self, group: ReleasedGroup, reason: str) -> str:
+        place = (group.epoch, group.group)
+        return await self._store.append(group.party, place, "", b"", group.cursor, (), reason=reason)
+
+    async def _contents(self, group: ReleasedGroup) -> str:
+        verify_contents(self._screener, group)
+        late, place = self._screener.clock() + LATE_SECONDS, (group.epoch, group.group)
+        return await self._store.append_contents(group.party, place, group.contents, group.cursor, late)
+
+    async def _entries(self, group: ReleasedGroup) -> str:
+        people = await self._store.people([_prox(r) for r in group.records])
+        seconds = (await self._epochs.terms(group.epoch)).alias_period
+        made = restore_entries(self._screener, group, people, seconds)
+        place, ttl = (group.epoch, group.group), self._alias_ttl(group.epoch, seconds)
+        return await self._store.append_entries(
+            group.party, place, made.grant, group.cursor, made.entries, made.aliases, ttl
+        )
+
+    async def _group(self, group: ReleasedGroup) -> str:
+        place = (group.epoch, group.group)
+        people = await self._store.people([_prox(r) for r in group.records])
+        restored = self.restore(group, people, (await self._epochs.terms(group.epoch)).alias_period)
         records = encode(*(pair.encode() for pair in restored.pairs))
         return await self._store.append(
             group.party, place, restored.grant, records, group.cursor, restored.members, restored.aliases,

@@ -90,7 +90,7 @@ class FeedService(FeedServicer):
             entry = group.entry
             yield wire.FeedGroup(
                 cursor=entry.cursor, party=peer.name, epoch=entry.epoch, group=entry.group,
-                records=[to_wire(r) for r in group.records],
+                records=[to_wire(r) for r in group.records], contents=group.contents,
             )  # fmt: skip
 
     @unary("party")

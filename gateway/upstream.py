@@ -36,13 +36,14 @@ _ERASE_SECONDS: Final = 120.0
 
 @dataclass(frozen=True, slots=True)
 class ReleasedGroup:
-    """One group for one party, as MS sends it."""
+    """One group, portion of entries or content message for one party, as MS sends it."""
 
     cursor: int
     party: str
     epoch: int
     group: int
     records: tuple[SignedMessage, ...]
+    contents: bytes = b""
 
 
 class MainServiceClient:
@@ -178,7 +179,8 @@ class MainServiceClient:
         try:
             async for release in self._stub.Releases(wire.ReleasesRequest(after=after)):
                 records = tuple(from_wire(r) for r in release.records)
-                yield ReleasedGroup(release.cursor, release.party, release.epoch, release.group, records)
+                place = (release.cursor, release.party, release.epoch, release.group)
+                yield ReleasedGroup(*place, records, release.contents)
         except grpc.aio.AioRpcError as error:
             raise _translated(error) from None
 

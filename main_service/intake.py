@@ -43,6 +43,7 @@ class NotLogged(StrEnum):
     PLACE_BUDGET = "place_budget"
     CONSENT_CHANGED = "consent_changed"
     EPOCH_OVER = "epoch_over"
+    UNSEASONED = "unseasoned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,8 @@ class Anonymiser:
         if not pairs:
             return NotLogged.NO_CONSENT
         if found.type is RequestType.GENERAL:
+            if terms.split is not None and not pending.seasoned:
+                return NotLogged.UNSEASONED
             return self._general(pending, found, audience_id(pairs))
         point, name = parse_location(location), b""
         if point is not None and terms.noise is not None:

@@ -11,14 +11,20 @@ from main_service.store.slots import FormedSlotGroup
 from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.mix.pairs import release_pairs
 from proxid.anonymise.mix.types import Group
+from proxid.anonymise.split.draws import Draws
+from proxid.anonymise.split.settings import SplitSettings
+from proxid.anonymise.split.types import Leaving
 from proxid.errors import RecordMismatchError
 from proxid.evidence.bodies import mix_body, slot_bodies
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
-from proxid.protocol import record
+from proxid.evidence.splitting import entry_body
+from proxid.protocol import contents, record
 from proxid.protocol.consent import parse_audience
+from proxid.protocol.entry import EntryPlace, tick_of
 from proxid.protocol.record import (
     Issuer,
     Place,
+    Placed,
     Recipient,
     RecordBody,
     fidelity_of,
@@ -65,7 +71,9 @@ class Integrator:
         bodies = [mix_body(pair, group, secrets.epoch, settings, buffered[pair.record], secrets.seed) for pair in pairs]
         recipients = [self._recipient(party, fidelity) for party, fidelity in parse_audience(audience)]
         published = tuple(pair.person for pair in pairs)
-        parties = tuple(self._for_party(to, bodies, published, group.number) for to in recipients)
+        parties = tuple(
+            self._for_party(to, bodies, published, _places(group.number, len(published))) for to in recipients
+        )
         records = tuple(pair.record for pair in pairs)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)
         owners = tuple(buffered[pair.record].prox_id for pair in pairs)
@@ -90,10 +98,48 @@ class Integrator:
         published = tuple(member.person for member in members)
         _, _, audience = group.audience.partition("|")
         recipients = [self._recipient(party, fidelity_of(kind, f)) for party, f in parse_audience(audience)]
-        parties = tuple(self._for_party(to, bodies, published, number) for to in recipients)
+        parties = tuple(self._for_party(to, bodies, published, _places(number, len(published))) for to in recipients)
         records = tuple(member.id for member in members)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)
         return GroupRelease(parties, ReleasedPayload(records, published, shown, published))
+
+    def release_entries(
+        self, portion: Sequence[Leaving], number: int, secrets: EpochSecrets, settings: SplitSettings,
+        buffered: Sequence[BufferedPayload],
+    ) -> GroupRelease:  # fmt: skip
+        """Seal and sign a portion of entries of one audience, in its order (DESIGN 8.11).
+
+        Args:
+            buffered: what waited, entry by entry.
+
+        Raises:
+            RecordMismatchError: a party has no sealing key here.
+        """
+        draws, tick, epoch = Draws(secrets.seed), tick_of(number), secrets.epoch
+        bodies = [
+            entry_body(leaving, tick, epoch, settings, payload.time_ms, secrets.seed)
+            for leaving, payload in zip(portion, buffered, strict=True)
+        ]
+        places: list[Placed] = [EntryPlace(tick, draws.entry(leaving.record.id)) for leaving in portion]
+        people = tuple(leaving.record.person for leaving in portion)
+        _, _, audience = portion[0].record.audience.partition("|")
+        recipients = [self._recipient(party, fidelity) for party, fidelity in parse_audience(audience)]
+        time = self._service.epochs.start(epoch) + (tick - 1) * settings.bucket_s
+        parties = tuple(self._for_party(to, bodies, people, places, time) for to in recipients)
+        shown = tuple((p.party, p.records, p.bodies) for p in parties)
+        records = tuple(leaving.record.id for leaving in portion)
+        return GroupRelease(parties, ReleasedPayload(records, people, shown))
+
+    def release_contents(
+        self, audience_id: str, number: int, epoch: int, plaintext: bytes
+    ) -> list[tuple[str, tuple[bytes, ...]]]:
+        """One plaintext, sealed to each party of `KIND|AUDIENCE`; raises RecordMismatchError as `release`."""
+        place = (self._service.name, epoch, number)
+        messages: list[tuple[str, tuple[bytes, ...]]] = []
+        for party, fidelity in parse_audience(audience_id.partition("|")[2]):
+            made = contents.make(place, party, self._recipient(party, fidelity).seal_key, plaintext)
+            messages.append((party, (made.sign(self._service.key).encode(),)))
+        return messages
 
     def _recipient(self, party: str, fidelity: str) -> Recipient:
         key = self._service.parties.get(party)
@@ -102,12 +148,17 @@ class Integrator:
         return Recipient(party, fidelity, key)
 
     def _for_party(
-        self, to: Recipient, bodies: Sequence[RecordBody], published: Sequence[str], number: int
-    ) -> PartyRelease:
+        self, to: Recipient, bodies: Sequence[RecordBody], people: Sequence[str], places: Sequence[Placed],
+        time: int | None = None,
+    ) -> PartyRelease:  # fmt: skip
         service = self._service
         issuer = Issuer(service.name, service.key, service.screener)
         made = [
-            record.make(body, person, Place(number, position, len(published)), to, issuer)
-            for position, (body, person) in enumerate(zip(bodies, published, strict=True))
+            record.make(body, person, place, to, issuer, time=time)
+            for body, person, place in zip(bodies, people, places, strict=True)
         ]
         return PartyRelease(to.party, tuple(signed.encode() for signed, _ in made), tuple(body for _, body in made))
+
+
+def _places(number: int, size: int) -> list[Placed]:
+    return [Place(number, position, size) for position in range(size)]

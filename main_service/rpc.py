@@ -10,6 +10,7 @@ from main_service.rights import Subjects
 from main_service.store.outbox import Outbox
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import Code, OversizedError
+from proxid.protocol.record import kind_and_number
 from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.runtime.transport.methods import MAX_BATCH, outcome, streaming, unary
 from proxid.runtime.transport.peers import Peer, PeerRegistry
@@ -107,10 +108,12 @@ class MainService(MainServiceServicer):
         """Stream released groups."""
         await self._compared()
         async for entry in self._outbox.follow(request.after):
-            records = [to_wire(SignedMessage.decode(r)) for r in entry.records]
-            yield wire.Release(
-                cursor=entry.cursor, party=entry.party, epoch=entry.epoch, group=entry.group, records=records
-            )
+            release = wire.Release(cursor=entry.cursor, party=entry.party, epoch=entry.epoch, group=entry.group)
+            if kind_and_number(entry.group)[0] == "contents":
+                release.contents = entry.records[0]
+            else:
+                release.records.extend(to_wire(SignedMessage.decode(r)) for r in entry.records)
+            yield release
 
     @unary("gateway")
     async def Acknowledge(self, request: wire.AcknowledgeReleases, peer: Peer) -> wire.AcknowledgeReleasesReply:

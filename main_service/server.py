@@ -17,6 +17,7 @@ from main_service.intake import Anonymiser
 from main_service.integrator import Integrator
 from main_service.jobs.classification import Classification
 from main_service.jobs.release import Release
+from main_service.jobs.splitting import Splitting
 from main_service.jobs.timekeeping import Timekeeper
 from main_service.openings import Openings
 from main_service.requests import Credentials, RequestPath
@@ -31,6 +32,7 @@ from main_service.store.places import PlaceLedger
 from main_service.store.pool import PoolStore
 from main_service.store.requests import RequestStore
 from main_service.store.slots import SlotStore
+from main_service.store.split import SplitStore
 from main_service.store.subjects import SubjectStore
 from proxid.classify import Classifier, load_default
 from proxid.crypto.hpke import SealingKey
@@ -109,15 +111,17 @@ async def _verify_parties(service: Service, epochs: EpochKeys, opened: Sequence[
 
 def _jobs(
     service: Service, stores: tuple[RequestStore, PoolStore, SlotStore, EpochStore], epochs: EpochKeys,
-    anonymiser: Anonymiser, ledger: PlaceLedger, wake: asyncio.Event,
+    anonymiser: Anonymiser, beside: tuple[PlaceLedger, SplitStore], wake: asyncio.Event,
 ) -> list[Coroutine[Any, Any, None]]:  # fmt: skip
     """What worker 0 runs beside the request path."""
-    requests, pool, slots, epoch_store = stores
-    release = Release(pool, slots, epoch_store, epochs, Integrator(service))
+    (requests, pool, slots, epoch_store), (ledger, split) = stores, beside
+    integrator = Integrator(service)
+    release = Release(pool, slots, epoch_store, epochs, integrator)
+    splitting = Splitting(service, split, epochs, integrator)
     return [
-        Classification(service, (requests, pool, slots), epochs, anonymiser, ledger, wake).run(),
+        Classification(service, (requests, pool, slots, split), epochs, anonymiser, ledger, wake).run(),
         release.run(),
-        Timekeeper(service, (pool, slots, epoch_store), epochs, release).run(),
+        Timekeeper(service, (pool, slots, epoch_store), epochs, release, splitting).run(),
     ]
 
 
@@ -173,7 +177,7 @@ async def serve(
     background = [ClockKeeper(service.watch, heard, worker == 0).run(), compared.watch()]
     if anonymiser is not None:
         stores = (requests, pool, slot_store, epoch_store)
-        background += _jobs(service, stores, epochs, anonymiser, PlaceLedger(beside), wake)
+        background += _jobs(service, stores, epochs, anonymiser, (PlaceLedger(beside), SplitStore(beside)), wake)
         background.append(Gauges(CountStore(functions, client), epoch_store).run())
     background += [] if writer is None else jobs_of(config, evidence, client, writer, service.watch)
     if source is not None:

@@ -11,6 +11,7 @@ from proxid.encoding import decode_text, encode_text
 from proxid.errors import CredentialError, RecordMismatchError
 from proxid.evidence.events import AliasedPayload, SanitizedPair
 from proxid.protocol import record
+from proxid.protocol.entry import entries_digest, places_of
 from proxid.protocol.receipt import DeliveryAck, group_digest
 
 Alias = tuple[str, int, str]
@@ -51,14 +52,20 @@ class Deliveries:
             ack.verify(key)
         elif self._policies.of(ack.epoch) is not None:
             raise CredentialError("party is not configured")
-        for position, pair in enumerate(pairs):
-            if pair is not None:
-                self._record(pair, ack, position, len(pairs))
-        shown = [pair.sanitized for pair in pairs if pair is not None]
         if ack.service != self._trust.service:
             raise RecordMismatchError("acknowledgement is of another service")
-        # What an erased member hides cannot be hashed again: the party's signature is all there is.
-        if len(shown) == len(pairs) and ack.digest != group_digest(shown):
+        kind = record.kind_and_number(ack.group)[0]
+        for position, pair in enumerate(pairs):
+            if pair is not None:
+                place = None if kind == "entries" else record.Place(ack.group, position, len(pairs)).encode()
+                self._record(pair, ack, place)
+        shown = [pair.sanitized for pair in pairs if pair is not None]
+        if kind == "entries" and shown:
+            places_of(shown, ack.group)
+        # What an erased member hides cannot be hashed again: the party's signature is all there is. What contents
+        # show stands in the other log.
+        digest_of = entries_digest if kind == "entries" else group_digest
+        if kind != "contents" and len(shown) == len(pairs) and ack.digest != digest_of(shown):
             raise RecordMismatchError("acknowledgement is of another group")
         return ack
 
@@ -75,7 +82,7 @@ class Deliveries:
         """Go on from a state."""
         self._user_of, self._alias_of, self.incomplete = state
 
-    def _record(self, pair: SanitizedPair, ack: DeliveryAck, position: int, size: int) -> None:
+    def _record(self, pair: SanitizedPair, ack: DeliveryAck, place: bytes | None) -> None:
         trust, header, blocks = self._trust, pair.original.header, pair.original.message.blocks
         fidelity = "user_id" if header.limit is Limit.LINKED_USER else "alias"
         expected = record.expectation(trust.service, ack.epoch, trust.service_key, trust.screener, fidelity)
@@ -92,7 +99,7 @@ class Deliveries:
             raise RecordMismatchError("record names a PROX_ID of another epoch")
         if blocks[record.PARTY] != encode_text(ack.party):
             raise RecordMismatchError("record names another party")
-        if blocks[record.PLACE] != record.Place(ack.group, position, size).encode():
+        if place is not None and blocks[record.PLACE] != place:
             raise RecordMismatchError("record stands at another place of the group")
 
     def _alias(self, user_id: str, ack: DeliveryAck, time_ms: int, kind: str, shown: str) -> str:

@@ -12,6 +12,7 @@ from auditor.checks.c5_places import Places
 from auditor.checks.c5_replay import EpochReplay, ReplayState
 from auditor.checks.c5_slots import WITHHELD, SlotReplay, verify_readable
 from auditor.checks.c5_spill import EpochMemory, Spill
+from auditor.checks.c5_split import SplitReplay
 from auditor.policies import Policies
 from auditor.trust import Trust
 from proxid.anonymise.mix.cycle import CycleSource, seed_commitment
@@ -55,7 +56,8 @@ class Groups:
             return
         end = float(judge.epochs.end(epoch))
         slots = {kind: SlotReplay(SlotPool(settings, end), settings) for kind, settings in judge.slots.items()}
-        self._epochs[epoch] = EpochReplay(self._pool(epoch), CycleSource(seed), slots=slots)
+        split = None if judge.split is None else SplitReplay(judge.split, seed, epoch, judge.content == "rounds")
+        self._epochs[epoch] = EpochReplay(self._pool(epoch), CycleSource(seed), slots=slots, split=split)
         self._seeds[epoch] = seed
 
     def _pool(self, epoch: int) -> Pool:
@@ -74,10 +76,12 @@ class Groups:
     def closed(self, epoch: int) -> None:
         """EPOCH_CLOSED: nothing waits any more; what the replay held is dropped once its groups are out."""
         at = self._epochs.get(epoch)
+        if at is not None and at.split is not None and "general" not in at.blind:
+            at.split.verify_settled()
         if at is not None and not at.formed and not any(slots.formed for slots in at.slots.values()):
             at.buffered.clear()
             at.places.clear()
-            at.pool = self._pool(epoch)
+            at.pool, at.split = self._pool(epoch), None
             self._spill.drop(epoch)
             at.done = True
 
@@ -93,6 +97,8 @@ class Groups:
             for epoch, said in epochs.items()
         }
         for epoch, at in self._epochs.items():
+            split = epochs[epoch].split
+            at.split = None if split is None else SplitReplay.restored(split, self._seeds[epoch], epoch)
             if self._policies.of(epoch) is None:
                 at.blind |= KINDS
 
@@ -115,6 +121,11 @@ class Groups:
     def blinded(self, epoch: int, kind: str) -> None:
         """A BUFFERED that does not open: from here on groups of this kind and epoch are checked by their shape."""
         self.replay(epoch).blind.add(kind)
+
+    def split(self, epoch: int) -> SplitReplay | None:
+        """The replay of an epoch in form `split`; None if that cannot be replayed, or it is of pairs."""
+        at = self.replay(epoch)
+        return None if "general" in at.blind else at.split
 
     def is_blind(self, epoch: int, kind: str) -> bool:
         """Whether groups of this kind and epoch cannot be replayed."""
@@ -159,6 +170,9 @@ class Groups:
         if payload.kind != "general":
             Places(self._judge(epoch)).verify(payload, self._seeds[epoch], at.places)
             self.slots(epoch, payload.kind).buffer(payload)
+            return
+        if at.split is not None:
+            at.split.buffer(payload)
             return
         item = Record(
             id=payload.session, person=payload.prox_id, seasoned=payload.seasoned,
@@ -223,7 +237,11 @@ class Groups:
             for kind, slots in at.slots.items():
                 if kind not in at.blind:
                     slots.verify_settled()
-        pending = [len(at.formed) + sum(len(s.formed) for s in at.slots.values()) for at in self._epochs.values()]
+        splits = sum(at.split.pending for at in self._epochs.values() if at.split is not None)
+        pending = [
+            splits,
+            *(len(at.formed) + sum(len(s.formed) for s in at.slots.values()) for at in self._epochs.values()),
+        ]
         return sum(pending)
 
     def released_slot(

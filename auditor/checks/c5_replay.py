@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from auditor.checks.c5_slots import SlotReplay, SlotState
 from auditor.checks.c5_spill import EpochMemory
+from auditor.checks.c5_split import SplitReplay, SplitReplayState
 from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.mix.pool import Pool
 from proxid.anonymise.mix.types import Group, PoolState
@@ -24,6 +25,7 @@ class ReplayState(NamedTuple):
     withheld: set[bytes]
     places: dict[str, set[bytes]]
     done: bool
+    split: SplitReplayState | None
 
 
 @dataclass(slots=True)
@@ -43,13 +45,15 @@ class EpochReplay:
     places: dict[str, set[bytes]] = field(default_factory=dict)
     """Names of the places that each person reported, under noise."""
     done: bool = False
+    split: SplitReplay | None = None
+    """General queries in form `split`, which then are in no pool."""
 
     def state(self) -> ReplayState:
         """For storing."""
         slots = {kind: replay.state() for kind, replay in self.slots.items()}
         return ReplayState(
             self.pool.state(), list(self.formed.values()), list(self.buffered.values()), self.leaving, slots,
-            self.blind, self.withheld, self.places, self.done,
+            self.blind, self.withheld, self.places, self.done, None if self.split is None else self.split.state(),
         )  # fmt: skip
 
     @classmethod

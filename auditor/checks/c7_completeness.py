@@ -15,14 +15,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from auditor.findings import COMPLETENESS, GATEWAY, MAIN_SERVICE, Report
 from proxid.errors import GroupMismatchError, RecordMismatchError
 
 Delivery = tuple[int, int, str]
 """Epoch, group, party."""
 
-_NAMED: Final = 20
-"""Violations of one kind that are listed; the rest is counted."""
 _HIDDEN: Final = 0
 """Time of a request whose payload does not open."""
 
@@ -33,7 +30,8 @@ CREATE TABLE IF NOT EXISTS sessions (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS deliveries (
     epoch INTEGER, grp INTEGER, party TEXT, released INTEGER, delivered INTEGER, dropped INTEGER, reason TEXT,
-    good BLOB, place INTEGER, PRIMARY KEY (epoch, grp, party)
+    good BLOB, place INTEGER, size INTEGER, pairs INTEGER, lost INTEGER, sent INTEGER,
+    PRIMARY KEY (epoch, grp, party)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS replay (epoch INTEGER, id BLOB, value BLOB, PRIMARY KEY (epoch, id)) WITHOUT ROWID;
 """
@@ -189,6 +187,37 @@ class Sets:
         where = "WHERE epoch=? AND grp=? AND party=? AND released IS NULL"
         self._db.execute(f"UPDATE deliveries SET good=? {where}", (good, *named))  # noqa: S608
 
+    def vouch_contents(self, named: Delivery, digest: bytes) -> None:
+        """What a party's acknowledgement of contents must sign, as one of the logs says."""
+        self._db.execute("UPDATE deliveries SET good=? WHERE epoch=? AND grp=? AND party=?", (digest, *named))
+
+    def vouched(self, named: Delivery) -> bytes:
+        """What was vouched for, or empty."""
+        row = self._db.execute("SELECT good FROM deliveries WHERE epoch=? AND grp=? AND party=?", named).fetchone()
+        return b"" if row is None else row[0] or b""
+
+    def sized(self, named: Delivery, entries: int) -> None:
+        """How many entries a portion was released with."""
+        self._deliver(named, "size", entries)
+
+    def lost(self, named: Delivery, entries: int) -> None:
+        """Entries of a portion were dropped."""
+        self._deliver(named, "lost", (self._state(named, "lost") or 0) + entries)
+
+    def sent(self, named: Delivery, event: int) -> None:
+        """SENT; raises RecordMismatchError if it was before."""
+        if self._state(named, "sent") is not None:
+            raise RecordMismatchError("a portion or contents were sent for the first time twice")
+        self._deliver(named, "sent", event)
+
+    def is_sent(self, named: Delivery) -> bool:
+        """Whether the gateway recorded that it was sent."""
+        return self._state(named, "sent") is not None
+
+    def delivered_entries(self, named: Delivery, entries: int) -> None:
+        """With how many entries a portion was delivered."""
+        self._deliver(named, "pairs", entries)
+
     def delivered(self, named: Delivery, event: int) -> None:
         """DELIVERED; raises RecordMismatchError if it was before."""
         if self._state(named, "delivered") is not None:
@@ -238,46 +267,6 @@ def _key(session: str) -> bytes:
     return bytes.fromhex(session[:32])
 
 
-_UNRECEIVED = "FROM sessions WHERE forwarded IS NOT NULL AND received IS NULL AND refused IS NULL AND unreached IS NULL"
-_RULES: Final = (
-    (MAIN_SERVICE, "an answered request was never received", f"{_UNRECEIVED} AND answered<=:seen", "forwarded_at"),
-    (MAIN_SERVICE, "a forwarded request was neither received, refused nor unreached",
-     f"{_UNRECEIVED} AND answered IS NULL AND forwarded<:settled", "forwarded_at"),
-    (GATEWAY, "a received request was never forwarded",
-     "FROM sessions WHERE received IS NOT NULL AND forwarded IS NULL", "received_at"),
-    (GATEWAY, "a refused request was never forwarded", "FROM sessions WHERE refused=1 AND forwarded IS NULL",
-     "0"),
-    (MAIN_SERVICE, "a received request was neither logged nor said not to be",
-     "FROM sessions WHERE received IS NOT NULL AND fate IS NULL AND buffered IS NULL AND received<:settled",
-     "received_at"),
-    (MAIN_SERVICE, "a record was logged whose request was never received",
-     "FROM sessions WHERE fate IS NOT NULL AND received IS NULL", "ended_at"),
-    (GATEWAY, "a group was both delivered and dropped",
-     "FROM deliveries WHERE delivered IS NOT NULL AND dropped IS NOT NULL", "delivered"),
-    (GATEWAY, "a group was delivered or dropped that was never released",
-     "FROM deliveries WHERE released IS NULL AND COALESCE(delivered, dropped)<=:seen", "COALESCE(delivered, dropped)"),
-)  # fmt: skip
-
-
-def check(sets: Sets, settled_ms: int, seen: int, report: Report) -> None:
-    """Compare the sets.
-
-    Args:
-        settled_ms: requests of a later time may still be under way. seen: the gateway's last event before MS's log was
-            read; what came after it may follow from something that MS recorded later.
-    """
-    for table in ("sessions", "deliveries"):
-        report.checked[COMPLETENESS] += sets.rows(f"SELECT COUNT(*) FROM {table}")[0][0]  # noqa: S608
-    values = {"settled": settled_ms, "seen": seen}
-    for log, text, where, event in _RULES:
-        found = sets.rows(f"SELECT {event} {where} LIMIT {_NAMED + 1}", values)
-        for (number,) in found[:_NAMED]:
-            report.add(COMPLETENESS, log, number or 0, text)
-        if len(found) > _NAMED:
-            total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
-            report.add(COMPLETENESS, log, 0, f"{text} (and {total - _NAMED} more)")
-
-
 def period(sets: Sets) -> tuple[int, int] | None:
     """Times of the first and the last request that can be read, in Unix milliseconds; None if there is none."""
     (row,) = sets.rows(f"SELECT MIN(forwarded), MAX(forwarded) FROM sessions WHERE forwarded>{_HIDDEN}")  # noqa: S608
@@ -293,6 +282,7 @@ _COUNTS: Final = {
     "groups": "FROM (SELECT DISTINCT epoch, grp FROM deliveries WHERE released IS NOT NULL)",
     "deliveries": "FROM deliveries WHERE delivered IS NOT NULL",
     "dropped": "FROM deliveries WHERE dropped IS NOT NULL",
+    "possibly_held": "FROM deliveries WHERE sent IS NOT NULL AND delivered IS NULL",
     "pending": "FROM deliveries WHERE released IS NOT NULL AND delivered IS NULL AND dropped IS NULL",
 }
 

@@ -113,6 +113,8 @@ WITHHELD: Final = {
     "withdrawn": "The person withdrew consent while it waited.",
     "consent_changed": "The person changed their consent while it was being handled.",
     "erased": "The person was erased.",
+    "unseasoned": "The person takes part for too short a time to count yet.",
+    "tick_uniform": "What was left at the end of the period would have said what it was about.",
     "restriction": "The last check before publication stopped its group; ask the main service's operator why.",
     "place_budget": "The person had reported as many places as the limit for one period allows.",
 }
@@ -126,6 +128,7 @@ DROPPED: Final = {
     "withdrawn": "Somebody in the group withdrew consent before the third party had received it.",
     "erased": "Somebody in the group was erased before the third party had received it.",
     "objected": "Somebody in the group had objected before the third party had received it.",
+    "late": "The third party did not fetch what was asked in a period within a day.",
     "party_left": "The third party had left: the agreed rules of the period did not list it any more.",
     "invalid": "The gateway found the group invalid and refused to deliver it; ask both operators why.",
 }
@@ -144,6 +147,7 @@ EVENTS: Final = {
     "REFUSED": "request refused",
     "UNREACHED": "main service not reached",
     "ANSWERED": "answer passed back to the person",
+    "SENT": "entries or contents on their way to a third party for the first time",
     "DELIVERED": "group delivered to a third party, which confirmed it",
     "DROPPED": "group not delivered to a third party",
     "ERASED": "person erased",
@@ -155,6 +159,8 @@ EVENTS: Final = {
     "RAISED": "waiting request moved to a broader category, area or time",
     "RELEASED": "group published",
     "SUPPRESSED": "request withheld",
+    "TICKED": "time at which entries leave",
+    "BATCHED": "contents of a period put together, without names",
     "WITHDRAWN": "waiting request removed because consent was withdrawn",
     "EPOCH_OPENED": "period begun",
     "EPOCH_CLOSED": "period ended",

@@ -25,6 +25,16 @@ class FeedEntry:
     records: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class PutEntry:
+    """An entry for a feed: user tag, empty for an unknown person; the name it is published under; id; encoded pair."""
+
+    user_tag: str
+    name: str
+    id: bytes
+    pair: bytes
+
+
 class FeedSteps(Steps):
     """See the module."""
 
@@ -63,6 +73,52 @@ class FeedSteps(Steps):
             ),
         )  # fmt: skip
         return str(state.decode())
+
+    async def append_entries(
+        self, party: str, place: tuple[int, int], grant: str, release: int, entries: Sequence[PutEntry],
+        aliases: Sequence[bytes] = (), alias_ttl: int = 0,
+    ) -> str:  # fmt: skip
+        """Append a portion to a feed: each entry whose person consents; the others are dropped. As `append`.
+
+        Args:
+            aliases: of each entry the payload of ALIASED, empty for an unknown person, if names are aliases.
+        """
+        epoch, group = place
+        rows: list[bytes | str] = []
+        for one in entries:
+            rows += [one.user_tag or "-", one.name, one.id.hex(), one.pair]
+        for payload in aliases:
+            rows += [self._salt(), encode_header(party=party), payload]
+        state = await self.call(
+            "gw_append_entries",
+            *named(
+                *rows, party=party, epoch=epoch, group=group, grant=grant, release=release, salt=self._salt(),
+                alias_ttl=alias_ttl, entries=len(entries),
+            ),
+        )  # fmt: skip
+        return str(state.decode())
+
+    async def append_contents(
+        self, party: str, place: tuple[int, int], message: bytes, release: int, late: float
+    ) -> str:
+        """Append a content message to a feed, or drop it; as `append`.
+
+        Args:
+            late: Unix seconds after which it is not sent any more.
+        """
+        epoch, group = place
+        state = await self.call(
+            "gw_append_contents",
+            *named(
+                party=party, epoch=epoch, group=group, message=message, release=release, salt=self._salt(),
+                late=int(late),
+            ),
+        )  # fmt: skip
+        return str(state.decode())
+
+    async def drop_late(self, parties: Sequence[str], now: float) -> int:
+        """Drop content messages that waited too long to be sent; how many."""
+        return int(await self.call("gw_drop_late", int(now), self._salt(), *parties))
 
     async def take(self, party: str, after: int, limit: int) -> list[FeedEntry]:
         """The next groups of a feed, now counted as written to the party."""

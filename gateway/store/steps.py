@@ -24,6 +24,7 @@ TOLD: Final = frozenset({
 SOURCES: Final = (
     ("proxid.runtime.store", "events.lua"),
     ("gateway.store", "common.lua"),
+    ("gateway.store", "split.lua"),
     ("gateway.store", "links.lua"),
     ("gateway.store", "requests.lua"),
     ("gateway.store", "consents.lua"),

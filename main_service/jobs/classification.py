@@ -12,6 +12,7 @@ from main_service.store.places import PlaceLedger
 from main_service.store.pool import PoolStore
 from main_service.store.requests import Pending, RequestStore
 from main_service.store.slots import SlotStore
+from main_service.store.split import SplitStore
 from proxid.errors import StoreError
 
 _BATCH: Final = 128
@@ -33,11 +34,11 @@ class Classification:
     """
 
     def __init__(
-        self, service: Service, stores: tuple[RequestStore, PoolStore, SlotStore], epochs: EpochKeys,
+        self, service: Service, stores: tuple[RequestStore, PoolStore, SlotStore, SplitStore], epochs: EpochKeys,
         anonymiser: Anonymiser, ledger: PlaceLedger, wake: asyncio.Event,
     ) -> None:  # fmt: skip
         self._service = service
-        self._requests, self._pool, self._slots = stores
+        self._requests, self._pool, self._slots, self._split = stores
         self._epochs = epochs
         self._anonymiser = anonymiser
         self._ledger = ledger
@@ -92,6 +93,10 @@ class Classification:
             return
         epoch = self._service.epochs.number(pending.time_ms / 1000)
         if isinstance(decision, Submission):
+            split = (await self._epochs.terms(epoch)).split
+            if split is not None:
+                await self._split.log(epoch, pending.version, decision.payload, split)
+                return
             await self._pool.log(epoch, pending.version, decision.record, decision.payload)
         elif not await self._may_report(epoch, decision):
             await self._pool.suppress(pending.session, NotLogged.PLACE_BUDGET.value, decision.payload.kind)

@@ -6,6 +6,7 @@ from typing import Final
 from main_service.epochs import EpochKeys
 from main_service.identity import Service
 from main_service.jobs.release import Release
+from main_service.jobs.splitting import Splitting
 from main_service.store.epochs import EpochStore
 from main_service.store.pool import PoolStore
 from main_service.store.slots import KINDS, SlotStore
@@ -18,16 +19,18 @@ class Timekeeper:
     """Does both at each tick.
 
     Args:
-        release: releases what had formed before an epoch's secrets go.
+        release: releases what had formed before an epoch's secrets go. splitting: does the ticks of form `split`.
     """
 
     def __init__(
-        self, service: Service, stores: tuple[PoolStore, SlotStore, EpochStore], epochs: EpochKeys, release: Release
-    ) -> None:
+        self, service: Service, stores: tuple[PoolStore, SlotStore, EpochStore], epochs: EpochKeys, release: Release,
+        splitting: Splitting,
+    ) -> None:  # fmt: skip
         self._service = service
         self._pool, self._slots, self._epoch_store = stores
         self._epochs = epochs
         self._release = release
+        self._splitting = splitting
 
     async def run(self) -> None:
         """Move up what waited too long, and close epochs that are over, until cancelled."""
@@ -49,6 +52,7 @@ class Timekeeper:
                     await self._slots.close(epoch, kind, self._service.clock())
             while (await self._pool.tick(epoch, self._service.clock())).more:
                 pass
+            await self._splitting.tick(epoch)
 
     async def close_epochs(self) -> None:
         """Close epochs whose grace time is over: suppress what waits, release what formed, destroy the secrets.
@@ -64,6 +68,7 @@ class Timekeeper:
             while (await self._pool.close(epoch)).more:
                 pass
             await self._release.release_rest()
+            await self._splitting.close(epoch)
             for kind in KINDS:
                 await self._slots.end(epoch, kind)
             await self._release.release_rest()

@@ -17,6 +17,7 @@ SOURCES: Final = (
     ("main_service.store", "requests.lua"),
     ("main_service.store", "places.lua"),
     ("main_service.store", "slots.lua"),
+    ("main_service.store", "split.lua"),
     ("main_service.store", "service.lua"),
     ("main_service.store", "subjects.lua"),
 )

@@ -11,6 +11,7 @@ from proxid.encoding import decode, decode_int, decode_text, encode, label
 
 _ACK = label("delivery-ack")
 _GROUP = label("delivery-group")
+_CONTENTS = label("delivery-contents")
 
 
 def group_digest(records: Sequence[SignedMessage]) -> bytes:
@@ -18,9 +19,17 @@ def group_digest(records: Sequence[SignedMessage]) -> bytes:
     return hashlib.sha256(encode(_GROUP, *(r.encode() for r in records))).digest()
 
 
+def contents_digest(plaintext: bytes) -> bytes:
+    """SHA256 over the digest of a content message's plaintext (`contents.digest_of`), 32 bytes."""
+    return hashlib.sha256(encode(_CONTENTS, plaintext)).digest()
+
+
 @dataclass(frozen=True, slots=True)
 class DeliveryAck:
-    """`party` has received group `group` of `epoch` from `service`, with these bytes."""
+    """`party` has received group, portion or contents `group` of `epoch` from `service`, with these bytes.
+
+    Its digest is `group_digest`, `entry.entries_digest` or `contents_digest`; a portion's number says its tick.
+    """
 
     party: str
     service: str

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import os
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey, SealingKey
@@ -30,8 +30,10 @@ ALIAS_PREFIX: Final = "al1"
 ALIAS_DAY: Final = 86_400
 """Places and commands are published under an alias of the day: a place under a lasting name is a track (DESIGN 8.8)."""
 
-KIND_BASE: Final = {"general": 0, "location": 1 << 40, "command": 1 << 41}
+KIND_BASE: Final = {"general": 0, "location": 1 << 40, "command": 1 << 41, "entries": 1 << 42, "contents": 1 << 43}
 """Groups are numbered without gaps from 1 in each kind and epoch; the upper bits of a number say the kind."""
+TICK_BITS: Final = 20
+"""Portions of entries are numbered from 1 in each tick; the tick stands above these bits."""
 
 _BODY = label("body")
 _RECORD = label("record")
@@ -110,6 +112,14 @@ class RecordBody:
         )  # fmt: skip
 
 
+class Placed(Protocol):
+    """What m_5 says: where a record stands."""
+
+    def encode(self) -> bytes:
+        """m_5."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a record stands: group number in the epoch, position in the group, size of the group."""
@@ -135,13 +145,17 @@ def group_number(kind: str, number: int) -> int:
 
 def kind_and_number(group: int) -> tuple[str, int]:
     """The kind of a group and its number in its kind: the inverse of `group_number`."""
-    kind = next(name for name in ("command", "location", "general") if group >= KIND_BASE[name])
+    kind = next(name for name in reversed(KIND_BASE) if group >= KIND_BASE[name])
     return kind, group - KIND_BASE[kind]
 
 
 def group_name(group: int) -> str:
-    """A group's number in words: `group 12`, or `command group 12` and `location group 12`."""
+    """A group's number in words: `group 12`, `command group 12`, `tick 4, portion 1`, `contents 2`."""
     kind, number = kind_and_number(group)
+    if kind == "entries":
+        return f"tick {number >> TICK_BITS}, portion {number & ((1 << TICK_BITS) - 1)}"
+    if kind == "contents":
+        return f"contents {number}"
     return f"group {number}" if kind == "general" else f"{kind} group {number}"
 
 
@@ -189,15 +203,21 @@ class Issuer:
 
 
 def make(
-    body: RecordBody, prox_id: str, place: Place, to: Recipient, issuer: Issuer, random: Random = os.urandom
-) -> tuple[SignedMessage, bytes]:
-    """Seal and sign one record for one party; also the padded body, for evidence. Raises OversizedError."""
+    body: RecordBody, prox_id: str, place: Placed, to: Recipient, issuer: Issuer, random: Random = os.urandom,
+    time: int | None = None,
+) -> tuple[SignedMessage, bytes]:  # fmt: skip
+    """Seal and sign one record for one party; also the padded body, for evidence. Raises OversizedError.
+
+    Args:
+        time: of the header, Unix seconds; the body's bucket if None.
+    """
     padded = body.encode(random(_SALT_SIZE))
     where = place.encode()
     sealed = to.seal_key.seal(padded, seal_info(issuer.service, body.epoch, to.party, where))
+    seconds = body.time_bucket if time is None else time
     header = Header(
         direction=Direction.RECORD, service=issuer.service, epoch=body.epoch, signer=issuer.key.public,
-        sanitizer=issuer.screener, nonce=random(NONCE_SIZE), time_ms=body.time_bucket * 1000, blocks=BLOCKS,
+        sanitizer=issuer.screener, nonce=random(NONCE_SIZE), time_ms=seconds * 1000, blocks=BLOCKS,
         limit=limit_of(to.fidelity),
     )  # fmt: skip
     blocks = (

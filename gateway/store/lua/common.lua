@@ -64,8 +64,8 @@ local function forget_group(prefix, party, cursor)
   for _, user in ipairs(members_of(redis.call('HGET', entry, 'm'))) do
     redis.call('SREM', key(prefix, 'ig', user), party .. '|' .. cursor)
   end
-  for _, kind in ipairs({'f', 'o', 'end'}) do redis.call('ZREM', key(prefix, kind, party), cursor) end
-  redis.call('DEL', entry)
+  for _, kind in ipairs({'f', 'o', 'end', 'late'}) do redis.call('ZREM', key(prefix, kind, party), cursor) end
+  redis.call('DEL', entry, key(prefix, 'ge', party, cursor))
 end
 
 -- DROPPED; what goes because somebody is being erased is remembered with the erasure, whose event will name it.

@@ -24,12 +24,19 @@ end
 -- are not on the wire; the parties where one still is. With a reason all go, whatever was granted.
 local function gw_settle(keys, a)
   local prefix, user, wait = keys[1], a[1], {}
-  for _, group in ipairs(groups_of(prefix, user, 'e', 'k', 's', 'a')) do
+  settle_contents(prefix, user, a[2], a[3], a[4])
+  for _, group in ipairs(groups_of(prefix, user, 'e', 'k', 's', 'a', 't')) do
     local party, cursor, f = group[1], group[2], group[3]
-    local why = a[3]
+    local why, all = a[3], a[2] == '' or f[1] == a[2]
     if why == '' and refusal(prefix, user, f[1], party .. '|' .. f[2]) then why = 'withdrawn' end
-    if f[4] == '0' and why ~= '' and (a[2] == '' or f[1] == a[2]) then
-      if f[3] == '1' then wait[party] = true else drop_group(prefix, party, cursor, why, a[4]) end
+    if f[5] == 'entries' and not all and tonumber(f[1]) < tonumber(a[2]) and not grants_general(prefix, user, a[2], party) then
+      why, all = 'withdrawn', true
+    end
+    if f[4] == '0' and why ~= '' and all then
+      if f[3] == '1' then wait[party] = true
+      elseif f[5] == 'entries' then
+        keep_entries(prefix, party, cursor, function(member) return member == user and why or nil end, a[4])
+      else drop_group(prefix, party, cursor, why, a[4]) end
     end
   end
   return flying_of(wait)

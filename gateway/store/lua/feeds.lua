@@ -52,10 +52,16 @@ local function gw_take(keys, a)
   local prefix, party, taken = keys[1], a[1], {}
   for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'f', party), '(' .. a[2], '+inf', 'BYSCORE', 'LIMIT', 0, a[3])) do
     local entry = key(prefix, 'g', party, cursor)
-    local fields = redis.call('HMGET', entry, 'e', 'n', 'r', 'k', 'm', 'a', 's', 'w')
+    local fields = redis.call('HMGET', entry, 'e', 'n', 'r', 'k', 'm', 'a', 's', 'w', 't')
     local allowed = fields[1] ~= false
     if not allowed then redis.call('ZREM', key(prefix, 'f', party), cursor) end
-    if allowed and fields[6] ~= '1' then
+    if allowed and fields[9] then
+      allowed = fields[6] == '1' or may_send(prefix, party, cursor, fields, a[4])
+      if allowed and fields[9] == 'entries' then
+        fields[3] = portion_records(prefix, party, cursor)
+        fields[5], fields[8] = unpack(redis.call('HMGET', entry, 'm', 'w'))
+      end
+    elseif allowed and fields[6] ~= '1' then
       local why = nil
       for _, user in ipairs(members_of(fields[5])) do
         why = why or refusal(prefix, user, fields[1], party .. '|' .. fields[4])
@@ -83,7 +89,9 @@ end
 
 -- ARGV: party, cursor
 local function gw_group(keys, a)
-  return redis.call('HMGET', key(keys[1], 'g', a[1], a[2]), 'e', 'n', 'r', 'a')
+  local f = redis.call('HMGET', key(keys[1], 'g', a[1], a[2]), 'e', 'n', 'r', 'a', 't')
+  if f[5] == 'entries' then f[3] = portion_records(keys[1], a[1], a[2]) end
+  return {f[1], f[2], f[3], f[4]}
 end
 
 -- Named fields: party, cursor, retention (s), salt, header, payload

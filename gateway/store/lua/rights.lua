@@ -47,9 +47,11 @@ local function gw_erase_finish(keys, a)
   local job = key(prefix, 'j', user)
   if redis.call('EXISTS', job) == 0 or redis.call('HGET', job, 'v') == '1' then return 0 end
   local removed, parties, dropped = {}, {}, {}
-  for _, group in ipairs(groups_of(prefix, user, 'e', 'n')) do
+  for _, group in ipairs(groups_of(prefix, user, 'e', 'n', 't')) do
     removed[#removed + 1] = group[3][1] .. '/' .. group[3][2] .. '/' .. group[1]
-    forget_group(prefix, group[1], group[2])
+    if group[3][3] == 'entries' then
+      keep_entries(prefix, group[1], group[2], function(member) return member == user and 'erased' or nil end, a[3], true)
+    else forget_group(prefix, group[1], group[2]) end
   end
   for item in string.gmatch(redis.call('HGET', job, 'd') or '', '[^\n]+') do dropped[#dropped + 1] = item end
   for i = rows, at - 1 do parties[#parties + 1] = a[i] end
@@ -64,7 +66,7 @@ local function gw_erase_finish(keys, a)
       key(prefix, 'c', user, a[i + 1]))
   end
   for _, name in ipairs(redis.call('ZRANGE', key(prefix, 'i', user), 0, -1)) do redis.call('DEL', key(prefix, name)) end
-  for _, name in ipairs({'s', 'e', 'eo', 'ob', 'i', 'ig', 'it'}) do redis.call('DEL', key(prefix, name, user)) end
+  for _, name in ipairs({'s', 'e', 'eo', 'ob', 'i', 'ig', 'ie', 'it'}) do redis.call('DEL', key(prefix, name, user)) end
   put_notices(prefix, user, a, notices)
   redis.call('HDEL', job, 'r', 'e', 'd')
   redis.call('HSET', job, 'v', '1', 'c', f.receipt)

@@ -37,6 +37,7 @@ local function ms_consent(keys, a)
   for i = rows, #a do keep[a[i]] = true end
   pool_withdraw(p, prox, keep)
   slots_withdraw(p.prefix, p.epoch, f.salt, prox, keep)
+  split_withdraw(p.prefix, p.epoch, f.salt .. 's', prox, keep)
   return {'NEW', f.acknowledgement}
 end
 

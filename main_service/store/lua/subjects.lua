@@ -27,6 +27,7 @@ local function ms_erase(keys, a)
   suppress_pending(p.prefix, prox, salts_of(f.salt .. 'w'), 'erased')
   local gone = pool_withdraw(p, prox, {})
   slots_withdraw(p.prefix, p.epoch, f.salt, prox, {})
+  gone = gone + split_withdraw(p.prefix, p.epoch, f.salt .. 's', prox, {})
   pool_forget_person(p, redis.call('ZRANGE', k(p, 'aud'), 0, -1), prox)
   for _, kind in ipairs({'location', 'command'}) do
     local slots = open_slots(p.prefix, p.epoch, kind, '')
@@ -40,6 +41,7 @@ end
 -- ARGV: PROX_ID, name of the evidence key, salt, header. The rest, with the event that says so.
 local function ms_erased(keys, a)
   local prefix, index = keys[1], mkey(keys[1], 'i', a[1])
+  for _, epoch in ipairs(redis.call('SMEMBERS', mkey(prefix, 'epochs'))) do split_forget_person(prefix, epoch, a[1]) end
   for _, name in ipairs(redis.call('ZRANGE', index, 0, -1)) do redis.call('DEL', mkey(prefix, name)) end
   redis.call('DEL', index, mkey(prefix, 'c', a[1]), mkey(prefix, 'ob', a[1]), a[2])
   return append_event(prefix, 'ERASED', a[3], a[4], '')
@@ -53,6 +55,7 @@ local function ms_restrict(keys, a)
   suppress_pending(p.prefix, prox, salts_of(f.salt .. 'w'), 'no_consent')
   local gone = pool_withdraw(p, prox, {})
   slots_withdraw(p.prefix, p.epoch, f.salt, prox, {})
+  gone = gone + split_withdraw(p.prefix, p.epoch, f.salt .. 's', prox, {})
   return gone
 end
 
@@ -91,6 +94,8 @@ local function ms_share(keys, a)
       base = mkey(prefix, 'slots', a[i], kind)
       add(base, redis.call('SMEMBERS', base .. ':by:' .. prox))
     end
+    base = mkey(prefix, 'split', a[i])
+    add(base, redis.call('SMEMBERS', base .. ':by:' .. prox))
     places = places + redis.call('SCARD', mkey(prefix, 'places', a[i], prox))
   end
   local consent = redis.call('HMGET', mkey(prefix, 'c', prox), 'b', 'v')
@@ -101,6 +106,7 @@ end
 local function ms_leaving(keys, a)
   local prefix, prox = keys[1], a[1]
   for i = 2, #a do
+    if split_is_leaving(prefix, a[i], prox) then return 1 end
     for _, base in ipairs({mkey(prefix, 'pool', a[i]), mkey(prefix, 'slots', a[i], 'location'),
         mkey(prefix, 'slots', a[i], 'command')}) do
       for _, number in ipairs(redis.call('ZRANGE', base .. ':formed', 0, -1)) do

@@ -14,7 +14,7 @@ from proxid.anonymise.split.draws import Draws
 from proxid.anonymise.split.rounds import form
 from proxid.anonymise.split.settings import SplitSettings
 from proxid.anonymise.split.ticks import leaving_at_close, may_leave, node_of
-from proxid.anonymise.split.types import Close, Leaving, Node, SplitRecord
+from proxid.anonymise.split.types import Close, LaneState, Leaving, Node, SplitPoolState, SplitRecord
 from proxid.errors import InputError, PoolClosedError
 
 
@@ -103,6 +103,30 @@ class SplitPool:
             mine = [identity for identity, leaving in lane.left.items() if leaving.record.person == person]
             left += [lane.left.pop(identity).record.id for identity in mine]
         return tuple(waited), tuple(left)
+
+    def state(self) -> SplitPoolState:
+        """For storing."""
+        lanes = [
+            LaneState(
+                name, [(node, list(records.values())) for node, records in lane.waiting.items() if records],
+                list(lane.left.values()), lane.opened,
+            )
+            for name, lane in self._lanes.items()
+        ]  # fmt: skip
+        return SplitPoolState(self._settings, self._ids, self._ticked, self._closed, lanes)
+
+    @classmethod
+    def restored(cls, state: SplitPoolState, draws: Draws) -> "SplitPool":
+        """A pool that goes on from a state."""
+        pool = cls(state.settings, draws)
+        pool._ids, pool._ticked, pool._closed = state.ids, state.ticked, state.closed
+        for said in state.lanes:
+            lane = pool._lanes[said.name] = _Lane()
+            for node, records in said.waiting:
+                lane.waiting[node].update((record.id, record) for record in records)
+            lane.left.update((left.record.id, left) for left in said.left)
+            lane.opened.update(said.opened)
+        return pool
 
     def remove(self, identity: bytes) -> bool:
         """Take one record back; False if it is not there, or the epoch was closed."""

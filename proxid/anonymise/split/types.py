@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from proxid.anonymise.split.settings import SplitSettings
+
 Node = tuple[str, ...]
 """A category path, cut to a level."""
 
@@ -84,6 +86,25 @@ class Contents:
     def withheld(self) -> int:
         """Records of open nodes that no round took."""
         return sum(node.withheld for node in self.nodes)
+
+
+class LaneState(NamedTuple):
+    """One audience of a pool, for storing: what waits by node, what left and may be shown, open nodes."""
+
+    name: str
+    waiting: list[tuple[Node, list[SplitRecord]]]
+    left: list[Leaving]
+    opened: set[Node]
+
+
+class SplitPoolState(NamedTuple):
+    """A pool, for storing."""
+
+    settings: SplitSettings
+    ids: set[bytes]
+    ticked: int
+    closed: bool
+    lanes: list[LaneState]
 
 
 @dataclass(frozen=True, slots=True)

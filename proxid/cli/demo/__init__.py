@@ -29,6 +29,13 @@ from proxid.runtime.process.ended import run_async
 @click.option("--seconds", default=90, show_default=True, type=click.IntRange(1), help="Ask for so long at most.")
 @click.option("--rate", default=60.0, show_default=True, type=click.FloatRange(1), help="Requests a second at most.")
 @click.option("--k", default=3, show_default=True, type=click.IntRange(2), help="Anonymity parameter.")
+@click.option(
+    "--form",
+    default="pairs",
+    show_default=True,
+    type=click.Choice(["split", "pairs"]),
+    help="split: who asked apart from what was asked; pairs: groups.",
+)
 @click.option("--seed", default=7, show_default=True, type=int, help="Of who repeats what, and when.")
 @click.option(
     "--file",
@@ -45,7 +52,7 @@ from proxid.runtime.process.ended import run_async
 @click.option("--dir", "directory", type=click.Path(file_okay=False, path_type=Path), help="Keep everything here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as an object.")
 def command(
-    people: int, seconds: int, rate: float, k: int, seed: int, file: Path | None, changes: float,
+    people: int, seconds: int, rate: float, k: int, form: str, seed: int, file: Path | None, changes: float,
     directory: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run every part on this machine and watch the main job.
@@ -54,7 +61,7 @@ def command(
     delivered, lets the auditor check everything, and prints the first rows of a third party's feed. Exit status 1 if
     the audit finds a violation.
     """
-    options = DemoOptions(people, seconds, rate, k, seed, file, changes)
+    options = DemoOptions(people, seconds, rate, k, seed, file, changes, form)
     with _folder(directory) as folder:
         result = run_async(run_demo(DemoTrial(folder, options), Console(stderr=True)), uvloop.run)
     if as_json:

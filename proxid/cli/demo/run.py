@@ -99,10 +99,12 @@ async def _watching(trial: DemoTrial, view: DemoView) -> AsyncIterator[Watch]:
 
 
 async def _settle(trial: DemoTrial, watch: Watch) -> None:
-    deadline, seen, since = time.monotonic() + SETTLE_SECONDS, -1, time.monotonic()
+    closes = max(0.0, trial.ends - time.time())
+    deadline, seen, since = time.monotonic() + closes + SETTLE_SECONDS, -1, time.monotonic()
     closed = (time.time() // SLOT_SECONDS[-1] + 1) * SLOT_SECONDS[-1]
     while time.monotonic() < deadline:
-        if watch.tally.events.total() != seen or not watch.tally.settled or time.time() < closed:
+        waits = time.time() < closed or (trial.ends and not watch.tally.events["EPOCH_CLOSED"])
+        if watch.tally.events.total() != seen or not watch.tally.settled or waits:
             seen, since = watch.tally.events.total(), time.monotonic()
         if time.monotonic() - since > QUIET_SECONDS:
             return

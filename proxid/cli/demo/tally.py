@@ -10,6 +10,7 @@ from auditor.setup import logs_of
 from proxid.errors import ProxidError
 from proxid.evidence.checkpoint import origin
 from proxid.evidence.events import BufferedPayload, DeliveredPayload, Event, EventType, ReleasedPayload
+from proxid.protocol.consent import parse_audience
 from proxid.protocol.receipt import DeliveryAck
 from proxid.runtime.provision.keyfile import load_opening_key
 
@@ -22,7 +23,7 @@ class Tally:
 
     Attributes:
         events: by type. withheld: records that are not published, by reason. waiting: node → session → person.
-        released: records. delivered: records by party.
+        in_part: drops after which some entries of a portion stay. released: records. delivered: records by party.
     """
 
     level: int
@@ -32,6 +33,7 @@ class Tally:
     waiting: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     released: int = 0
     deliveries_due: int = 0
+    in_part: int = 0
     _node_of: dict[str, str] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
@@ -52,6 +54,10 @@ class Tally:
             self.deliveries_due += len(released.parties)
             for owner in released.records:
                 self._leave(owner.hex())
+        elif event.type is EventType.BATCHED:
+            self.deliveries_due += len(parse_audience(str(event.fields["audience"]).partition("|")[2]))
+        elif event.type is EventType.DROPPED:
+            self.in_part += event.fields.get("left", 0) != 0
         elif event.type is EventType.RAISED:
             session, target = str(event.fields["session"]), event.fields["target"]
             person = self._leave(session)
@@ -82,7 +88,7 @@ class Tally:
     def settled(self) -> bool:
         """Whether every answered request was dealt with and every release delivered or dropped."""
         dealt = self.events["BUFFERED"] + sum(self.withheld.values())
-        done = self.events["DELIVERED"] + self.events["DROPPED"]
+        done = self.events["DELIVERED"] + self.events["DROPPED"] - self.in_part
         return dealt >= self.events["RECEIVED"] and done >= self.deliveries_due
 
 

@@ -1,12 +1,14 @@
 """The demo's folders and processes (see `proxid.cli.demo`)."""
 
 import datetime
+import math
 import random
 import socket
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from auditor.config import AuditorConfig
 from device_sim.corpus import Event, read_events, shipped_events
@@ -29,6 +31,11 @@ SLOT_SECONDS: Final = (5, 10, 20)
 """Slots of location queries and commands that close while it runs (8.8); the usual quarter of an hour is longer."""
 SLOTS: Final = (*(f"{seconds} s" for seconds in SLOT_SECONDS), "1 d")
 PEOPLE_PER_HOUSEHOLD: Final = 10
+TICKS: Final = 4
+"""Ticks of an epoch of form `split`, as in earnest: there a day has four buckets of six hours."""
+SPARE_SECONDS: Final = 45
+"""In which everything starts and people choose, before they ask."""
+GRACE_SECONDS: Final = 3
 _ACCOUNT_AGE: Final = datetime.timedelta(days=30)
 _BUNDLES: Final = {"everything": 80, "searches": 15, "nothing": 5}
 """Bundle and weight: what people choose."""
@@ -45,6 +52,7 @@ class DemoOptions:
     seed: int = 7
     file: Path | None = None
     changes: float = 0.0
+    form: str = "pairs"
 
 
 class DemoTrial:
@@ -59,6 +67,7 @@ class DemoTrial:
         self.options = options
         self._gateway, self._main_service = _free_addresses(2)
         self.children: dict[str, Child] = {}
+        self._begun = time.time()
 
     def provision(self) -> None:
         """Keys and configurations of every party, and everybody enrolled."""
@@ -70,11 +79,34 @@ class DemoTrial:
             by_role={"gateway": {"rate_per_minute": 10_000, "metrics_listen": "127.0.0.1:0"},
                      "main-service": {"metrics_listen": "127.0.0.1:0"},
                      "auditor": {"require_witness": True}},
-            anonymiser={"k": self.options.k, "time_slots": SLOTS},
+            anonymiser={"k": self.options.k, "time_slots": SLOTS, **self._form()},
+            **self._epoch(),
         )  # fmt: skip
         now = datetime.datetime.now(datetime.UTC)
         init_trial(self.folder, TrialOptions(PARTIES, households, settings), now)
         self._enrol(int((now - _ACCOUNT_AGE).timestamp()))
+
+    def _form(self) -> dict[str, Any]:
+        if self.options.form == "pairs":
+            return {"form": "pairs"}
+        return {"form": "split", "level": 1, "bucket": f"{self.epoch // TICKS} s"}
+
+    def _epoch(self) -> dict[str, Any]:
+        if self.options.form == "pairs":
+            return {}
+        return {"epoch_seconds": self.epoch, "shared": {"epoch_grace": GRACE_SECONDS}}
+
+    @cached_property
+    def epoch(self) -> int:
+        """Seconds of an epoch of form `split`, whose contents are shown when it closes: it begins about now, and ends
+        after everybody has asked. Epochs are counted from 1970, so that its length says when it begins."""
+        least, now = TICKS * math.ceil((self.options.seconds + SPARE_SECONDS) / TICKS), int(time.time())
+        return min(range(least, 2 * least, TICKS), key=lambda seconds: now % seconds)
+
+    @property
+    def ends(self) -> float:
+        """Unix seconds until which everything is shown; 0 for pairs."""
+        return 0.0 if self.options.form == "pairs" else (self._begun // self.epoch + 1) * self.epoch + GRACE_SECONDS
 
     def _enrol(self, since: int) -> None:
         authority = load(EnrolmentAuthorityConfig, self.folder / "ea/ea.toml")

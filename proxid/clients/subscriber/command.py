@@ -11,7 +11,7 @@ from rich.table import Table
 
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.ledger import read_groups
-from proxid.clients.subscriber.rows import TSV_HEADER, row_of, tsv_of
+from proxid.clients.subscriber.rows import TSV_HEADER, contents_of, row_of, tsv_of
 from proxid.clients.subscriber.subscriber import Counts, open_subscriber
 from proxid.protocol.notice import Notice
 from proxid.protocol.record import group_name
@@ -53,12 +53,13 @@ def command(path: Path, follow: bool, everything: bool, layout: str, as_json: bo
     feed = config.data_dir / "feed.jsonl"
     if everything and feed.exists():
         for group in read_groups(feed):
-            show(group["records"], group["epoch"], group["group"])
+            show(group["records"], group["epoch"], group["group"], group.get("contents"))
     counts = run_async(_receive(config, follow, show, as_json or layout == "jsonl"))
     return 1 if counts.refused else 0
 
 
-Show = Callable[[list[dict[str, Any]], int, int], None]
+Contents = dict[str, Any] | None
+Show = Callable[[list[dict[str, Any]], int, int, Contents], None]
 
 
 async def _receive(config: PartyConfig, follow: bool, show: Show, as_json: bool) -> Counts:
@@ -67,7 +68,8 @@ async def _receive(config: PartyConfig, follow: bool, show: Show, as_json: bool)
         new = 0
         async for group in subscriber.groups(follow):
             new += 1
-            show([row_of(record) for record in group.records], group.id.epoch, group.id.group)
+            said = None if group.contents is None else contents_of(group.contents)
+            show([row_of(record) for record in group.records], group.id.epoch, group.id.group, said)
         if not (new or follow or as_json):
             click.echo("no new groups", err=True)
         return subscriber.counts
@@ -89,17 +91,36 @@ def _printer(layout: str) -> Show:
         return _jsonl
     if layout == "tsv":
         click.echo("\t".join(TSV_HEADER))
-        return lambda rows, _epoch, _group: click.echo("\n".join(tsv_of(row) for row in rows))
+        return _tsv
     return _table
 
 
-def _jsonl(rows: list[dict[str, Any]], epoch: int, group: int) -> None:
+def _tsv(rows: list[dict[str, Any]], epoch: int, group: int, contents: Contents) -> None:
+    """Contents name nobody, and have no line in this layout."""
+    for row in rows:
+        click.echo(tsv_of(row))
+
+
+def _jsonl(rows: list[dict[str, Any]], epoch: int, group: int, contents: Contents) -> None:
+    if contents is not None:
+        click.echo(json.dumps({"epoch": epoch, "group": group, "contents": contents}))
     for row in rows:
         click.echo(json.dumps({"epoch": epoch, "group": group, **row}))
 
 
-def _table(rows: list[dict[str, Any]], epoch: int, group: int) -> None:
-    Console().print(table_of(rows, f"epoch {epoch}, {group_name(group)}"))
+def _table(rows: list[dict[str, Any]], epoch: int, group: int, contents: Contents) -> None:
+    title = f"epoch {epoch}, {group_name(group)}"
+    Console().print(table_of(rows, title) if contents is None else contents_table(contents, title))
+
+
+def contents_table(contents: dict[str, Any], title: str) -> Table:
+    """Contents as a table: what was asked, and in how many records."""
+    table = Table(title=title, title_justify="left")
+    for column in ("category", "text", "records"):
+        table.add_column(column)
+    for row in contents["rows"]:
+        table.add_row(row["category"], row["text"], str(row["records"]))
+    return table
 
 
 def table_of(rows: list[dict[str, Any]], title: str) -> Table:

@@ -14,6 +14,8 @@ from proxid.crypto.sansig import Limit, Role, SignedMessage, verify
 from proxid.encoding import decode_text
 from proxid.errors import RecordMismatchError
 from proxid.protocol import record
+from proxid.protocol.contents import ContentsBody, ContentsMessage, open_contents
+from proxid.protocol.entry import places_of, tick_of
 from proxid.protocol.record import Place, RecordBody
 
 _FIDELITIES: Final = {Limit.LINKED_USER: "user_id", Limit.LINKED_ALIAS: "alias", Limit.PROX_ID: "user_id"}
@@ -67,6 +69,44 @@ def open_group(records: Sequence[SignedMessage], epoch: int, group: int, reader:
     if len(set(users)) != len(users):
         raise RecordMismatchError("group publishes a person twice")
     return [OpenedRecord(user, fidelity, body) for user, body in zip(users, bodies, strict=True)]
+
+
+def open_entries(records: Sequence[SignedMessage], epoch: int, group: int, reader: Reader) -> list[OpenedRecord]:
+    """Verify and open a portion of entries (DESIGN 8.11): each stands for itself, in the order of ids.
+
+    Raises:
+        RecordMismatchError: not a portion of this tick, for this party. Others as `open_group`.
+    """
+    places_of(records, group)
+    fidelity = _FIDELITIES[records[0].header.limit]
+    expected = record.expectation(reader.service, epoch, reader.service_key, reader.screener, fidelity)
+    bodies = []
+    for signed in records:
+        verify(signed, expected, Role.SANITIZER)
+        body = record.open_body(signed, reader.party, reader.key)
+        _verify_body(signed, body, epoch, tick_of(group))
+        bodies.append(body)
+    if len({(body.audience, body.kind, body.mechanism.items()[:-1]) for body in bodies}) != 1:
+        raise RecordMismatchError("entries of the portion differ in what they must share")
+    users = [decode_text(signed.message.user_block) for signed in records]
+    return [OpenedRecord(user, fidelity, body) for user, body in zip(users, bodies, strict=True)]
+
+
+def open_message(data: bytes, epoch: int, group: int, reader: Reader) -> tuple[ContentsBody, bytes]:
+    """Verify and open a content message (DESIGN 8.11): what it holds, and the digest of its plaintext.
+
+    Raises:
+        RecordMismatchError: it is of another epoch, number or party. Others as `open_group`.
+    """
+    message = ContentsMessage.decode(data)
+    message.verify(reader.service_key)
+    said = (message.service, message.epoch, message.number, message.party)
+    if said != (reader.service, epoch, group, reader.party):
+        raise RecordMismatchError("content message is of another epoch, number or party")
+    body = open_contents(message, reader.key)
+    if body.epoch != epoch:
+        raise RecordMismatchError("contents are of another epoch")
+    return body, message.digest
 
 
 def _verify_body(signed: SignedMessage, body: RecordBody, epoch: int, group: int) -> None:

@@ -13,9 +13,11 @@ from typing import Any, Self
 
 from proxid.clients.subscriber.entry_file import EntryFile, read_entries
 from proxid.clients.subscriber.group import OpenedRecord
-from proxid.clients.subscriber.rows import row_of
+from proxid.clients.subscriber.rows import contents_of, row_of
 from proxid.errors import InputError
+from proxid.protocol.contents import ContentsBody
 from proxid.protocol.notice import Notice
+from proxid.protocol.record import kind_and_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Ledger:
             self._seen.add(group)
             self.cursor = max(self.cursor, entry["cursor"])
             if entry.get("retracted"):
-                self.kept.pop(group, None)
+                self._forget(group)
             elif "digest" in entry:
                 self.kept[group] = Kept(group, entry["cursor"], bytes.fromhex(entry["digest"]))
         return self
@@ -73,21 +75,28 @@ class Ledger:
         """Whether the group was received before."""
         return group in self._seen
 
-    def add(self, kept: Kept, records: list[OpenedRecord]) -> None:
-        """Keep a group durably; raises OutputError."""
+    def add(self, kept: Kept, records: list[OpenedRecord], contents: ContentsBody | None = None) -> None:
+        """Keep a group, portion or contents durably; raises OutputError."""
         rows, group = [row_of(record) for record in records], kept.id
-        self._file.append(
-            {"epoch": group.epoch, "group": group.group, "cursor": kept.cursor, "digest": kept.digest.hex(),
-             "records": rows}
-        )  # fmt: skip
+        line = {"epoch": group.epoch, "group": group.group, "cursor": kept.cursor, "digest": kept.digest.hex()}
+        said = {} if contents is None else {"contents": contents_of(contents)}
+        self._file.append({**line, "records": rows, **said})
         self._seen.add(group)
         self.kept[group] = kept
         self.cursor = max(self.cursor, kept.cursor)
 
     def retract(self, group: GroupId, cursor: int) -> None:
-        """Take a group back that the gateway no longer counts as delivered; raises OutputError."""
+        """Take a group back that the gateway no longer counts as delivered; raises OutputError.
+
+        A portion comes again, without the entries of who withdrew.
+        """
         self._file.append({"epoch": group.epoch, "group": group.group, "cursor": cursor, "retracted": True})
+        self._forget(group)
+
+    def _forget(self, group: GroupId) -> None:
         self.kept.pop(group, None)
+        if kind_and_number(group.group)[0] == "entries":
+            self._seen.discard(group)
 
     def note(self, notice: Notice) -> bool:
         """Keep a notice durably, once, and do what it asks of the file; whether it is new. Raises OutputError."""

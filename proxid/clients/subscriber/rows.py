@@ -4,6 +4,7 @@ import datetime
 from typing import Any, Final
 
 from proxid.clients.subscriber.group import OpenedRecord
+from proxid.protocol.contents import ContentsBody
 
 RUNGS: Final = ("text", "unit", "category")
 """Names of the ladder's rungs (8.7), by their number in the body."""
@@ -29,6 +30,13 @@ def row_of(record: OpenedRecord) -> dict[str, Any]:
         "level": mechanism.level,
         "mode": mechanism.mode,
     }
+
+
+def contents_of(body: ContentsBody) -> dict[str, Any]:
+    """Contents as a JSON object: what was asked, in how many records, by nobody."""
+    k, margin, level, threshold = body.mechanism
+    rows = [{"category": "/".join(row.path), "text": row.text, "records": row.records} for row in body.rows]
+    return {"k": k, "margin": margin, "level": level, "threshold": threshold, "withheld": body.withheld, "rows": rows}
 
 
 def tsv_of(row: dict[str, Any]) -> str:

@@ -13,12 +13,15 @@ import structlog
 
 from proxid.clients.subscriber.acknowledgements import FILE, Acknowledgements
 from proxid.clients.subscriber.config import PartyConfig
-from proxid.clients.subscriber.group import OpenedRecord, Reader, open_group
+from proxid.clients.subscriber.group import OpenedRecord, Reader, open_entries, open_group, open_message
 from proxid.clients.subscriber.ledger import GroupId, Kept, Ledger
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import Code, ConfigError, ProxidError, RefusedError, UpstreamError
+from proxid.protocol.contents import ContentsBody
+from proxid.protocol.entry import entries_digest
 from proxid.protocol.notice import Notice, NoticeAck, seal_info
-from proxid.protocol.receipt import DeliveryAck, group_digest
+from proxid.protocol.receipt import DeliveryAck, contents_digest, group_digest
+from proxid.protocol.record import kind_and_number
 from proxid.runtime.provision.keyfile import load_opening_key, load_signing_key
 from proxid.runtime.transport.channel import TlsFiles, open_channel
 from proxid.runtime.transport.convert import from_wire
@@ -51,11 +54,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group as it was kept."""
+    """A group or portion as it was kept; or `contents`, which name nobody."""
 
     id: GroupId
     cursor: int
     records: list[OpenedRecord]
+    contents: ContentsBody | None = None
 
 
 class Subscriber:
@@ -132,17 +136,19 @@ class Subscriber:
             return None
         group_id = GroupId(message.epoch, message.group)
         try:
-            records = [from_wire(record) for record in message.records]
-            opened = open_group(records, message.epoch, message.group, self._reader)
+            opened, contents, digest = self._open(message)
         except ProxidError as error:
             # Not acknowledged: the gateway keeps it, and the auditor will see what it was.
             _log.error("group refused", code=error.code.value, group=message.group)
             self.counts.refused[error.code.value] += 1
             return None
-        kept = Kept(group_id, message.cursor, group_digest(records))
+        kept = Kept(group_id, message.cursor, digest)
+        before = self._ledger.kept.get(group_id)
+        if before is not None and before.digest != digest:
+            self._ledger.retract(group_id, before.cursor)
         repeated = self._ledger.has(group_id)
         if not repeated:
-            self._ledger.add(kept, opened)
+            self._ledger.add(kept, opened, contents)
         if not await self._acknowledge(kept):
             return None
         if repeated:
@@ -150,7 +156,18 @@ class Subscriber:
             return None
         self.counts.groups += 1
         self.counts.records += len(opened)
-        return Group(group_id, message.cursor, opened)
+        return Group(group_id, message.cursor, opened, contents)
+
+    def _open(self, message: wire.FeedGroup) -> tuple[list[OpenedRecord], ContentsBody | None, bytes]:
+        """Records or contents, and the digest that is acknowledged; raises as `group` says."""
+        kind, place = kind_and_number(message.group)[0], (message.epoch, message.group)
+        if kind == "contents":
+            body, plaintext = open_message(message.contents, *place, self._reader)
+            return [], body, contents_digest(plaintext)
+        records = [from_wire(record) for record in message.records]
+        if kind == "entries":
+            return open_entries(records, *place, self._reader), None, entries_digest(records)
+        return open_group(records, *place, self._reader), None, group_digest(records)
 
     async def _notice(self, sealed: bytes) -> None:
         reader = self._reader

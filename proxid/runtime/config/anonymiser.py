@@ -1,7 +1,7 @@
 """Parameters of the anonymiser and how long things are kept (DESIGN 8, 16)."""
 
 from collections.abc import Mapping
-from typing import Final, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -9,6 +9,7 @@ from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.anonymise.slotted.places import FINEST, NIGHT_HOURS, PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
+from proxid.anonymise.split.settings import SplitSettings
 from proxid.errors import ConfigError
 from proxid.runtime.config.fields import ConfigPath, Duration
 from proxid.runtime.config.loading import Section
@@ -19,13 +20,21 @@ COMMAND_DEPTH = 4
 # The defaults are the mechanisms' own.
 _MIX: Final = Settings()
 _SLOTS: Final = SlotSettings(_MIX.k, _MIX.margin)
+_SPLIT: Final = SplitSettings()
+LEVELS: Final = {"split": _SPLIT.level, "pairs": _MIX.level}
+"""ℓ where none is given, by form."""
 
 
 class AnonymiserConfig(Section):
     """What MS anonymises by, and what the auditor holds it to.
 
     Attributes:
-        k: at least k others may own each record. level: ℓ, the privacy parameter of 8.4.2. sybil_margin: m.
+        form: `split` (who asked apart from what was asked, 8.11) or `pairs` (groups, 8.4), of general queries.
+        content: of `split`, whether there are contents at all. bucket: seconds between its ticks; divides the epoch.
+        max_share, sensitive_share, sensitive_categories: what a round must not have in common (8.11); categories are
+        paths with `/` between their components.
+        k: at least k others may own each record. level: ℓ, the privacy parameter of 8.4.2; 1 for `split`, else 2.
+        sybil_margin: m.
         max_delay_records, max_delay: when a waiting record moves up (8.6).
         min_text_users: issuers, margin apart, of what is shown of a text (8.7).
         time_bucket: width of the release time that a group carries.
@@ -37,6 +46,12 @@ class AnonymiserConfig(Section):
         one person may spend in an epoch: n different places cost n × place_epsilon.
     """
 
+    form: Literal["split", "pairs"] = "pairs"
+    content: Literal["rounds", "none"] = "rounds"
+    bucket: Duration = Field(default=_SPLIT.bucket_s, ge=1)
+    max_share: float = Field(default=_SPLIT.max_share, gt=0, le=1)
+    sensitive_share: float = Field(default=_SPLIT.sensitive_share, gt=0, le=1)
+    sensitive_categories: tuple[str, ...] = ()
     k: int = Field(default=_MIX.k, ge=2)
     level: int = Field(default=_MIX.level, ge=0)
     sybil_margin: int = Field(default=_MIX.margin, ge=0)
@@ -55,12 +70,20 @@ class AnonymiserConfig(Section):
     place_epsilon: float | None = Field(default=None, gt=0)
     place_budget: float | None = Field(default=None, gt=0)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _level_of_form(cls, data: Any) -> Any:
+        form = data.get("form", "pairs") if isinstance(data, dict) else None
+        return {"level": LEVELS[form], **data} if isinstance(form, str) and form in LEVELS else data
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if any(wide <= narrow for narrow, wide in zip(self.time_slots, self.time_slots[1:], strict=False)):
             raise ValueError("time_slots must widen")
         try:
             self.settings()
+            if self.form == "split":
+                self.split_settings(int(self.bucket))
             self.slot_settings()
             self._place_rules(None)
             self.place_noise()
@@ -109,6 +132,24 @@ class AnonymiserConfig(Section):
             min_text_users=self.min_text_users,
             person_cap=self.person_cap,
             time_bucket_s=int(self.time_bucket),
+        )
+
+    def split_settings(self, epoch_seconds: int) -> SplitSettings:
+        """The same for `proxid.anonymise.split`, and an epoch of so many seconds.
+
+        Raises:
+            ConfigError: the bucket does not divide the epoch, or a value is outside its range.
+        """
+        return SplitSettings(
+            k=self.k,
+            margin=self.sybil_margin,
+            level=self.level,
+            min_text_users=self.min_text_users,
+            max_share=self.max_share,
+            sensitive=tuple(tuple(path.split("/")) for path in self.sensitive_categories),
+            sensitive_share=self.sensitive_share,
+            bucket_s=int(self.bucket),
+            epoch_s=epoch_seconds,
         )
 
 

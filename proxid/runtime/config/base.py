@@ -2,10 +2,11 @@
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from proxid.errors import ConfigError
 from proxid.protocol.epochs import EPOCH_SECONDS
 from proxid.runtime.config.anonymiser import AnonymiserConfig, Retention
 from proxid.runtime.config.fields import CENTURY, Address, ConfigPath, Duration, Name, StoreUrl
@@ -73,6 +74,15 @@ class GovernedConfig(PartyBase):
     @classmethod
     def _settings_of_policy(cls, data: Any) -> Any:
         return with_settings(data)
+
+    @model_validator(mode="after")
+    def _ticks(self) -> Self:
+        if self.anonymiser.form == "split":
+            try:
+                self.anonymiser.split_settings(self.epoch_seconds)
+            except ConfigError as error:
+                raise ValueError(error.rule) from None
+        return self
 
 
 class ServiceConfig(GovernedConfig):

@@ -14,6 +14,7 @@ from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.anonymise.slotted.places import PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
+from proxid.anonymise.split.settings import SplitSettings
 from proxid.encoding import encode, label
 from proxid.errors import ConfigError
 from proxid.protocol.consent import Bundles
@@ -33,11 +34,16 @@ _SCALARS: Final = ("epoch_seconds", "epoch_grace", "clock_skew", "season_days", 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """One document, ready for use; see `AnonymiserConfig` and `GovernedConfig` for what the settings mean."""
+    """One document, ready for use; see `AnonymiserConfig` and `GovernedConfig` for what the settings mean.
+
+    Attributes:
+        split: settings of the form `split`; None if general queries are released as pairs.
+    """
 
     document: PolicyDocument
     anonymiser: AnonymiserConfig
     settings: Settings
+    split: SplitSettings | None
     slots: dict[str, SlotSettings]
     places: PlaceRules
     noise: PlaceNoise | None
@@ -96,14 +102,17 @@ def terms_of(document: PolicyDocument, grids: Grids = lambda digest: None) -> Te
     try:
         anonymiser = dict(said.pop("anonymiser"))
         grid, least = anonymiser.pop("population"), anonymiser.pop("min_population")
-        rules = AnonymiserConfig.model_validate(anonymiser)
+        # A document from before there were two forms means pairs.
+        rules = AnonymiserConfig.model_validate({"form": "pairs", **anonymiser})
         retention = Retention.model_validate(said.pop("retention"))
         if set(said) != set(_SCALARS):
             raise ConfigError("policy document holds other settings than this version of proxid knows")
         places = replace(rules.place_rules(), population=_grid(grid, grids), min_population=int(least))
+        seconds = int(said["epoch_seconds"])
+        split = rules.split_settings(seconds) if rules.form == "split" else None
         return Terms(
-            document, rules, rules.settings(), rules.slot_settings(), places, rules.place_noise(), retention,
-            int(said["epoch_seconds"]), float(said["epoch_grace"]), float(said["clock_skew"]),
+            document, rules, rules.settings(), split, rules.slot_settings(), places, rules.place_noise(), retention,
+            seconds, float(said["epoch_grace"]), float(said["clock_skew"]),
             float(said["season_days"]) * 86_400, int(said["alias_period"]), str(said["pipeline"]),
         )  # fmt: skip
     except (ValidationError, KeyError, TypeError, ValueError):

@@ -265,7 +265,7 @@ Global___ReleasesRequest: _TypeAlias = ReleasesRequest  # noqa: Y015
 
 @_typing.final
 class Release(_message.Message):
-    """One group for one party."""
+    """One group, portion of entries or content message for one party."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -274,10 +274,13 @@ class Release(_message.Message):
     EPOCH_FIELD_NUMBER: _builtins.int
     GROUP_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
+    CONTENTS_FIELD_NUMBER: _builtins.int
     cursor: _builtins.int
     party: _builtins.str
     epoch: _builtins.int
     group: _builtins.int
+    contents: _builtins.bytes
+    """instead of records: a content message"""
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SignedMessage]: ...
     def __init__(
@@ -288,10 +291,11 @@ class Release(_message.Message):
         epoch: _builtins.int = ...,
         group: _builtins.int = ...,
         records: _abc.Iterable[_common_pb2.SignedMessage] | None = ...,
+        contents: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cursor", b"cursor", "epoch", b"epoch", "group", b"group", "party", b"party", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["contents", b"contents", "cursor", b"cursor", "epoch", b"epoch", "group", b"group", "party", b"party", "records", b"records"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

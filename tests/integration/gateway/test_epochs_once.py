@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from main_service.epochs import EpochKeys
 from main_service.identity import EpochSecrets, Service
 from main_service.jobs.release import Release
+from main_service.jobs.splitting import Splitting
 from main_service.jobs.timekeeping import Timekeeper
 from main_service.openings import Openings
 from main_service.store.epochs import EpochStore
@@ -33,7 +34,7 @@ class Documents:
     """One policy document counts in every epoch; of what it says, seconds of grace matter."""
 
     def __init__(self, grace: float = 300.0) -> None:
-        self._terms = SimpleNamespace(epoch_grace=grace)
+        self._terms = SimpleNamespace(epoch_grace=grace, split=None)
 
     folder = SimpleNamespace(go_by=lambda epoch, digest: None)
 
@@ -78,7 +79,8 @@ class Day:
         self.openings = Openings(service, self.store, HeardTime(self.client, PREFIX, self.watch))
         nothing: Any = Nothing()
         release = Release(nothing, nothing, self.store, self.keys, nothing)
-        self.timekeeper = Timekeeper(service, (nothing, nothing, self.store), self.keys, release)
+        splitting = Splitting(service, nothing, self.keys, nothing)
+        self.timekeeper = Timekeeper(service, (nothing, nothing, self.store), self.keys, release, splitting)
 
     def word(self, key: SigningKey = SCREENER) -> bytes:
         return EpochOpening.at(MS, EPOCHS, self.truth + self.theirs).sign(key).encode()

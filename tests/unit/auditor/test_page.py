@@ -17,6 +17,7 @@ from main_service.intake import NotLogged
 from proxid import __version__
 from proxid.anonymise.mix.types import Reason
 from proxid.anonymise.slotted.types import SlotReason
+from proxid.anonymise.split.types import SplitReason
 from proxid.evidence.events import EventType
 from proxid.protocol.rights import Right
 from proxid.runtime.config.anonymiser import AnonymiserConfig
@@ -255,7 +256,7 @@ def test_reasons_are_sentences_with_their_key_beside() -> None:
 
 
 def test_every_key_has_words() -> None:
-    reasons = {reason.value for kind in (NotLogged, Reason, SlotReason) for reason in kind} | REASONS
+    reasons = {reason.value for kind in (NotLogged, Reason, SlotReason, SplitReason) for reason in kind} | REASONS
     assert reasons - {ACCESS} <= set(WITHHELD)
     assert {kind.value for kind in EventType} == set(EVENTS)
     assert {right.value for right in Right} <= set(RIGHTS)

@@ -3,9 +3,12 @@
 import random
 from dataclasses import fields
 
+import pytest
+
 from auditor.checks.c5_replay import EpochReplay, ReplayState
 from auditor.checks.c5_slots import SlotReplay
 from auditor.checks.c5_spill import EpochMemory, Spill
+from auditor.checks.c5_split import SplitReplay, SplitReplayState
 from auditor.checks.c7_completeness import Sets
 from auditor.plain import dumps, loads
 from proxid.anonymise.mix.cycle import CycleSource
@@ -14,7 +17,11 @@ from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.mix.types import Group, Member, PoolState, Record, Rung
 from proxid.anonymise.slotted.pool import SlotPool
 from proxid.anonymise.slotted.types import SlotGroup, SlotPoolState, SlotRecord, SlotSettings
+from proxid.anonymise.split.draws import Draws
+from proxid.anonymise.split.settings import SplitSettings
+from proxid.errors import GroupMismatchError
 from proxid.evidence.events import BufferedPayload
+from proxid.evidence.splitting import portions
 
 EPOCH = 7
 
@@ -108,7 +115,7 @@ def test_replay_comes_back_with_every_part() -> None:
         Pool(Settings(), memory), CycleSource(bytes(32)), {3: group}, {b"s": payload}, {b"l"}, {"command": slots},
         {"general"}, {b"x"}, {"px1a": {b"place"}}, True,
     )  # fmt: skip
-    assert all(getattr(one, f.name) != f.default for one in (slots, at) for f in fields(one))
+    assert all(getattr(one, f.name) != f.default for one in (slots, at) for f in fields(one) if f.name != "split")
     data = dumps(ReplayState, at.state())
     again = EpochReplay.restored(loads(ReplayState, data), at.cycles, memory)
     assert again.slots["command"].settings == slots.settings and again.slots["command"].state() == slots.state()
@@ -116,3 +123,34 @@ def test_replay_comes_back_with_every_part() -> None:
         if name not in ("pool", "slots"):
             assert getattr(again, name) == getattr(at, name), name
     assert again.pool.state() == at.pool.state()
+
+
+def test_split_replay_comes_back_with_every_part() -> None:
+    """Before its ticks, between them, and while what the close decided is not said yet."""
+    settings, seed, draws = SplitSettings(k=1, margin=0, bucket_s=9, epoch_s=27), bytes(32), Draws(bytes(32))
+
+    def again(at: SplitReplay) -> SplitReplay:
+        back = SplitReplay.restored(loads(SplitReplayState, dumps(SplitReplayState, at.state())), seed, EPOCH)
+        assert back.state() == at.state()
+        return back
+
+    at = SplitReplay(settings, seed, EPOCH, shows=True)
+    for i, node in enumerate("aaabbbcccd"):
+        path, audience = (node, "leaf"), "acme:alias"
+        at.buffer(BufferedPayload(b"%d" % i, f"u{i % 3}", True, audience, "general", b"", "v1", path, ("text",), 5))
+        at = again(at)
+    at.ticked(1)
+    at = again(at)
+    assert at.pending == 1
+    for number, portion in portions(1, {"all": [one for due in at.state().due.values() for one in due]}, draws):
+        assert [one.record.id for one in at.state().due[number]] == [one.record.id for one in portion]
+        at.released_unread(number)
+    at.withdrawn(b"0", left=True)
+    with pytest.raises(GroupMismatchError, match="left records of the person behind"):
+        again(at).ticked(3)
+    for session in (b"3", b"6"):
+        at.withdrawn(session, left=True)
+    at.withdrawn(b"9", left=False)
+    at.ticked(3)
+    at = again(at)
+    assert at.pending == 1, "contents"

@@ -70,7 +70,7 @@ async def test_a_full_batch_lets_it_in_more_rarely_so_that_requests_never_pile_u
 async def logged() -> Slow:
     """What decided a batch of 12 while the request path ran whenever it could."""
     slow, pool, nothing = Slow(), Pool(), cast(Any, None)
-    stores = cast(Any, (Requests(), pool, nothing))
+    stores = cast(Any, (Requests(), pool, nothing, nothing))
     epochs, service = cast(Any, Epochs()), cast(Any, SimpleNamespace(epochs=Epochs()))
     job = Classification(service, stores, epochs, cast(Anonymiser, slow), nothing, asyncio.Event())
 

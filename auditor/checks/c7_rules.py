@@ -1,0 +1,51 @@
+"""What the sets of both logs must say of each other (check 7 of DESIGN 10.4)."""
+
+from typing import Final
+
+from auditor.checks.c7_completeness import Sets
+from auditor.findings import COMPLETENESS, GATEWAY, MAIN_SERVICE, Report
+
+_NAMED: Final = 20
+"""Violations of one kind that are listed; the rest is counted."""
+
+_UNRECEIVED = "FROM sessions WHERE forwarded IS NOT NULL AND received IS NULL AND refused IS NULL AND unreached IS NULL"
+_RULES: Final = (
+    (GATEWAY, "an entry of a portion was neither delivered nor dropped",
+     "FROM deliveries WHERE size IS NOT NULL AND delivered IS NOT NULL AND pairs + COALESCE(lost, 0)<>size",
+     "delivered"),
+    (MAIN_SERVICE, "an answered request was never received", f"{_UNRECEIVED} AND answered<=:seen", "forwarded_at"),
+    (MAIN_SERVICE, "a forwarded request was neither received, refused nor unreached",
+     f"{_UNRECEIVED} AND answered IS NULL AND forwarded<:settled", "forwarded_at"),
+    (GATEWAY, "a received request was never forwarded",
+     "FROM sessions WHERE received IS NOT NULL AND forwarded IS NULL", "received_at"),
+    (GATEWAY, "a refused request was never forwarded", "FROM sessions WHERE refused=1 AND forwarded IS NULL",
+     "0"),
+    (MAIN_SERVICE, "a received request was neither logged nor said not to be",
+     "FROM sessions WHERE received IS NOT NULL AND fate IS NULL AND buffered IS NULL AND received<:settled",
+     "received_at"),
+    (MAIN_SERVICE, "a record was logged whose request was never received",
+     "FROM sessions WHERE fate IS NOT NULL AND received IS NULL", "ended_at"),
+    (GATEWAY, "a group was both delivered and dropped",
+     "FROM deliveries WHERE delivered IS NOT NULL AND dropped IS NOT NULL", "delivered"),
+    (GATEWAY, "a group was delivered or dropped that was never released",
+     "FROM deliveries WHERE released IS NULL AND COALESCE(delivered, dropped)<=:seen", "COALESCE(delivered, dropped)"),
+)  # fmt: skip
+
+
+def check(sets: Sets, settled_ms: int, seen: int, report: Report) -> None:
+    """Compare the sets.
+
+    Args:
+        settled_ms: requests of a later time may still be under way. seen: the gateway's last event before MS's log was
+            read; what came after it may follow from something that MS recorded later.
+    """
+    for table in ("sessions", "deliveries"):
+        report.checked[COMPLETENESS] += sets.rows(f"SELECT COUNT(*) FROM {table}")[0][0]  # noqa: S608
+    values = {"settled": settled_ms, "seen": seen}
+    for log, text, where, event in _RULES:
+        found = sets.rows(f"SELECT {event} {where} LIMIT {_NAMED + 1}", values)
+        for (number,) in found[:_NAMED]:
+            report.add(COMPLETENESS, log, number or 0, text)
+        if len(found) > _NAMED:
+            total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
+            report.add(COMPLETENESS, log, 0, f"{text} (and {total - _NAMED} more)")

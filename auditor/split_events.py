@@ -1,0 +1,74 @@
+"""Events of form `split` in the Main Service's log (checks 5 and 7 of DESIGN 10.4)."""
+
+from typing import Final
+
+from auditor.checks.c5_groups import Groups
+from auditor.checks.c7_completeness import Sets
+from auditor.event_log import check_of
+from auditor.findings import COMPLETENESS, Report
+from auditor.policies import Policies
+from proxid.errors import RecordMismatchError
+from proxid.evidence.events import Event, ReleasedPayload
+from proxid.protocol import consent
+from proxid.protocol.receipt import contents_digest
+
+PARTLY: Final = "entries.partly_checked"
+"""Count of portions and contents of which what was erased hides something."""
+
+
+class SplitEvents:
+    """Handlers; they raise as `Log` expects."""
+
+    def __init__(self, policies: Policies, groups: Groups, sets: Sets, report: Report) -> None:
+        self._policies = policies
+        self._groups = groups
+        self._sets = sets
+        self._report = report
+
+    def entries(self, event: Event, epoch: int, number: int, payload: ReleasedPayload) -> None:
+        """RELEASED of a portion."""
+        for party, _, _ in payload.parties:
+            self._sets.sized((epoch, number, party), len(payload.records))
+        self._report.counts["entries"] += len(payload.records)
+        split = self._groups.split(epoch)
+        if event.hidden or split is None:
+            self._report.counts[PARTLY] += 1
+        judge = self._policies.of(epoch)
+        if split is not None and judge is not None:
+            split.released(number, str(event.fields["audience"]), payload, judge, not event.hidden)
+
+    def ticked(self, event: Event) -> None:
+        """TICKED."""
+        split = self._groups.split(int(str(event.fields["epoch"])))
+        if split is not None:
+            split.ticked(int(str(event.fields["tick"])))
+
+    def batched(self, event: Event) -> None:
+        """BATCHED: what parties acknowledge is what the replay of the epoch shows."""
+        fields = event.fields
+        epoch, number, audience = int(str(fields["epoch"])), int(str(fields["group"])), str(fields["audience"])
+        self._report.counts["contents"] += 1
+        split, digest = self._groups.split(epoch), bytes.fromhex(str(fields["digest"]))
+        with check_of(COMPLETENESS):
+            for party, _ in consent.parse_audience(audience.partition("|")[2]):
+                signed = self._sets.released((epoch, number, party), event.number)
+                self._sets.vouch_contents((epoch, number, party), contents_digest(digest))
+                if signed not in (b"", contents_digest(digest)):
+                    raise RecordMismatchError("a party got other contents than the ones of the epoch and audience")
+        if split is not None:
+            split.batched(number, event.header)
+        else:
+            self._report.counts[PARTLY] += 1
+
+    def entries_unread(self, epoch: int, number: int) -> None:
+        """RELEASED of a portion of which nothing can be read."""
+        split = self._groups.split(epoch)
+        self._report.counts[PARTLY] += 1
+        if split is not None:
+            split.released_unread(number)
+
+    def gone(self, epoch: int, session: bytes, reason: str) -> None:
+        """SUPPRESSED at the close."""
+        split = self._groups.split(epoch)
+        if split is not None:
+            split.gone(session, reason)

@@ -1,0 +1,99 @@
+"""Form `split` on its way to the feeds (DESIGN 8.11, 9): entries, each its own person's, and content messages.
+
+IS sees who, party, kind, tick and id of an entry. It drops those whose person does not consent (any more), and nobody
+else's. A content message it cannot read: it goes to the party as it is, or not at all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.blocks import exactly
+from gateway.identity import Screener
+from gateway.store.feeds import PutEntry
+from gateway.store.links import Person
+from gateway.upstream import ReleasedGroup
+from proxid.crypto.sansig import Limit, Role, SignedMessage, verify
+from proxid.crypto.sansig.scheme import resign
+from proxid.encoding import decode_text, encode_text
+from proxid.errors import RecordMismatchError
+from proxid.evidence.events import AliasedPayload, SanitizedPair
+from proxid.protocol import record
+from proxid.protocol.contents import ContentsMessage
+from proxid.protocol.entry import EntryPlace, places_of
+
+LATE_SECONDS: Final = 86_400
+"""A content message that was not sent within a day is not sent any more."""
+GENERAL: Final = "general"
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredPortion:
+    """A verified portion with its users restored: entries, `TYPE|FIDELITY`, of each ALIASED if names are aliases."""
+
+    entries: tuple[PutEntry, ...]
+    grant: str
+    aliases: tuple[bytes, ...]
+
+
+def restore_entries(
+    screener: Screener, group: ReleasedGroup, people: Sequence[Person], alias_seconds: int
+) -> RestoredPortion:
+    """Verify every entry and put the user, or the party's alias, into it.
+
+    Args:
+        people: of each entry; an unknown one's entry is restored to nobody, and will be dropped.
+        alias_seconds: after which a party's aliases change.
+
+    Raises:
+        RecordMismatchError: not one portion for this party. SignatureInvalidError, HeaderMismatchError.
+    """
+    places, records = places_of(group.records, group.group), group.records
+    fidelity = "user_id" if records[0].header.limit is Limit.LINKED_USER else "alias"
+    expected = record.expectation(screener.service, group.epoch, screener.service_key, screener.key.public, fidelity)
+    common = (records[0].header.time_ms, encode_text(group.party), encode_text(GENERAL))
+    entries, aliases = [], []
+    period = record.alias_period(GENERAL, common[0], alias_seconds)
+    for signed, place, person in zip(records, places, people, strict=True):
+        verify(signed, expected, Role.SIGNER)
+        blocks = signed.message.blocks
+        if (signed.header.time_ms, blocks[record.PARTY], blocks[record.KIND]) != common:
+            raise RecordMismatchError("entry is for another party, kind or tick")
+        known = bool(person.user_tag) and person.epoch == group.epoch
+        entries.append(
+            _entry(screener, signed, place, person, (group.party, fidelity, period)) if known else _none(place)
+        )
+        if fidelity == "alias":
+            prox = decode_text(signed.message.user_block)
+            said = AliasedPayload(person.user_id, group.party, period, entries[-1].name, prox)
+            aliases.append(said.encode() if known else b"")
+    return RestoredPortion(tuple(entries), f"{GENERAL}|{fidelity}", tuple(aliases))
+
+
+def _none(place: EntryPlace) -> PutEntry:
+    return PutEntry("", "", place.id, b"")
+
+
+def _entry(
+    screener: Screener, signed: SignedMessage, place: EntryPlace, person: Person, named: tuple[str, str, int]
+) -> PutEntry:
+    party, fidelity, period = named
+    name = person.user_id
+    if fidelity == "alias":
+        name = record.alias(screener.secret, party, period, person.user_id)
+    block = encode_text(name)
+    restored = resign(signed, block, screener.key, exactly(block))
+    return PutEntry(person.user_tag, name, place.id, SanitizedPair(signed, restored).encode())
+
+
+def verify_contents(screener: Screener, group: ReleasedGroup) -> None:
+    """Check that a content message is the main service's, and for this party.
+
+    Raises:
+        RecordMismatchError: it is of another epoch, number or party. SignatureInvalidError, EncodingError.
+    """
+    message = ContentsMessage.decode(group.contents)
+    message.verify(screener.service_key)
+    said = (message.service, message.epoch, message.number, message.party)
+    if said != (screener.service, group.epoch, group.group, group.party):
+        raise RecordMismatchError("content message is of another epoch, number or party")

@@ -1,0 +1,287 @@
+"""Form `split` by real services: entries, contents, withdrawals, erasures; what is clean, and what a lie looks like."""
+
+import asyncio
+import dataclasses
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auditor.findings import Report, Verdict
+from gateway.store.library import GatewayStore
+from proxid.anonymise.split import rounds
+from proxid.anonymise.split.types import Leaving
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.rights import RightsClient
+from proxid.evidence.events import DeliveredPayload, EventType, decode_header, encode_header
+from proxid.protocol.record import kind_and_number
+from proxid.protocol.rights import Right
+from proxid.runtime.config import load
+from proxid.runtime.store import connect
+from tests.support.lies import GATEWAY, MAIN, Liar
+from tests.support.trial import PARTIES, PEOPLE, Trial, running
+
+E = EventType
+NODES = ("news", "travel", "health")
+
+
+class House(Trial):
+    """People who ask at three nodes, and an epoch that ends."""
+
+    async def evening(self, people: tuple[str, ...] = PEOPLE) -> None:
+        await self.consent()
+        for node in NODES:
+            await self.ask(f"{node} of today", people)
+        await self.ask("news again", people[:3])
+        await self.ask("travel alone", people[:2])
+        await self.settle()
+
+    async def close(self) -> None:
+        """The epoch ends; everything that it shows is in the feeds."""
+        self.leap(310)
+        main = connect(self.url("main-service"))
+        try:
+            async with asyncio.timeout(30):
+                while await main.get("{ms}:closed") is None:  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
+        finally:
+            await main.aclose()
+        await self.settle()
+
+    async def exercise(self, right: Right, user: str) -> None:
+        """Returns when it is carried out."""
+        config = load(DeviceConfig, self.folder / "devices/household-1/device.toml")
+        client = RightsClient(config, self.device, self.clocks["device"].wall)
+        await client.exercise(right, user)
+        await client.close()
+
+
+@asynccontextmanager
+async def house(folder: Path, **anonymiser: Any) -> AsyncIterator[House]:
+    """One tick, the close, unless told otherwise: when a test runs in the day changes nothing."""
+    options = {"form": "split", "level": 2, "min_text_users": 2, "bucket": "1 d"} | anonymiser
+    async with running(folder, House, anonymiser=options) as trial:
+        assert isinstance(trial, House)
+        yield trial
+
+
+def entries(got: list[Any]) -> int:
+    return sum(len(one.records) for one in got if kind_and_number(one.id.group)[0] == "entries")
+
+
+def contents(got: list[Any]) -> list[Any]:
+    return [one.contents for one in got if one.contents is not None]
+
+
+def clean(report: Report) -> None:
+    assert report.verdict is Verdict.CLEAN, (report.violations, report.missing)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+async def test_an_honest_evening(tmp_path: Path, stored: bool) -> None:
+    """Both parties get every entry and the same contents; the audit repeats them, also from what it stores."""
+    async with house(tmp_path) as trial:
+        await trial.evening()
+        await trial.close()
+        got = await trial.receive()
+        asked = len(NODES) * len(PEOPLE) + 5
+        assert [entries(got[party]) for party in PARTIES] == [asked, asked]
+        (acme,), (globex,) = (contents(got[party]) for party in PARTIES)
+        assert acme == globex
+        assert acme.withheld == 5, "four people are a round"
+        assert sum(row.records for row in acme.rows) == asked - 5
+        report = await trial.audit(stored=stored)
+        clean(report)
+        assert report.counts["entries"] == asked
+        assert report.counts["released"] == asked
+
+
+async def test_without_contents(tmp_path: Path) -> None:
+    async with house(tmp_path, content="none") as trial:
+        await trial.evening()
+        await trial.close()
+        got = await trial.receive()
+        assert not contents(got["acme"])
+        assert entries(got["acme"])
+        clean(await trial.audit())
+
+
+async def test_too_few_nodes_say_nothing(tmp_path: Path) -> None:
+    async with house(tmp_path) as trial:
+        await trial.consent()
+        for node in NODES[:2]:
+            await trial.ask(f"{node} of today")
+        await trial.settle()
+        await trial.close()
+        report = await trial.audit()
+        clean(report)
+        assert report.counts["withheld.tick_uniform"] == 2 * len(PEOPLE)
+        assert report.counts["released"] == 0
+
+
+async def test_a_withdrawal_before_the_close(tmp_path: Path) -> None:
+    """Nothing of the person waits any more, and nobody else loses anything."""
+    async with house(tmp_path) as trial:
+        await trial.evening()
+        await trial.consent("nothing", PEOPLE[:1])
+        await trial.close()
+        got = await trial.receive()
+        assert entries(got["acme"]) == len(NODES) * (len(PEOPLE) - 1) + 3
+        assert len(contents(got["acme"])) == 1
+        clean(await trial.audit())
+
+
+async def test_an_erasure_between_close_and_delivery(tmp_path: Path) -> None:
+    """Of what no party had fetched the person's own entries go, and the contents whole; the others' entries stay."""
+    async with house(tmp_path) as trial:
+        await trial.evening()
+        await trial.close()
+        await trial.exercise(Right.ERASE, PEOPLE[0])
+        got = await trial.receive()
+        assert entries(got["acme"]) == len(NODES) * (len(PEOPLE) - 1) + 3
+        assert contents(got["acme"]) == []
+        report = await trial.audit()
+        assert not report.violations
+        assert report.counts["dropped"] == len(PARTIES)
+
+
+async def test_an_erasure_after_delivery(tmp_path: Path) -> None:
+    """Who had fetched it keeps it, and is told; who had not gets no contents any more."""
+    async with house(tmp_path) as trial:
+        await trial.evening()
+        await trial.close()
+        got = await trial.receive("acme")
+        assert len(contents(got["acme"])) == 1
+        await trial.exercise(Right.ERASE, PEOPLE[0])
+        assert contents((await trial.receive("globex"))["globex"]) == []
+        assert not (await trial.audit()).violations
+
+
+async def test_an_objection_takes_contents_back(tmp_path: Path) -> None:
+    async with house(tmp_path) as trial:
+        await trial.evening()
+        await trial.close()
+        await trial.exercise(Right.OBJECT, PEOPLE[1])
+        got = await trial.receive("acme")
+        assert contents(got["acme"]) == []
+        assert entries(got["acme"]) == len(NODES) * (len(PEOPLE) - 1) + 3
+        clean(await trial.audit())
+
+
+async def test_contents_that_wait_too_long_are_not_sent(tmp_path: Path) -> None:
+    async with house(tmp_path) as trial:
+        await trial.evening()
+        await trial.close()
+        gateway = connect(trial.url("gateway"))
+        try:
+            store = GatewayStore(gateway)
+            assert await store.drop_late(PARTIES, trial.clocks["gateway"].wall() + 86_000) == 0
+            assert await store.drop_late(PARTIES, trial.clocks["gateway"].wall() + 86_500) == len(PARTIES)
+        finally:
+            await gateway.aclose()
+        got = await trial.receive("acme")
+        assert contents(got["acme"]) == []
+        assert entries(got["acme"])
+        clean(await trial.audit())
+
+
+# -- lies: each is caught by the check that it is
+
+
+def fields(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Any], Any]:
+    return lambda event: dataclasses.replace(event, fields=encode_header(**change(dict(decode_header(event.fields)))))
+
+
+async def told(folder: Path, patch: pytest.MonkeyPatch, tell: Callable[[Liar], None], receive: bool = True) -> set[int]:
+    async with house(folder) as trial:
+        liar = Liar(trial, patch)
+        tell(liar)
+        await trial.evening()
+        await trial.close()
+        if receive:
+            await trial.receive()
+        return await liar.caught()
+
+
+def a_ladder_over_the_epoch(liar: Liar) -> None:
+    """What enough people asked in the epoch is shown in a round that holds it once."""
+    honest = rounds.form
+
+    def form(audience: str, left: Any, settings: Any, draws: Any) -> Any:
+        asked = [text for one in left for text in one.record.texts]
+        shown = lambda said: [x for x in said if asked.count(x) >= settings.threshold]  # noqa: E731
+
+        def show(contents: Any, depth: int, _: Any) -> Any:
+            return Counter((path[:depth], next(iter(shown(said)), "")) for path, said in contents)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rounds, "show", show)
+            return honest(audience, left, settings, draws)
+
+    liar.patch.setattr("main_service.jobs.splitting.form", form)
+
+
+def one_batch_a_node(liar: Liar) -> None:
+    """All records of a node together, however many are one person's."""
+
+    def deal(records: Any, settings: Any, draws: Any) -> Any:
+        return [list(records)], []
+
+    honest = rounds.form
+
+    def form(*arguments: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rounds, "deal", deal)
+            patch.setattr(rounds, "check", lambda *_: None)
+            return honest(*arguments)
+
+    liar.patch.setattr("main_service.jobs.splitting.form", form)
+
+
+def a_tick_of_one_node(liar: Liar) -> None:
+    def leaving(waiting: Any, opened: Any, settings: Any, draws: Any) -> Any:
+        return [
+            Leaving(record, node) for node, records in waiting.items() if node[-1] == "news" for record in records
+        ], []
+
+    liar.patch.setattr("main_service.jobs.splitting.leaving_at_close", leaving)
+
+
+def another_digest(liar: Liar) -> None:
+    liar.changes(MAIN, E.BATCHED, fields(lambda f: {**f, "digest": "00" * 32}))
+
+
+def contents_kept_back(liar: Liar) -> None:
+    liar.drops(MAIN, E.BATCHED)
+
+
+def a_tick_unsaid(liar: Liar) -> None:
+    liar.drops(MAIN, E.TICKED)
+
+
+def an_entry_lost(liar: Liar) -> None:
+    def change(data: bytes) -> bytes:
+        said = DeliveredPayload.decode(data)
+        return DeliveredPayload(said.acknowledgement, said.pairs[1:]).encode()
+
+    liar.payloads(GATEWAY, E.DELIVERED, change)
+
+
+def never_sent(liar: Liar) -> None:
+    liar.drops(GATEWAY, E.SENT)
+
+
+LIES = [
+    (a_ladder_over_the_epoch, 5), (one_batch_a_node, 5), (a_tick_of_one_node, 5), (another_digest, 5),
+    (contents_kept_back, 5), (a_tick_unsaid, 5), (an_entry_lost, 3), (never_sent, 7),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tell", "check"), LIES, ids=[tell.__name__ for tell, _ in LIES])
+async def test_a_lie_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Callable[[Liar], None], check: int
+) -> None:
+    assert check in await told(tmp_path, monkeypatch, tell)

@@ -1,0 +1,164 @@
+"""Entries and contents in the feeds (gateway/store/lua/split.lua): each its own person's, SENT before a byte leaves."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from gateway.store.feeds import PutEntry
+from gateway.store.library import GatewayStore
+from gateway.store.rights import RightsStore
+from gateway.store.steps import PREFIX
+from proxid.encoding import decode
+from proxid.evidence.events import decode_header
+from proxid.protocol.entry import portion_number
+from proxid.protocol.record import group_number
+
+EPOCH, PARTY = 7, "acme"
+PORTION, CONTENTS = portion_number(4, 1), group_number("contents", 1)
+PEOPLE = ("aa" * 16, "bb" * 16)
+GRANT = f"{PARTY}|general|user_id"
+LATE = 1 << 40
+
+
+@pytest.fixture
+async def store(client: Redis) -> GatewayStore:
+    store = GatewayStore(client)
+    await store.open()
+    for who in PEOPLE:
+        await store.consent(who, EPOCH, 1, b"v1", (GRANT,), 1000)
+    return store
+
+
+async def events(client: Redis, *kinds: str) -> list[dict[str, Any]]:
+    rows = await client.xrange(f"{PREFIX}:events")
+    return [dict(decode_header(f[b"h"])) for _, f in rows if f[b"t"].decode() in kinds]
+
+
+def entry(number: int, who: str) -> PutEntry:
+    return PutEntry(who, f"name-{who[:2]}", bytes([number]) * 16, b"pair-%d" % number)
+
+
+ENTRIES = (entry(1, PEOPLE[0]), entry(2, PEOPLE[1]), entry(3, PEOPLE[0]))
+
+
+async def put(store: GatewayStore, entries: Sequence[PutEntry] = ENTRIES, release: int = 1) -> str:
+    return await store.append_entries(PARTY, (EPOCH, PORTION), "general|user_id", release, entries)
+
+
+async def withdraw(store: GatewayStore, who: str, epoch: int = EPOCH, version: int = 2) -> list[str]:
+    await store.consent(who, epoch, version, b"v%d" % version, (), 1000)
+    return await RightsStore(store).settle(who, "", epoch)
+
+
+async def test_a_portion_comes_whole_in_its_order_and_once(store: GatewayStore, client: Redis) -> None:
+    assert await put(store) == "NEW"
+    assert await put(store) == "SAME"
+    for _ in range(2):
+        (taken,) = await store.take(PARTY, 0, 9)
+        assert decode(taken.records) == [b"pair-1", b"pair-2", b"pair-3"]
+    assert await events(client, "SENT") == [
+        {"entries": [f"{n:02x}" * 16 for n in (1, 2, 3)], "epoch": EPOCH, "group": PORTION, "party": PARTY}
+    ]
+
+
+async def test_who_does_not_consent_loses_their_own_entries_alone(store: GatewayStore, client: Redis) -> None:
+    await withdraw(store, PEOPLE[0])
+    assert await put(store, (*ENTRIES, entry(4, ""))) == "NEW"
+    (taken,) = await store.take(PARTY, 0, 9)
+    assert decode(taken.records) == [b"pair-2"]
+    (dropped,) = await events(client, "DROPPED")
+    assert (dropped["reason"], dropped["left"], len(dropped["entries"])) == ("no_consent", 1, 3)
+    assert await put(store, (entry(5, PEOPLE[0]),), release=2) == "DROPPED"
+    assert (await events(client, "DROPPED"))[-1]["left"] == 0
+
+
+async def test_a_withdrawal_takes_what_waits_and_leaves_the_others(store: GatewayStore, client: Redis) -> None:
+    await put(store)
+    assert await withdraw(store, PEOPLE[0]) == []
+    (taken,) = await store.take(PARTY, 0, 9)
+    assert decode(taken.records) == [b"pair-2"]
+    assert (await store.group(PARTY, taken.cursor)).records == taken.records
+    assert [(d["reason"], d["left"]) for d in await events(client, "DROPPED")] == [("withdrawn", 1)]
+    names = [key async for key in client.scan_iter(match=f"{PREFIX}:ge:*")]
+    assert await client.hlen(names[0]) == 1
+
+
+async def test_what_is_on_the_wire_is_waited_for(store: GatewayStore, client: Redis) -> None:
+    await put(store)
+    (taken,) = await store.take(PARTY, 0, 9)
+    assert await withdraw(store, PEOPLE[0]) == [PARTY]
+    await store.untake(PARTY, [taken.cursor])
+    assert await RightsStore(store).settle(PEOPLE[0], "", EPOCH) == []
+    (again,) = await store.take(PARTY, 0, 9)
+    assert decode(again.records) == [b"pair-2"]
+    assert len(await events(client, "SENT")) == 1
+
+
+async def test_an_erasure_takes_acknowledged_entries_out_of_the_feed_too(store: GatewayStore, client: Redis) -> None:
+    await put(store)
+    (taken,) = await store.take(PARTY, 0, 9)
+    assert await store.delivered(PARTY, taken, b"ack", 1000) == "NEW"
+    rights = RightsStore(store)
+    await client.set(f"{PREFIX}:e:{PEOPLE[0]}", b"pk")
+    assert await rights.begin_erasure(PEOPLE[0], b"request", b"enrolment", b"pk") == b""
+    await rights.settle(PEOPLE[0], "erased")
+    header = b'{"dropped":[],"feeds":[],"last":"","removed":[],"v":2}'
+    await rights.finish_erasure(PEOPLE[0], b"receipt", (header, b""), (PARTY,), (), ())
+    assert decode((await store.group(PARTY, taken.cursor)).records) == [b"pair-2"]
+    assert await events(client, "DROPPED") == []
+
+
+async def contents(store: GatewayStore, release: int = 2, late: int = LATE) -> str:
+    return await store.append_contents(PARTY, (EPOCH, CONTENTS), b"message", release, late)
+
+
+async def test_contents_go_whole_until_somebody_among_them_goes(store: GatewayStore, client: Redis) -> None:
+    await put(store)
+    assert await contents(store) == "NEW"
+    await withdraw(store, PEOPLE[0], EPOCH)
+    assert len(await store.take(PARTY, 0, 9)) == 2, "the main service formed them without who withdrew in the epoch"
+
+
+@pytest.mark.parametrize("how", ["erased", "objected", "withdrawn"])
+async def test_contents_that_were_not_sent_are_dropped(store: GatewayStore, client: Redis, how: str) -> None:
+    await put(store)
+    await contents(store)
+    if how == "withdrawn":  # from the party, in a later epoch
+        await withdraw(store, PEOPLE[0], EPOCH + 1, 1)
+    else:
+        await RightsStore(store).settle(PEOPLE[0], how)
+    assert [d["reason"] for d in await events(client, "DROPPED") if d["group"] == CONTENTS] == ["withdrawn"]
+    assert [one.group for one in await store.take(PARTY, 0, 9)] == [PORTION]
+    assert await contents(store, release=3) == "DROPPED", "nor is what comes later"
+
+
+async def test_whoever_has_no_entry_takes_no_contents_back(store: GatewayStore, client: Redis) -> None:
+    await put(store, (entry(1, PEOPLE[0]),))
+    await contents(store)
+    await RightsStore(store).settle(PEOPLE[1], "objected")
+    assert len(await store.take(PARTY, 0, 9)) == 2
+
+
+async def test_what_was_sent_is_not_dropped_and_not_sent_again(store: GatewayStore, client: Redis) -> None:
+    await put(store)
+    await contents(store)
+    taken = await store.take(PARTY, 0, 9)
+    await store.untake(PARTY, [one.cursor for one in taken])
+    assert len(await store.take(PARTY, 0, 9)) == 2, "again, as long as nobody has taken anything back"
+    await store.untake(PARTY, [one.cursor for one in taken])
+    await RightsStore(store).settle(PEOPLE[0], "objected")
+    assert [one.group for one in await store.take(PARTY, 0, 9)] == [PORTION]
+    assert [d["group"] for d in await events(client, "DROPPED")] == [PORTION]
+    assert await store.delivered(PARTY, taken[1], b"ack", 1000) == "NEW", "its acknowledgement may still come"
+
+
+async def test_contents_are_late_after_their_time(store: GatewayStore, client: Redis) -> None:
+    await contents(store, release=1, late=100)
+    await contents(store, release=2, late=100)
+    (first,) = await store.take(PARTY, 0, 1)
+    assert await store.drop_late([PARTY], 99) == 0
+    assert await store.drop_late([PARTY], 100) == 1
+    assert [d["reason"] for d in await events(client, "DROPPED")] == ["late"]
+    assert [one.cursor for one in await store.take(PARTY, 0, 9)] == [first.cursor], "what was sent stays"
