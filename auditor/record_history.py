@@ -25,7 +25,7 @@ from proxid.evidence.events import (
     ReleasedPayload,
     SanitizedPair,
 )
-from proxid.protocol.record import KIND_BASE, RecordBody
+from proxid.protocol.record import KIND_BASE, RecordBody, kind_and_number
 from proxid.protocol.request import Utterance
 
 _DIGITS: Final = 19
@@ -189,6 +189,7 @@ class RecordHistory:
         if event.type is EventType.DROPPED:
             return {**what, "reason": event.fields["reason"]}
         pairs = DeliveredPayload.decode(event.payload).pairs
-        if pairs[at]:
+        # Entries of a portion that others took back are no longer among its pairs, so that positions say nothing.
+        if kind_and_number(int(str(event.fields["group"])))[0] != "entries" and pairs[at]:
             what["as"] = decode_text(SanitizedPair.decode(pairs[at]).sanitized.message.user_block)
         return what

@@ -14,6 +14,7 @@ import pytest
 
 from device_sim.corpus import shipped_events
 from proxid.cli.demo.trial import PARTIES
+from proxid.clients.subscriber.ledger import read_groups
 from tests.support.processes import processes_under, wait_until_gone
 
 DEADLINE = 120
@@ -58,6 +59,25 @@ def test_every_request_is_accounted_for_and_the_audit_is_clean(done: tuple[Path,
     assert 0 < result["delivered"] == 3 * result["released"]
     for kinds in result["kinds"].values():
         assert 3 * sum(kinds.values()) == result["delivered"]
+
+
+def test_form_split_shows_who_asked_and_apart_from_it_what(tmp_path: Path) -> None:
+    """An epoch that ends within the demo: entries at its ticks, contents at its close; an audit repeats both."""
+    arguments = demo(tmp_path, "--form", "split", "--people", "60", "--rate", "400", "--seconds", "10", "--json")
+    run = subprocess.run(arguments, capture_output=True, timeout=2 * DEADLINE, check=False)
+    assert run.returncode == 0, run.stderr.decode()
+    result = json.loads(run.stdout)
+    assert (result["audit"], result["violations"]) == ("clean", [])
+    assert result["released"] + result["withheld"] == result["requests"] == 60 * 16
+    entries, contents = [], []
+    for group in read_groups(tmp_path / f"parties/{PARTIES[0]}/data/feed.jsonl"):
+        entries += [row for row in group["records"] if row["mode"] == "split"]
+        contents += [group["contents"]] if "contents" in group else []
+    assert entries
+    assert {(row["text"], row["category"].count("/")) for row in entries} == {("", 0)}
+    (shown,) = contents
+    assert any(row["text"] for row in shown["rows"])
+    assert 0 < sum(row["records"] for row in shown["rows"]) <= len(entries)
 
 
 def test_all_three_rungs_of_the_ladder_are_seen(done: tuple[Path, dict[str, Any]]) -> None:

@@ -7,11 +7,12 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from proxid.clients.subscriber.command import table_of
+from proxid.clients.subscriber.command import contents_table, table_of
 from proxid.clients.subscriber.rows import RUNGS
 
 _FIRST_ROWS: Final = 4
 """Rows shown of each rung and of each other kind."""
+_FIRST_CONTENTS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,10 @@ class DemoResult:
         """A party's records in the order of its feed."""
         return [row for group in self.feeds.get(party, []) for row in group["records"]]
 
+    def contents(self, party: str) -> dict[str, Any] | None:
+        """The first contents that a party got, of form `split`."""
+        return next((group["contents"] for group in self.feeds.get(party, []) if "contents" in group), None)
+
     def rungs(self, party: str) -> dict[str, list[dict[str, Any]]]:
         """A party's general queries by rung of the ladder (8.7)."""
         rows = [row for row in self.rows(party) if row["kind"] == "general"]
@@ -105,6 +110,10 @@ def show(result: DemoResult, console: Console) -> None:
     for kind in ("location", "command"):
         first += [row for row in result.rows(party) if row["kind"] == kind][:_FIRST_ROWS]
     console.print(table_of(first, f"first rows of {party}'s feed, by kind and by what is shown of a text"))
+    contents = result.contents(party)
+    if contents is not None:
+        title = f"what was asked, by nobody: {party}'s contents of an epoch (as short as the demo), most frequent first"
+        console.print(contents_table(contents, title, _FIRST_CONTENTS))
 
 
 def _verdict(result: DemoResult) -> Table:

@@ -53,7 +53,7 @@ async def run_demo(trial: DemoTrial, console: Console) -> DemoResult:
 async def _replay(trial: DemoTrial, view: DemoView) -> None:
     async with open_households(trial.devices()) as speakers, _watching(trial, view) as watch:
         await _consents(trial, speakers, view)
-        view.say("people ask")
+        view.say("people ask" + (f"; an epoch lasts {trial.epoch} s here, not a day" if trial.ends else ""))
         events, options = trial.events(), trial.options
         replay = Replay(speakers, Pace(CONCURRENCY, options.rate, seconds=options.seconds), view.replayed)
         view.expect(len(events))

@@ -113,12 +113,16 @@ def _table(rows: list[dict[str, Any]], epoch: int, group: int, contents: Content
     Console().print(table_of(rows, title) if contents is None else contents_table(contents, title))
 
 
-def contents_table(contents: dict[str, Any], title: str) -> Table:
-    """Contents as a table: what was asked, and in how many records."""
+def contents_table(contents: dict[str, Any], title: str, most: int | None = None) -> Table:
+    """Contents as a table: what was asked, and in how many records, most frequent first.
+
+    Args:
+        most: rows at most; all if None.
+    """
     table = Table(title=title, title_justify="left")
     for column in ("category", "text", "records"):
         table.add_column(column)
-    for row in contents["rows"]:
+    for row in sorted(contents["rows"], key=lambda row: -row["records"])[:most]:
         table.add_row(row["category"], row["text"], str(row["records"]))
     return table
 
