@@ -39,14 +39,15 @@ class CountStore:
         return await events_waiting(self._client, PREFIX)
 
     async def waiting_general(self, epoch: int) -> int:
-        """Distinct people with a general query in the pool of an epoch."""
+        """Distinct people with a general query that waits in an epoch, in whichever form."""
         pool = f"pool:{epoch}"
         with store_errors():
             audiences: Any = await self._client.zrange(f"{PREFIX}:{pool}:aud", 0, -1)
         people: set[bytes] = set()
         for audience in audiences:
             people |= await self._people(pool, f"due:{audience.decode()}")
-        return len(people)
+        # An epoch is in one form or the other.
+        return len(people) or int(await self._functions.call("ms_split_people", KEYS, epoch))
 
     async def waiting_slots(self, epoch: int, kind: str) -> int:
         """Distinct people with a record in the slots of an epoch and kind."""

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from main_service.jobs.splitting import Splitting
+from main_service.store.counts import CountStore
 from main_service.store.library import library
 from main_service.store.pool import PoolStore
 from main_service.store.split import SplitStore
@@ -131,6 +132,7 @@ async def same(store: Store, run: int) -> None:
             node = source.choice(["a", "b", "c", "d", f"rare{source.randrange(3)}"])
             path = ("top", node, "leaf")[: source.choice([1, 3, 3, 3])]
             await both.submit(number, f"u{source.randrange(6)}", source.choice(AUDIENCES), path)
+        assert await CountStore(both.functions, both.client).waiting_general(EPOCH) == 6
         await both.new_events()
         await both.withdraw(f"u{source.randrange(6)}")
         if tick < SETTINGS.ticks:

@@ -149,6 +149,19 @@ local function ms_split_state(keys, a)
   return {p.tick, p.busy and '1' or '0', p.closed and '1' or '0', sorted(k(p, 'aud')), sorted(k(p, 'taken')), waiting}
 end
 
+-- ARGV: epoch: how many people have a waiting record.
+local function ms_split_people(keys, a)
+  local p, people, count = open_split(keys[1], a[1], ''), {}, 0
+  for _, audience in ipairs(redis.call('SMEMBERS', k(p, 'aud'))) do
+    for _, node in ipairs(redis.call('SMEMBERS', k(p, 'nodes', audience))) do
+      for _, person in ipairs(redis.call('HKEYS', k(p, 'c', node_key(audience, node)))) do
+        if not people[person] then people[person], count = true, count + 1 end
+      end
+    end
+  end
+  return count
+end
+
 -- ARGV: epoch, `w:PLACE` or `f:TICK:PLACE`, first, last: ids in order of arrival, of each its person and 1 if it stands in no
 -- round.
 local function ms_split_ids(keys, a)
@@ -228,5 +241,6 @@ redis.register_function('ms_split_suppress', ms_split_suppress)
 redis.register_function('ms_split_done', ms_split_done)
 redis.register_function('ms_split_forget', ms_split_forget)
 redis.register_function{function_name = 'ms_split_state', callback = ms_split_state, flags = {'no-writes'}}
+redis.register_function{function_name = 'ms_split_people', callback = ms_split_people, flags = {'no-writes'}}
 redis.register_function{function_name = 'ms_split_ids', callback = ms_split_ids, flags = {'no-writes'}}
 redis.register_function{function_name = 'ms_split_payloads', callback = ms_split_payloads, flags = {'no-writes'}}
