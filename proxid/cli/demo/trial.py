@@ -33,6 +33,8 @@ SLOTS: Final = (*(f"{seconds} s" for seconds in SLOT_SECONDS), "1 d")
 PEOPLE_PER_HOUSEHOLD: Final = 10
 TICKS: Final = 4
 """Ticks of an epoch of form `split`, as in earnest: there a day has four buckets of six hours."""
+LEAST_EPOCH: Final = 60
+"""Seconds that every policy lets an epoch last at least."""
 SPARE_SECONDS: Final = 45
 """In which everything starts and people choose, before they ask."""
 GRACE_SECONDS: Final = 3
@@ -100,7 +102,8 @@ class DemoTrial:
     def epoch(self) -> int:
         """Seconds of an epoch of form `split`, whose contents are shown when it closes: it begins about now, and ends
         after everybody has asked. Epochs are counted from 1970, so that its length says when it begins."""
-        least, now = TICKS * math.ceil((self.options.seconds + SPARE_SECONDS) / TICKS), int(time.time())
+        least = max(LEAST_EPOCH, TICKS * math.ceil((self.options.seconds + SPARE_SECONDS) / TICKS))
+        now = int(time.time())
         return min(range(least, 2 * least, TICKS), key=lambda seconds: now % seconds)
 
     @property
