@@ -2,9 +2,10 @@
 
 import asyncio
 import dataclasses
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from proxid.anonymise.split import rounds
 from proxid.anonymise.split.types import Leaving
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.rights import RightsClient
+from proxid.errors import EpochError, RefusedError
 from proxid.evidence.events import DeliveredPayload, EventType, decode_header, encode_header
 from proxid.protocol.record import kind_and_number
 from proxid.protocol.rights import Right
@@ -30,6 +32,12 @@ NODES = ("news", "travel", "health")
 
 class House(Trial):
     """People who ask at three nodes, and an epoch that ends."""
+
+    async def start(self, stack: AsyncExitStack) -> None:
+        device = self.folder / "devices/household-1/device.toml"
+        seconds = self.config("gateway").epoch_seconds
+        device.write_text(device.read_text().replace("epoch_seconds = 86400", f"epoch_seconds = {seconds}"))
+        await super().start(stack)
 
     async def evening(self, people: tuple[str, ...] = PEOPLE) -> None:
         await self.consent()
@@ -60,10 +68,10 @@ class House(Trial):
 
 
 @asynccontextmanager
-async def house(folder: Path, **anonymiser: Any) -> AsyncIterator[House]:
+async def house(folder: Path, epoch_seconds: int = 86_400, **anonymiser: Any) -> AsyncIterator[House]:
     """One tick, the close, unless told otherwise: when a test runs in the day changes nothing."""
     options = {"form": "split", "level": 2, "min_text_users": 2, "bucket": "1 d"} | anonymiser
-    async with running(folder, House, anonymiser=options) as trial:
+    async with running(folder, House, anonymiser=options, epoch_seconds=epoch_seconds) as trial:
         assert isinstance(trial, House)
         yield trial
 
@@ -132,6 +140,56 @@ async def test_a_withdrawal_before_the_close(tmp_path: Path) -> None:
         assert entries(got["acme"]) == len(NODES) * (len(PEOPLE) - 1) + 3
         assert len(contents(got["acme"])) == 1
         clean(await trial.audit())
+
+
+@pytest.mark.parametrize("stored", [False, True])
+async def test_a_withdrawal_after_a_tick(tmp_path: Path, stored: bool) -> None:
+    """What had left is delivered as far as its person still consents, and stands in no round; the rest follows."""
+    now = int(time.time())
+    epoch = min(range(3600, 7200, 4), key=lambda seconds: now % seconds)  # one that has just begun
+    async with house(tmp_path, bucket=f"{epoch // 4} s", epoch_seconds=epoch) as trial:
+        await trial.evening()
+        for clock in trial.clocks.values():
+            clock.passed += epoch // 4
+        await released(trial)
+        await served(trial)
+        await trial.consent("nothing", PEOPLE[:1])
+        await trial.ask("health once more", PEOPLE[1:])
+        await trial.settle()
+        await trial.close()
+        got = await trial.receive()
+        first = len(NODES) * (len(PEOPLE) - 1) + 3
+        assert entries(got["acme"]) == first, "at the close one node was left, and would have said itself"
+        (shown,) = contents(got["acme"])
+        assert sum(row.records for row in shown.rows) + shown.withheld == first
+        report = await trial.audit(stored=stored)
+        clean(report)
+        assert report.counts["main-service.TICKED"] >= 2
+        assert report.counts["withheld.tick_uniform"] == len(PEOPLE) - 1
+
+
+async def served(trial: House) -> None:
+    """The services have compared their clocks again."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                await trial.device._fetch_route()
+            except (EpochError, RefusedError):
+                await asyncio.sleep(0.05)
+            else:
+                return
+
+
+async def released(trial: House) -> None:
+    """The tick that is due has come."""
+    main = connect(trial.url("main-service"))
+    try:
+        async with asyncio.timeout(60):
+            while not await main.xlen("{ms}:outbox"):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+    finally:
+        await main.aclose()
+    await trial.settle()
 
 
 async def test_an_erasure_between_close_and_delivery(tmp_path: Path) -> None:
