@@ -17,6 +17,8 @@ from proxid.anonymise.split import rounds
 from proxid.anonymise.split.types import Leaving
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.rights import RightsClient
+from proxid.clients.subscriber.config import PartyConfig
+from proxid.clients.subscriber.subscriber import open_subscriber
 from proxid.errors import EpochError, RefusedError
 from proxid.evidence.events import DeliveredPayload, EventType, decode_header, encode_header
 from proxid.protocol.record import kind_and_number
@@ -246,6 +248,18 @@ async def test_contents_that_wait_too_long_are_not_sent(tmp_path: Path) -> None:
         clean(await trial.audit())
 
 
+async def test_unseasoned_people_are_answered_and_never_released(tmp_path: Path) -> None:
+    options = {"form": "split", "level": 2, "bucket": "1 d"}
+    async with running(tmp_path, House, anonymiser=options, season_days=60) as trial:
+        assert isinstance(trial, House)
+        await trial.evening()
+        await trial.close()
+        report = await trial.audit()
+        clean(report)
+        assert report.counts["withheld.unseasoned"] == len(NODES) * len(PEOPLE) + 5
+        assert report.counts["released"] == 0
+
+
 # -- lies: each is caught by the check that it is
 
 
@@ -343,3 +357,42 @@ async def test_a_lie_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Callable[[Liar], None], check: int
 ) -> None:
     assert check in await told(tmp_path, monkeypatch, tell)
+
+
+async def test_entries_that_vanish_are_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry of a portion that is neither delivered nor said to be dropped, though the rest was delivered."""
+    async with house(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        liar.drops(GATEWAY, E.DROPPED)
+        await trial.evening()
+        await trial.close()
+        await trial.exercise(Right.OBJECT, PEOPLE[0])
+        await trial.receive()
+        assert 7 in await liar.caught()
+
+
+async def test_contents_sent_after_an_objection_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gateway that does not drop them, though who objects has entries that were delivered."""
+    async with house(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        await trial.evening()
+        await trial.close()
+        gateway = connect(trial.url("gateway"))
+        held = {}
+        for party in PARTIES:  # contents are kept back from the stream at first
+            for cursor in await gateway.zrange(f"{{gw}}:f:{party}", 0, -1):
+                if await gateway.hget(f"{{gw}}:g:{party}:{cursor.decode()}", "t") == b"contents":
+                    held[party] = cursor
+                    await gateway.zrem(f"{{gw}}:f:{party}", cursor)
+        await trial.receive()
+        async for key in gateway.scan_iter(match="{gw}:ie:*"):
+            await gateway.delete(key)  # it forgets who has entries
+        await trial.exercise(Right.OBJECT, PEOPLE[0])
+        for party, cursor in held.items():
+            await gateway.zadd(f"{{gw}}:f:{party}", {cursor: int(cursor)})
+        await gateway.aclose()
+        async with open_subscriber(load(PartyConfig, tmp_path / "parties/acme/party.toml")) as subscriber:
+            subscriber._after = 0
+            got = [group async for group in subscriber.groups(False)]
+        assert contents(got)
+        assert 6 in await liar.caught()
