@@ -1,0 +1,158 @@
+"""Lies about form `split`, told by real services: each is caught by the check that it is (DESIGN 10.4)."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxid.anonymise.split import rounds
+from proxid.anonymise.split.types import Leaving
+from proxid.clients.subscriber.config import PartyConfig
+from proxid.clients.subscriber.subscriber import open_subscriber
+from proxid.evidence.events import DeliveredPayload, EventType, decode_header, encode_header
+from proxid.protocol.rights import Right
+from proxid.runtime.config import load
+from proxid.runtime.store import connect
+from tests.support.lies import GATEWAY, MAIN, Liar
+from tests.support.split_house import contents, house
+from tests.support.trial import PARTIES, PEOPLE
+
+E = EventType
+
+
+def fields(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Any], Any]:
+    return lambda event: dataclasses.replace(event, fields=encode_header(**change(dict(decode_header(event.fields)))))
+
+
+async def told(folder: Path, patch: pytest.MonkeyPatch, tell: Callable[[Liar], None], receive: bool = True) -> set[int]:
+    async with house(folder) as trial:
+        liar = Liar(trial, patch)
+        tell(liar)
+        await trial.evening()
+        await trial.close()
+        if receive:
+            await trial.receive()
+        return await liar.caught()
+
+
+def a_ladder_over_the_epoch(liar: Liar) -> None:
+    """What enough people asked in the epoch is shown in a round that holds it once."""
+    honest = rounds.form
+
+    def form(audience: str, left: Any, settings: Any, draws: Any) -> Any:
+        asked = [text for one in left for text in one.record.texts]
+        shown = lambda said: [x for x in said if asked.count(x) >= settings.threshold]  # noqa: E731
+
+        def show(contents: Any, depth: int, _: Any) -> Any:
+            return Counter((path[:depth], next(iter(shown(said)), "")) for path, said in contents)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rounds, "show", show)
+            return honest(audience, left, settings, draws)
+
+    liar.patch.setattr("main_service.jobs.splitting.form", form)
+
+
+def one_batch_a_node(liar: Liar) -> None:
+    """All records of a node together, however many are one person's."""
+
+    def deal(records: Any, settings: Any, draws: Any) -> Any:
+        return [list(records)], []
+
+    honest = rounds.form
+
+    def form(*arguments: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rounds, "deal", deal)
+            patch.setattr(rounds, "check", lambda *_: None)
+            return honest(*arguments)
+
+    liar.patch.setattr("main_service.jobs.splitting.form", form)
+
+
+def a_tick_of_one_node(liar: Liar) -> None:
+    def leaving(waiting: Any, opened: Any, settings: Any, draws: Any) -> Any:
+        return [
+            Leaving(record, node) for node, records in waiting.items() if node[-1] == "news" for record in records
+        ], []
+
+    liar.patch.setattr("main_service.jobs.splitting.leaving_at_close", leaving)
+
+
+def another_digest(liar: Liar) -> None:
+    liar.changes(MAIN, E.BATCHED, fields(lambda f: {**f, "digest": "00" * 32}))
+
+
+def contents_kept_back(liar: Liar) -> None:
+    liar.drops(MAIN, E.BATCHED)
+
+
+def a_tick_unsaid(liar: Liar) -> None:
+    liar.drops(MAIN, E.TICKED)
+
+
+def an_entry_lost(liar: Liar) -> None:
+    def change(data: bytes) -> bytes:
+        said = DeliveredPayload.decode(data)
+        return DeliveredPayload(said.acknowledgement, said.pairs[1:]).encode()
+
+    liar.payloads(GATEWAY, E.DELIVERED, change)
+
+
+def never_sent(liar: Liar) -> None:
+    liar.drops(GATEWAY, E.SENT)
+
+
+LIES = [
+    (a_ladder_over_the_epoch, 5), (one_batch_a_node, 5), (a_tick_of_one_node, 5), (another_digest, 5),
+    (contents_kept_back, 5), (a_tick_unsaid, 5), (an_entry_lost, 3), (never_sent, 7),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tell", "check"), LIES, ids=[tell.__name__ for tell, _ in LIES])
+async def test_a_lie_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Callable[[Liar], None], check: int
+) -> None:
+    assert check in await told(tmp_path, monkeypatch, tell)
+
+
+async def test_entries_that_vanish_are_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry of a portion that is neither delivered nor said to be dropped, though the rest was delivered."""
+    async with house(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        liar.drops(GATEWAY, E.DROPPED)
+        await trial.evening()
+        await trial.close()
+        await trial.exercise(Right.OBJECT, PEOPLE[0])
+        await trial.receive()
+        assert 7 in await liar.caught()
+
+
+async def test_contents_sent_after_an_objection_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gateway that does not drop them, though who objects has entries that were delivered."""
+    async with house(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        await trial.evening()
+        await trial.close()
+        gateway = connect(trial.url("gateway"))
+        held = {}
+        for party in PARTIES:  # contents are kept back from the stream at first
+            for cursor in await gateway.zrange(f"{{gw}}:f:{party}", 0, -1):
+                if await gateway.hget(f"{{gw}}:g:{party}:{cursor.decode()}", "t") == b"contents":
+                    held[party] = cursor
+                    await gateway.zrem(f"{{gw}}:f:{party}", cursor)
+        await trial.receive()
+        async for key in gateway.scan_iter(match="{gw}:ie:*"):
+            await gateway.delete(key)  # it forgets who has entries
+        await trial.exercise(Right.OBJECT, PEOPLE[0])
+        for party, cursor in held.items():
+            await gateway.zadd(f"{{gw}}:f:{party}", {cursor: int(cursor)})
+        await gateway.aclose()
+        async with open_subscriber(load(PartyConfig, tmp_path / "parties/acme/party.toml")) as subscriber:
+            subscriber._after = 0
+            got = [group async for group in subscriber.groups(False)]
+        assert contents(got)
+        assert 6 in await liar.caught()
