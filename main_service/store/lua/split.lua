@@ -210,15 +210,20 @@ local function ms_split_done(keys, a)
   return 1
 end
 
+local RECORDS_AT_ONCE = 128
+
 -- ARGV: epoch, seconds. Removes what is left of a closed epoch, some people at a time, but for `seconds` the fact that it is
 -- closed. Returns 1, or 0 if there is still something to do.
 local function ms_split_forget(keys, a)
   local p = open_split(keys[1], a[1], '')
   if redis.call('EXISTS', k(p, 'state')) == 0 then return 1 end
   if not p.closed or p.busy then return 0 end
-  for _, person in ipairs(redis.call('SPOP', k(p, 'who'), 256)) do
+  local person, gone = redis.call('SPOP', k(p, 'who')), 0
+  while person do
     for _, id in ipairs(redis.call('SMEMBERS', k(p, 'by', person))) do redis.call('UNLINK', k(p, 'r', id)) end
+    gone = gone + 1 + redis.call('SCARD', k(p, 'by', person))
     redis.call('UNLINK', k(p, 'by', person))
+    person = gone < RECORDS_AT_ONCE and redis.call('SPOP', k(p, 'who'))
   end
   if redis.call('EXISTS', k(p, 'who')) == 1 then return 0 end
   for _, name in ipairs(sorted(k(p, 'taken'))) do redis.call('UNLINK', k(p, 'f', name)) end
