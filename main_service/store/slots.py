@@ -76,7 +76,8 @@ class SlotStore:
 
     async def _log(self, epoch: int, version: int, record: SlotRecord, payload: BufferedPayload) -> list[bytes]:
         kind, session = payload.kind, record.id.hex()
-        waiting = enter(record, 0, (await self._settings(epoch))[kind], self._epochs.end(epoch))
+        settings = (await self._settings(epoch))[kind]
+        waiting = enter(record, 0, settings, self._epochs.end(epoch))
         whys = ("consent_changed", "epoch_over", "slot_quota")
         gone = {why: encode_header(epoch=epoch, reason=why, session=session) for why in whys}
         result: list[bytes] = await self._functions.call(
@@ -85,6 +86,7 @@ class SlotStore:
                 epoch=epoch, kind=kind, salts=self._salt(), session=record.id, version=version, salt=self._salt(),
                 person=record.person, audience=record.audience, record=_encode(record), depth=waiting.depth,
                 starts=repr(waiting.start), ends=repr(waiting.end), payload=payload.encode(),
+                one_each=int(not settings.rounds),
                 header=encode_header(epoch=epoch, kind=kind, session=session), **gone,
             ),
         )  # fmt: skip

@@ -22,6 +22,7 @@ from proxid.runtime.store.embedded import EmbeddedStore
 from tests.support.pools import always
 
 SETTINGS = SlotSettings(k=2, margin=1, widths=(10.0, 20.0, 40.0), depth=3)
+OLD = SlotSettings(k=2, margin=1, widths=(10.0, 20.0, 40.0), depth=3, rounds=False)
 EPOCHS = Epochs(1000)
 KIND = "location"
 
@@ -45,8 +46,8 @@ class Slots(Protocol):
 class InMemory:
     """The pool that the auditor replays with."""
 
-    def __init__(self) -> None:
-        self.pool = SlotPool(SETTINGS, EPOCHS.end(0))
+    def __init__(self, settings: SlotSettings = SETTINGS) -> None:
+        self.pool = SlotPool(settings, EPOCHS.end(0))
 
     async def submit(self, record: SlotRecord) -> bool:
         return self.pool.submit(record) is None
@@ -61,11 +62,11 @@ class InMemory:
 class OnStore:
     """The Main Service's slots, with the request path's pending records before them."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, settings: SlotSettings = SETTINGS) -> None:
         self.client = connect(url)
         functions = library(self.client)
         self.functions = functions
-        self.slots = SlotStore(functions, always({KIND: SETTINGS, "command": SETTINGS}), EPOCHS)
+        self.slots = SlotStore(functions, always({KIND: settings, "command": settings}), EPOCHS)
         self.pool = PoolStore(functions, always(Settings()))
         self.requests = RequestStore(functions)
         self.version = 0
@@ -162,15 +163,80 @@ async def test_at_the_top_each_node_decides_for_itself(slots: Slots, make: Maker
     assert [(g.record.person, g.reason.value) for g in done.given_up] == [("p4", "too_few")]
 
 
-async def test_one_record_a_person_and_slot(slots: Slots, make: Maker) -> None:
-    assert await slots.submit(make("p0", "a/b/c", 1.0))
-    assert not await slots.submit(make("p0", "a/b/d", 2.0))
-    assert await slots.submit(make("p0", "a/b/c", 11.0))
-    for i in (1, 2):
-        await slots.submit(make(f"p{i}", "a/b/d", 3.0))
-    done = await slots.close(20.0)  # both of p0's slots end at a/b's
-    assert people(done.groups[0]) == ["p0", "p1", "p2"]
-    assert [(g.record.person, g.reason.value) for g in done.given_up] == [("p0", "slot_quota")]
+async def test_a_persons_records_leave_in_rounds(slots: Slots, make: Maker) -> None:
+    for time in (1.0, 2.0, 3.0):
+        for person in ("p0", "p1", "p2"):
+            assert await slots.submit(make(person, "a/b/c", time))
+    for _ in range(2):
+        assert await slots.submit(make("p0", "a/b/c", 4.0))
+    done = await slots.close(10.0)
+    assert [sorted(people(group)) for group in done.groups] == [["p0", "p1", "p2"]] * 3
+    assert [(g.record.person, g.reason.value) for g in done.given_up] == [("p0", "too_few")] * 2
+    assert done.lifted == ()
+
+
+async def test_rounds_are_not_in_order_of_time(slots: Slots, make: Maker) -> None:
+    for time in range(8):
+        for person in ("p0", "p1", "p2"):
+            assert await slots.submit(make(person, "a/b/c", float(time)))
+    groups = (await slots.close(10.0)).groups
+    assert len(groups) == 8
+    orders = [[record.time for group in groups for record in group.members if record.person == p] for p in ("p0", "p1")]
+    assert orders[0] != sorted(orders[0])
+    assert orders[0] != orders[1]
+
+
+async def test_a_ripe_sibling_leaves_when_the_others_hide_each_other(slots: Slots, make: Maker) -> None:
+    for i in range(3):
+        await slots.submit(make(f"p{i}", "a/b/c", 1.0))
+    for i in range(3, 6):
+        await slots.submit(make(f"p{i}", f"a/b/{i}", 1.0))
+    done = await slots.close(10.0)
+    assert [(group.node, people(group)) for group in done.groups] == [(("a", "b", "c"), ["p0", "p1", "p2"])]
+    assert [w.record.person for w, _ in done.lifted] == ["p3", "p4", "p5"]
+    [group] = (await slots.close(20.0)).groups
+    assert (group.node, people(group)) == (("a", "b"), ["p3", "p4", "p5"])
+
+
+async def test_who_is_seen_in_a_sibling_that_leaves_hides_nobody(slots: Slots, make: Maker) -> None:
+    for i in range(3):
+        await slots.submit(make(f"p{i}", "a/b/c", 1.0))
+    for person in ("p0", "p3", "p4"):  # three people are left over, but one of them was seen next door
+        await slots.submit(make(person, "a/b/d" if person == "p0" else "a/b/e", 1.0))
+    assert (await slots.close(10.0)).groups == ()
+    groups = (await slots.close(20.0)).groups
+    assert [group.node for group in groups] == [("a", "b")]
+    assert len(groups[0].members) == 5
+
+
+async def test_the_smallest_ripe_sibling_joins_the_others(slots: Slots, make: Maker) -> None:
+    for i in range(4):
+        await slots.submit(make(f"p{i}", "a/b/c", 1.0))
+    for i in range(4, 7):
+        await slots.submit(make(f"p{i}", "a/b/d", 1.0))
+    await slots.submit(make("p7", "a/b/e", 1.0))
+    done = await slots.close(10.0)
+    assert [(group.node, len(group.members)) for group in done.groups] == [(("a", "b", "c"), 4)]
+    assert sorted(w.record.person for w, _ in done.lifted) == ["p4", "p5", "p6", "p7"]
+
+
+@pytest.mark.parametrize("stored", [False, True])
+async def test_without_rounds_one_record_a_person_and_slot_is_taken(tmp_path: Path, make: Maker, stored: bool) -> None:
+    """Policies of before there were rounds go on as they were, and are audited so."""
+    with EmbeddedStore(tmp_path / "store", appendfsync="everysec") as server:
+        slots: InMemory | OnStore = OnStore(server.url, OLD) if stored else InMemory(OLD)
+        if isinstance(slots, OnStore):
+            await slots.functions.load()
+        assert await slots.submit(make("p0", "a/b/c", 1.0))
+        assert not await slots.submit(make("p0", "a/b/d", 2.0))
+        assert await slots.submit(make("p0", "a/b/c", 11.0))
+        for i in (1, 2):
+            await slots.submit(make(f"p{i}", "a/b/d", 3.0))
+        done = await slots.close(20.0)  # both of p0's slots end at a/b's
+        assert people(done.groups[0]) == ["p0", "p1", "p2"]
+        assert [(g.record.person, g.reason.value) for g in done.given_up] == [("p0", "slot_quota")]
+        if isinstance(slots, OnStore):
+            await slots.client.aclose()
 
 
 async def test_the_unseasoned_join_and_do_not_count(slots: Slots, make: Maker) -> None:

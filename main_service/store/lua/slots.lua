@@ -33,8 +33,10 @@ local function slot_submit(p, f)
   local id, person = f.session, f.person
   if redis.call('EXISTS', k(p, 'r', id)) == 1 then return {'duplicate'} end
   if state[1] and tonumber(f.ends) <= tonumber(state[1]) then return {'LATE', state[1]} end
-  redis.call('SADD', k(p, 'who'), person)
-  if redis.call('SADD', k(p, 'taken', person), f.audience .. '|' .. f.starts) == 0 then return {'slot_quota'} end
+  if f.one_each == '1' then
+    redis.call('SADD', k(p, 'who'), person)
+    if redis.call('SADD', k(p, 'taken', person), f.audience .. '|' .. f.starts) == 0 then return {'slot_quota'} end
+  end
   local arrival = redis.call('HINCRBY', k(p, 'state'), 'arrivals', 1)
   redis.call('HSET', k(p, 'r', id), 'b', f.record, 'v', arrival, 'd', f.depth, 'p', f.payload, 'u', person, 'a', f.audience)
   redis.call('ZADD', k(p, 'due'), f.ends, id)
@@ -43,8 +45,8 @@ local function slot_submit(p, f)
   return {'buffered'}
 end
 
--- Named fields: epoch, kind, salts (a seed), what slot_submit takes, version (of the consent); salt of SUPPRESSED, and its
---       header if the consent changed (consent_changed), if the epoch is over (epoch_over), if the person has another
+-- Named fields: epoch, kind, salts (a seed), what slot_submit takes (one_each: 1 where there are no rounds), version (of the
+--       consent); salt of SUPPRESSED, and its header if the consent changed (consent_changed), if the epoch is over (epoch_over), if the person has another
 --       record in the slot (slot_quota)
 local function ms_slot_log(keys, a)
   local f = named(a)

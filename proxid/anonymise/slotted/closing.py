@@ -1,17 +1,24 @@
 """The close of slots, as one pure function (DESIGN 8.8): the store and the auditor's replay run the same code.
 
-At the close of a slot, from the deepest nodes up: the siblings of a parent in that slot are released if every one of
-them with waiting records has n = k + m distinct seasoned people; otherwise all their records move to the parent (else
-the complement tells), whose slot is wider. The top's nodes have no parent that is ever published, so each decides by
-itself, and what cannot be released there is given up.
+At the close of a slot, from the deepest nodes up: a node is ripe if n = k + m distinct seasoned people have waiting
+records there. Whoever sees ripe siblings released and others at their parent learns that the others were elsewhere; so
+ripe siblings leave only if those left over together have n distinct seasoned people without a record in a sibling that
+leaves, else the smallest ripe one joins the left-over ones. These move to the parent, whose slot is wider. What hides
+them there is the union of their nodes: each is one that a record may name (populated enough, not sensitive), and so is
+the union. The top's nodes have no parent that is ever published, so each decides by itself, and what cannot be released
+there is given up.
 
-A group holds one record a person, the oldest. More people than 2n − 1 are split into groups of n or more in order of
-arrival, so that a group fits a message. Unseasoned people may join but do not count; at most n join one group.
+A ripe node leaves in rounds: a person's records there are in an order drawn by hash of their ids, never that of time,
+and round j is everybody's j-th. Rounds with n seasoned people are groups of their own; what is left of later rounds is
+given up and never moves: whoever is published in the child would be located in it at the parent. More people than
+2n − 1 are split into groups of n or more in order of arrival, so that a group fits a message. Unseasoned people may
+join but do not count; at most n join one group.
 """
 
+import hashlib
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from proxid.anonymise.slotted.types import (
     Closing,
@@ -23,7 +30,9 @@ from proxid.anonymise.slotted.types import (
     SlotSettings,
     Waiting,
 )
+from proxid.encoding import encode, label
 
+_ORDER = label("slot-order")
 _Key = tuple[str, tuple[str, ...], float, float]
 MIN_INTENTS = 3
 
@@ -53,13 +62,13 @@ def close(due: Iterable[Waiting], now: float, settings: SlotSettings, epoch_end:
         at_depth[waiting.depth].append(waiting)
     for depth in range(max(at_depth, default=0), 0, -1):
         for siblings in _families(at_depth[depth], depth):
-            if all(_ripe(members, settings) for members in siblings.values()) or depth == 1:
-                for key, members in siblings.items():
-                    made, left = _release(key, members, settings)
-                    groups += made
-                    given_up += left
-                continue
-            for waiting in sorted((w for ws in siblings.values() for w in ws), key=lambda w: w.arrival):
+            leaving = siblings if depth == 1 else _leaving(siblings, settings)
+            for key, members in leaving.items():
+                made, left = _release(key, members, settings)
+                groups += made
+                given_up += left
+            over = (w for key, ws in siblings.items() if key not in leaving for w in ws)
+            for waiting in sorted(over, key=lambda w: w.arrival):
                 moved = _place(waiting.record, waiting.arrival, depth - 1, settings, epoch_end)
                 lifted[waiting.record.id] = Lifted(moved, waiting.node)
                 if moved.end <= now:
@@ -78,29 +87,76 @@ def _families(waiting: Sequence[Waiting], depth: int) -> list[dict[_Key, list[Wa
     return [dict(sorted(families[key].items())) for key in sorted(families)]
 
 
-def _one_each(members: Sequence[Waiting]) -> tuple[list[SlotRecord], list[GivenUp]]:
-    kept: dict[str, SlotRecord] = {}
-    rest = []
-    for waiting in members:  # in order of arrival
-        record = waiting.record
-        if record.person in kept:
-            rest.append(GivenUp(record, SlotReason.SLOT_QUOTA))
-        else:
-            kept[record.person] = record
-    return list(kept.values()), rest
+def _leaving(siblings: dict[_Key, list[Waiting]], settings: SlotSettings) -> dict[_Key, list[Waiting]]:
+    """The siblings that leave; all that is left over moves up."""
+    ripe = {key: members for key, members in siblings.items() if _ripe(members, settings)}
+    if not settings.rounds:
+        return ripe if len(ripe) == len(siblings) else {}
+    over = {key: members for key, members in siblings.items() if key not in ripe}
+    while ripe and over and not _hidden(over.values(), ripe.values(), settings):
+        smallest = min(ripe, key=lambda key: (len(_seasoned(ripe[key])), key))
+        over[smallest] = ripe.pop(smallest)
+    return ripe
+
+
+def _hidden(
+    over: Iterable[Sequence[Waiting]], leaving: Iterable[Sequence[Waiting]], settings: SlotSettings
+) -> bool:  # fmt: skip
+    """Whether those left over hide each other: n of them are in no sibling that leaves."""
+    seen = {w.record.person for members in leaving for w in members}
+    return len({person for members in over for person in _seasoned(members)} - seen) >= settings.n
+
+
+def _seasoned(members: Sequence[Waiting]) -> set[str]:
+    return {w.record.person for w in members if w.record.seasoned}
+
+
+def _rounds(members: Sequence[Waiting], settings: SlotSettings) -> tuple[list[list[SlotRecord]], list[GivenUp]]:
+    """Everybody's first record, second, …, each in order of arrival, and what no round takes."""
+    own: dict[str, list[Waiting]] = defaultdict(list)
+    for waiting in members:
+        own[waiting.record.person].append(waiting)
+    if settings.rounds:
+        for mine in own.values():
+            mine.sort(key=lambda w: _place_in_order(w.record.id))
+    rounds: list[list[SlotRecord]] = []
+    while True:
+        one = [mine[len(rounds)] for mine in own.values() if len(mine) > len(rounds)]
+        if len(_seasoned(one)) < settings.n or (rounds and not settings.rounds):
+            break
+        rounds.append([w.record for w in sorted(one, key=lambda w: w.arrival)])
+    reason = SlotReason.TOO_FEW if settings.rounds else SlotReason.SLOT_QUOTA
+    taken = {record.id for one in rounds for record in one}
+    return rounds, [GivenUp(w.record, reason) for w in members if w.record.id not in taken]
+
+
+def _place_in_order(identity: bytes) -> bytes:
+    return hashlib.sha256(encode(_ORDER, identity)).digest()
 
 
 def _ripe(members: Sequence[Waiting], settings: SlotSettings) -> bool:
-    return len({w.record.person for w in members if w.record.seasoned}) >= settings.n
+    return len(_seasoned(members)) >= settings.n
 
 
 def _release(key: _Key, members: Sequence[Waiting], settings: SlotSettings) -> tuple[list[SlotGroup], list[GivenUp]]:
     if not _ripe(members, settings):
         return [], [GivenUp(w.record, SlotReason.TOO_FEW) for w in members]
-    records, given_up = _one_each(members)
+    rounds, given_up = _rounds(members, settings)
+    arrival = {w.record.id: w.arrival for w in members}
+    groups = []
+    for records in rounds:
+        made, left = _grouped(key, records, arrival, settings)
+        groups += made
+        given_up += left
+    return groups, given_up
+
+
+def _grouped(
+    key: _Key, records: Sequence[SlotRecord], arrival: Mapping[bytes, int], settings: SlotSettings
+) -> tuple[list[SlotGroup], list[GivenUp]]:
+    """The groups of one round, and unseasoned people who are too many."""
     seasoned = [r for r in records if r.seasoned]
     others = [r for r in records if not r.seasoned]
-    arrival = {w.record.id: w.arrival for w in members}
     count = len(seasoned) // settings.n
     groups = []
     for i in range(count):
@@ -109,8 +165,7 @@ def _release(key: _Key, members: Sequence[Waiting], settings: SlotSettings) -> t
         part += others[i * settings.n : (i + 1) * settings.n]
         part.sort(key=lambda r: arrival[r.id])
         groups.append(SlotGroup(*key, tuple(part), _diverse(part)))
-    given_up += [GivenUp(r, SlotReason.SLOT_QUOTA) for r in others[count * settings.n :]]
-    return groups, given_up
+    return groups, [GivenUp(r, SlotReason.SLOT_QUOTA) for r in others[count * settings.n :]]
 
 
 def _diverse(records: Sequence[SlotRecord]) -> bool:

@@ -28,12 +28,13 @@ class SlotPool:
         self._arrivals = 0
 
     def submit(self, record: SlotRecord) -> SlotReason | None:
-        """Let a record wait; or the reason why it must not: one record a person, audience and finest slot."""
+        """Let a record wait; or the reason why it must not: without rounds, one a person, audience and finest slot."""
         waiting = enter(record, self._arrivals + 1, self._settings, self._epoch_end)
         place = (record.person, record.audience, waiting.start)
-        if place in self._taken:
-            return SlotReason.SLOT_QUOTA
-        self._taken.add(place)
+        if not self._settings.rounds:
+            if place in self._taken:
+                return SlotReason.SLOT_QUOTA
+            self._taken.add(place)
         self._arrivals += 1
         self._waiting[record.id] = waiting
         return None

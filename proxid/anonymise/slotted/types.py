@@ -13,9 +13,9 @@ class SlotReason(StrEnum):
     """Why a record of a slot is given up."""
 
     SLOT_QUOTA = "slot_quota"
-    """The person has another record in the slot: one a person and slot."""
+    """The person has another record in the slot, where one is taken (`rounds` off); or too many unseasoned people."""
     TOO_FEW = "too_few"
-    """Its node has no parent, and too few people were there."""
+    """Its node has no parent, and too few people were there; or too few had as many records there as its person."""
     EPOCH_END = "epoch_end"
 
 
@@ -47,12 +47,15 @@ class SlotSettings:
         k, margin: a group has at least k + m distinct seasoned people.
         widths: slot widths in seconds: of the deepest nodes, then of each level above; the last for all others.
         depth: components of the longest path.
+        rounds: whether all records of a person in a slot are taken and leave in rounds, and ripe siblings may leave
+        before the others; else one is taken, and siblings leave together (policies of before there were rounds).
     """
 
     k: int
     margin: int
     widths: tuple[float, ...] = (900.0, 3600.0, 21_600.0, DAY)
     depth: int = 9
+    rounds: bool = True
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a value outside its range; the rule names the key."""

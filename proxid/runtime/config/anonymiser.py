@@ -39,6 +39,7 @@ class AnonymiserConfig(Section):
         min_text_users: issuers, margin apart, of what is shown of a text (8.7).
         time_bucket: width of the release time that a group carries.
         time_slots, finest_resolution: slot widths by level and the finest H3 resolution of location queries (8.8).
+        slot_rounds: whether all of a person's records in a slot are taken and leave in rounds, or one (8.8).
         sensitive_places: H3 cell → finest resolution used inside it. night_resolution: the finest in `night_hours`
         (UTC, first and last, the last excluded), when a place is a home.
         population: file of people by H3 cell; cells with fewer than `min_population` are never shown.
@@ -61,6 +62,7 @@ class AnonymiserConfig(Section):
     person_cap: int | None = Field(default=_MIX.person_cap, ge=1)
     time_bucket: Duration = Field(default=_MIX.time_bucket_s, ge=1)
     time_slots: tuple[Duration, ...] = Field(default=_SLOTS.widths, min_length=1)
+    slot_rounds: bool = True
     finest_resolution: int = Field(default=FINEST, ge=0, le=15)
     sensitive_places: dict[str, int] = Field(default_factory=dict)
     night_resolution: int | None = Field(default=None, ge=0, le=15)
@@ -97,7 +99,7 @@ class AnonymiserConfig(Section):
 
     def slot_settings(self) -> dict[str, SlotSettings]:
         """Slots of location queries and of commands, by kind (DESIGN 8.8, 8.9)."""
-        common = {"k": self.k, "margin": self.sybil_margin, "widths": self.time_slots}
+        common = {"k": self.k, "margin": self.sybil_margin, "widths": self.time_slots, "rounds": self.slot_rounds}
         depths = {"location": self.finest_resolution + 1, "command": COMMAND_DEPTH}
         return {kind: SlotSettings(depth=depth, **common) for kind, depth in depths.items()}  # type: ignore[arg-type]
 

@@ -29,6 +29,8 @@ Grids = Callable[[str], Grid | None]
 """The grid of a digest (hexadecimal); None if it is not at hand."""
 
 _GRID: Final = label("population")
+_BEFORE: Final = {"slot_rounds": False}
+"""What a document means that is from before the setting."""
 _SCALARS: Final = ("epoch_seconds", "epoch_grace", "clock_skew", "season_days", "alias_period", "pipeline")
 
 
@@ -100,7 +102,7 @@ def terms_of(document: PolicyDocument, grids: Grids = lambda digest: None) -> Te
     """
     said = dict(document.settings)
     try:
-        anonymiser = dict(said.pop("anonymiser"))
+        anonymiser = {**_BEFORE, **said.pop("anonymiser")}
         grid, least = anonymiser.pop("population"), anonymiser.pop("min_population")
         # A document from before there were two forms means pairs.
         rules = AnonymiserConfig.model_validate({"form": "pairs", **anonymiser})
