@@ -38,9 +38,7 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
         halves.append(found["over_half"]["share"])
         figures[f"em_level{level}"] = _share(found["right"]["value"], f"pairs: {value:.3f}", REACH)
         figures[f"em_chance_level{level}"] = _share(found["chance"], "the person with most records of the round")
-    figures["em_over_half"] = _share(
-        max(halves, default=0.0), "posteriors over 1/2 at the worst level", 0.001
-    )
+    figures["em_over_half"] = _share(max(halves, default=0.0), "posteriors over 1/2 at the worst level", 0.001)
     figures["shown_level1"] = _share(shown, "of all records; only these are scored")
     figures["path_leaks"] = {"value": leaks, "unit": "records", "baseline": "all levels", "reach": 0}
     return figures
