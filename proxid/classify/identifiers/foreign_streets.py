@@ -17,6 +17,8 @@ from proxid.classify.places import load as load_places
 _SURE, _WEAK = words("foreign_streets", "sure_types"), words("foreign_streets", "weak_types")
 _PARTICLES, _BEFORE = words("foreign_streets", "particles"), words("foreign_streets", "before")
 _ENDINGS, _DETACHED = tuple(words("foreign_streets", "endings")), words("foreign_streets", "detached")
+SHORTEST = min(map(len, _ENDINGS))
+_TAILS = frozenset(ending[-SHORTEST:] for ending in _ENDINGS)
 _GOING, _TO, _TYPES = words("foreign_streets", "going"), words("foreign_streets", "to"), _SURE | _WEAK
 _QUESTIONS, _OWN = words("names", "questions"), frozenset({"i", "me", "my", "we", "us", "our"})
 _NUMBERS = frozenset(kinds("number"))
@@ -33,7 +35,10 @@ def foreign(u: Utterance) -> Iterator[Span]:
     own = u.words[0] not in _QUESTIONS or not _OWN.isdisjoint(u.bag)
     if own and not _GOING.isdisjoint(u.bag) and not _NUMBERS.isdisjoint(u.kinds):
         yield from _without_type(u)
-    places = [i for i, word in enumerate(u.words) if word.endswith(_ENDINGS) or word in _TYPES]
+    places = [
+        i for i, word in enumerate(u.words)
+        if word in _TYPES or (word[-SHORTEST:] in _TAILS and word.endswith(_ENDINGS))
+    ]  # fmt: skip
     if not places:
         return
     homes = frozenset(match.end() + 1 for match in RESIDENCE.matches(u.clean.folded))
@@ -140,6 +145,8 @@ def _number_after(u: Utterance, index: int) -> int | None:
         or u.word(match.end()) in NOT_NAMES - {"and", "in", "to", "at"}
     ):
         return None
+    if u.word(match.end()) == "and" and u.codes[match.end() - 1] == kinds("scale"):  # "one hundred and one"
+        match = NUMBER.match(u.codes, match.end() + 1) or match
     return match.end() - 1
 
 

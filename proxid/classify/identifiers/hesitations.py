@@ -14,15 +14,21 @@ _BETWEEN = words("hesitations", "between")
 _FIRST = frozenset(phrase[0] for phrase in _PHRASES) | _BETWEEN
 LONGEST = max(map(len, _PHRASES))
 _TOLD = frozenset(kinds("number any-letter as-in spelling"))
+_FIGURES = _TOLD - frozenset(kinds("letter"))
 _LINKS = frozenset(kinds("dash dot comma"))
 _ARTICLES = frozenset({"a", "i"})
 LEAST = 4
-"""Digits and letters that a chain has before a phrase within it is hesitation: "five, no wait, six" is a correction."""
+"""Digits and letters that a chain has before a phrase within it is hesitation ("five, no wait, six" is a correction); of a
+number in figures every second one."""
 
 
-def hesitant(bag: frozenset[str], codes: list[str]) -> bool:
-    """Whether the words of an utterance have anything that may be hesitation."""
-    return not _SOUNDS.isdisjoint(bag) or (not _FIRST.isdisjoint(bag) and sum(map(_TOLD.__contains__, codes)) > 1)
+def hesitant(bag: frozenset[str], found: frozenset[str], words: list[str]) -> bool:
+    """Whether an utterance has anything that may be hesitation, by its words and by the kinds of its tokens."""
+    if not _SOUNDS.isdisjoint(bag):
+        return True
+    return not _FIRST.isdisjoint(bag) and not (
+        _FIGURES.isdisjoint(found) and sum(len(word) == 1 for word in words) < LEAST
+    )
 
 
 def hesitations(found: list[str], codes: list[str]) -> set[int]:
@@ -40,12 +46,12 @@ def hesitations(found: list[str], codes: list[str]) -> set[int]:
 
 def _chain(found: list[str], codes: list[str], start: int, gone: set[int]) -> int:
     """Adds the phrases of the chain of digits and letters that begins at `start`; the first token after the chain."""
-    told, pending, i = 0, set[int](), start
+    told, pending, i = 0.0, set[int](), start
     inner = set[int]()
     while i < len(found):
         size = _phrase(found, i)
         if not size and _told(found, codes, i):
-            told, i, inner = told + 1, i + 1, inner | pending
+            told, i, inner = told + max(1.0, len(found[i]) / 2 * found[i].isdigit()), i + 1, inner | pending
             pending = set()
         elif i in gone or (codes[i] in _LINKS and told):
             i += 1

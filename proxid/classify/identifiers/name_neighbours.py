@@ -61,7 +61,8 @@ def _person(u: Utterance, index: int, title: bool) -> bool:
     grades = known(load_gazetteer(), word)
     if unknown(word) or (grades.given >= 2 and grades.common <= 1):
         return True
-    ends = closed(u, index) or u.word(index + 1) in THIRD
+    after = u.word(index + 1)
+    ends = closed(u, index) or after in THIRD or after.endswith("ed")
     if grades.given >= 3 and title and word not in _MODALS:
         return True
     return ends and (word in ambiguous() or grades.given >= 2 or (grades.surname >= 3 and title))

@@ -21,6 +21,7 @@ _AUXILIARIES, _STREETS = words("names", "auxiliaries"), words("addresses", "sure
 _INNER, _PARTICLES = words("names", "inner"), words("names", "particles")
 _NAME, _LONE = kinds("name"), kinds("letter letter-o")
 _LINKS = frozenset({"-", ".", "'"})
+_ENDS = frozenset({".", "!", "?", ":", '"'})
 LONGEST = 3
 """Words taken as a name after a phrase that announces one."""
 
@@ -32,6 +33,9 @@ def names(u: Utterance, tags: tagger.Tagger, raised: float = 0.0) -> list[Span]:
     shapes = ["-"] * len(shown) if lower else tagger.shapes_of(shown)
     grades, candidates = tags.grades(u.words)
     hits = tags.names(u.words, grades, candidates, shapes, raised)
+    if not lower and _only_sentences(u):
+        plain = tags.names(u.words, grades, candidates, ["-"] * len(shown), raised)
+        hits = [one or other for one, other in zip(hits, plain, strict=True)]
     for i in _announced(u, tags):
         hits[i] = True
     for i in name_contexts.contexts(u, hits):
@@ -46,6 +50,15 @@ def names(u: Utterance, tags: tagger.Tagger, raised: float = 0.0) -> list[Span]:
             hits[i] = True
         _widen(u, hits, tags)
     return [Span(*u.span(a, b), "NAME", "name") for a, b in _stretches(u, hits)]
+
+
+def _only_sentences(u: Utterance) -> bool:
+    """Whether capitals only begin sentences (or are "I"): then a name may be without one, as in lower-case text."""
+    shown = u.clean.shown
+    return not any(
+        shown[token.start].isupper() and token.text != "i" and i and u.words[i - 1] not in _ENDS
+        for i, token in enumerate(u.tokens)
+    )
 
 
 def _announced(u: Utterance, tags: tagger.Tagger) -> Iterator[int]:

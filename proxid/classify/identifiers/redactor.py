@@ -25,7 +25,7 @@ from proxid.classify.identifiers import (
 from proxid.classify.identifiers.digit_runs import LONG
 from proxid.classify.identifiers.names import names
 from proxid.classify.identifiers.numbers import DIGIT, DIGITS
-from proxid.classify.identifiers.searches import Rule, Search
+from proxid.classify.identifiers.searches import Rule, Search, asked
 from proxid.classify.identifiers.spans import Span, mask, merge
 from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
@@ -57,7 +57,7 @@ class Redactor:
 
     def rules(self, u: Utterance) -> list[Span]:
         """Merged spans of the identifiers that have a form or a keyword of their own."""
-        return merge(span for rule in RULES for span in rule(u))
+        return merge(span for rule in asked(RULES, u) for span in rule(u))
 
     def complete(self, u: Utterance, found: list[Span], nameless: bool = False) -> list[Span]:
         """Add names, and the dates that a name makes personal.

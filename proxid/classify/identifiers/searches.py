@@ -6,7 +6,8 @@ written by hand: `needed` reads the parsed expression, and whatever it does not 
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
@@ -94,6 +95,20 @@ class Rule:
     def __call__(self, u: Utterance) -> Iterable[Span]:
         """What it finds; not asked where it could find nothing."""
         return () if self.words.isdisjoint(u.bag) and self.kinds.isdisjoint(u.kinds) else self.find(u)
+
+
+def asked(rules: Sequence[Rule], u: Utterance) -> Sequence[Rule]:
+    """The rules whose needs are met; where nothing that any of them needs is there, those that need nothing."""
+    words, kinds, always = _needs(tuple(rules))
+    return always if words.isdisjoint(u.bag) and kinds.isdisjoint(u.kinds) else rules
+
+
+@cache
+def _needs(rules: tuple[Rule, ...]) -> tuple[frozenset[str], frozenset[str], tuple[Rule, ...]]:
+    some = [rule for rule in rules if len(rule.kinds) < len(KINDS)]
+    words = frozenset[str]().union(*(rule.words for rule in some))
+    kinds = frozenset[str]().union(*(rule.kinds for rule in some))
+    return words, kinds, tuple(rule for rule in rules if rule not in some)
 
 
 def rule(words: frozenset[str] = frozenset(), kinds: str = "") -> Callable[[Find], Rule]:

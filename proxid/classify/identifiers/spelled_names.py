@@ -10,7 +10,11 @@ from proxid.classify.identifiers.utterance import SPELLING, Utterance
 
 _UNIT = "(?: <repeat>? <letter letter-o> | <spelling> | <as-in>+ )"
 _SPELLED = sequence(f"{_UNIT} (?: <dot>? <dash comma>? {_UNIT} ){{2,}}")
-_LETTER, _LONE, _CODES = kinds("letter letter-o spelling"), kinds("letter letter-o"), kinds("number glued")
+_LETTER, _LONE, _SPELLABLE = (
+    kinds("letter letter-o spelling"),
+    kinds("letter letter-o"),
+    kinds("letter letter-o repeat as-in dash"),
+)
 _BEFORE, _BEFORE_LONG = words("names", "before_spelled"), words("names", "before_long_spelled")
 _ABBREVIATED = words("names", "abbreviated")
 _NAME_WORDS, _KNOWN = words("names", "name_words"), words("names", "letters")
@@ -21,13 +25,13 @@ LONG = 5
 """Letters that are a name whatever stands before them: few abbreviations have as many."""
 
 
-@rule(kinds="letter letter-o spelling")
+@rule(kinds="letter letter-o spelling as-in repeat")
 def spelled(u: Utterance) -> Iterator[Span]:
     """Letters and words of the spelling alphabet, three at least, that are no abbreviation and no alphabet."""
     for match in _SPELLED.finditer(u.codes):
         first, last = _trimmed(u, match.start(), match.end() - 1)
         letters = "".join(u.words[i][0] for i in range(first, last + 1) if u.codes[i] in _LETTER)
-        if len(letters) >= 3 and _name(u, first, last, letters):
+        if len(letters) >= (2 if kinds("as-in") in match[0] else 3) and _name(u, first, last, letters):
             yield Span(*u.span(first, last), "NAME", "spelled")
 
 
@@ -36,7 +40,7 @@ def _trimmed(u: Utterance, first: int, last: int) -> tuple[int, int]:
     while (
         first < last
         and u.words[first] in ("a", "i")
-        and (u.codes[first + 1] not in _LONE or _dotted(u, first + 1, last))
+        and (u.codes[first + 1] not in _SPELLABLE or _dotted(u, first + 1, last))
     ):
         first += 1
     while last > first and u.words[last] == "i" and u.codes[last - 1] not in _LONE:

@@ -7,6 +7,7 @@ from bisect import bisect_left
 
 from proxid.classify.identifiers.hesitations import hesitant, hesitations, without
 from proxid.classify.identifiers.kinds import kinds
+from proxid.classify.identifiers.misheard import misheard
 from proxid.classify.identifiers.numbers import DIGITS, REPEATS, SCALES, TEENS, TENS
 from proxid.classify.identifiers.tables import table, words
 from proxid.classify.text import Clean, Token, tokenise, words_of
@@ -25,6 +26,9 @@ _LETTERS, _GLUED, _AS_IN = kinds("letter letter-o"), kinds("glued"), kinds("as-i
 _WORD, _MARK = kinds("word"), kinds("mark")
 _SPELLED_BY = frozenset(tuple(phrase.split("_")) for phrase in words("marks", "words.spelled_by"))
 _SPELLED_FIRST, _ARTICLES = frozenset(phrase[0] for phrase in _SPELLED_BY), frozenset({"a", "i"})
+_LETTER, _ONE_LETTER, _LONE = kinds("letter"), frozenset(kinds("letter")), frozenset(kinds("letter letter-o"))
+ENOUGH = 3
+"""Single letters from which an utterance's `kinds` have them: nearly all have an "a" or "i" that is none."""
 MAX_GLUED = 12
 """Longest word that still counts as part of a code when digits are glued to it."""
 
@@ -33,7 +37,7 @@ class Utterance:
     """A cleaned text without hesitation, its tokens, their words and their kinds (module docstring).
 
     `clean` is what is heard, and what the places of tokens and spans count in; `bag` and `kinds` say which words and kinds
-    of tokens there are.
+    of tokens there are (single letters from ENOUGH on).
     """
 
     __slots__ = ("_tokens", "bag", "clean", "codes", "kinds", "words")
@@ -42,16 +46,23 @@ class Utterance:
         self._tokens: list[Token] | None = None
         self.words, codes = _read(text)
         self.bag = frozenset(self.words)
-        if hesitant(self.bag, codes):
+        self.kinds = frozenset(codes)
+        if hesitant(self.bag, self.kinds, self.words):
             text = without(text, hesitations(self.words, codes))
             self.words, codes = _read(text)
-            self.bag = frozenset(self.words)
+            self.bag, self.kinds = frozenset(self.words), frozenset(codes)
         self.clean = text
-        if _FIGURES in codes:
+        if misheard(self.words, self.bag, codes):
+            self.kinds = frozenset(codes)
+        if _FIGURES in self.kinds:
             _glue(self.tokens, codes)
-        if not _SPELLED_FIRST.isdisjoint(self.bag):
+            self.kinds = frozenset(codes)
+        if not _SPELLED_FIRST.isdisjoint(self.bag) and not _LONE.isdisjoint(self.kinds):
             _spelled(self.words, codes)
-        self.codes, self.kinds = "".join(codes), frozenset(codes)
+            self.kinds = frozenset(codes)
+        self.codes = "".join(codes)
+        if self.codes.count(_LETTER) < ENOUGH:
+            self.kinds -= _ONE_LETTER
 
     @classmethod
     def of(cls, text: Clean) -> "Utterance":
@@ -95,7 +106,7 @@ class Utterance:
 def _read(text: Clean) -> tuple[list[str], list[str]]:
     """Words and kinds of a text's tokens, each by itself."""
     found = words_of(text.folded)
-    return found, [_KINDS.get(word) or _kind(word) for word in found]
+    return found, [_KINDS.get(word) or (_WORD if word.isalpha() else _kind(word)) for word in found]
 
 
 def _start(token: Token) -> int:

@@ -12,6 +12,7 @@ from functools import cache
 from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.tables import phrases, words
 from proxid.classify.identifiers.utterance import Utterance
+from proxid.classify.lexicon import lexicon
 
 _DOES, _PARTS, _BETWEEN = words("works", "does"), words("works", "parts"), words("works", "between")
 _WORKS, _PARTED, _ASKS = words("works", "works") | _PARTS, words("works", "parted"), words("works", "asks")
@@ -26,9 +27,11 @@ REACH = 8
 
 @cache
 def _titles() -> tuple[re.Pattern[str], frozenset[str]]:
-    """The expression of all titles, the longest first, and the first words of them."""
+    """The expression of all titles, the longest first, and a word of each that few other texts have."""
     titles = sorted(phrases("works", "titles") | _CHARACTERS, key=len, reverse=True)
-    firsts = frozenset(re.split("[ ']", title)[0] for title in titles)
+    firsts = frozenset(
+        next(word for word in re.split("[ ']", title) if word not in lexicon("stopwords")) for title in titles
+    )
     return re.compile(rf"(?<![\w'])(?:{'|'.join(map(re.escape, titles))})(?![\w'])"), firsts
 
 
