@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from proxid.classify.identifiers.gazetteer import Grades
 from proxid.classify.identifiers.tables import words as table_words
-from proxid.classify.identifiers.tagger import known
+from proxid.classify.identifiers.tagger import inflected, known
 from proxid.classify.lexicon import lexicon
 from proxid.classify.memory import WordMemory
 from proxid.classify.places import Place
@@ -43,7 +43,8 @@ class Language:
         self._row = {gram: i for i, gram in enumerate(grams)}
         self._floor = float(self._logs.min())
         self._foreign, self._function = lexicon("foreign_words"), lexicon("stopwords")
-        self._contact, self._places = table_words("names", "contact_verbs"), load_places()
+        self._contact, self._inner = table_words("names", "contact_verbs"), table_words("names", "inner")
+        self._places = load_places()
         self._ordinary = WordMemory(self._is_ordinary, gazetteer).__getitem__
         self._score = WordMemory(self._scores, gazetteer).__getitem__
 
@@ -61,13 +62,13 @@ class Language:
         share = sum(map(self._ordinary, rest)) / len(letters if len(rest) < 2 else rest)
         if share >= ENOUGH:
             return True
-        scores = np.sum([self._score(word) for word in (rest if len(rest) > 2 else letters)], axis=0)
+        scores = np.sum([self._score(word) for word in letters], axis=0)
         return bool(scores[0] + (MARGIN if len(letters) > 3 else WIDE) >= scores[1:].max())
 
     def _orders(self, words: Sequence[str], rest: Sequence[str]) -> bool:
         """Whether all that is not masked is an English order to reach somebody: "call <NAME>", "text <NAME> now"."""
         ordered = bool(rest) and words[0] == rest[0] and rest[0] in self._contact
-        return ordered and len(words) > len(rest) and all(map(self._ordinary, rest)) and self._foreign.isdisjoint(rest)
+        return ordered and all(map(self._ordinary, rest)) and (self._foreign - self._inner).isdisjoint(words)
 
     def _greets(self, letters: Sequence[str]) -> bool:
         """Whether a text without an English function word consists mostly of frequent words of other languages."""
@@ -79,7 +80,10 @@ class Language:
         return foreign >= sum(self._ordinary(word) and word not in self._foreign for word in letters)
 
     def _is_ordinary(self, word: str) -> bool:
-        return word in self._function or known(self._gazetteer, word).common >= 2 or "'" in word
+        if word in self._function or "'" in word or known(self._gazetteer, word).common >= 2:
+            return True
+        base = inflected(self._gazetteer, word)
+        return base is not None and base.common >= 2
 
     def _scores(self, word: str) -> NDArray[np.float32]:
         edged = f" {word} "

@@ -15,9 +15,11 @@ from proxid.classify.identifiers.tagger import ABBREVIATIONS, known
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 
+_SURE = words("names", "kin_sure")
 _TITLES_OF_KIN, _KIN = words("names", "kin_titles"), words("names", "kin") | words("names", "more_kin")
 _OWNERS, _NO_NAMES = words("names", "owners"), words("names", "no_names")
 _VERBS, _INNER = words("names", "contact_verbs"), words("names", "inner")
+_ROOMS = words("names", "rooms")
 _OWNED, _JOINED = words("names", "owned"), frozenset({"and", "or", "&"})
 _NAME = kinds("name")
 LONGEST = 5
@@ -36,15 +38,31 @@ def neighbours(u: Utterance, hits: Sequence[bool]) -> Iterator[int]:
 
 def _of_kin(u: Utterance) -> Iterator[int]:
     """ "aunt petunia", "my sister in law priyanka": the word after a word of kinship."""
-    for i, word in enumerate(u.words[:-1]):
+    for i, word in enumerate(u.words):
         if word not in _KIN and word not in _TITLES_OF_KIN:
             continue
         owned = (
             word in _TITLES_OF_KIN or u.word(i - 1) in _OWNERS or u.word(i - 2) in _OWNERS or u.word(i - 1) in _VERBS
         )
         after = _past_law(u, i + 1)
-        if owned and after < len(u.words) and _nameable(u, after) and _person(u, after, word in _TITLES_OF_KIN):
+        title = word in _TITLES_OF_KIN
+        while owned and after < len(u.words) and _nameable(u, after) and _person(u, after, title, word in _SURE):
             yield after
+            after += 2 if u.word(after + 1) in _JOINED else len(u.words)
+        if _introduced(u, i):
+            yield _start(u, i)
+
+
+def _introduced(u: Utterance, index: int) -> bool:
+    """Whether a word that English does not have is said to be somebody of one's own: "petunia is my aunt"."""
+    first = _start(u, index)
+    return first >= 0 and _nameable(u, first) and unknown(u.words[first])
+
+
+def _start(u: Utterance, index: int) -> int:
+    """Token before "is my", where a word of kinship at `index` follows these; -1 without."""
+    said = u.word(index - 1) in _OWNERS and u.word(index - 2) in ("is", "was", "are", "were")
+    return index - 3 if said else -1
 
 
 def _past_law(u: Utterance, index: int) -> int:
@@ -55,8 +73,8 @@ def _past_law(u: Utterance, index: int) -> int:
     return index + (u.word(index) == "," and index + 1 < len(u.words))
 
 
-def _person(u: Utterance, index: int, title: bool) -> bool:
-    """Whether a word after a word of kinship is a name."""
+def _person(u: Utterance, index: int, title: bool, sure: bool) -> bool:
+    """Whether a word after a word of kinship is a name; after a `sure` one hardly anything else can be."""
     word = u.words[index]
     grades = known(load_gazetteer(), word)
     if unknown(word) or (grades.given >= 2 and grades.common <= 1):
@@ -65,7 +83,9 @@ def _person(u: Utterance, index: int, title: bool) -> bool:
     ends = closed(u, index) or after in THIRD or after.endswith("ed")
     if grades.given >= 3 and title and word not in _MODALS:
         return True
-    return ends and (word in ambiguous() or grades.given >= 2 or (grades.surname >= 3 and title))
+    return ends and (
+        (sure and not _form(word)) or word in ambiguous() or grades.given >= 2 or (grades.surname >= 3 and title)
+    )
 
 
 _MODALS = frozenset({"will", "may", "can", "might", "must"})
@@ -121,6 +141,8 @@ def _owning(u: Utterance, hits: Sequence[bool]) -> Iterator[int]:
                 yield owner
                 if owner >= 2 and u.words[owner - 1] in _JOINED and _owns(u, owner - 2, hits):
                     yield owner - 2
+                elif owner and _nameable(u, owner - 1) and known(load_gazetteer(), u.words[owner - 1]).given >= 3:
+                    yield owner - 1
 
 
 def _owner(u: Utterance, index: int) -> int | None:
@@ -129,6 +151,9 @@ def _owner(u: Utterance, index: int) -> int | None:
         if u.words[i] == "'s":
             return i - 1 if _owns(u, i - 1, ()) else None
     word = u.word(index - 1)
+    plain = known(load_gazetteer(), word)
+    if index and u.words[index] in _ROOMS and plain.given >= 2 and plain.common <= 1 and _nameable(u, index - 1):
+        return index - 1
     stem = (
         known(load_gazetteer(), word[:-1]) if word.endswith("s") and not known(load_gazetteer(), word).common else None
     )

@@ -24,15 +24,21 @@ def _either(key: str) -> str:
 
 _NAMED = rf"\b(?:{_either('secrets')})(?!\w)"
 _OWNED = r"(?: (?:for|of|to|on|at|in) (?:(?!is\b|was\b)[\w'-]+ ?){1,4}?| of (?:mine|ours))?"
-_VALUE_AFTER = Search(rf"{_NAMED}{_OWNED} ?(?:{_either('links')})(?: now)? *[:\"']? *(?=\S)|{_NAMED} ?[:=] ?(?=\S)")
+_VALUE_AFTER = Search(
+    rf"{_NAMED}{_OWNED} ?(?:{_either('links')})(?: now)? *[:\"']? *(?=\S)|(?:{_NAMED}|\bpass|\bpw) ?[:=] ?(?=\S)"
+)
 _VALUE_SET = Search(
     rf"\b(?:{_either('changes')}) (?:[\w'-]+ ){{0,4}}?(?:{_either('secrets')})(?: (?:for|of|on) (?:[\w'-]+ ){{1,3}}?| )(?:to|as) (?=\S)"
 )
 _VALUE_USED = Search(
     rf"\b(?:{_either('uses')}) (?:the |my |our |this |a )?(?:[\w'-]+ ){{0,2}}?(?:{_either('secrets')}) (?=\S)"
 )
+_FUNCTION = rf"(?:{'|'.join(sorted(lexicon('stopwords')))})\b"
 _VALUE_BEFORE = Search(
     rf"(?: is|'s| was| as| for) (?:my|our|the|his|her|their|your)(?: [\w'-]+){{0,2}}? (?:{_either('secrets')})(?!\w)"
+)
+_VALUE_BARE = Search(
+    rf"\b(?:seed|recovery|backup|mnemonic|wallet) (?:phrase|words) ((?:(?!{_FUNCTION})[a-z]+(?: |$)){{4,24}})"
 )
 _END = re.compile(r"[;?!]|\.(?!\S)|, ")
 _TOKENS = Search(r"(?<![\w.@/-])(?=[a-z+/=_-]*\d)(?=[\d+/=_-]*[a-z])[a-z0-9]{12}[a-z0-9+/=_-]{8,}(?![\w@])")
@@ -48,7 +54,7 @@ LONGEST, LONGEST_PHRASE = 8, 25
 """Tokens of a value that is made of words; of a seed phrase, which has up to 24."""
 
 
-@rule(words=frozenset(words_of(phrase)[0] for phrase in phrases("secrets", "secrets")))
+@rule(words=frozenset(words_of(phrase)[0] for phrase in phrases("secrets", "secrets")) | {"pass", "pw"})
 def told(u: Utterance) -> Iterator[Span]:
     """Values that are made of words, after or before what names them."""
     text = u.clean.folded
@@ -57,6 +63,8 @@ def told(u: Utterance) -> Iterator[Span]:
             yield from _after(u, match, _NO_VALUES)
     for match in _VALUE_USED.matches(text):
         yield from _after(u, match, _NO_VALUES | _COMPOUNDS)
+    for match in _VALUE_BARE.matches(text):
+        yield Span(*u.span(u.after(match.start(1)), u.after(match.end(1)) - 1), "ID", "secret")
     for match in _VALUE_BEFORE.matches(text):
         yield from _before(u, match)
 
@@ -114,10 +122,11 @@ def tokens(u: Utterance) -> Iterator[Span]:
 @rule(kinds="number")
 def opens(u: Utterance) -> Iterator[Span]:
     """ "seven seven one two opens the gate": a few digits where a text speaks of a lock and of opening it."""
-    if _OPENED.isdisjoint(u.bag) or _OPENING.isdisjoint(u.bag):
+    if _OPENED.isdisjoint(u.bag):
         return
+    opening = not _OPENING.isdisjoint(u.bag)
     for run in runs(u):
-        if 3 <= run.digits <= 8 and not _quantity(u, run):
+        if 3 <= run.digits <= 8 and (opening or run.singles >= 4) and not _quantity(u, run):
             yield Span(*u.span(run.first, run.last), "ID", "opens")
 
 

@@ -21,10 +21,11 @@ from proxid.classify.places import load as load_places
 
 def known(gazetteer: dict[str, Grades], word: str) -> Grades:
     """Grades of a word; an inflected form of an ordinary word is an ordinary word."""
-    return gazetteer.get(word) or _inflected(gazetteer, word) or UNKNOWN
+    return gazetteer.get(word) or inflected(gazetteer, word) or UNKNOWN
 
 
-def _inflected(gazetteer: dict[str, Grades], word: str) -> Grades | None:
+def inflected(gazetteer: dict[str, Grades], word: str) -> Grades | None:
+    """Grades of a form of an ordinary word, by that word; None for what is none."""
     for ending in _ENDINGS:
         if word.endswith(ending):
             stem = word[: -len(ending)]
