@@ -8,6 +8,8 @@ import asyncio
 from collections import defaultdict
 from typing import Final
 
+import structlog
+
 from main_service.epochs import EpochKeys
 from main_service.identity import EpochSecrets, Service
 from main_service.integrator import Integrator
@@ -17,12 +19,13 @@ from proxid.anonymise.split.rounds import form
 from proxid.anonymise.split.settings import SplitSettings
 from proxid.anonymise.split.ticks import leaving_at_close
 from proxid.anonymise.split.types import Contents, Leaving, Node, SplitRecord
-from proxid.errors import EpochError
+from proxid.errors import EpochError, RestrictionError
 from proxid.evidence.events import EventType, encode_header
 from proxid.evidence.splitting import batched_header, contents_plaintext, portions, split_record
 from proxid.protocol.contents import digest_of
 from proxid.protocol.record import group_number
 
+_log = structlog.get_logger(__name__)
 _ROUNDS: Final = "rounds"
 
 
@@ -103,8 +106,13 @@ class Splitting:
         if secrets.terms.anonymiser.content != _ROUNDS:
             return
         for number, audience in enumerate(state.audiences, 1):
-            contents = await asyncio.to_thread(form, audience, [*left[audience], *leaving[audience]], settings, draws)
-            await self._show(secrets, settings, contents, group_number("contents", number))
+            group, seen = group_number("contents", number), [*left[audience], *leaving[audience]]
+            try:
+                contents = await asyncio.to_thread(form, audience, seen, settings, draws)
+            except RestrictionError as error:
+                _log.error("group withheld", code=error.code.value, group=group)
+                continue
+            await self._show(secrets, settings, contents, group)
 
     async def _records(self, epoch: int, lot: Lot, everybody: bool) -> list[SplitRecord]:
         """The records of a lot, without those that were taken back unless everybody's are wanted."""

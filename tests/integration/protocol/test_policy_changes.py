@@ -30,7 +30,7 @@ from proxid.runtime.provision.policies import PolicyFolder, govern
 from proxid.runtime.provision.templates import Settings, render_policy
 from proxid.runtime.store import connect
 from tests.support.lies import GATEWAY, MAIN, Liar
-from tests.support.trial import PARTIES, Trial, running
+from tests.support.trial import PARTIES, PEOPLE, Trial, running
 
 DAY = 86_400
 ROLES = ("gateway", "main-service", "auditor")
@@ -62,9 +62,9 @@ class Days(Trial):
                         return error.remote
                 await asyncio.sleep(0.05)
 
-    def says(self, parties: Sequence[str], k: int, *roles: str) -> None:
+    def says(self, parties: Sequence[str], k: int, *roles: str, **anonymiser: Any) -> None:
         """Policy files that say something else from now on."""
-        text = render_policy(tuple(parties), Settings(anonymiser={"k": k, "min_text_users": 1}))
+        text = render_policy(tuple(parties), Settings(anonymiser={"k": k, "min_text_users": 1, **anonymiser}))
         for role in roles or ROLES:
             (self.folder / role / "policy.toml").write_text(text)
 
@@ -102,6 +102,29 @@ async def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 def texts(report: Report) -> list[str]:
     return [violation.text for violation in report.violations]
+
+
+async def test_the_form_changes_and_changes_back_and_an_honest_audit_is_clean(trial: Days) -> None:
+    """Each epoch in the form of its own document: pairs, then entries and contents, then pairs."""
+    await trial.busy(1)
+    going_on, got = [await trial.audit(state=True)], []
+    for form in ("split", "pairs"):
+        trial.says(PARTIES, 2, form=form, level=2, bucket="1 d")
+        trial.accept()
+        trial.take_over()
+        assert await trial.next_day() is None
+        await trial.consent()
+        for node in ("news", "travel", "health"):
+            await trial.ask(f"{node} of {form}")
+        await trial.settle()
+        got += (await trial.receive("acme"))["acme"]
+        going_on.append(await trial.audit(state=True))
+    anew = await trial.audit()
+    for report in (*going_on, anew):
+        assert (report.verdict, texts(report)) == (Verdict.CLEAN, [])
+    assert [len(group.contents.rows) > 0 for group in got if group.contents is not None] == [True]
+    assert {record.body.mechanism.mode for group in got for record in group.records} == {"mix", "split"}
+    assert anew.counts["entries"] == 3 * len(PEOPLE)
 
 
 async def test_parties_leave_and_join_and_k_is_raised_and_an_honest_audit_is_clean(trial: Days) -> None:
