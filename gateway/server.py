@@ -102,7 +102,6 @@ async def _recover(store: GatewayStore, screener: Screener, requests: RequestPat
     """What an earlier process left behind."""
     await index_people(store.client, screener)
     await requests.recover()
-    await store.reset_streams(list(screener.party_keys))
 
 
 def _auditor(config: GatewayConfig) -> SealingKey:

@@ -52,10 +52,6 @@ class ConsentSteps(Steps):
         """How often the party's streams were asked to stop."""
         return int(await self.call("gw_closings", party))
 
-    async def reset_streams(self, parties: Sequence[str]) -> None:
-        """At start, before any stream: nothing is on the wire."""
-        await self.call("gw_reset_streams", *parties)
-
     async def consent_acknowledged(self, epoch: int, version: int, message: bytes, payload: bytes) -> None:
         """Record MS's acknowledgement of a consent message, which its hash names."""
         header = encode_header(epoch=epoch, version=version, phase="acknowledged", message=message.hex())

@@ -5,6 +5,7 @@ Each method is one atomic step of `lua/feeds.lua`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from gateway.store.steps import PREFIX, Steps
 from proxid.errors import (
@@ -13,6 +14,9 @@ from proxid.errors import (
 from proxid.evidence.events import encode_header
 from proxid.runtime.store.connection import store_errors
 from proxid.runtime.store.functions import named
+
+KEPT_SECONDS: Final = 15
+"""For which a stream counts as open when nobody says so again: whoever wrote to it may have been killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +124,21 @@ class FeedSteps(Steps):
         """Drop content messages that waited too long to be sent; how many."""
         return int(await self.call("gw_drop_late", int(now), self._salt(), *parties))
 
-    async def take(self, party: str, after: int, limit: int) -> list[FeedEntry]:
-        """The next groups of a feed, now counted as written to the party."""
-        taken = await self.call("gw_take", party, after, limit, self._salt())
+    async def take(self, party: str, after: int, limit: int, stream: str) -> list[FeedEntry]:
+        """The next groups of a feed, which are on the wire from now on, until the stream ends or is not kept."""
+        taken = await self.call("gw_take", party, after, limit, self._salt(), stream, KEPT_SECONDS)
         if taken:
             await self.on_disk()
         rows = [taken[i : i + 4] for i in range(0, len(taken), 4)]
         return [FeedEntry(int(c), int(e), int(n), records) for c, e, n, records in rows]
 
-    async def untake(self, party: str, cursors: Sequence[int]) -> None:
+    async def keep_stream(self, stream: str) -> bool:
+        """What a stream took stays on the wire for `KEPT_SECONDS` more; False if it counts as ended."""
+        return bool(await self.call("gw_keep_stream", stream, KEPT_SECONDS))
+
+    async def untake(self, stream: str) -> None:
         """A stream ended: what nobody acknowledged counts as not written."""
-        await self.call("gw_untake", party, *cursors)
+        await self.call("gw_untake", stream)
 
     async def group(self, party: str, cursor: int) -> FeedEntry:
         """A group of a feed; raises RecordMismatchError if there is none (any more)."""

@@ -13,7 +13,7 @@ Snapshot = dict[bytes, Any]
 
 _SAID = (b"events", b"x", b"y", b"j", b"jobs", b"nt", b"no", b"withheld", b"close")
 """What tells of erasures: events, tombstones, jobs, notices, counts."""
-_ENDING = (b"r", b"heard")
+_ENDING = (b"r", b"heard", b"st")
 """What goes, or is renewed, by itself while a test looks."""
 _FEEDS = (b"f", b"o", b"end")
 

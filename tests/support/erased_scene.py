@@ -157,7 +157,7 @@ class Scene:
 
     async def _take(self, _: Person, what: int) -> None:
         party = PARTIES[what % 2]
-        for entry in await self.gateway.take(party, 0, what % 4):
+        for entry in await self.gateway.take(party, 0, what % 4, party):
             if self.source.random() < 0.6:
                 await self.gateway.delivered(party, entry, b"ack", _TTL)
 
@@ -224,8 +224,7 @@ class Scene:
         """Drop a person's waiting groups; a stream that has one on the wire ends."""
         while flying := await self.rights.settle(person.tag, reason):
             for party in flying:
-                waiting = await self.client.zrange(f"{PREFIX}:o:{party}", 0, -1)
-                await self.gateway.untake(party, [int(cursor) for cursor in waiting])
+                await self.gateway.untake(party)
 
     async def erase(self, person: Person) -> dict[str, Any]:
         """Carry an erasure out at both stores; ERASED's header."""

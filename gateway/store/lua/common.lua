@@ -10,7 +10,8 @@
 --   n:NONCE     request hash seen under a nonce a:SESSION      stored answer          open   sessions not answered
 --   c:UTAG:E    hash of a consent: v version, and a field PARTY|TYPE|FIDELITY for each grant
 --   f:PARTY     sorted set of feed cursors      g:PARTY:CURSOR hash of a group in the feed: e epoch, n number,
---               k TYPE|FIDELITY, r records, m user tags, s 1 when written to a stream, a 1 when acknowledged
+--               k TYPE|FIDELITY, r records, m user tags, s streams that took it, or 0, a 1 when acknowledged
+--   st:STREAM   a stream to a party is open; ends by itself when nobody keeps it, as after a crash
 --   o:PARTY     the cursors not acknowledged    close:PARTY    counts calls to close the party's streams
 --   al:PARTY:NAME  an alias that ALIASED has named  nm:FORM     user tag of whose name has this form
 --
@@ -95,6 +96,15 @@ local function groups_of(prefix, user, ...)
     found[#found + 1] = {party, cursor, redis.call('HMGET', key(prefix, 'g', party, cursor), ...)}
   end
   return found
+end
+
+-- Those of a group's streams that are open, with commas between; nil if the group is not on the wire.
+local function open_streams(prefix, streams)
+  local open = {}
+  for stream in string.gmatch(streams or '', '[^,]+') do
+    if redis.call('EXISTS', key(prefix, 'st', stream)) == 1 then open[#open + 1] = stream end
+  end
+  return open[1] and table.concat(open, ',')
 end
 
 local function flying_of(wait)

@@ -33,7 +33,7 @@ local function gw_settle(keys, a)
       why, all = 'withdrawn', true
     end
     if f[4] == '0' and why ~= '' and all then
-      if f[3] == '1' then wait[party] = true
+      if open_streams(prefix, f[3]) then wait[party] = true
       elseif f[5] == 'entries' then
         keep_entries(prefix, party, cursor, function(member) return member == user and why or nil end, a[4])
       else drop_group(prefix, party, cursor, why, a[4]) end
@@ -53,16 +53,6 @@ local function gw_closings(keys, a)
   return redis.call('GET', key(keys[1], 'close', a[1])) or '0'
 end
 
--- ARGV: party…: no stream is open (the service has just started): nothing is on the wire.
-local function gw_reset_streams(keys, a)
-  for _, party in ipairs(a) do
-    for _, cursor in ipairs(redis.call('ZRANGE', key(keys[1], 'o', party), 0, -1)) do
-      redis.call('HSET', key(keys[1], 'g', party, cursor), 's', '0')
-    end
-  end
-  return #a
-end
-
 -- ARGV: salt, header, payload
 local function gw_consent_acknowledged(keys, a)
   return append_event(keys[1], 'CONSENT', a[1], a[2], a[3])
@@ -72,5 +62,4 @@ redis.register_function('gw_consent', gw_consent)
 redis.register_function('gw_settle', gw_settle)
 redis.register_function('gw_close_streams', gw_close_streams)
 reads('gw_closings', gw_closings)
-redis.register_function('gw_reset_streams', gw_reset_streams)
 redis.register_function('gw_consent_acknowledged', gw_consent_acknowledged)

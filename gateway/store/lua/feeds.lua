@@ -47,9 +47,10 @@ local function held_by(prefix, party, fields, more)
   end
 end
 
--- ARGV: party, after, limit, salt. Marks the groups as written; drops those that may not go out any more.
+-- ARGV: party, after, limit, salt, stream, seconds for which it is kept open. The groups count as on the wire for as long
+-- as the stream is open; those that may not go out any more are dropped.
 local function gw_take(keys, a)
-  local prefix, party, taken = keys[1], a[1], {}
+  local prefix, party, stream, taken = keys[1], a[1], a[5], {}
   for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'f', party), '(' .. a[2], '+inf', 'BYSCORE', 'LIMIT', 0, a[3])) do
     local entry = key(prefix, 'g', party, cursor)
     local fields = redis.call('HMGET', entry, 'e', 'n', 'r', 'k', 'm', 'a', 's', 'w', 't')
@@ -70,21 +71,27 @@ local function gw_take(keys, a)
       if why then drop_group(prefix, party, cursor, why == 'no_consent' and 'withdrawn' or why, a[4]) end
     end
     if allowed then
-      if fields[7] ~= '1' then held_by(prefix, party, {fields[5], fields[8]}, 0) end
-      redis.call('HSET', entry, 's', '1')
+      if #taken == 0 then redis.call('SET', key(prefix, 'st', stream), '1', 'EX', a[6]) end
+      if fields[7] == '0' then held_by(prefix, party, {fields[5], fields[8]}, 0) end
+      local others = open_streams(prefix, fields[7])
+      if not others then redis.call('HSET', entry, 's', stream)
+      elseif not string.find(',' .. others .. ',', ',' .. stream .. ',', 1, true) then
+        redis.call('HSET', entry, 's', others .. ',' .. stream)
+      end
       for _, item in ipairs({cursor, fields[1], fields[2], fields[3]}) do taken[#taken + 1] = item end
     end
   end
   return taken
 end
 
--- ARGV: party, cursor…: a stream ended; what it wrote and nobody acknowledged counts as not written.
+-- ARGV: stream, seconds. Keeps it open; 0 if it counts as ended.
+local function gw_keep_stream(keys, a)
+  return redis.call('EXPIRE', key(keys[1], 'st', a[1]), a[2])
+end
+
+-- ARGV: stream. It ended: what it took and nobody acknowledged counts as not written.
 local function gw_untake(keys, a)
-  for i = 2, #a do
-    local entry = key(keys[1], 'g', a[1], a[i])
-    if redis.call('HGET', entry, 'a') == '0' then redis.call('HSET', entry, 's', '0') end
-  end
-  return #a - 1
+  return redis.call('DEL', key(keys[1], 'st', a[1]))
 end
 
 -- ARGV: party, cursor
@@ -129,7 +136,7 @@ end
 local function gw_drop_left(keys, a)
   local prefix, party, flying = keys[1], a[1], 0
   for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'o', party), 0, 999)) do
-    if redis.call('HGET', key(prefix, 'g', party, cursor), 's') == '1' then flying = flying + 1
+    if open_streams(prefix, redis.call('HGET', key(prefix, 'g', party, cursor), 's')) then flying = flying + 1
     else drop_group(prefix, party, cursor, 'party_left', a[2]) end
   end
   if flying > 0 then redis.call('INCR', key(prefix, 'close', party)) end
@@ -142,6 +149,7 @@ end
 
 redis.register_function('gw_append', gw_append)
 redis.register_function('gw_take', gw_take)
+redis.register_function('gw_keep_stream', gw_keep_stream)
 redis.register_function('gw_untake', gw_untake)
 reads('gw_group', gw_group)
 redis.register_function('gw_delivered', gw_delivered)

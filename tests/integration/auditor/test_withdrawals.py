@@ -30,7 +30,7 @@ class Delivery:
         self.party = f"party-{number}"
         self.people = (f"{number:028x}aaaa", f"{number:028x}bbbb")
         self.grant = f"{self.party}|general|user_id"
-        self.written: set[int] = set()
+        self.streams = 0
         self.delivered_at = 0
         self.acknowledged_at = 0
         self.taken_at = 0
@@ -63,7 +63,9 @@ class Delivery:
 
     async def party_takes(self) -> None:
         await self.pause()
-        entries = await self.store.take(self.party, 0, 8)
+        self.streams += 1
+        stream = f"{self.number}-{self.streams}"
+        entries = await self.store.take(self.party, 0, 8, stream)
         if entries:
             self.taken_at = self.tick()
         await self.pause()
@@ -71,7 +73,7 @@ class Delivery:
             if self.source.random() < 0.5 and await self.store.delivered(self.party, entry, b"ack", 100) == "NEW":
                 self.delivered_at = self.tick()
         await self.pause()
-        await self.store.untake(self.party, [entry.cursor for entry in entries] or [0])
+        await self.store.untake(stream)
 
     async def withdraws(self) -> None:
         await self.pause()
@@ -91,7 +93,7 @@ async def test_after_the_acknowledgement_nothing_is_delivered(client: Redis, int
         race = Delivery(store, number, source)
         await race.run()
         assert race.acknowledged_at
-        for written in await store.take(race.party, 0, 8):
+        for written in await store.take(race.party, 0, 8, "last"):
             # What is still shown was acknowledged by the party before: nothing new goes out.
             assert race.delivered_at and race.delivered_at < race.acknowledged_at
             assert await store.delivered(race.party, written, b"ack", 100) == "SAME"

@@ -56,7 +56,7 @@ async def test_a_portion_comes_whole_in_its_order_and_once(store: GatewayStore, 
     assert await put(store) == "NEW"
     assert await put(store) == "SAME"
     for _ in range(2):
-        (taken,) = await store.take(PARTY, 0, 9)
+        (taken,) = await store.take(PARTY, 0, 9, "stream")
         assert decode(taken.records) == [b"pair-1", b"pair-2", b"pair-3"]
     assert await events(client, "SENT") == [
         {"entries": [f"{n:02x}" * 16 for n in (1, 2, 3)], "epoch": EPOCH, "group": PORTION, "party": PARTY}
@@ -66,7 +66,7 @@ async def test_a_portion_comes_whole_in_its_order_and_once(store: GatewayStore, 
 async def test_who_does_not_consent_loses_their_own_entries_alone(store: GatewayStore, client: Redis) -> None:
     await withdraw(store, PEOPLE[0])
     assert await put(store, (*ENTRIES, entry(4, ""))) == "NEW"
-    (taken,) = await store.take(PARTY, 0, 9)
+    (taken,) = await store.take(PARTY, 0, 9, "stream")
     assert decode(taken.records) == [b"pair-2"]
     (dropped,) = await events(client, "DROPPED")
     assert (dropped["reason"], dropped["left"], len(dropped["entries"])) == ("no_consent", 1, 3)
@@ -77,7 +77,7 @@ async def test_who_does_not_consent_loses_their_own_entries_alone(store: Gateway
 async def test_a_withdrawal_takes_what_waits_and_leaves_the_others(store: GatewayStore, client: Redis) -> None:
     await put(store)
     assert await withdraw(store, PEOPLE[0]) == []
-    (taken,) = await store.take(PARTY, 0, 9)
+    (taken,) = await store.take(PARTY, 0, 9, "stream")
     assert decode(taken.records) == [b"pair-2"]
     assert (await store.group(PARTY, taken.cursor)).records == taken.records
     assert [(d["reason"], d["left"]) for d in await events(client, "DROPPED")] == [("withdrawn", 1)]
@@ -87,18 +87,18 @@ async def test_a_withdrawal_takes_what_waits_and_leaves_the_others(store: Gatewa
 
 async def test_what_is_on_the_wire_is_waited_for(store: GatewayStore, client: Redis) -> None:
     await put(store)
-    (taken,) = await store.take(PARTY, 0, 9)
+    await store.take(PARTY, 0, 9, "stream")
     assert await withdraw(store, PEOPLE[0]) == [PARTY]
-    await store.untake(PARTY, [taken.cursor])
+    await store.untake("stream")
     assert await RightsStore(store).settle(PEOPLE[0], "", EPOCH) == []
-    (again,) = await store.take(PARTY, 0, 9)
+    (again,) = await store.take(PARTY, 0, 9, "stream")
     assert decode(again.records) == [b"pair-2"]
     assert len(await events(client, "SENT")) == 1
 
 
 async def test_an_erasure_takes_acknowledged_entries_out_of_the_feed_too(store: GatewayStore, client: Redis) -> None:
     await put(store)
-    (taken,) = await store.take(PARTY, 0, 9)
+    (taken,) = await store.take(PARTY, 0, 9, "stream")
     assert await store.delivered(PARTY, taken, b"ack", 1000) == "NEW"
     rights = RightsStore(store)
     await client.set(f"{PREFIX}:e:{PEOPLE[0]}", b"pk")
@@ -118,7 +118,9 @@ async def test_contents_go_whole_until_somebody_among_them_goes(store: GatewaySt
     await put(store)
     assert await contents(store) == "NEW"
     await withdraw(store, PEOPLE[0], EPOCH)
-    assert len(await store.take(PARTY, 0, 9)) == 2, "the main service formed them without who withdrew in the epoch"
+    assert len(await store.take(PARTY, 0, 9, "stream")) == 2, (
+        "the main service formed them without who withdrew in the epoch"
+    )
 
 
 @pytest.mark.parametrize("how", ["erased", "objected", "withdrawn"])
@@ -130,7 +132,7 @@ async def test_contents_that_were_not_sent_are_dropped(store: GatewayStore, clie
     else:
         await RightsStore(store).settle(PEOPLE[0], how)
     assert [d["reason"] for d in await events(client, "DROPPED") if d["group"] == CONTENTS] == ["withdrawn"]
-    assert [one.group for one in await store.take(PARTY, 0, 9)] == [PORTION]
+    assert [one.group for one in await store.take(PARTY, 0, 9, "stream")] == [PORTION]
     assert await contents(store, release=3) == "DROPPED", "nor is what comes later"
 
 
@@ -138,18 +140,18 @@ async def test_whoever_has_no_entry_takes_no_contents_back(store: GatewayStore, 
     await put(store, (entry(1, PEOPLE[0]),))
     await contents(store)
     await RightsStore(store).settle(PEOPLE[1], "objected")
-    assert len(await store.take(PARTY, 0, 9)) == 2
+    assert len(await store.take(PARTY, 0, 9, "stream")) == 2
 
 
 async def test_what_was_sent_is_not_dropped_and_not_sent_again(store: GatewayStore, client: Redis) -> None:
     await put(store)
     await contents(store)
-    taken = await store.take(PARTY, 0, 9)
-    await store.untake(PARTY, [one.cursor for one in taken])
-    assert len(await store.take(PARTY, 0, 9)) == 2, "again, as long as nobody has taken anything back"
-    await store.untake(PARTY, [one.cursor for one in taken])
+    taken = await store.take(PARTY, 0, 9, "stream")
+    await store.untake("stream")
+    assert len(await store.take(PARTY, 0, 9, "stream")) == 2, "again, as long as nobody has taken anything back"
+    await store.untake("stream")
     await RightsStore(store).settle(PEOPLE[0], "objected")
-    assert [one.group for one in await store.take(PARTY, 0, 9)] == [PORTION]
+    assert [one.group for one in await store.take(PARTY, 0, 9, "stream")] == [PORTION]
     assert [d["group"] for d in await events(client, "DROPPED")] == [PORTION]
     assert await store.delivered(PARTY, taken[1], b"ack", 1000) == "NEW", "its acknowledgement may still come"
 
@@ -157,8 +159,8 @@ async def test_what_was_sent_is_not_dropped_and_not_sent_again(store: GatewaySto
 async def test_contents_are_late_after_their_time(store: GatewayStore, client: Redis) -> None:
     await contents(store, release=1, late=100)
     await contents(store, release=2, late=100)
-    (first,) = await store.take(PARTY, 0, 1)
+    (first,) = await store.take(PARTY, 0, 1, "stream")
     assert await store.drop_late([PARTY], 99) == 0
     assert await store.drop_late([PARTY], 100) == 1
     assert [d["reason"] for d in await events(client, "DROPPED")] == ["late"]
-    assert [one.cursor for one in await store.take(PARTY, 0, 9)] == [first.cursor], "what was sent stays"
+    assert [one.cursor for one in await store.take(PARTY, 0, 9, "stream")] == [first.cursor], "what was sent stays"

@@ -100,7 +100,11 @@ async def test_nothing_that_was_read_is_told_before_it_is_on_disk(
     await client.hset("{gw}:g:acme:1", mapping={"e": 1, "n": 1, "r": b"", "k": "general|alias", "m": "", "a": "0"})
     monkeypatch.setattr("proxid.runtime.store.durable.TIMEOUT", 10.0)
     told: list[Any] = []
-    for read in (lambda: requests.answer(signed), lambda: anext(outbox.follow(0)), lambda: gateway.take("acme", 0, 1)):  # type: ignore[arg-type]
+    for read in (
+        lambda: requests.answer(signed),
+        lambda: anext(outbox.follow(0)),
+        lambda: gateway.take("acme", 0, 1, "s"),
+    ):  # type: ignore[arg-type]
         power.hold()
         task = asyncio.ensure_future(read())
         done, _ = await asyncio.wait([task], timeout=0.5)
