@@ -207,3 +207,46 @@ async def test_payloads_of_a_log_that_is_followed_expire_too(tmp_path: Path, ret
         for report in await audits(trial):
             assert report.verdict is Verdict.UNCHECKED  # by the auditor's clock it was a year too early
             assert all("have expired before the time" in reason.text for reason in report.reasons)
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_an_older_store_is_not_followed(tmp_path: Path, role: str) -> None:
+    """What was erased and withdrawn since would count again: a successor begins with an empty store."""
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        old = await stored(trial, role)
+        client = rights(trial)
+        await client.exercise(Right.ERASE, PEOPLE[1])
+        await trial.consent("nothing", PEOPLE[2:3])
+        await client.exercise(Right.OBJECT, PEOPLE[3])
+        await trial.audit(state=True)
+        await trial.halt(role)
+        await put(trial, role, old)
+        assert await mend(trial, role) == 0
+        with pytest.raises(LogDamagedError, match=r"older copy .*empty"):
+            await trial.serve(role)
+        await put(trial, role, {})
+        await trial.serve(role)
+        await client.close()
+        for report in await audits(trial):
+            assert report.verdict is Verdict.UNCHECKED
+
+
+Rows = dict[bytes, tuple[bytes, int]]
+
+
+async def stored(trial: Trial, role: str) -> Rows:
+    """All that a store holds, each with its time to live (ms)."""
+    store = connect(trial.url(role))
+    rows = {key: (await store.dump(key), await store.pttl(key)) for key in await store.keys("*")}
+    await store.aclose()
+    return {key: (value, max(0, left)) for key, (value, left) in rows.items() if value is not None}
+
+
+async def put(trial: Trial, role: str, rows: Rows) -> None:
+    """Let a store hold this and nothing else."""
+    store = connect(trial.url(role))
+    await store.flushall()
+    for key, (value, left) in rows.items():
+        await store.restore(key, left, value)
+    await store.aclose()
