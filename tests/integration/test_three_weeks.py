@@ -179,6 +179,9 @@ def lost(role: str) -> Callable[[LongTrial], Awaitable[None]]:
         with pytest.raises(LogDamagedError, match=r"own\.head"):
             await trial.refuses(role)
         assert await trial.mend(role) == 0
+        with pytest.raises(LogDamagedError, match="older copy"):
+            await trial.serve(role)
+        await trial.emptied(role)
         await trial.serve(role)
         trial.expected = {LOST}
 

@@ -209,6 +209,12 @@ class LongTrial(Days):
 
         return put_back
 
+    async def emptied(self, role: str) -> None:
+        """A service's store holds nothing."""
+        store = connect(self.url(role))
+        await store.flushall()
+        await store.aclose()
+
     async def refuses(self, role: str) -> None:
         """A service does not start, or ends once the other one has told it; raises why."""
         await self.serve(role)

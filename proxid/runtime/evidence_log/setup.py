@@ -137,7 +137,8 @@ async def begin_if_asked(config: ServiceConfig, options: EvidenceOptions, client
     """Let the store count for the newest log, if its operator has begun that one since.
 
     Raises:
-        LogDamagedError: the store counts for another log, and nobody has begun a new one. StoreError.
+        LogDamagedError: the store counts for another log, and nobody has begun a new one; or it is older than the log
+            that is followed: what was erased or withdrawn since would count again. StoreError.
     """
     store, folder = await counted(client, options.prefix), folder_of(config)
     log = options.log_of(config, generation).name
@@ -153,7 +154,15 @@ async def begin_if_asked(config: ServiceConfig, options: EvidenceOptions, client
     head, note = generations.predecessor(folder, old)
     same = old.name == (store.origin or options.log_of(config, 1).name)
     base = store.base if same else 0
-    said = Succession(note, not same or store.last - base < head.size)
+    lost = not same or store.last - base < head.size
+    if lost and store.last > 0:
+        raise LogDamagedError(
+            f"the store knows of {store.last - base} entries of {store.origin or 'a first log'}, and {old.name}, which "
+            f"is followed, had {head.size}: an older copy was put back, in which people who were erased since, and "
+            f"consents that were withdrawn, would count again; nothing was changed. Empty the store (move "
+            f"{config.data_dir / 'store'} away, or empty the server of store_url) and start again"
+        )
+    said = Succession(note, lost)
     await succeed(client, options.prefix, log, base + head.size, os.urandom(SALT_SIZE), said.header())
     await wait_on_disk(client, f"{options.prefix}:events:seen", 0)
 
