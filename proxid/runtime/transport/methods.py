@@ -135,6 +135,9 @@ class Revoked:
 
     def look(self) -> None:
         """Whether the caller may still make this call; if not, the call's task is cancelled."""
+        # What a caller left unread keeps the call here for a moment, when gRPC has freed what it would be asked for.
+        if self._task is not None and self._task.done():
+            return
         try:
             require(self._servicer, self._context, self._roles)
             if self._endless and self._servicer.peers.closed:
