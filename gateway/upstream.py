@@ -1,7 +1,7 @@
 """The Identity Screener's client of the Main Service: the one caller that MS accepts."""
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,15 +13,17 @@ from proxid.errors import (
     Code,
     EpochError,
     PolicyError,
+    ProxidError,
     StaleKeyError,
     UpstreamClockError,
     UpstreamError,
     UpstreamRefusedError,
 )
-from proxid.protocol import request
+from proxid.protocol import record, request
 from proxid.protocol.opening import EpochOpening
 from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.runtime.transport.status import TABLE, code_of
+from proxid.wire.v1 import common_pb2
 from proxid.wire.v1 import main_service_pb2 as wire
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
 
@@ -36,7 +38,11 @@ _ERASE_SECONDS: Final = 120.0
 
 @dataclass(frozen=True, slots=True)
 class ReleasedGroup:
-    """One group, portion of entries or content message for one party, as MS sends it."""
+    """One group, portion of entries or content message for one party, as MS sends it: nothing is checked yet.
+
+    Attributes:
+        records: none if one of them is no record.
+    """
 
     cursor: int
     party: str
@@ -178,7 +184,7 @@ class MainServiceClient:
         """Groups released after a cursor, as they come; ends with UpstreamError when the stream breaks."""
         try:
             async for release in self._stub.Releases(wire.ReleasesRequest(after=after)):
-                records = tuple(from_wire(r) for r in release.records)
+                records = _readable(release.records)
                 place = (release.cursor, release.party, release.epoch, release.group)
                 yield ReleasedGroup(*place, records, release.contents)
         except grpc.aio.AioRpcError as error:
@@ -190,6 +196,14 @@ class MainServiceClient:
             await self._stub.Acknowledge(wire.AcknowledgeReleases(cursor=cursor), timeout=self._timeout)
         except grpc.aio.AioRpcError as error:
             raise _translated(error) from None
+
+
+def _readable(records: Iterable[common_pb2.SignedMessage]) -> tuple[SignedMessage, ...]:
+    try:
+        found = tuple(from_wire(one) for one in records)
+    except ProxidError:
+        return ()
+    return found if all(signed.header.blocks == record.BLOCKS for signed in found) else ()
 
 
 class _CredentialNeeded(UpstreamRefusedError):
