@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from proxid.runtime.config.base import Floors, GovernedConfig, PartyBase, require
+from proxid.runtime.config.classify import ClassifySettings
 from proxid.runtime.config.fields import Address, ConfigPath, Duration
 
 
@@ -19,6 +20,7 @@ class AuditorConfig(GovernedConfig):
         floors: below which no accepted policy may fall.
         require_witness: a head that the trusted witness cosigned must be there, and not be older than `witness_lag`
             unless it covers the whole log.
+        classify: what the service added to the classifier: without the same, its records are not classified again.
     """
 
     model_config = SettingsConfigDict(env_prefix="PROXID_AUDITOR__")
@@ -33,6 +35,7 @@ class AuditorConfig(GovernedConfig):
     floors: Floors = Field(default_factory=Floors)
     require_witness: bool = False
     witness_lag: Duration = Field(default=3600.0, gt=0)
+    classify: ClassifySettings = Field(default_factory=ClassifySettings)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -39,7 +39,7 @@ def trust_of(config: AuditorConfig, pipeline: bool = True) -> Trust:
         epochs=Epochs(config.epoch_seconds),
         season_seconds=config.season_days * 86_400,
         alias_period=int(config.alias_period),
-        classifier=load_default() if pipeline else None,
+        classifier=load_default(patterns=config.classify.patterns) if pipeline else None,
         witness=trust.witness if config.require_witness else None,
         witness_lag=config.witness_lag,
         pipeline=config.pipeline,

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from proxid.runtime.config.base import ServiceConfig, require, require_parties
+from proxid.runtime.config.classify import ClassifySettings
 from proxid.runtime.config.fields import Address, Duration
 
 
@@ -13,6 +14,7 @@ class MainServiceConfig(ServiceConfig):
     """The Main Service.
 
     Attributes:
+        classify: what is added to the classifier; an auditor needs the same to run it again.
         answer_timeout: seconds that a responder may take; less than the gateway's `forward_timeout`.
     """
 
@@ -22,6 +24,7 @@ class MainServiceConfig(ServiceConfig):
     listen: Address = "127.0.0.1:7444"
     metrics_listen: Address | None = "127.0.0.1:9465"
     answer_timeout: Duration = Field(default=10.0, gt=0)
+    classify: ClassifySettings = Field(default_factory=ClassifySettings)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

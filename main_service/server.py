@@ -91,6 +91,10 @@ def _governed(config: MainServiceConfig, service: Service) -> tuple[MainServiceC
     return config.model_copy(update={"retention": terms.retention}), service, held
 
 
+def _shipped(config: MainServiceConfig) -> Classifier:
+    return load_default(patterns=config.classify.patterns)
+
+
 def _anonymiser(classifier: Classifier, in_force: Terms) -> Anonymiser:
     """Raises ConfigError if the policy in force demands another classifier: everything would be withheld."""
     if in_force.pipeline not in ("", classifier.version):
@@ -172,7 +176,7 @@ async def serve(
     reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
     add_EvidenceServicer_to_server(EvidenceService(peers, reader, client, PREFIX, earlier, compared), server)
     in_force = held.in_force(service.epochs.number(service.clock()))
-    anonymiser = _anonymiser(classifier or load_default(), in_force) if worker == 0 else None
+    anonymiser = _anonymiser(classifier or _shipped(config), in_force) if worker == 0 else None
     # Made when nothing fails any more before they run.
     background = [ClockKeeper(service.watch, heard, worker == 0).run(), compared.watch()]
     if anonymiser is not None:

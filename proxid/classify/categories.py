@@ -12,9 +12,10 @@ from math import exp
 import numpy as np
 
 from proxid.classify.anchors import ANCHORS
-from proxid.classify.feature_sum import Floats, Network
+from proxid.classify.feature_sum import Network
 from proxid.classify.lexicon import lexicon
 from proxid.classify.ontology import MAX_LEVELS, Ontology
+from proxid.classify.weights import Doubles
 from proxid.ontology import wordnet
 from proxid.ontology.morphology import noun_base
 
@@ -38,11 +39,11 @@ class Categories:
         first = len(self.tops)
         self._below = {top: first + np.flatnonzero([node[0] == top for node in self._nodes]) for top in self.tops}
 
-    def odds(self, words: Sequence[str]) -> Floats:
+    def odds(self, words: Sequence[str]) -> Doubles:
         """A query's probability of each tier-1."""
         return softmax(self.network.scores([words])[0][0, : len(self.tops)])
 
-    def top(self, odds: Floats) -> str:
+    def top(self, odds: Doubles) -> str:
         """The tier-1 of a query; none only where that is likely, since a query without a topic is lost to everybody."""
         best = int(odds.argmax())
         if self.tops[best] == NO_TOPIC[0] and odds[best] < NONE_ODDS:
@@ -53,7 +54,7 @@ class Categories:
         """Category path of a query from its words, the tail from the words of its masked text."""
         return self.filed(self.network.scores([words])[0][0], masked)
 
-    def filed(self, scores: Floats, masked: Sequence[str]) -> tuple[str, ...]:
+    def filed(self, scores: Doubles, masked: Sequence[str]) -> tuple[str, ...]:
         """Category path of a query from the network's outputs, the tail from the words of its masked text."""
         top = self.top(softmax(scores[: len(self.tops)]))
         if top == NO_TOPIC[0]:
@@ -61,7 +62,7 @@ class Categories:
         head = self._head(top, scores, masked)
         return (*head, *tail(top, masked))[:MAX_LEVELS]
 
-    def _head(self, top: str, scores: Floats, masked: Sequence[str]) -> tuple[str, ...]:
+    def _head(self, top: str, scores: Doubles, masked: Sequence[str]) -> tuple[str, ...]:
         best: tuple[str, ...] = (top,)
         below = self._below[top]
         if below.size:
@@ -76,9 +77,9 @@ class Categories:
         return best[:HEAD]
 
 
-def softmax(scores: Floats) -> Floats:
+def softmax(scores: Doubles) -> Doubles:
     """Scores of one text as probabilities."""
-    powers: Floats = np.exp(scores - np.maximum.reduce(scores))
+    powers: Doubles = np.exp(scores - np.maximum.reduce(scores))
     powers /= np.add.reduce(powers)
     return powers
 

@@ -3,10 +3,14 @@
 Features of a text are its words, its pairs and triples of words, and the pieces of its words; a feature is known by 32
 bits of its hash, so that neither looking one up nor the file of weights needs its letters. A batch of texts costs a few
 array operations, whatever its size, and one text the same ones.
+
+Rows are added in the order of the text, and activations and heads are small whole numbers of a unit, so that their
+product loses nothing in whatever order a processor adds: alone or in a batch, a text's outputs are the same bits. An
+auditor, who runs the pipeline again, relies on it.
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from math import sqrt
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,44 +21,34 @@ from thinc.api import NumpyOps
 from proxid.classify.features import pieces
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
 from proxid.classify.vectors import load as load_vectors
+from proxid.classify.weights import GRID, Doubles, Floats, Packed
 
-Floats = NDArray[np.float32]
-Keys = NDArray[np.uint32]
-Hashes = NDArray[np.uint64]
 REMEMBERED: Final = 16_384
 """Words whose contribution is kept, all of them of the shipped gazetteer; the memory is emptied when it is full.
 Other words may be personal: they are summed anew each time.
 """
-_FIRST, _SECOND, _LAST = map(np.uint64, (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93))
-_HALF: Final = np.uint64(32)
+_FIRST, _SECOND, _LAST = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93
+_MASK, _HALF = 2**64 - 1, 32
+UNIT: Final = 2.0**-7
+"""What activations and heads are multiples of: products of 128 of them are whole numbers under 2 to the 24th."""
+_TO_UNIT: Final = GRID / UNIT
 _BEGIN, _END = (int(hash_string(mark)) for mark in "^$")
-_NO_KEY: Final = np.uint32(2**32 - 1)
 _OPS: Final = NumpyOps()
 
 
-def joined(first: Hashes, second: Hashes) -> Hashes:
-    """Hashes of pairs; a triple is the pair of a pair and a word."""
-    mixed = first * _FIRST + second * _SECOND
-    mixed ^= mixed >> _HALF
-    mixed *= _LAST
-    result: Hashes = mixed
-    return result
+def joined(first: int, second: int) -> int:
+    """Hash of a pair; a triple is the pair of a pair and a word."""
+    mixed = (first * _FIRST + second * _SECOND) & _MASK
+    return ((mixed ^ (mixed >> _HALF)) * _LAST) & _MASK
 
 
-def folded(hashes: Hashes) -> Keys:
-    """The key of a feature: half of its hash, never the one that stands for none."""
-    keys: Keys = np.minimum(hashes >> _HALF, np.uint64(_NO_KEY - 1)).astype(np.uint32)
-    return keys
-
-
-def key_of(features: Iterable[str]) -> Keys:
-    """Keys of features by their names: a word, `#piece`, words with spaces between them."""
-    rows = [feature.split(" ") for feature in features]
-    hashes = np.array([[hash_string(p) for p in (*row, "", "")[:3]] for row in rows], np.uint64).reshape(len(rows), 3)
-    lengths = np.array([*map(len, rows)])
-    pairs = joined(hashes[:, 0], hashes[:, 1])
-    triples = joined(pairs, hashes[:, 2])
-    return folded(np.where(lengths == 1, hashes[:, 0], np.where(lengths == 2, pairs, triples)))
+def key_of(feature: str) -> int:
+    """The key of a feature by its name: a word, `#piece`, words with spaces between them."""
+    first, *others = feature.split(" ")
+    mixed = int(hash_string(first))
+    for word in others:
+        mixed = joined(mixed, int(hash_string(word)))
+    return mixed >> _HALF
 
 
 class _Word(NamedTuple):
@@ -65,120 +59,119 @@ class _Word(NamedTuple):
     hash: int
 
 
+_Sums = tuple[Floats, Floats]
+
+
 class Table:
     """Rows of features by their keys, and the word vectors' projection; stateless but for the memory of words."""
 
-    def __init__(self, keys: Keys, rows: Floats, bias: Floats, projection: Floats) -> None:
-        order = np.argsort(keys, kind="stable")
-        self._keys: Keys = np.append(keys[order], _NO_KEY)
-        self.rows: Floats = np.concatenate([rows[order], np.zeros((1, rows.shape[1]), np.float32)])
-        self.bias, self._projection, self._vectors = bias, projection, load_vectors()
+    def __init__(self, packed: Packed, bias: Floats, projection: Doubles) -> None:
+        self._packed = packed
+        self._bias, self._projection, self._vectors = bias, projection, load_vectors()
         self.width = len(bias)
-        # Two rows a word: the sum of its features, its vector; untouched ones take no memory, the last is nothing.
+        # Two rows a word, in units of GRID: the sum of its features, its vector; untouched ones take no memory.
         self._sums: Floats = np.zeros((REMEMBERED + 1, 2 * self.width), np.float32)
         self._words: dict[str, _Word] = {}
         self._public = load_gazetteer()
 
     def hidden(self, texts: Sequence[Sequence[str]]) -> tuple[Floats, list[float]]:
-        """Activations of texts given their words, and of each the share of its pairs and triples that are known."""
-        words = [word for text in texts for word in text]
-        if len(self._words) + len(words) > REMEMBERED:
+        """Activations of texts in units of UNIT, and of each text the share of its pairs and triples that are known.
+
+        Rows are added one after the other, so that a sum is the same alone and in a batch.
+        """
+        if len(self._words) + sum(map(len, texts)) > REMEMBERED:
             self._words.clear()
-        lengths = [*map(len, texts)]
-        known, others = self._look_up(words)
-        contexts, found = self._contexts([word.hash for word in known], lengths)
-        whole = _OPS.reduce_sum(self.rows.take(contexts, axis=0), np.array(found, np.int32))
-        places = [word.place for word in known]
-        sums = _OPS.reduce_sum(self._sums.take([*places, REMEMBERED], axis=0), np.array(lengths, np.int32))
+        contexts, starts, places = list[int](), list[int](), list[int]()
+        shares, others = list[tuple[float, float]](), list[tuple[int, _Sums]]()
+        for text in texts:
+            words = [self._words.get(word) or self._look_up(word, len(shares), others) for word in text]
+            starts.append(len(contexts))
+            contexts += _contexts([word.hash for word in words])
+            places += [word.place for word in words]
+            features = len(contexts) - starts[-1] + sum(word.features for word in words)
+            shares.append((_TO_UNIT / sqrt(features), _TO_UNIT / sqrt(len(words) or 1)))
+        rows, known = self._packed.places(contexts)
+        found = np.add.reduceat(known.view(np.int8), starts, dtype=np.int32) if starts[1:] else _count(known)
+        whole = _summed(self._packed.rows, rows[known], found)
+        sums = _summed(self._sums, np.array(places, np.intp), np.array([*map(len, texts)], np.int32))
         whole += sums[:, : self.width]
         means = sums[:, self.width :]
-        starts = [0, *np.cumsum(lengths).tolist()]
-        for at, (summed, vector) in others:
-            row = int(np.searchsorted(starts, at, side="right")) - 1
+        for row, (summed, vector) in others:
             whole[row] += summed
             means[row] += vector
-        features = [2 * (b - a) + 1 + sum(word.features for word in known[a:b])
-                    for a, b in pairwise(starts)]  # fmt: skip
-        whole *= (1 / np.sqrt(np.array(features, np.float32)))[:, None]
-        means *= (1 / np.sqrt(np.maximum(np.array(lengths, np.float32), 1)))[:, None]
+        if starts[1:]:
+            share = np.array(shares, np.float32)
+            whole *= share[:, :1]
+            means *= share[:, 1:]
+        else:
+            whole *= shares[0][0]
+            means *= shares[0][1]
         whole += means
-        whole += self.bias
-        seen = [count / (2 * length + 1) for count, length in zip(found, lengths, strict=True)]
+        whole += self._bias
+        np.rint(whole, out=whole)
+        seen = [count / (2 * len(text) + 1) for count, text in zip(found.tolist(), texts, strict=True)]
         return np.maximum(whole, 0, out=whole), seen
 
-    def _look_up(self, words: Sequence[str]) -> tuple[list[_Word], list[tuple[int, tuple[Floats, Floats]]]]:
-        """What is known of each word, and the sums of those that must not be remembered, by their index."""
-        known: list[_Word] = []
-        others = []
-        for at, word in enumerate(words):
-            entry = self._words.get(word)
-            if entry is None:
-                found = [word, *pieces(word)]
-                sums = self._summed(found), self._vectors.of(word) @ self._projection
-                place = REMEMBERED
-                if word in self._public:
-                    place = len(self._words)
-                    self._sums[place, : self.width], self._sums[place, self.width :] = sums
-                else:
-                    others.append((at, sums))
-                entry = _Word(place, len(found), int(hash_string(word)))
-                if place < REMEMBERED:
-                    self._words[word] = entry
-            known.append(entry)
-        return known, others
-
-    def _summed(self, features: Sequence[str]) -> Floats:
-        """The sum of the rows of words and pieces."""
-        places = self._places(folded(np.array([*map(hash_string, features)], np.uint64)))
-        result: Floats = self.rows.take(places, axis=0).sum(axis=0)
-        return result
-
-    def _contexts(self, hashes: Sequence[int], lengths: Sequence[int]) -> tuple[NDArray[np.intp], list[int]]:
-        """Places of the known pairs and triples of texts, one more that is nothing, and how many each text has."""
-        edged: list[int] = []
-        starts, at = [], 0
-        for length in lengths:
-            starts.append(len(edged))
-            edged += [_BEGIN, *hashes[at : at + length], _END]
-            at += length
-        flat = np.array(edged, np.uint64)
-        pairs = joined(flat[:-1], flat[1:])
-        keys = np.full((len(flat), 2), _NO_KEY, np.uint32)
-        keys[:-1, 0] = folded(pairs)
-        keys[:-2, 1] = folded(joined(pairs[:-1], flat[2:]))
-        # Across the border of two texts there is "$ ^", which is no feature.
-        places = self._places(keys.ravel())
-        known = places < len(self._keys) - 1
-        found = np.add.reduceat(known, np.array(starts) * 2, dtype=np.int32).tolist()
-        return np.append(places[known], len(self._keys) - 1), found
-
-    def _places(self, keys: Keys) -> NDArray[np.intp]:
-        """Rows of keys; the last one, which is nothing, for those that are not known."""
-        places = self._keys.searchsorted(keys)
-        result: NDArray[np.intp] = np.where(self._keys[places] == keys, places, len(self._keys) - 1)
-        return result
+    def _look_up(self, word: str, row: int, others: list[tuple[int, _Sums]]) -> _Word:
+        """What is known of a word that is not remembered; the sums of one that must not be are added to `others`."""
+        found = [word, *pieces(word)]
+        rows, known = self._packed.places([hash_string(feature) >> _HALF for feature in found])
+        summed = self._packed.rows.take(rows[known], axis=0).sum(axis=0, dtype=np.float32)
+        vector = np.rint(self._vectors.of(word) @ self._projection / GRID).astype(np.float32)
+        if word not in self._public:
+            others.append((row, (summed, vector)))
+            return _Word(REMEMBERED, len(found), int(hash_string(word)))
+        place = len(self._words)
+        self._sums[place, : self.width], self._sums[place, self.width :] = summed, vector
+        entry = self._words[word] = _Word(place, len(found), int(hash_string(word)))
+        return entry
 
 
-def table_of(arrays: Any, name: str) -> Table:
-    """A network's table from its stored arrays."""
-    vocabulary = bytes(arrays[f"{name}.vocabulary"]).decode().split("\n")
-    rows = arrays[f"{name}.rows"] * arrays[f"{name}.scale"].astype(np.float32)[:, None]
-    return Table(key_of(vocabulary), rows, arrays[f"{name}.bias"], arrays[f"{name}.projection"].astype(np.float32))
+def _contexts(hashes: Sequence[int]) -> list[int]:
+    """Keys of the pairs and triples of a text: one of each a word, and the pair at the end."""
+    keys, first = list[int](), _BEGIN
+    for second, third in zip(hashes, [*hashes, _END][1:], strict=True):
+        pair = joined(first, second)
+        keys += (pair >> _HALF, joined(pair, third) >> _HALF)
+        first = second
+    keys.append(joined(first, _END) >> _HALF)
+    return keys
+
+
+def _count(known: NDArray[np.bool_]) -> NDArray[np.int32]:
+    return np.array([np.count_nonzero(known)], np.int32)
+
+
+def _summed(rows: NDArray[Any], places: NDArray[np.intp], lengths: NDArray[np.int32]) -> Floats:
+    """Sums of rows, of as many as `lengths` says for each text."""
+    if not len(places):
+        return np.zeros((len(lengths), rows.shape[1]), np.float32)
+    result: Floats = _OPS.reduce_sum(rows.take(places, axis=0).astype(np.float32, copy=False), lengths)
+    return result
+
+
+def on_grid(values: Doubles) -> Doubles:
+    """Numbers as the nearest multiples of GRID."""
+    values *= 1 / GRID
+    np.rint(values, out=values)
+    values *= GRID
+    return values
 
 
 class Network:
     """A table with its heads, as functions of words."""
 
-    def __init__(self, arrays: Any, name: str, heads: Sequence[str]) -> None:
-        self.table = table_of(arrays, name)
-        weights = [arrays[f"{name}.{head}.weight"].astype(np.float32) for head in heads]
-        self.weight = np.concatenate(weights, axis=1)
-        self.offset = np.concatenate([arrays[f"{name}.{head}.bias"] for head in heads])
-        self.classes = {head: bytes(arrays[f"{name}.{head}.classes"]).decode().split("\n") for head in heads}
+    def __init__(self, arrays: Any, heads: Sequence[str]) -> None:
+        projection = on_grid(arrays["projection"].astype(np.float64))
+        self.table = Table(Packed.of(arrays), arrays["bias"] / np.float32(UNIT), projection)
+        weights = [arrays[f"{head}.weight"].astype(np.float32) for head in heads]
+        self._weight = np.rint(np.concatenate(weights, axis=1) / np.float32(UNIT))
+        self._offset = np.concatenate([arrays[f"{head}.bias"].astype(np.float64) for head in heads])
+        self.classes = {head: bytes(arrays[f"{head}.classes"]).decode().split("\n") for head in heads}
 
-    def scores(self, texts: Sequence[Sequence[str]]) -> tuple[Floats, list[float]]:
+    def scores(self, texts: Sequence[Sequence[str]]) -> tuple[Doubles, list[float]]:
         """Linear outputs of all heads side by side, a row a text, and the known share of each text's wording."""
         hidden, seen = self.table.hidden(texts)
-        result: Floats = hidden @ self.weight
-        result += self.offset
+        result: Doubles = np.multiply(hidden @ self._weight, UNIT * UNIT, dtype=np.float64)
+        result += self._offset
         return result, seen

@@ -1,12 +1,14 @@
 """Type and intent of a request from the requests network (002 §5.2.2), calibrated, with a reject option."""
 
 from collections.abc import Sequence
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from proxid.classify.feature_sum import Floats, Network
+from proxid.classify.feature_sum import Network
 from proxid.classify.types import RequestType
+from proxid.classify.weights import Doubles
 
 FLOOR = 1e-4
 ORDER = (RequestType.COMMAND, RequestType.GENERAL, RequestType.LOCATION)
@@ -44,28 +46,29 @@ NAMELESS = frozenset(
     ).split()
 )
 SURELY = 0.7
+_HIGHEST = log(2.0**40)
 
 
 class Intents:
     """The network with its temperature; `threshold` was chosen on training utterances (docs/models.md)."""
 
     def __init__(self, arrays: Any) -> None:
-        self.network = Network(arrays, "requests", ["intent"])
+        self.network = Network(arrays, ["intent"])
         names = self.network.classes["intent"]
         self.classes = [name for name in names if not name.startswith(WRITTEN)]
         """The corpora's intents, which come before the written groups."""
-        types: Floats = arrays["requests.types"].astype(np.float32)
-        temperature, threshold = arrays["requests.calibration"].tolist()
-        nameless = np.array([name.partition(":")[2] in NAMELESS for name in self.classes], np.float32)
+        types: Doubles = arrays["types"].astype(np.float64)
+        temperature, threshold = arrays["calibration"].tolist()
+        nameless = np.array([name.partition(":")[2] in NAMELESS for name in self.classes], np.float64)
         # Columns: the types of the corpora's intents, those of the written groups, the intents that name nobody, all.
-        self._sums = np.zeros((len(names), 8), np.float32)
+        self._sums = np.zeros((len(names), 8))
         known = len(self.classes)
         self._sums[:known, :3], self._sums[known:, 3:6] = types[:known], types[known:]
         self._sums[:known, 6], self._sums[:known, 7] = nameless, 1
         self._of = [np.flatnonzero(column) for column in types[:known].T]
         self._sharpness, self.threshold = 1 / float(temperature), float(threshold)
 
-    def odds(self, words: Sequence[str]) -> tuple[Floats, list[float]]:
+    def odds(self, words: Sequence[str]) -> tuple[Doubles, list[float]]:
         """Probabilities of the corpora's intents, and calibrated ones of the types in the order of ORDER."""
         scores, seen = self.network.scores([words])
         powers = _powers(scores[:, : len(self.classes)])[0]
@@ -83,29 +86,29 @@ class Intents:
         """The likeliest type and intent of one text, whatever the threshold."""
         return self.guesses(*self.network.scores([words]))[0]
 
-    def guesses(self, scores: Floats, seen: Sequence[float]) -> list[Guess]:
+    def guesses(self, scores: Doubles, seen: Sequence[float]) -> list[Guess]:
         """The same of each text, given the network's outputs and the known shares of wording."""
         return [
             self._guess(row, sums, self._calibrated(mixture))
             for row, sums, mixture in zip(scores, *self._mixtures(scores, seen), strict=True)
         ]
 
-    def _guess(self, scores: Floats, sums: list[float], odds: list[float]) -> Guess:
+    def _guess(self, scores: Doubles, sums: list[float], odds: list[float]) -> Guess:
         confidence = max(odds)
         best = odds.index(confidence)
         of = self._of[best]
         intent = self.classes[of[scores.take(of).argmax()]]
         return Guess(ORDER[best], min(confidence, 1.0), intent, sums[6] >= SURELY * sums[7], tuple(odds))
 
-    def _mixtures(self, scores: Floats, seen: Sequence[float]) -> tuple[list[list[float]], list[list[float]]]:
-        """Of each text sums of powers (the likeliest class has 1) as in `_sums`, and `mixture`."""
+    def _mixtures(self, scores: Doubles, seen: Sequence[float]) -> tuple[list[list[float]], list[list[float]]]:
+        """Of each text sums of powers as in `_sums`, and `mixture`."""
         rows: list[list[float]] = _powers(scores).dot(self._sums).tolist()
         mixtures = []
         # Few numbers from here on: plain arithmetic is faster than arrays.
         for sums, share in zip(rows, seen, strict=True):
             damped = (1 - share) ** DAMPING
             mass = [one + damped * other for one, other in zip(sums[:3], sums[3:6], strict=True)]
-            whole = max(sum(mass), 1e-9)
+            whole = max(sum(mass), 1.0)
             mixtures.append([odds / whole for odds in mass])
         return rows, mixtures
 
@@ -115,6 +118,8 @@ class Intents:
         return [power / whole for power in powers]
 
 
-def _powers(scores: Floats) -> Floats:
-    powers: Floats = scores - np.maximum.reduce(scores, axis=1, keepdims=True)
-    return np.exp(powers, out=powers)
+def _powers(scores: Doubles) -> Doubles:
+    """Powers of scores, the highest is 2 to the 40th; whole numbers, so that sums of them lose nothing in any order."""
+    powers: Doubles = scores - (np.maximum.reduce(scores, axis=1, keepdims=True) - _HIGHEST)
+    np.exp(powers, out=powers)
+    return np.rint(powers, out=powers)

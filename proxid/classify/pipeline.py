@@ -19,7 +19,6 @@ from proxid.errors import ConfigError
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
 
     from proxid.classify.categories import Categories
     from proxid.classify.identifiers.redactor import Redactor
@@ -135,10 +134,13 @@ class Pipeline:
         from proxid.classify.state import state_of
 
         if len(texts) == 1:
-            docs: Iterable[Doc] = [self.nlp(texts[0], disable=disable)]
+            # As `nlp(text)` does, without what that asks of each component each time.
+            doc = self.nlp.make_doc(texts[0])
+            for name, component in self.nlp.pipeline:
+                doc = doc if name in disable else component(doc)
+            states = [state_of(doc)]
         else:
-            docs = self.nlp.pipe(texts, disable=disable, batch_size=BATCH)
-        states = [*map(state_of, docs)]
+            states = [*map(state_of, self.nlp.pipe(texts, disable=disable, batch_size=BATCH))]
         if len(states) != len(texts):
             raise ValueError("a component dropped a text")
         return [None if state.withheld else state for state in states]

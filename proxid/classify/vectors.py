@@ -1,40 +1,32 @@
-"""Vectors of English words (`words.npz`, scripts/models/words.py), shared by the networks."""
+"""Vectors of English words (`words.npz` of en_proxid, scripts/models/words.py), shared by the networks."""
 
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+from spacy.strings import hash_string  # type: ignore[attr-defined]
 
-Floats = NDArray[np.float32]
+from proxid.classify.weights import GRID, Doubles, Packed, read_arrays
+
+_HALF = 32
 
 
 class WordVectors:
-    """Rows of 8-bit numbers with a scale each; an unknown word is the zero vector."""
+    """Rows by keys of words; an unknown word is the zero vector."""
 
-    def __init__(self) -> None:
-        with (files("proxid.classify") / "data" / "words.npz").open("rb") as stream, np.load(stream) as arrays:
-            lines = bytes(arrays["vocabulary"]).decode().split("\n")
-            self._rows, self._scale = arrays["vectors"], arrays["scale"].astype(np.float32)
-        self._row = {word: i for i, word in enumerate(lines)}
-        self.size = int(self._rows.shape[1])
-        self._zero = np.zeros(self.size, np.float32)
+    def __init__(self, packed: Packed) -> None:
+        self._packed = packed
+        self.size = int(packed.rows.shape[1])
 
-    def __contains__(self, word: str) -> bool:
-        return word in self._row
-
-    def of(self, word: str) -> Floats:
-        """The vector of a word."""
-        row = self._row.get(word)
-        if row is None and word.endswith("s"):
-            row = self._row.get(word.removesuffix("s").removesuffix("'"))
-        if row is None:
-            return self._zero
-        result: Floats = self._rows[row].astype(np.float32) * self._scale[row]
+    def of(self, word: str) -> Doubles:
+        """The vector of a word, or of what a plural is of."""
+        spellings = [word, word.removesuffix("s").removesuffix("'")] if word.endswith("s") else [word]
+        places, known = self._packed.places([hash_string(spelling) >> _HALF for spelling in spellings])
+        result: Doubles = self._packed.rows[places[known.argmax()] if known.any() else -1] * GRID
         return result
 
 
 @cache
 def load() -> WordVectors:
-    """The shipped vectors."""
-    return WordVectors()
+    """The installed vectors."""
+    return WordVectors(Packed.of(read_arrays(Path(str(files("en_proxid"))) / "words.npz")))

@@ -14,10 +14,10 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 def digests() -> dict[str, str]:
     """SHA-256 of every artefact."""
-    from scripts.models.output import CURVE, SHIPPED
+    from scripts.models.output import CURVE, ROOT, SHIPPED, TRAINED
 
-    files = [*sorted(SHIPPED.iterdir()), CURVE]
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    files = [*sorted(p for p in SHIPPED.rglob("*") if p.is_file()), *sorted(TRAINED.rglob("*.npz")), CURVE]
+    return {str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def main() -> int:

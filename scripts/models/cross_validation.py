@@ -14,7 +14,7 @@ from proxid.classify.feature_sum import Network
 from proxid.classify.ontology import Ontology
 from scripts.models import subjects
 from scripts.models.network import words
-from scripts.models.training import pack
+from scripts.models.training import packed
 
 SEED = 100
 
@@ -25,8 +25,8 @@ def half(split: int, which: int) -> tuple[int, int]:
     part = np.random.default_rng(SEED + split).permutation(len(rows)) % 2
     held = [rows[i] for i in np.flatnonzero(part == which)]
     net, vocab, classes, paths = subjects.train(subjects.material(frozenset(text for text, _ in held)))
-    arrays = pack("subjects", net, vocab, {"top": classes, "node": paths})
-    categories = Categories(Network(arrays, "subjects", ["top", "node"]), Ontology.iab())
+    arrays = packed(net, vocab, {"top": classes, "node": paths}, subjects.LEVELS)
+    categories = Categories(Network(arrays, ["top", "node"]), Ontology.iab())
     reader = pipeline.load_default()
     right = 0
     for text, top in held:

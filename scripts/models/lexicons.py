@@ -6,8 +6,9 @@ import re
 import numpy as np
 
 from proxid.classify import corpora
+from proxid.classify.weights import text_array
 from scripts.models import sources
-from scripts.models.output import SHIPPED, text_array, write_arrays, write_gzip
+from scripts.models.output import SHIPPED, write_arrays, write_gzip
 
 MERGED = {
     "alarm": "alarm_set", "calendar": "calendar_query", "calendar_update": "calendar_set", "meeting_schedule": "calendar_query",

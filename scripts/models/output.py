@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "proxid" / "classify" / "data"
+TRAINED = ROOT / "models" / "en_proxid" / "en_proxid"
+INTENT, TOPIC = TRAINED / "proxid_intent", TRAINED / "proxid_topic"
 CURVE = ROOT / "data" / "risk_coverage.json"
 """What thresholds of the reject option give on held-out training texts."""
 
@@ -34,8 +36,3 @@ def write_arrays(name: str, arrays: dict[str, NDArray[Any]], folder: Path = SHIP
 def write_json(name: str, value: object, folder: Path = SHIPPED) -> None:
     """Write JSON with sorted keys."""
     (folder / name).write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
-
-
-def text_array(lines: list[str]) -> NDArray[np.uint8]:
-    """Lines as bytes, for an npz."""
-    return np.frombuffer("\n".join(lines).encode(), np.uint8)

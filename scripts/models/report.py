@@ -13,7 +13,7 @@ from bench.classify import BASELINE, BASELINE_COMMIT, REACH, details, resources
 from bench.classify.product import report_lines, score_of
 from proxid.classify import Pipeline, corpora, load_default
 from proxid.classify.scoring import wilson
-from scripts.models.output import CURVE, ROOT, SHIPPED
+from scripts.models.output import CURVE, ROOT, SHIPPED, TRAINED
 
 START, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PAGE = ROOT / "docs" / "results" / "models.md"
@@ -129,12 +129,14 @@ def _milliseconds(pipeline: Pipeline, text: str) -> float:
 
 def sizes() -> list[str]:
     """Sizes of the shipped artefacts."""
-    weights = [path for path in (ROOT / "models" / "en_proxid").rglob("*") if path.is_file()]
-    files = sorted([*SHIPPED.iterdir(), *weights], key=lambda path: -path.stat().st_size)
+    found = [path for path in SHIPPED.rglob("*") if path.is_file()] + [*TRAINED.rglob("*.npz")]
+    files = sorted(found, key=lambda path: -path.stat().st_size)
     total = sum(path.stat().st_size for path in files)
     return [
         f"Together {total / 1e6:.1f} MB: "
-        + ", ".join(f"`{p.name}` {p.stat().st_size / 1e6:.2f}" for p in files if p.stat().st_size > 50_000)
+        + ", ".join(
+            f"`{p.parent.name}/{p.name}` {p.stat().st_size / 1e6:.2f}" for p in files if p.stat().st_size > 50_000
+        )
         + "; the rest are word lists."
     ]
 

@@ -1,4 +1,4 @@
-"""Trains the network that tells intents, and with them the type of a request; writes requests.npz.
+"""Trains the network that tells intents, and with them the type of a request; writes its weights.
 
 Its classes are the corpora's intents and groups of written utterances and of public questions (scripts.models.written). Targets mix these labels
 with what a linear model over the teacher's sentence vectors says; variants without a label have the latter alone. A
@@ -17,14 +17,15 @@ from sklearn.linear_model import LogisticRegression
 
 from proxid.classify import corpora
 from proxid.classify.intents import FLOOR, WRITTEN, Intents
+from proxid.classify.weights import read_arrays
 from scripts.models import augment, subjects, teacher, topics
 from scripts.models.network import Network, inputs, softmax, vocabulary, words
-from scripts.models.output import CURVE, SHIPPED, write_arrays, write_json
-from scripts.models.training import fit, pack
+from scripts.models.output import CURVE, INTENT, write_arrays, write_json
+from scripts.models.training import fit, packed
 from scripts.models.written import ASKED, groups, made, question_groups, written
 
 Floats = NDArray[np.float32]
-HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH = 128, 10, 0.5, 3, 1, 256
+HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH, LEVELS = 128, 10, 0.5, 3, 1, 256, 7
 TYPES = ("command", "general", "location")
 LEFT_OUT = {"clinc": frozenset({"clinc"}), "home": frozenset({"massive", "slurp", "nlu"})}
 """Sources that a network can be trained without, for figures of unseen ones, and the corpora of each."""
@@ -108,11 +109,11 @@ def train(without: frozenset[str], output: str, folder: Path) -> None:
 
     targets = {"intent": soft[order], "type": kinds[order]}
     net = fit(inputs(texts, vocab)[order], targets, vectors[order], HIDDEN, EPOCHS, SEED, report, BATCH)
-    arrays = pack("requests", net, vocab, {"intent": classes})
+    arrays = packed(net, vocab, {"intent": classes}, LEVELS)
     asked_groups = np.array([name.startswith(ASKED) for name in classes], np.float32)
-    arrays["requests.intent.bias"] += np.float32(np.log(QUESTION_PRIOR)) * asked_groups
-    arrays["requests.types"] = table.astype(np.int8)
-    arrays["requests.calibration"] = np.array([1.0, 0.5], np.float32)
+    arrays["intent.bias"] += np.float32(np.log(QUESTION_PRIOR)) * asked_groups
+    arrays["types"] = table.astype(np.int8)
+    arrays["calibration"] = np.array([1.0, 0.5], np.float32)
     write_arrays(output, arrays, folder)
     facts = {"utterances": len(fitting), "variants": len(texts) - len(fitting), "features": len(vocab)}
     mixture = [(row.text, kind) for row in keeping if (kind := _type(row))]
@@ -121,15 +122,14 @@ def train(without: frozenset[str], output: str, folder: Path) -> None:
 
 def calibrated(output: str, folder: Path, keeping: list[tuple[str, str]], facts: dict[str, int]) -> None:
     """Calibrate the written network, as it is read at run time, on the held-out (text, type) pairs; write it again."""
-    with np.load(folder / output) as stored:
-        arrays = {name: stored[name] for name in stored.files}
+    arrays = read_arrays(folder / output)
     intents = Intents(arrays)
     mixture = np.array([intents.mixture(words(text)) for text, _ in keeping])
     temperature, curve = calibrate(mixture, np.array([kind for _, kind in keeping]))
-    arrays["requests.calibration"] = np.array([temperature, THRESHOLD], np.float32)
+    arrays["calibration"] = np.array([temperature, THRESHOLD], np.float32)
     write_arrays(output, arrays, folder)
     found = {"temperature": temperature, "threshold": THRESHOLD, "risk_coverage": curve}
-    path = CURVE if folder == SHIPPED else (folder / output).with_suffix(".json")
+    path = CURVE if folder == INTENT else (folder / output).with_suffix(".json")
     write_json(path.name, found | facts, path.parent)
 
 
@@ -216,7 +216,7 @@ def main() -> None:
         path = Path(sys.argv[2])
         train(LEFT_OUT[sys.argv[1]], path.name, path.parent)
     else:
-        train(frozenset(), "requests.npz", SHIPPED)
+        train(frozenset(), "weights.npz", INTENT)
 
 
 if __name__ == "__main__":

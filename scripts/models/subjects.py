@@ -17,12 +17,12 @@ from proxid.classify import corpora
 from proxid.ontology import wordnet
 from scripts.models import asked, augment, guide, teacher, topics
 from scripts.models.network import Network, inputs, softmax, vocabulary
-from scripts.models.output import SHIPPED, write_arrays
+from scripts.models.output import TOPIC, write_arrays
 from scripts.models.rare import Rare
-from scripts.models.training import fit, pack
+from scripts.models.training import fit, packed
 
 Floats = NDArray[np.float32]
-HIDDEN, EPOCHS, LEAST, SEED, BATCH = 128, 13, 4, 2, 256
+HIDDEN, EPOCHS, LEAST, SEED, BATCH, LEVELS = 128, 13, 4, 2, 256, 7
 DROP = 0.5
 """Share of the features that are left out at random in training: the fewer are kept, the more the word vectors count."""
 SOFT, SOFT_MADE, SOFT_NAMES = 0.2, 0.85, 0.3
@@ -198,7 +198,7 @@ def train(m: Material) -> tuple[Network, list[str], list[str], list[str]]:
 def main() -> None:
     """Fit the teacher, train the network, write."""
     net, vocab, classes, paths = train(material())
-    write_arrays("subjects.npz", pack("subjects", net, vocab, {"top": classes, "node": paths}), SHIPPED)
+    write_arrays("weights.npz", packed(net, vocab, {"top": classes, "node": paths}, LEVELS), TOPIC)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from proxid.classify.feature_sum import key_of
+from proxid.classify.weights import pack, text_array
 from scripts.models.network import Batch, Network, softmax
-from scripts.models.output import text_array
 
 Floats = NDArray[np.float32]
 BATCH, RATE, DECAY = 512, 4e-3, 1e-6
 DROP_FEATURES, DROP_HIDDEN = 0.15, 0.2
+SHORTEST = 0.08
 
 
 def fit(
@@ -43,20 +45,17 @@ def fit(
     return net
 
 
-def pack(name: str, net: Network, vocabulary: list[str], classes: dict[str, list[str]]) -> dict[str, NDArray[Any]]:
-    """Arrays of a trained network: 8-bit rows with a scale a row, the heads as they are."""
-    rows = net.rows.value
-    scale = np.maximum(np.abs(rows).max(axis=1), 1e-8) / 127
-    kept = np.flatnonzero(scale * 127 > np.quantile(scale * 127, 0.02))
-    arrays: dict[str, NDArray[Any]] = {
-        f"{name}.vocabulary": text_array([vocabulary[i] for i in kept]),
-        f"{name}.rows": np.round(rows[kept] / scale[kept, None]).astype(np.int8),
-        f"{name}.scale": scale[kept].astype(np.float16),
-        f"{name}.bias": net.bias.value,
-        f"{name}.projection": net.projection.value.astype(np.float16),
-    }
+def packed(net: Network, vocabulary: list[str], classes: dict[str, list[str]], levels: int) -> dict[str, NDArray[Any]]:
+    """Arrays of a trained network: its rows with so many levels to each side of zero, the heads as they are.
+
+    Rows that are shorter than all but SHORTEST of them are left out: they say least.
+    """
+    length = np.linalg.norm(net.rows.value, axis=1)
+    kept = np.flatnonzero(length >= np.quantile(length, SHORTEST))
+    arrays: dict[str, NDArray[Any]] = pack([key_of(vocabulary[i]) for i in kept], net.rows.value[kept], levels)
+    arrays |= {"bias": net.bias.value, "projection": net.projection.value.astype(np.float16)}
     for head, names in classes.items():
         weight, bias = net.heads[head]
-        arrays |= {f"{name}.{head}.weight": weight.value.astype(np.float16), f"{name}.{head}.bias": bias.value,
-                   f"{name}.{head}.classes": text_array(names)}  # fmt: skip
+        arrays |= {f"{head}.weight": weight.value.astype(np.float16), f"{head}.bias": bias.value,
+                   f"{head}.classes": text_array(names)}  # fmt: skip
     return arrays

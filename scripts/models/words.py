@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proxid.classify import corpora
+from proxid.classify.feature_sum import key_of
 from proxid.classify.identifiers import gazetteer
+from proxid.classify.weights import pack
 from scripts.models import sources, teacher, topics
 from scripts.models.network import words
-from scripts.models.output import SHIPPED, text_array, write_arrays
+from scripts.models.output import TRAINED, write_arrays
 
 Floats = NDArray[np.float64]
-SIZE = 128
+SIZE, LEVELS = 128, 7
 RARE = 1e-3
 """Weight of a word of frequency p is RARE / (RARE + p): function words hardly count."""
 
@@ -61,10 +63,8 @@ def main() -> None:
     vocab = vocabulary()
     vectors = teacher.vectors(vocab).astype(np.float64)
     rows = reduced(vectors, *axes(vectors), vocab)
-    scale = np.maximum(np.abs(rows).max(axis=1), 1e-6) / 127
-    arrays = {"vocabulary": text_array(vocab), "vectors": np.round(rows / scale[:, None]).astype(np.int8),
-              "scale": scale.astype(np.float16)}  # fmt: skip
-    write_arrays("words.npz", arrays, SHIPPED)
+    arrays = pack([*map(key_of, vocab)], rows.astype(np.float32), LEVELS)
+    write_arrays("words.npz", arrays, TRAINED)
     print(len(vocab), "words")
 
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import cast
 
-import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 from thinc.api import Model
@@ -13,14 +12,16 @@ from thinc.types import Floats2d
 from proxid.classify import ontology
 from proxid.classify.categories import Categories
 from proxid.classify.components.stage import Pair, Stage
-from proxid.classify.feature_sum import Floats, Network
+from proxid.classify.feature_sum import Network
 from proxid.classify.intents import ORDER, Intents
 from proxid.classify.named import NamedCategories
 from proxid.classify.thesis import ThesisCategories
 from proxid.classify.types import RequestType
+from proxid.classify.weights import Doubles, read_arrays
 from proxid.errors import ConfigError
 
 Layer = Model[list[Doc], Floats2d]
+WEIGHTS = "weights.npz"
 DEFAULT_MODEL = {"@architectures": "proxid.FeatureSum.v1"}
 
 
@@ -48,7 +49,7 @@ class Intent(Stage):
 
     def from_disk(self, path: Path, *, exclude: Iterable[str] = ()) -> "Intent":
         """Read the weights."""
-        self.intents = Intents(_arrays(path / "requests.npz"))
+        self.intents = Intents(read_arrays(path / WEIGHTS))
         self.model.attrs["network"] = self.intents.network
         return self
 
@@ -82,19 +83,14 @@ class Topic(Stage):
     def from_disk(self, path: Path, *, exclude: Iterable[str] = ()) -> "Topic":
         """Read the weights, if the method needs them."""
         if self._method == "network":
-            network = Network(_arrays(path / "subjects.npz"), "subjects", ["top", "node"])
+            network = Network(read_arrays(path / WEIGHTS), ["top", "node"])
             self.filing = Categories(network, self._tree)
             self.model.attrs["network"] = network
         return self
 
 
-def _scores(model: Layer, pairs: Sequence[Pair]) -> Floats:
-    return np.asarray(model.predict([doc for doc, _ in pairs]))
-
-
-def _arrays(path: Path) -> dict[str, Any]:
-    with path.open("rb") as stream, np.load(stream) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+def _scores(model: Layer, pairs: Sequence[Pair]) -> Doubles:
+    return cast(Doubles, model.predict([doc for doc, _ in pairs]))
 
 
 @Language.factory("proxid_intent", default_config={"model": DEFAULT_MODEL, "threshold": None})

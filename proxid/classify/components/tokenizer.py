@@ -16,7 +16,7 @@ from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.state import KEY, State
 from proxid.classify.text import clean
 
-FREQUENT = 4
+FREQUENT = 2
 """Grade of the ordinary words that the vocabulary holds from the start: making an entry costs as much as a reading."""
 
 

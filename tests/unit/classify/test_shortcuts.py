@@ -3,6 +3,7 @@
 import gc
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxid.classify import load_default, places
-from proxid.classify.feature_sum import Network
+from proxid.classify.feature_sum import UNIT, Network, key_of
 from proxid.classify.features import features
 from proxid.classify.identifiers import announced_codes, redactor, tagger
 from proxid.classify.identifiers.weights import Weights
@@ -18,6 +19,7 @@ from proxid.classify.memory import WordMemory
 from proxid.classify.ontology import Ontology
 from proxid.classify.text import clean
 from proxid.classify.vectors import load as load_vectors
+from proxid.classify.weights import GRID, Packed, pack, read_arrays
 
 TEXTS = (
     "call john smith about the new york flights",
@@ -82,28 +84,40 @@ def test_every_weight_of_a_word_or_pair_has_its_place() -> None:
 
 
 @cache
-def _requests() -> tuple[dict[str, np.ndarray], Network, dict[str, int]]:
-    """Arrays of a shipped network, the network, and the row of each feature."""
-    with (files("en_proxid") / "proxid_intent" / "requests.npz").open("rb") as stream, np.load(stream) as file:
-        arrays = dict(file)
-    lines = bytes(arrays["requests.vocabulary"]).decode().split("\n")
-    return arrays, Network(arrays, "requests", ["intent"]), {name: row for row, name in enumerate(lines)}
+def _requests() -> tuple[dict[str, np.ndarray], Network, dict[int, np.ndarray]]:
+    """Arrays of the shipped network of intents, the network, and the row of each key."""
+    arrays = read_arrays(Path(str(files("en_proxid"))) / "proxid_intent" / "weights.npz")
+    packed = Packed.of(arrays)
+    return arrays, Network(arrays, ["intent"]), dict(zip(packed.keys.tolist(), packed.rows * GRID, strict=False))
 
 
 @given(st.lists(WORDS, max_size=9))
 @settings(max_examples=100, deadline=None)
 def test_activations_are_the_sum_over_the_features(words: list[str]) -> None:
-    arrays, internet, rows = _requests()
+    arrays, network, rows = _requests()
     found = features(words)
-    known = [rows[feature] for feature in found if feature in rows]
-    scale = arrays["requests.scale"].astype(np.float32)
-    total = (arrays["requests.rows"][known] * scale[known, None]).sum(axis=0) / len(found) ** 0.5
+    known = [rows[key] for feature in found if (key := key_of(feature)) in rows]
+    total = np.sum(known, axis=0) / len(found) ** 0.5 if known else np.zeros(128)
     if words:
         vectors = np.sum([load_vectors().of(word) for word in words], axis=0)
-        total = total + vectors @ arrays["requests.projection"].astype(np.float32) / len(words) ** 0.5
-    (hidden, _), (seen, _) = internet.table.hidden([words, [*words, "tacos"]])
-    np.testing.assert_allclose(hidden, np.maximum(total + arrays["requests.bias"], 0), atol=1e-4)
-    assert seen == sum(" " in feature for feature in found if feature in rows) / (2 * len(words) + 1)
+        total = total + vectors @ arrays["projection"].astype(np.float64) / len(words) ** 0.5
+    (hidden, other), (seen, _) = network.table.hidden([words, [*words, "tacos"]])
+    # What is rounded on the way: the projection, a word's vector, the activation.
+    np.testing.assert_allclose(hidden * UNIT, np.maximum(total + arrays["bias"], 0), atol=0.02)
+    assert seen == sum(" " in feature for feature in found if key_of(feature) in rows) / (2 * len(words) + 1)
+    alone = network.table.hidden([[*words, "tacos"]])[0][0]
+    assert other.tolist() == alone.tolist()
+
+
+def test_rows_are_stored_to_half_a_step() -> None:
+    rows = np.random.default_rng(1).normal(0, 0.3, (500, 16)).astype(np.float32)
+    keys = [*range(7, 507)]
+    stored = Packed.of(pack(keys, rows, 7))
+    assert stored.keys.tolist() == keys
+    step = np.abs(rows).max(axis=1, keepdims=True) / 7
+    assert (np.abs(stored.rows[:-1] * GRID - rows) <= step / 2 + 8 * GRID).all()
+    places, known = stored.places([7, 3, 506, 2**32 - 1])
+    assert known.tolist() == [True, False, True, False] and places[0] == 0 and places[2] == 499
 
 
 @given(

@@ -147,11 +147,10 @@ def test_batches_say_what_single_calls_say() -> None:
     texts = [row.text for row in rows[:: len(rows) // 400]]
     pipeline = load_default()
     single = [pipeline.classify(text) for text in texts]
-    for one, many in zip(single, pipeline.pipe(texts), strict=True):
-        assert (one.type, one.path, one.masked, one.slots, one.intent) == (
-            many.type, many.path, many.masked, many.slots, many.intent,
-        )  # fmt: skip
-        assert one.confidence == pytest.approx(many.confidence, abs=1e-6)
+    # To the last bit: an auditor, who asks one at a time, must never accuse a service that asks in batches.
+    assert single == [*pipeline.pipe(texts)]
+    for size in (2, 8):
+        assert single[:40] == [answer for i in range(0, 40, size) for answer in pipeline.pipe(texts[i : i + size])]
 
 
 def test_others_load_it_by_name_and_read_its_docs() -> None:
@@ -173,7 +172,7 @@ def test_an_operators_patterns_are_identifiers_and_part_of_the_version(tmp_path:
     pipeline = load_default(patterns=path)
     assert pipeline.classify("remind me of grey widget at noon").masked == "remind me of <PROJECT> at noon"
     assert pipeline.classify("what does badge 17 open").masked == "what does <BADGE> open"
-    assert load_default().classify("remind me of grey widget at noon").masked == "remind me of grey widget at noon"
+    assert "PROJECT" not in str(load_default().classify("remind me of grey widget at noon").masked)
     load_default.cache_clear()
     same = load_default(patterns=path).version
     path.write_text(json.dumps(patterns[0]) + "\n")
