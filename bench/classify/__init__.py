@@ -65,7 +65,7 @@ BASELINE = {
     "thesis_utterances_per_s": 7303.0,
     "load_cpu_s": 1.54,
     "rss_mb": 330.0,
-    "weights_mb": 47.9,
+    "weights_mb": 47.1,
     "stage_type_slurp_likeliest": 0.9377,
     "stage_type_slurp_likeliest_f1": 0.9203,
     "stage_type_clinc_likeliest": 0.9835,

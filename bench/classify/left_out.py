@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 
 from bench.classify.counts import Counts, share
@@ -17,6 +16,7 @@ from bench.classify.product import of_known_type
 from bench.classify.stages import likeliest
 from proxid.classify import Pipeline, corpora
 from proxid.classify.intents import Intents
+from proxid.classify.weights import read_arrays
 from proxid.errors import InputError
 
 ROOT = Path(corpora.__file__).resolve().parents[2]
@@ -30,8 +30,7 @@ def figures(pipeline: Pipeline) -> Counts:
     """Accuracy with what is rejected counted as wrong, and of the likeliest type."""
     found: Counts = {}
     for name, (source, split) in SOURCES.items():
-        with np.load(network(source)) as arrays:
-            intents = Intents(arrays)
+        intents = Intents(read_arrays(network(source)))
         rows, truth = of_known_type(split())
         right = sum(answered(pipeline, intents, row.text) == kind for row, kind in zip(rows, truth, strict=True))
         found[f"type_unseen_{name}_accuracy"] = share(right, len(rows))

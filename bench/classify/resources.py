@@ -15,6 +15,7 @@ from proxid.classify.scoring import parse
 from proxid.classify.text import clean
 
 PASSES = 3
+TAGGER = "tagger.json"
 LOADED = """
 import resource, time
 from proxid.classify import load_default
@@ -62,8 +63,9 @@ def _rate(run: Callable[[list[str]], object], texts: list[str]) -> float:
 
 
 def sizes() -> dict[str, float]:
-    """Processor time and resident memory of a process that loads and classifies once; what its files weigh."""
+    """Processor time and resident memory of a process that loads and classifies once; what its trained files weigh."""
     told = subprocess.run([sys.executable, "-c", LOADED], check=True, capture_output=True, text=True).stdout.split()
     places = [Path(str(files("proxid.classify"))) / "data", Path(str(files("en_proxid")))]
-    weights = sum(path.stat().st_size for place in places for path in place.rglob("*") if path.is_file())
+    trained = [path for place in places for path in place.rglob("*") if path.suffix == ".npz" or path.name == TAGGER]
+    weights = sum(path.stat().st_size for path in trained)
     return {"load_cpu_s": float(told[0]), "rss_mb": float(told[1]), "weights_mb": weights / 1e6}
