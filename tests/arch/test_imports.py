@@ -59,6 +59,18 @@ def test_who_never_learns_what_carries_no_grid_of_places(module: str) -> None:
     assert "h3" not in loaded_by(module)
 
 
+@pytest.mark.parametrize(
+    "module", ["gateway.server", "device_sim.commands", "proxid.clients.subscriber.command", "proxid.cli.main"]
+)
+def test_who_reads_no_request_loads_no_classifier(module: str) -> None:
+    assert loaded_by(module) & {"spacy", "thinc", "en_proxid"} == set()
+
+
+def test_base_needs_no_package_of_the_classifier() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert not [line for line in project["dependencies"] if line.startswith(("spacy", "thinc"))]
+
+
 def test_only_known_names_are_installed() -> None:
     setup = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
     assert setup["packages"]["find"]["include"] == ["proxid*", *(f"{name}*" for name in PARTIES)]
