@@ -21,7 +21,7 @@ from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.store import connect
 from tests.integration.protocol.test_policy_changes import DAY
 from tests.support import lies_service
-from tests.support.lies import GATEWAY, MAIN, Liar, flip
+from tests.support.lies import GATEWAY, MAIN, Liar, flip, knows_only
 from tests.support.trial import PARTIES, provision
 from tests.support.trial import PEOPLE as RESIDENTS
 from tests.support.weeks import LOST, UNACCEPTED, LongTrial
@@ -268,7 +268,7 @@ async def gateway_begins_a_successor_that_hides_what_was_seen(liar: Liar) -> Non
     await trial.audit(state=True)
     liar.options = {"known": [(files / "checkpoint").read_bytes()]}
     await trial.halt(GATEWAY)
-    (files / "checkpoint").write_bytes(short)
+    knows_only(trial, GATEWAY, short, liar.patch)
     assert await trial.mend(GATEWAY) == 0
     await trial.serve(GATEWAY)
 

@@ -5,6 +5,7 @@ Each lie is (name, number of the check that must catch it, what to do); the doin
 
 import asyncio
 import dataclasses
+import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -18,6 +19,7 @@ from proxid.evidence.events import EventType
 from proxid.evidence.leaf import Leaf
 from proxid.runtime.evidence_log import writer as writing
 from proxid.runtime.evidence_log.encryptor import PlainEvent
+from proxid.runtime.evidence_log.held import HeldHeads
 from proxid.runtime.evidence_log.reading import LogReader
 from proxid.runtime.evidence_log.servicer import EvidenceService
 from proxid.runtime.evidence_log.writer import EvidenceWriter
@@ -178,3 +180,15 @@ def segment(liar: Liar, role: str, name: str) -> Path:
 
 async def no_wait(self: Any) -> None:
     """In the place of waiting until the log has caught up."""
+
+
+def knows_only(trial: Trial, role: str, head: bytes, patch: pytest.MonkeyPatch) -> None:
+    """A stopped service's folder holds no newer head of its log than this one, and the service heeds none it is shown.
+
+    What the other service has shown lies in that folder too: with it at hand `proxid mend successor` tells no lie.
+    """
+    data = trial.folder / role / "data"
+    (data / "evidence/checkpoint").write_bytes(head)
+    (data / "heads/own.head").unlink(missing_ok=True)
+    shutil.rmtree(data / "evidence/cosigned", ignore_errors=True)
+    patch.setattr(HeldHeads, "_compare", lambda *_: None)

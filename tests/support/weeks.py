@@ -35,7 +35,7 @@ SECRETS = ("tls.key", "tls.crt", "tls.csr")
 HOME = "devices/household-1"
 LOST, UNACCEPTED = "store was lost", "has not accepted"
 """Why an honest day cannot be checked: a log was followed; the auditor's operator has not looked at a policy yet."""
-MAY_EXPLAIN = ("what was damaged or lost may explain it", "leaves are damaged")
+MAY_EXPLAIN = ("what was damaged or lost may explain it", "as the service admits (a successor log was begun)")
 
 
 class LongTrial(Days):

@@ -15,8 +15,10 @@ from proxid.evidence.note import Verifier
 from proxid.protocol.rights import Right
 from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.store import connect
+from proxid.runtime.transport import heads
 from tests.integration.auditor.test_expiry import Retention, retention
 from tests.integration.gateway.test_rights import rights
+from tests.support.lies import knows_only
 from tests.support.trial import PEOPLE, Trial, run_command, running
 
 ROLES = ["gateway", "main-service"]
@@ -161,8 +163,20 @@ async def test_a_log_that_was_lost_is_followed_and_accuses_nobody(tmp_path: Path
         assert (await asyncio.to_thread(cosign, trial, role)).origin != head.origin
 
 
+async def shown_back(trial: Trial, role: str, patch: pytest.MonkeyPatch) -> bytes:
+    """The log's newest head, once the other service has shown that it holds it."""
+    patch.setattr(heads, "_AGAIN", 0.1)
+    newest, own = (evidence(trial, role) / "checkpoint").read_bytes(), trial.folder / role / "data/heads/own.head"
+    async with asyncio.timeout(30):
+        while not own.exists() or own.read_bytes() != newest:  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.05)
+    return newest
+
+
 @pytest.mark.parametrize("role", ROLES)
-async def test_a_successor_that_hides_what_others_have_seen_is_named(tmp_path: Path, role: str) -> None:
+async def test_a_successor_that_hides_what_others_have_seen_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
     async with running(tmp_path) as trial:
         await trial.busy(1)
         old = (evidence(trial, role) / "checkpoint").read_bytes()
@@ -170,10 +184,9 @@ async def test_a_successor_that_hides_what_others_have_seen_is_named(tmp_path: P
         await trial.settle()
         await trial.audit(state=True)
         await asyncio.to_thread(cosign, trial, role)
-        known = (evidence(trial, role) / "checkpoint").read_bytes()
+        known = await shown_back(trial, role, monkeypatch)
         await trial.halt(role)
-        (evidence(trial, role) / "checkpoint").write_bytes(old)
-        shutil.rmtree(evidence(trial, role) / "cosigned", ignore_errors=True)
+        knows_only(trial, role, old, monkeypatch)
         assert await mend(trial, role) == 0
         await trial.serve(role)
         for options in ({"state": True}, {"known": [known]}):
@@ -182,6 +195,25 @@ async def test_a_successor_that_hides_what_others_have_seen_is_named(tmp_path: P
             assert {(v.rule, v.log) for v in report.violations} == {(1, role)}
         with pytest.raises(HistoryForkedError, match=r"hides entries"):
             await asyncio.to_thread(cosign, trial, role)
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_an_operator_whose_copy_is_too_old_need_not_name_what_the_other_service_has_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        old = (evidence(trial, role) / "checkpoint").read_bytes()
+        await trial.ask("node6 question")
+        await trial.settle()
+        await trial.audit(state=True)
+        known = await shown_back(trial, role, monkeypatch)
+        await trial.halt(role)
+        (evidence(trial, role) / "checkpoint").write_bytes(old)
+        assert await mend(trial, role) == 0
+        await trial.serve(role)
+        for options in ({"state": True}, {"known": [known]}):
+            assert (await trial.audit(**options)).violations == []
 
 
 @pytest.mark.parametrize("role", ROLES)
