@@ -134,6 +134,32 @@ async def test_a_whole_copy_that_is_too_old_is_refused(tmp_path: Path, role: str
             await trial.serve(role)
 
 
+@pytest.mark.parametrize("role", ROLES)
+async def test_a_successor_does_not_make_the_other_one_forget_what_it_hides(tmp_path: Path, role: str) -> None:
+    other, data = ROLES[1 - ROLES.index(role)], tmp_path / role / "data"
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        old = (data / "evidence/checkpoint").read_bytes()
+        await trial.ask("node7 question")
+        await trial.settle()
+        await trial.audit()  # waits until all of that is in the log
+        await lose(trial)
+        longest = await known(trial, role)
+        await trial.halt(role)
+        await trial.halt(other)
+        (data / "evidence/checkpoint").write_bytes(old)
+        (data / "heads/own.head").unlink()
+        assert await run_command("mend", "successor", "--config", str(tmp_path / role / f"{role}.toml")) == 0
+        # The other one is away, so that the successor is begun and served before it is told.
+        await trial.serve(role)
+        await trial.serve(other)
+        async with asyncio.timeout(30):
+            failed = await ended(trial, role)
+        assert isinstance(failed, LogDamagedError) and "this log follows" in failed.rule
+        kept = [path.read_bytes() for path in (tmp_path / other / "data/heads").glob("other*.head")]
+        assert longest in kept  # for whoever audits
+
+
 async def test_a_peer_that_is_away_delays_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with running(tmp_path) as trial:
         await trial.busy(1)
