@@ -2,8 +2,10 @@
 
     DATA/heads/own.head      the newest head of the own log that anybody has shown
     DATA/heads/other.head    the newest head of the other service's log
+    DATA/heads/other-N.head  the newest head of its log number N, once it has shown one of a successor
 
 A head is signed over leaves that are on disk, so a log that is shorter than a head of it was put back or lost.
+What a successor hides is told by the head of the log before it, so that one is kept and shown beside the successor's.
 """
 
 from collections.abc import Sequence
@@ -20,6 +22,7 @@ from proxid.runtime.evidence_log.generations import HEADS, OWN, SUCCESSOR
 from proxid.runtime.evidence_log.reading import LogReader
 
 _OTHER: Final = "other.head"
+_BEFORE: Final = "other-{}.head"
 Head = tuple[int, Checkpoint, bytes]
 """Generation of the log, head, signed note."""
 
@@ -65,10 +68,11 @@ class HeldHeads:
                 self._compare(own)
 
     def shown(self) -> list[bytes]:
-        """What this service has to show: its newest head, and the newest that it holds of the other's."""
-        kept = self._kept(_OTHER, self._other)
+        """Its newest head, and the newest that it holds of the other's log and of the one that this follows."""
         own = [self._reader.checkpoint()] if self._reader.begun else []
-        return [*own, *([] if kept is None else [kept[2]])]
+        kept = self._kept(_OTHER, self._other)
+        before = None if kept is None else self._kept(_BEFORE.format(kept[0] - 1), self._other)
+        return [*own, *(head[2] for head in (kept, before) if head is not None)]
 
     def _kept(self, name: str, log: Verifier) -> Head | None:
         try:
@@ -81,6 +85,8 @@ class HeldHeads:
         if kept is None or (kept[0], kept[1].size) < (head[0], head[1].size):
             with suppress(OSError):  # without room the older one stays; it is shown again
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if kept is not None and kept[0] < head[0] and name == _OTHER:
+                    replace_file(self._folder / _BEFORE.format(kept[0]), kept[2])
                 replace_file(self._folder / name, head[2])
 
     def _compare(self, shown: Head) -> None:
