@@ -9,6 +9,7 @@ import pytest
 from auditor.findings import Report, Verdict
 from auditor.setup import logs_of
 from auditor.witness import Witness
+from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import Code, HistoryForkedError, LogDamagedError, RefusedError
 from proxid.evidence.checkpoint import WITNESS, Checkpoint, origin
 from proxid.evidence.note import Verifier
@@ -195,6 +196,42 @@ async def test_a_successor_that_hides_what_others_have_seen_is_named(
             assert {(v.rule, v.log) for v in report.violations} == {(1, role)}
         with pytest.raises(HistoryForkedError, match=r"hides entries"):
             await asyncio.to_thread(cosign, trial, role)
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_a_head_that_is_presented_late_is_compared_with_what_the_successor_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        old = (evidence(trial, role) / "checkpoint").read_bytes()
+        await trial.ask("node6 question")
+        await trial.settle()
+        await trial.audit()  # waits until all of that is in the log
+        known = (evidence(trial, role) / "checkpoint").read_bytes()
+        await trial.halt(role)
+        knows_only(trial, role, old, monkeypatch)
+        assert await mend(trial, role) == 0
+        await trial.serve(role)
+        await trial.audit(state=True)  # of nothing but what the successor shows
+        report = await trial.audit(state=True, known=[old])
+        assert {(violation.rule, violation.log) for violation in report.violations} == {(7, role)}
+        for options in ({"known": [known]}, {}):
+            report = await trial.audit(state=True, **options)
+            assert (1, role) in {(violation.rule, violation.log) for violation in report.violations}
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_a_successor_that_somebody_was_shown_is_not_taken_back(tmp_path: Path, role: str) -> None:
+    later = Checkpoint(f"{origin('main-service', role)}/2", 1, bytes(32))
+    forged = later.sign(SigningKey(bytes(32))).encode()
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        report = await trial.audit(known=[forged])
+        assert report.violations == [] and "shows nothing" in report.reasons[0].text
+        key = load_signing_key(tmp_path / role / "signing.key")
+        report = await trial.audit(known=[later.sign(key).encode()])
+        assert {(v.rule, v.log) for v in report.violations} == {(1, role)}
 
 
 @pytest.mark.parametrize("role", ROLES)
