@@ -18,9 +18,9 @@ from auditor.reading.opening import Opener, Unopened
 from auditor.reading.source import EvidenceSource, Heads, KeySource
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import EncodingError, EvidenceLostError, EvidenceUnreadableError, NoteInvalidError, ProxidError
-from proxid.evidence.checkpoint import generation_of, open_checkpoint
+from proxid.evidence.checkpoint import Checkpoint, generation_of, open_checkpoint
 from proxid.evidence.leaf import Leaf
-from proxid.evidence.merkle import Frontier
+from proxid.evidence.merkle import EMPTY_ROOT, Frontier
 from proxid.evidence.note import Verifier
 from proxid.evidence.succession import Succession
 
@@ -87,12 +87,13 @@ class ReadState(NamedTuple):
 
     Attributes:
         number: of the next event. frontier: of the newest log's tree. seals: see `Opener.seal_of`.
-        uncovered, exported: see `HeadCheck`.
+        uncovered, exported: see `HeadCheck`. named: see `ReadLog`.
     """
 
     number: int
     generation: int
     base: int
+    named: list[bytes]
     frontier: bytes
     seals: dict[bytes, int]
     uncovered: int
@@ -106,7 +107,9 @@ class ReadLog:
 
     Attributes:
         first: verifier of the first log. witness, lag: see `HeadRules`. auditor, keys, unopened: see `Opener`.
-        generation, base: of the newest log that was read, and the entries before it. parts: of this audit.
+        generation, base: of the newest log that was read, and the entries before it.
+        named: the signed heads that successors name, of the first log on; empty if one names none.
+        parts: of this audit.
     """
 
     log: Log
@@ -120,6 +123,7 @@ class ReadLog:
     unopened: Unopened
     generation: int = 1
     base: int = 0
+    named: list[bytes] = field(default_factory=list)
     heads: HeadCheck = field(init=False)
     opener: Opener = field(init=False)
     parts: list[Part] = field(default_factory=list)
@@ -148,13 +152,14 @@ class ReadLog:
     def state(self) -> ReadState:
         """For storing."""
         return ReadState(
-            self.log.next_number, self.generation, self.base, self.heads.frontier.encode(), self.opener.seal_of,
-            self.heads.uncovered, self.heads.exported, self.log.damage,
+            self.log.next_number, self.generation, self.base, self.named, self.heads.frontier.encode(),
+            self.opener.seal_of, self.heads.uncovered, self.heads.exported, self.log.damage,
         )  # fmt: skip
 
     def restore(self, state: ReadState) -> None:
         """Go on from a state."""
         self.turn(state.generation, state.base)
+        self.named[:] = state.named
         self.log.damage.take_over(state.damage)
         self.log.next_number = state.number
         self.heads.uncovered, self.heads.exported = state.uncovered, state.exported
@@ -172,7 +177,7 @@ class ReadLog:
         """
         heads = source.heads()
         generation = generation_of(shown_head(heads.latest, self.first.name)[1].origin, self.first.name)
-        self.parts = []
+        self.parts, read = [], self.generation
         while 0 < self.generation < generation:
             self.parts.append(self._old(source, known))
             size = self.parts[-1].size or self.heads.frontier.size
@@ -185,12 +190,32 @@ class ReadLog:
             self.log.name, self.rules.log, self.witness, heads, self.base + self.heads.frontier.size, self.base
         )  # fmt: skip
         self.parts.append(self._part(source, heads, self.heads.begin(source, heads, self._of(known))))
+        self._compare_others(source, known, read)
 
     def _part(self, source: EvidenceSource, heads: Heads, size: int | None, old: bool = False) -> Part:
         return Part(self.generation, self.base, self.rules, self.heads, self.opener, source, heads, size, old)
 
     def _of(self, known: Sequence[bytes]) -> list[bytes]:
         return [note for note in known if note.startswith(f"{self.heads.origin}\n".encode())]
+
+    def _compare_others(self, source: EvidenceSource, known: Sequence[bytes], read: int) -> None:
+        """Heads that others were shown of logs that are not read now: of older ones, and of successors not shown.
+
+        Args:
+            read: the log that the last audit read last.
+        """
+        for note in known:
+            generation = generation_of(note.partition(b"\n")[0].decode("utf-8", "replace"), self.first.name)
+            own = self._verifier(generation)
+            if 0 < generation < read and (named := self.named[generation - 1]):
+                log, end = source.log(generation), open_checkpoint(named, own)[0]
+            elif generation > self.generation:
+                log, end = source, Checkpoint(own.name, 0, EMPTY_ROOT)
+            else:
+                continue
+            check = HeadCheck(self.log.name, HeadRules(own), Frontier(), self.report, self.clock)
+            check.compare(log, end, [note])
+            self.heads.missing += check.missing
 
     def _old(self, source: EvidenceSource, known: Sequence[bytes]) -> Part:
         """A log that a successor follows, up to the head that this one names."""
@@ -200,6 +225,7 @@ class ReadLog:
         except EvidenceUnreadableError:
             cosigned = ()
         named = self._named(source.log(self.generation + 1))
+        self.named.append(named or b"")
         heads = Heads(named or b"", cosigned)
         size = None
         if named is not None:

@@ -156,7 +156,16 @@ class HeadCheck:
             self._violation(f"a head that is shown as cosigned: {error.rule}")
             return None
 
-    def _shown_to_others(self, source: EvidenceSource, latest: Checkpoint, data: bytes) -> None:
+    def compare(self, source: EvidenceSource, end: Checkpoint, known: Sequence[bytes]) -> None:
+        """Heads that others were shown of a log of which nothing is read now.
+
+        Args:
+            end: what the log is held to: its last head, or the empty log's if it is never shown.
+        """
+        for data in known:
+            self._shown_to_others(source, end, data, reads=False)
+
+    def _shown_to_others(self, source: EvidenceSource, latest: Checkpoint, data: bytes, reads: bool = True) -> None:
         what = "a head that somebody else was shown"
         try:
             open_checkpoint(data, self._rules.log)
@@ -164,9 +173,11 @@ class HeadCheck:
             # Whoever makes a head up accuses nobody.
             self._unchecked(f"{what} shows nothing: {error.rule}")
             return
-        self._known(source, latest, data, what)
+        self._known(source, latest, data, what, reads)
 
-    def _known(self, source: EvidenceSource, latest: Checkpoint, data: bytes, what: str) -> Checkpoint | None:
+    def _known(
+        self, source: EvidenceSource, latest: Checkpoint, data: bytes, what: str, reads: bool = True
+    ) -> Checkpoint | None:
         """A head that others have: it must be a beginning of the newest. None if it is none, or cannot be compared."""
         self._report.checked[HEADS] += 1
         try:
@@ -177,7 +188,7 @@ class HeadCheck:
         text = f"{what} is not a beginning of this history: it is forked"
         if head.size > latest.size:
             self._violation(f"{what} is of a longer history than this one")
-        elif head.size >= self.frontier.size:
+        elif reads and head.size >= self.frontier.size:
             self._expected.add(head, text)
         elif not self._is_proven(source, head, latest, what, text):
             return None
@@ -186,7 +197,7 @@ class HeadCheck:
     def _is_proven(self, source: EvidenceSource, head: Checkpoint, latest: Checkpoint, what: str, text: str) -> bool:
         """A head older than what this audit reads: the service proves it, against the newest head."""
         try:
-            proof = source.consistency(head.size, latest.size) if head.size else []
+            proof = source.consistency(head.size, latest.size) if 0 < head.size < latest.size else []
             verify_consistency(head.size, head.root, latest.size, latest.root, proof)
         except EvidenceUnreadableError as error:
             self._unchecked(f"{what} could not be compared: {error.rule}")
