@@ -1,4 +1,4 @@
-"""Nothing that was acknowledged is lost, whatever process is killed (DESIGN 12; issues 2 (3) and 3)."""
+"""Nothing that was acknowledged is lost, whatever process is killed (DESIGN 12)."""
 
 import asyncio
 import json
