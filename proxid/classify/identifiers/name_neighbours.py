@@ -46,7 +46,7 @@ def _of_kin(u: Utterance) -> Iterator[int]:
         )
         after = _past_law(u, i + 1)
         title = word in _TITLES_OF_KIN
-        while owned and after < len(u.words) and _nameable(u, after) and _person(u, after, title, word in _SURE):
+        while owned and after < len(u.words) and nameable(u, after) and _person(u, after, title, word in _SURE):
             yield after
             after += 2 if u.word(after + 1) in _JOINED else len(u.words)
         if _introduced(u, i):
@@ -56,7 +56,7 @@ def _of_kin(u: Utterance) -> Iterator[int]:
 def _introduced(u: Utterance, index: int) -> bool:
     """Whether a word that English does not have is said to be somebody of one's own: "petunia is my aunt"."""
     first = _start(u, index)
-    return first >= 0 and _nameable(u, first) and unknown(u.words[first])
+    return first >= 0 and nameable(u, first) and unknown(u.words[first])
 
 
 def _start(u: Utterance, index: int) -> int:
@@ -112,7 +112,7 @@ def _foreign(u: Utterance, index: int, hits: Sequence[bool]) -> bool:
     word = u.words[index]
     if word in lexicon("foreign_words") and word not in _INNER:
         return False
-    return hits[index] or (word in _INNER and index + 1 < len(u.words)) or (_nameable(u, index) and unknown(word))
+    return hits[index] or (word in _INNER and index + 1 < len(u.words)) or (nameable(u, index) and unknown(word))
 
 
 def unknown(word: str) -> bool:
@@ -141,7 +141,7 @@ def _owning(u: Utterance, hits: Sequence[bool]) -> Iterator[int]:
                 yield owner
                 if owner >= 2 and u.words[owner - 1] in _JOINED and _owns(u, owner - 2, hits):
                     yield owner - 2
-                elif owner and _nameable(u, owner - 1) and known(load_gazetteer(), u.words[owner - 1]).given >= 3:
+                elif owner and nameable(u, owner - 1) and known(load_gazetteer(), u.words[owner - 1]).given >= 3:
                     yield owner - 1
 
 
@@ -152,7 +152,7 @@ def _owner(u: Utterance, index: int) -> int | None:
             return i - 1 if _owns(u, i - 1, ()) else None
     word = u.word(index - 1)
     plain = known(load_gazetteer(), word)
-    if index and u.words[index] in _ROOMS and plain.given >= 2 and plain.common <= 1 and _nameable(u, index - 1):
+    if index and u.words[index] in _ROOMS and plain.given >= 2 and plain.common <= 1 and nameable(u, index - 1):
         return index - 1
     stem = (
         known(load_gazetteer(), word[:-1]) if word.endswith("s") and not known(load_gazetteer(), word).common else None
@@ -162,14 +162,15 @@ def _owner(u: Utterance, index: int) -> int | None:
 
 def _owns(u: Utterance, index: int, hits: Sequence[bool]) -> bool:
     word = u.words[index]
-    if not _nameable(u, index) or word in _KIN or word in _TITLES_OF_KIN:
+    if not nameable(u, index) or word in _KIN or word in _TITLES_OF_KIN:
         return False
     return (
         (bool(hits) and hits[index]) or unknown(word) or word in ambiguous() or known(load_gazetteer(), word).given >= 3
     )
 
 
-def _nameable(u: Utterance, index: int) -> bool:
+def nameable(u: Utterance, index: int) -> bool:
+    """Whether a word can be a name: no function word, no thing of a home, nothing that is never one."""
     word = u.words[index]
     unlisted = word not in _NO_NAMES and word not in ABBREVIATIONS and word not in _OWNED
     named = u.codes[index] in _NAME or (len(word) > 2 and known(load_gazetteer(), word).given >= 2)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from proxid.classify.identifiers import name_contexts, name_neighbours, tagger
+from proxid.classify.identifiers import name_contexts, name_neighbours, name_pairs, tagger
 from proxid.classify.identifiers.kinds import kinds
 from proxid.classify.identifiers.searches import Search
 from proxid.classify.identifiers.spans import Span
@@ -42,6 +42,8 @@ def names(u: Utterance, tags: tagger.Tagger, raised: float = 0.0) -> list[Span]:
         hits[i] = True
     for i in name_neighbours.neighbours(u, hits):
         hits[i] = True
+    for i in () if raised else name_pairs.pairs(u, hits):
+        hits[i] = True
     if not lower:
         _capitals(u.words, shown, shapes, (grades, candidates), hits)
     _widen(u, hits, tags)
@@ -70,7 +72,7 @@ def _announced(u: Utterance, tags: tagger.Tagger) -> Iterator[int]:
                 break
             yield i
     for i, word in enumerate(() if TITLES.isdisjoint(u.bag) else u.words[:-1]):
-        after = i + 1 + (u.words[i + 1] == ".")
+        after = i + 1 + (u.words[i + 1] in (".", "dot"))
         if word in TITLES and after < len(u.words) and _titled(u, word, after, tags):
             yield after
 

@@ -1,0 +1,119 @@
+"""Names that two words make together: "friederike lange", "perez and bird were", "a summer white concert", "did will ferrell".
+
+Asked only where somebody may be named; each is a place where the score of a single word is too low, and the pair is sure.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from proxid.classify.identifiers.gazetteer import load as load_gazetteer
+from proxid.classify.identifiers.kinds import kinds
+from proxid.classify.identifiers.name_contexts import closed
+from proxid.classify.identifiers.name_neighbours import nameable, unknown
+from proxid.classify.identifiers.tables import words
+from proxid.classify.identifiers.tagger import known
+from proxid.classify.identifiers.utterance import Utterance
+from proxid.classify.places import load as load_places
+
+_MADE, _SAYS, _AUXILIARIES = words("names", "made"), words("names", "says"), words("names", "before_will")
+_POSTED, _BE = words("names", "posted"), frozenset({"is", "was", "are", "were", "have", "had", "has"})
+_DAYS = frozenset({"birthday", "bday", "birthdays", "anniversary"})
+_WORD, _PARTICLES = kinds("word"), words("names", "particles")
+
+
+def pairs(u: Utterance, hits: Sequence[bool]) -> Iterator[int]:
+    """Tokens that are names together with a word beside them; `hits` says which are known to be names."""
+    for i in range(len(u.words)):
+        if not hits[i] and nameable(u, i) and not _placed(u, i) and any(rule(u, i, hits) for rule in _RULES):
+            yield i
+
+
+def _placed(u: Utterance, index: int) -> bool:
+    """Whether a word names a place, alone or with the word beside it."""
+    places = load_places()
+    beside = (f"{u.word(index - 1)} {u.words[index]}", f"{u.words[index]} {u.word(index + 1)}")
+    large = places.get(u.words[index])
+    return (large is not None and large.grade > 1) or any(pair in places for pair in beside)
+
+
+def _plain_surname(u: Utterance, index: int) -> bool:
+    """Whether a word is hardly anything but a surname."""
+    word = u.word(index)
+    grades = known(load_gazetteer(), word)
+    return grades.surname >= 3 and grades.common <= 1 and word not in load_places()
+
+
+def _with_surname(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "friederike lange": a word that no list has before a plain surname."""
+    grades = known(load_gazetteer(), u.words[i])
+    return (
+        not any(grades)
+        and u.codes[i] == _WORD
+        and len(u.words[i]) > 3
+        and _plain_surname(u, i + 1)
+        and unknown(u.words[i])
+    )
+
+
+def _will(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "did will ferrell", "will smith": what is no verb there."""
+    return u.words[i] == "will" and (u.word(i - 1) in _AUXILIARIES or (_plain_surname(u, i + 1) and closed(u, i + 1)))
+
+
+def _joined(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "trump and putin", "perez and bird were": joined to a name, and a name to some."""
+    if i < 2 or u.words[i - 1] != "and" or not hits[i - 2]:
+        return False
+    grades = known(load_gazetteer(), u.words[i])
+    ends = closed(u, i) or u.word(i + 1) in _BE
+    return ends and (unknown(u.words[i]) or (grades.surname >= 3 and u.word(i + 1) in _BE))
+
+
+def _made(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "a summer white concert": given name and surname before what a person makes."""
+    first, last = (i, i + 1) if u.word(i + 2) in _MADE else (i - 1, i) if u.word(i + 1) in _MADE and i else (-1, -1)
+    if first < 0 or not nameable(u, last):
+        return False
+    given, surname = (known(load_gazetteer(), u.words[j]) for j in (first, last))
+    return given.given >= 3 and (surname.surname >= 3 or unknown(u.words[last]))
+
+
+def _says(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "… says cook": who ends a sentence that is told."""
+    ends = i + 1 == len(u.words) or u.words[i + 1] == "."
+    told = i > LEAST and u.words[i - 1] in _SAYS and ends
+    return told and (known(load_gazetteer(), u.words[i]).surname >= 4 or unknown(u.words[i]))
+
+
+def _birthday(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "add bola birthday": whose it is, where "'s" was not heard."""
+    return u.word(i + 1) in _DAYS and unknown(u.words[i]) and u.words[i] not in load_places()
+
+
+def _written_to(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "send email to cat that", "the mail of ash": to whom or by whom."""
+    posted = u.word(i - 1) in ("to", "from", "of") and u.word(i - 2) in _POSTED
+    return posted and closed(u, i) and known(load_gazetteer(), u.words[i]).given >= 2
+
+
+def _given(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """A very common given name that is nothing else."""
+    grades = known(load_gazetteer(), u.words[i])
+    return grades.given >= 4 and grades.common == 0 and u.words[i] not in load_places()
+
+
+def _nobody_else(u: Utterance, index: int) -> bool:
+    """Whether no list has a word."""
+    found = 0 <= index < len(u.words) and nameable(u, index) and not any(known(load_gazetteer(), u.words[index]))
+    return found and unknown(u.words[index]) and u.words[index] not in load_places()
+
+
+def _foreign(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "metin gumprich" at the beginning, "guus de jong": words that no list has, side by side or around a particle."""
+    first = _nobody_else(u, 0) and _nobody_else(u, 1) and i < 2
+    around = _nobody_else(u, i) and u.word(i + 1) in _PARTICLES and i + 2 < len(u.words) and nameable(u, i + 2)
+    return first or around
+
+
+LEAST = 3
+"""Tokens before "says" in a sentence that is told."""
+_RULES = (_with_surname, _will, _joined, _made, _says, _birthday, _written_to, _given, _foreign)
