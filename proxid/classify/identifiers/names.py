@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from proxid.classify.identifiers import name_contexts, name_neighbours, name_pairs, tagger
+from proxid.classify.identifiers import full_names, name_contexts, name_neighbours, tagger
 from proxid.classify.identifiers.kinds import kinds
 from proxid.classify.identifiers.searches import Search
 from proxid.classify.identifiers.spans import Span
@@ -42,7 +42,7 @@ def names(u: Utterance, tags: tagger.Tagger, raised: float = 0.0) -> list[Span]:
         hits[i] = True
     for i in name_neighbours.neighbours(u, hits):
         hits[i] = True
-    for i in () if raised else name_pairs.pairs(u, hits):
+    for i in () if raised else full_names.pairs(u, hits):
         hits[i] = True
     if not lower:
         _capitals(u.words, shown, shapes, (grades, candidates), hits)
