@@ -151,3 +151,46 @@ async def test_an_outcome_of_another_number_is_nobodys() -> None:
         servicer.renumber = 0
         assert (await client.ask(signed_request(3), b"c"))[1] == first[1]
         assert servicer.streams == 1
+
+
+class Garbled(grpc.GenericRpcHandler):
+    """Answers whatever is called with bytes that are no message of any type."""
+
+    def service(self, details: grpc.HandlerCallDetails) -> Any:
+        async def one(_request: bytes, _context: Any) -> bytes:
+            return b"\xff\xff\xff"
+
+        async def many(_request: bytes, _context: Any) -> AsyncIterator[bytes]:
+            yield b"\xff\xff\xff"
+
+        streams = str(details.method).endswith("Releases")
+        return grpc.unary_stream_rpc_method_handler(many) if streams else grpc.unary_unary_rpc_method_handler(one)
+
+
+async def _first_release(client: MainServiceClient) -> None:
+    async for _group in client.releases(0):
+        return
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.time(b"", bytes(16)),
+        lambda client: client.consent(signed_request(1), b""),
+        lambda client: client.erase("prox", bytes(32)),
+        lambda client: client.restrict("prox", True),
+        lambda client: client.acknowledge(1),
+        _first_release,
+    ],
+    ids=["time", "consent", "erase", "restrict", "acknowledge", "releases"],
+)
+async def test_what_cannot_be_read_is_as_if_nothing_had_come(call: Callable[[MainServiceClient], Any]) -> None:
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((Garbled(),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        client = MainServiceClient(channel)
+        with pytest.raises(UpstreamError):
+            await call(client)
+    await server.stop(None)
