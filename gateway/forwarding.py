@@ -11,7 +11,6 @@ from itertools import count
 from typing import Any
 
 import grpc
-from google.protobuf.message import DecodeError
 
 from proxid.errors import UpstreamError
 from proxid.runtime.transport.methods import MAX_BATCH, MAX_BATCH_SIZE
@@ -67,12 +66,13 @@ class Forwarding:
         stream = self._stub.Forward()
         writing = asyncio.create_task(self._write(stream))
         try:
-            while (found := await stream.read()) is not grpc.aio.EOF:
+            # gRPC gives None for bytes that are no message: the stream has ended, for all that it is worth.
+            while (found := await stream.read()) not in (grpc.aio.EOF, None):
                 for outcome in found.outcomes:
                     future = self._under_way.get(outcome.number)
                     if future is not None and not future.done():
                         future.set_result(outcome)
-        except (grpc.aio.AioRpcError, DecodeError):
+        except grpc.aio.AioRpcError:
             pass  # whatever it ended with says nothing of the requests under way
         finally:
             writing.cancel()

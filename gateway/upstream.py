@@ -1,9 +1,10 @@
 """The Identity Screener's client of the Main Service: the one caller that MS accepts."""
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import grpc
 
@@ -32,6 +33,8 @@ _UNREACHED: Final = frozenset({
     grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL,
 })  # fmt: skip
 _KNOWN_KEYS: Final = 100_000
+_Asked = TypeVar("_Asked")
+_Reply = TypeVar("_Reply")
 _ERASE_SECONDS: Final = 120.0
 """MS waits for a group with the person to be released, and rewrites its store's files."""
 
@@ -75,12 +78,8 @@ class MainServiceClient:
         Args:
             opening: the signed word that the current epoch has begun, or empty.
         """
-        try:
-            asked = wire.TimeRequest(opening=opening, nonce=nonce)
-            reply = await self._stub.TellTime(asked, timeout=self._timeout)
-        except grpc.aio.AioRpcError as error:
-            raise _translated(error) from None
-        return bytes(reply.time)
+        asked = wire.TimeRequest(opening=opening, nonce=nonce)
+        return bytes((await self._call(self._stub.TellTime, asked)).time)
 
     async def epoch(self, opening: EpochOpening, policies: Sequence[bytes]) -> tuple[bytes, bytes]:
         """MS's signed key of an epoch, and the digest of the policy document that MS would have it go by.
@@ -93,14 +92,16 @@ class MainServiceClient:
             EpochError: MS has ended it. PolicyError: MS holds none of them. UpstreamError, UpstreamRefusedError.
         """
         asked = wire.EpochRequest(epoch=opening.epoch, policies=policies, opening=opening.encode())
-        try:
-            reply = await self._stub.GetEpoch(asked, timeout=self._timeout)
-        except grpc.aio.AioRpcError as error:
-            if code_of(error) is Code.EPOCH_NOT_CURRENT:
-                raise EpochError("the main service has ended this epoch: the next one is served") from None
-            if code_of(error) is Code.NO_COMMON_POLICY:
-                raise PolicyError("no policy document counts at both services: activate the same one at both") from None
-            raise _translated(error) from None
+        with _heard():
+            try:
+                reply = _said(await self._stub.GetEpoch(asked, timeout=self._timeout))
+            except grpc.aio.AioRpcError as error:
+                if code_of(error) is Code.EPOCH_NOT_CURRENT:
+                    raise EpochError("the main service has ended this epoch: the next one is served") from None
+                if code_of(error) is Code.NO_COMMON_POLICY:
+                    text = "no policy document counts at both services: activate the same one at both"
+                    raise PolicyError(text) from None
+                raise
         return bytes(reply.epoch_key), bytes(reply.newest)
 
     async def ask(
@@ -137,18 +138,12 @@ class MainServiceClient:
 
     async def erase(self, prox_id: str, tag: bytes) -> None:
         """Have MS forget a PROX_ID, whose evidence has this subject tag; raises UpstreamError, UpstreamRefusedError."""
-        try:
-            await self._stub.Erase(wire.EraseRequest(prox_id=prox_id, tag=tag), timeout=_ERASE_SECONDS)
-        except grpc.aio.AioRpcError as error:
-            raise _translated(error) from None
+        await self._call(self._stub.Erase, wire.EraseRequest(prox_id=prox_id, tag=tag), _ERASE_SECONDS)
 
     async def restrict(self, prox_id: str, restricted: bool) -> None:
         """Have MS log and release nothing of a PROX_ID, or again what is consented to; raises as `erase`."""
         asked = wire.RestrictRequest(prox_id=prox_id, restricted=restricted)
-        try:
-            await self._stub.Restrict(asked, timeout=_ERASE_SECONDS)
-        except grpc.aio.AioRpcError as error:
-            raise _translated(error) from None
+        await self._call(self._stub.Restrict, asked, _ERASE_SECONDS)
 
     async def _forward(
         self, method: Callable[[wire.ForwardRequest], Awaitable[wire.ForwardReply]], message: SignedMessage,
@@ -167,13 +162,10 @@ class MainServiceClient:
         return reply
 
     async def _call(
-        self, method: grpc.aio.UnaryUnaryMultiCallable[wire.ForwardRequest, wire.ForwardReply],
-        asked: wire.ForwardRequest,
-    ) -> wire.ForwardReply:  # fmt: skip
-        try:
-            return await method(asked, timeout=self._timeout)
-        except grpc.aio.AioRpcError as error:
-            raise _translated(error) from None
+        self, method: grpc.aio.UnaryUnaryMultiCallable[_Asked, _Reply], asked: _Asked, seconds: float | None = None
+    ) -> _Reply:
+        with _heard():
+            return _said(await method(asked, timeout=seconds or self._timeout))
 
     def _remember(self, key: bytes) -> None:
         self._known[key] = None
@@ -182,20 +174,16 @@ class MainServiceClient:
 
     async def releases(self, after: int) -> AsyncIterator[ReleasedGroup]:
         """Groups released after a cursor, as they come; ends with UpstreamError when the stream breaks."""
-        try:
-            async for release in self._stub.Releases(wire.ReleasesRequest(after=after)):
+        with _heard():
+            async for found in self._stub.Releases(wire.ReleasesRequest(after=after)):
+                release = _said(found)
                 records = _readable(release.records)
                 place = (release.cursor, release.party, release.epoch, release.group)
                 yield ReleasedGroup(*place, records, release.contents)
-        except grpc.aio.AioRpcError as error:
-            raise _translated(error) from None
 
     async def acknowledge(self, cursor: int) -> None:
         """Tell MS that everything up to a cursor is stored here."""
-        try:
-            await self._stub.Acknowledge(wire.AcknowledgeReleases(cursor=cursor), timeout=self._timeout)
-        except grpc.aio.AioRpcError as error:
-            raise _translated(error) from None
+        await self._call(self._stub.Acknowledge, wire.AcknowledgeReleases(cursor=cursor))
 
 
 def _readable(records: Iterable[common_pb2.SignedMessage]) -> tuple[SignedMessage, ...]:
@@ -216,6 +204,22 @@ _KINDS: Final[dict[Code, type[UpstreamRefusedError]]] = {
     Code.EPOCH_NOT_CURRENT: StaleKeyError,
     Code.CLOCK_DOUBTED: UpstreamClockError,
 }
+
+
+@contextmanager
+def _heard() -> Iterator[None]:
+    """A call to MS: raises UpstreamError, UpstreamRefusedError."""
+    try:
+        yield
+    except grpc.aio.AioRpcError as error:
+        raise _translated(error) from None
+
+
+def _said(reply: _Reply | None) -> _Reply:
+    """What MS said; gRPC gives None for bytes that are no message, which is as if nothing had come."""
+    if reply is None:
+        raise UpstreamError("what the Main Service says cannot be read")
+    return reply
 
 
 def _translated(error: grpc.aio.AioRpcError) -> UpstreamError | UpstreamRefusedError:

@@ -160,11 +160,16 @@ class Garbled(grpc.GenericRpcHandler):
         async def one(_request: bytes, _context: Any) -> bytes:
             return b"\xff\xff\xff"
 
-        async def many(_request: bytes, _context: Any) -> AsyncIterator[bytes]:
+        async def many(_requests: Any, _context: Any) -> AsyncIterator[bytes]:
             yield b"\xff\xff\xff"
 
-        streams = str(details.method).endswith("Releases")
-        return grpc.unary_stream_rpc_method_handler(many) if streams else grpc.unary_unary_rpc_method_handler(one)
+        method = str(details.method).rpartition("/")[2]
+        if method == "Forward":
+            return grpc.stream_stream_rpc_method_handler(many)
+        return (
+            grpc.unary_stream_rpc_method_handler(many) if method == "Releases"
+            else grpc.unary_unary_rpc_method_handler(one)
+        )  # fmt: skip
 
 
 async def _first_release(client: MainServiceClient) -> None:
@@ -176,21 +181,23 @@ async def _first_release(client: MainServiceClient) -> None:
     "call",
     [
         lambda client: client.time(b"", bytes(16)),
+        lambda client: client.ask(signed_request(1), b""),
         lambda client: client.consent(signed_request(1), b""),
         lambda client: client.erase("prox", bytes(32)),
         lambda client: client.restrict("prox", True),
         lambda client: client.acknowledge(1),
         _first_release,
     ],
-    ids=["time", "consent", "erase", "restrict", "acknowledge", "releases"],
+    ids=["time", "ask", "consent", "erase", "restrict", "acknowledge", "releases"],
 )
 async def test_what_cannot_be_read_is_as_if_nothing_had_come(call: Callable[[MainServiceClient], Any]) -> None:
     server = grpc.aio.server()
     server.add_generic_rpc_handlers((Garbled(),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-        client = MainServiceClient(channel)
-        with pytest.raises(UpstreamError):
-            await call(client)
-    await server.stop(None)
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            with pytest.raises(UpstreamError):
+                await call(MainServiceClient(channel))
+    finally:
+        await server.stop(None)
