@@ -20,7 +20,8 @@ def writing(folder: Path) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_release_that_is_ended_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     log = tmp_path / "log.tsv"
-    log.write_text("".join(f"u{row % 97}\twhat is the answer to question {row}\n" for row in range(60_000)))
+    # Few texts, which are soon filed, in many rows: it is the writing that is to be ended.
+    log.write_text("".join(f"u{row % 97}\twhat is the answer to question {row % 300}\n" for row in range(300_000)))
     words = ["release", str(log), "-o", str(tmp_path / "out.tsv"), "--truth", str(tmp_path / "truth.tsv")]
     with subprocess.Popen(
         [sys.executable, "-m", "proxid.cli.main", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE

@@ -8,8 +8,7 @@ import click
 from rich.console import Console
 
 from proxid.lab.commands.common import FILE, facts_table, print_json, progress_bar, said_columns_of
-from proxid.lab.mechanism import MODES
-from proxid.lab.studies.thesis.plan import KS, LEVELS, Cell, Plan, Source
+from proxid.lab.studies.thesis.plan import KS, LEVELS, MODES, Cell, Plan, Source
 from proxid.lab.studies.thesis.report import write_report
 from proxid.lab.studies.thesis.results import Results
 from proxid.lab.studies.thesis.runner import run_plan

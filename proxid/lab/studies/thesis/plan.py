@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from proxid.errors import InputError
-from proxid.lab.mechanism import MODES, Mechanism
+from proxid.lab.mechanism import Mechanism
 
 KS = (3, 10, 30, 90, 200)
+MODES = ("thesis", "thesis3", "mix")
+"""Those that pair people with contents, of which the thesis's figures speak."""
 LEVELS = (1, 2, 4, 6, 13)
 LADDER_K = 10
 """The k at which mode `mix` also runs with its ladder, to see what that leaves to content."""

@@ -182,7 +182,7 @@ def test_hbdp_adds_noise_of_scale_2m_over_epsilon_and_bounds_users() -> None:
 
 
 def test_hbdp_writes_counts_of_every_user(tmp_path: Path) -> None:
-    asked = job(tmp_path, "hbdp", epsilon=1000.0, max_queries=2)
+    asked = job(tmp_path, "hbdp", epsilon=700.0, max_queries=2)
     outcome = release_hbdp(asked, np.random.default_rng(1).bytes)
     assert (outcome.details["bins"], outcome.details["sensitivity"]) == (1476, 4)
     assert outcome.suppressed["over max_queries"] == 1
