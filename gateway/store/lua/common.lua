@@ -9,6 +9,7 @@
 --   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID
 --   n:NONCE     request hash seen under a nonce a:SESSION      stored answer          open   sessions not answered
 --   c:UTAG:E    hash of a consent: v version, and a field PARTY|TYPE|FIDELITY for each grant
+--   gs:UTAG     hash PARTY|TYPE, once granted → newest epoch in which the person took that back, or 0: nothing of epochs before goes
 --   f:PARTY     sorted set of feed cursors      g:PARTY:CURSOR hash of a group in the feed: e epoch, n number,
 --               k TYPE|FIDELITY, r records, m user tags, s streams that took it, or 0, a 1 when acknowledged
 --   st:STREAM   a stream to a party is open; ends by itself when nobody keeps it, as after a crash
@@ -45,12 +46,18 @@ local function is_live(prefix, tag)
   return user
 end
 
+-- Whether a person took a grant PARTY|TYPE|… back in an epoch after this one, which may still be on its way from the main service.
+local function took_back(prefix, user, epoch, grant)
+  local since = redis.call('HGET', key(prefix, 'gs', user), string.match(grant, '^[^|]*|[^|]*'))
+  return tonumber(since or '0') > tonumber(epoch)
+end
+
 -- Why nothing of a person may go out under a grant PARTY|TYPE|FIDELITY of an epoch; nil if it may.
 local function refusal(prefix, user, epoch, grant)
   if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'erased' end
   if redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'objected' end
   if redis.call('HEXISTS', key(prefix, 'c', user, epoch), grant) == 0 then return 'no_consent' end
-  return nil
+  return took_back(prefix, user, epoch, grant) and 'withdrawn' or nil
 end
 
 local function members_of(fields)

@@ -1,5 +1,22 @@
 -- Consent, and the streams that a change of it closes (DESIGN 7). Keys and helpers are common.lua's.
 
+-- What was granted before, and a vector of an epoch does not grant, stays taken back from epochs before it, whatever is granted later.
+local function take_back(prefix, user, epoch, ttl, granted)
+  local marks, now = key(prefix, 'gs', user), {}
+  for _, grant in ipairs(granted) do
+    now[string.match(grant, '^[^|]*|[^|]*')] = true
+    redis.call('HSETNX', marks, string.match(grant, '^[^|]*|[^|]*'), '0')
+  end
+  for _, grant in ipairs(redis.call('HKEYS', key(prefix, 'c', user, tonumber(epoch) - 1))) do
+    local offer = string.match(grant, '^[^|]*|[^|]*')
+    if offer then redis.call('HSETNX', marks, offer, '0') end
+  end
+  for _, offer in ipairs(redis.call('HKEYS', marks)) do
+    if not now[offer] and not took_back(prefix, user, epoch - 1, offer) then redis.call('HSET', marks, offer, epoch) end
+  end
+  redis.call('EXPIRE', marks, ttl)
+end
+
 -- Named fields: user_tag, epoch, version, ttl (s), salt, header, payload; then grant PARTY|TYPE|FIDELITY…
 local function gw_consent(keys, a)
   local prefix = keys[1]
@@ -16,6 +33,7 @@ local function gw_consent(keys, a)
   redis.call('HSET', entry, 'v', version, 'w', f.payload)
   for i = rows, #a do redis.call('HSET', entry, a[i], '1') end
   redis.call('EXPIRE', entry, f.ttl)
+  take_back(prefix, user, epoch, f.ttl, {unpack(a, rows)})
   append_event(prefix, 'CONSENT', f.salt, f.header, f.payload)
   return 'NEW'
 end
@@ -24,14 +42,12 @@ end
 -- are not on the wire; the parties where one still is. With a reason all go, whatever was granted.
 local function gw_settle(keys, a)
   local prefix, user, wait = keys[1], a[1], {}
-  settle_contents(prefix, user, a[2], a[3], a[4])
+  settle_contents(prefix, user, a[3], a[4])
   for _, group in ipairs(groups_of(prefix, user, 'e', 'k', 's', 'a', 't')) do
     local party, cursor, f = group[1], group[2], group[3]
     local why, all = a[3], a[2] == '' or f[1] == a[2]
     if why == '' and refusal(prefix, user, f[1], party .. '|' .. f[2]) then why = 'withdrawn' end
-    if f[5] == 'entries' and not all and tonumber(f[1]) < tonumber(a[2]) and not grants_general(prefix, user, a[2], party) then
-      why, all = 'withdrawn', true
-    end
+    all = all or took_back(prefix, user, f[1], party .. '|' .. f[2])
     if f[4] == '0' and why ~= '' and all then
       if open_streams(prefix, f[3]) then wait[party] = true
       elseif f[5] == 'entries' then

@@ -7,7 +7,8 @@
 --   ct:PARTY:EPOCH  cursors of contents in the feed      cx:PARTY:EPOCH  somebody among them took back what was asked
 --   late:PARTY      sorted set of contents' cursors by the second after which they are not sent any more
 
-local KEPT_DAYS = 8 * 86400
+-- Seconds. What contents hold of a person is known for longer than they are sent.
+local KEPT = 8 * 86400
 
 local function portion_of(prefix, party, cursor)
   local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'e', 'n', 'k', 'i', 'm', 'w')
@@ -81,17 +82,42 @@ local function sent(prefix, party, cursor, salt)
   append_event(prefix, 'SENT', redis.sha1hex(salt .. 'z' .. cursor):sub(1, 16), cjson.encode(header), '')
 end
 
+-- Somebody with an entry of an epoch takes back what a party may get: contents that were not sent to it are dropped, and what
+-- was sent and not acknowledged is not sent again.
+local function drop_contents(prefix, party, epoch, salt)
+  redis.call('SET', key(prefix, 'cx', party, epoch), '1', 'EX', KEPT)
+  for _, cursor in ipairs(redis.call('SMEMBERS', key(prefix, 'ct', party, epoch))) do
+    local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'z', 'a')
+    if f[2] == '0' and f[1] == '1' then redis.call('ZREM', key(prefix, 'f', party), cursor)
+    elseif f[2] == '0' then drop_group(prefix, party, cursor, 'withdrawn', redis.sha1hex(salt .. 'c' .. cursor):sub(1, 16)) end
+  end
+  redis.call('DEL', key(prefix, 'ct', party, epoch))
+end
+
+-- Take out of a portion what may not go. The main service forms contents of an epoch without those whom it knows to have withdrawn in
+-- it; whoever went otherwise may be in them, so they go too. An unknown user ('-') was erased. Returns how many stay.
+local function keep_allowed(prefix, party, cursor, epoch, grant, salt, lost)
+  local strike = false
+  local left = keep_entries(prefix, party, cursor, function(user)
+    local why = refusal(prefix, user, epoch, party .. '|' .. grant)
+    strike = strike or user == '-' or (why and why ~= 'no_consent')
+    return why == 'no_consent' and lost or why
+  end, salt)
+  if strike then drop_contents(prefix, party, epoch, salt) end
+  return left
+end
+
 -- Whether what is not acknowledged may go to a party: what may not is dropped, or not sent again; what may is SENT.
 local function may_send(prefix, party, cursor, fields, salt)
   if fields[9] == 'entries' then
-    local left = keep_entries(prefix, party, cursor, function(user)
-      local why = refusal(prefix, user, fields[1], party .. '|' .. fields[4])
-      return why == 'no_consent' and 'withdrawn' or why
-    end, salt)
-    if left == 0 then return false end
+    if keep_allowed(prefix, party, cursor, fields[1], fields[4], salt, 'withdrawn') == 0 then return false end
   elseif redis.call('EXISTS', key(prefix, 'cx', party, fields[1])) == 1 then
     if redis.call('HGET', key(prefix, 'g', party, cursor), 'z') == '1' then redis.call('ZREM', key(prefix, 'f', party), cursor)
     else drop_group(prefix, party, cursor, 'withdrawn', salt) end
+    return false
+  elseif redis.call('HGET', key(prefix, 'g', party, cursor), 'z') == '1'
+    and redis.call('SISMEMBER', key(prefix, 'ct', party, fields[1]), cursor) == 0 then
+    redis.call('ZREM', key(prefix, 'f', party), cursor)  -- nobody could take it back any more
     return false
   end
   sent(prefix, party, cursor, salt)
@@ -127,7 +153,7 @@ local function gw_append_entries(keys, a)
     if user ~= '-' then
       redis.call('SADD', key(prefix, 'ig', user), party .. '|' .. cursor)
       redis.call('SADD', key(prefix, 'ie', user), party .. '|' .. epoch)
-      redis.call('EXPIRE', key(prefix, 'ie', user), KEPT_DAYS)
+      redis.call('EXPIRE', key(prefix, 'ie', user), 2 * KEPT)
     end
     if at <= #a then
       local alias = 'al:' .. party .. ':' .. name
@@ -141,9 +167,7 @@ local function gw_append_entries(keys, a)
   end
   redis.call('HSET', key(prefix, 'g', party, cursor), 't', 'entries', 'e', epoch, 'n', group, 'k', grant, 'i',
     table.concat(ids, ','), 'm', table.concat(users, ','), 'w', cjson.encode(names), 's', '0', 'a', '0')
-  local left = keep_entries(prefix, party, cursor, function(user)
-    return refusal(prefix, user, epoch, party .. '|' .. grant)
-  end, salt)
+  local left = keep_allowed(prefix, party, cursor, epoch, grant, salt, 'no_consent')
   return left == 0 and 'DROPPED' or 'NEW'
 end
 
@@ -160,36 +184,17 @@ local function gw_append_contents(keys, a)
   redis.call('HSET', key(prefix, 'g', party, cursor), 't', 'contents', 'e', epoch, 'n', group, 'k', 'general', 'r', f.message, 'm', '',
     'w', '[]', 's', '0', 'a', '0')
   redis.call('SADD', key(prefix, 'ct', party, epoch), cursor)
-  redis.call('EXPIRE', key(prefix, 'ct', party, epoch), KEPT_DAYS)
+  redis.call('EXPIRE', key(prefix, 'ct', party, epoch), KEPT)
   redis.call('ZADD', key(prefix, 'late', party), f.late, cursor)
   return 'NEW'
 end
 
--- Somebody with an entry of an epoch takes back what a party may get: contents that were not sent to it are dropped, and what
--- was sent and not acknowledged is not sent again.
-local function drop_contents(prefix, party, epoch, salt)
-  redis.call('SET', key(prefix, 'cx', party, epoch), '1', 'EX', KEPT_DAYS)
-  for _, cursor in ipairs(redis.call('SMEMBERS', key(prefix, 'ct', party, epoch))) do
-    local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'z', 'a')
-    if f[2] == '0' and f[1] == '1' then redis.call('ZREM', key(prefix, 'f', party), cursor)
-    elseif f[2] == '0' then drop_group(prefix, party, cursor, 'withdrawn', redis.sha1hex(salt .. 'c' .. cursor):sub(1, 16)) end
-  end
-  redis.call('DEL', key(prefix, 'ct', party, epoch))
-end
-
-local function grants_general(prefix, user, epoch, party)
-  local consent = key(prefix, 'c', user, epoch)
-  return redis.call('HEXISTS', consent, party .. '|general|user_id') == 1
-    or redis.call('HEXISTS', consent, party .. '|general|alias') == 1
-end
-
 -- What a person's change means for contents: with a reason (erasure, objection) those of all epochs with an entry of theirs;
--- else, if a party lost what it had, those of epochs before this one. Of this one the main service forms none with them.
-local function settle_contents(prefix, user, epoch, reason, salt)
+-- else, if a party lost what it had, those of epochs before. Of this one the main service forms none with them.
+local function settle_contents(prefix, user, reason, salt)
   for _, name in ipairs(redis.call('SMEMBERS', key(prefix, 'ie', user))) do
     local party, of = string.match(name, '^(.*)|(%d+)$')
-    local lost = reason ~= '' or (tonumber(of) < tonumber(epoch) and not grants_general(prefix, user, epoch, party))
-    if lost then drop_contents(prefix, party, of, salt) end
+    if reason ~= '' or took_back(prefix, user, of, party .. '|general') then drop_contents(prefix, party, of, salt) end
   end
 end
 
