@@ -9,6 +9,7 @@ from typing import Any
 from auditor.findings import Report, Verdict
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.rights import RightsClient
+from proxid.errors import EpochError, RefusedError
 from proxid.protocol.record import kind_and_number
 from proxid.protocol.rights import Right
 from proxid.runtime.config import load
@@ -62,6 +63,18 @@ async def house(folder: Path, epoch_seconds: int = 86_400, **anonymiser: Any) ->
     async with running(folder, House, anonymiser=options, epoch_seconds=epoch_seconds) as trial:
         assert isinstance(trial, House)
         yield trial
+
+
+async def served(trial: House) -> None:
+    """The services have compared their clocks again."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                await trial.device._fetch_route()
+            except (EpochError, RefusedError):
+                await asyncio.sleep(0.05)
+            else:
+                return
 
 
 def entries(got: list[Any]) -> int:

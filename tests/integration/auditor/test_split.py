@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from gateway.store.library import GatewayStore
-from proxid.errors import EpochError, RefusedError
 from proxid.protocol.rights import Right
 from proxid.runtime.store import connect
-from tests.support.split_house import NODES, House, clean, contents, entries, house
+from tests.support.split_house import NODES, House, clean, contents, entries, house, served
 from tests.support.trial import PARTIES, PEOPLE, running
 
 
@@ -69,6 +68,20 @@ async def test_a_withdrawal_before_the_close(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stored", [False, True])
+async def test_a_withdrawal_just_after_the_epoch(tmp_path: Path, stored: bool) -> None:
+    """Nothing of the epoch that names the person or may show what they asked is delivered, though it had waited."""
+    async with house(tmp_path) as trial:
+        await trial.evening()
+        await trial.close()
+        await served(trial)
+        await trial.consent("nothing", PEOPLE[:1])
+        got = await trial.receive()
+        assert entries(got["acme"]) == len(NODES) * (len(PEOPLE) - 1) + 3
+        assert not contents(got["acme"])
+        clean(await trial.audit(stored=stored))
+
+
+@pytest.mark.parametrize("stored", [False, True])
 async def test_a_withdrawal_after_a_tick(tmp_path: Path, stored: bool) -> None:
     """What had left is delivered as far as its person still consents, and stands in no round; the rest follows."""
     now = int(time.time())
@@ -92,18 +105,6 @@ async def test_a_withdrawal_after_a_tick(tmp_path: Path, stored: bool) -> None:
         clean(report)
         assert report.counts["main-service.TICKED"] >= 2
         assert report.counts["withheld.tick_uniform"] == len(PEOPLE) - 1
-
-
-async def served(trial: House) -> None:
-    """The services have compared their clocks again."""
-    async with asyncio.timeout(60):
-        while True:
-            try:
-                await trial.device._fetch_route()
-            except (EpochError, RefusedError):
-                await asyncio.sleep(0.05)
-            else:
-                return
 
 
 async def released(trial: House) -> None:

@@ -17,7 +17,7 @@ from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
 from tests.support.lies import GATEWAY, MAIN, Liar
-from tests.support.split_house import contents, house
+from tests.support.split_house import NODES, contents, entries, house, served
 from tests.support.trial import PARTIES, PEOPLE
 
 E = EventType
@@ -131,8 +131,31 @@ async def test_entries_that_vanish_are_missed(tmp_path: Path, monkeypatch: pytes
         assert 7 in await liar.caught()
 
 
-async def test_contents_sent_after_an_objection_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A gateway that does not drop them, though who objects has entries that were delivered."""
+async def test_entries_delivered_after_a_later_epochs_withdrawal_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gateway that asks the consent of the entry's own epoch alone."""
+    async with house(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        await trial.evening()
+        await trial.close()
+        await served(trial)
+
+        async def settle(store: Any, *_: Any) -> None:
+            async for key in store.client.scan_iter(match="{gw}:gs:*"):
+                await store.client.delete(key)
+
+        monkeypatch.setattr("gateway.consents.settle", settle)
+        await trial.consent("nothing", PEOPLE[:1])
+        assert entries((await trial.receive())["acme"]) == len(NODES) * len(PEOPLE) + 5
+        assert 6 in await liar.caught()
+
+
+@pytest.mark.parametrize("withdraws", [False, True])
+async def test_contents_sent_after_an_objection_or_withdrawal_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, withdraws: bool
+) -> None:
+    """A gateway that does not drop them, though who goes has entries that were delivered."""
     async with house(tmp_path) as trial:
         liar = Liar(trial, monkeypatch)
         await trial.evening()
@@ -147,7 +170,11 @@ async def test_contents_sent_after_an_objection_are_found(tmp_path: Path, monkey
         await trial.receive()
         async for key in gateway.scan_iter(match="{gw}:ie:*"):
             await gateway.delete(key)  # it forgets who has entries
-        await trial.exercise(Right.OBJECT, PEOPLE[0])
+        if withdraws:
+            await served(trial)
+            await trial.consent("nothing", PEOPLE[:1])
+        else:
+            await trial.exercise(Right.OBJECT, PEOPLE[0])
         for party, cursor in held.items():
             await gateway.zadd(f"{{gw}}:f:{party}", {cursor: int(cursor)})
         await gateway.aclose()
