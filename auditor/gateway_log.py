@@ -144,7 +144,7 @@ class GatewayLog(Log):
             if self._consent_unread(event) != (blocks[consent.ACK_HASH], version):
                 raise MessageInvalidError("event names another consent than it holds")
             with check_of(CONSENT):
-                self.consents.acknowledged(decode_text(blocks[consent.ACK_USER]), version)
+                self._split.took_back(*self.consents.acknowledged(decode_text(blocks[consent.ACK_USER]), version))
             return
         person, vector = self._tuples.consent(payload)
         self._report.checked[CONSENT] += 1
@@ -237,16 +237,16 @@ class GatewayLog(Log):
             self._obligations.delivered(
                 event, [decode_text(pair.original.message.user_block) for pair in shown]
             )  # fmt: skip
-            self._verify_consent(shown, ack.party)
+            self._verify_consent(shown, ack.party, kind_and_number(ack.group)[0] == "entries")
 
-    def _verify_consent(self, pairs: Sequence[SanitizedPair], party: str) -> None:
+    def _verify_consent(self, pairs: Sequence[SanitizedPair], party: str, split: bool) -> None:
         if not pairs:
             return
         blocks = pairs[0].original.message.blocks
         kind = decode_text(blocks[record.KIND])
         fidelity = self._deliveries.granted(pairs[0], kind)
         people = [decode_text(pair.original.message.user_block) for pair in pairs]
-        self.consents.verify_delivery(people, party, kind, fidelity)
+        self.consents.verify_delivery(people, party, kind, fidelity, split)
 
     def _dropped(self, event: Event) -> None:
         fields = event.fields

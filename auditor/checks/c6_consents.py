@@ -2,7 +2,8 @@
 
 A vector is in effect from its CONSENT on. What the one before granted may still arrive at a party until the change
 is acknowledged to the person, and never after: a group that was written to a party before the change is either
-acknowledged by that party before, or taken back.
+acknowledged by that party before, or taken back. Of form `split` what a person takes back in a later epoch counts for
+entries of earlier ones, too.
 """
 
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ Grants = frozenset[tuple[str, str, str]]
 class Standing:
     """One person's consent in one epoch: in effect now, and what was before a change not yet acknowledged."""
 
+    user_id: str = ""
+    epoch: int = 0
     version: int = 0
     grants: Grants = frozenset()
     before: Grants = frozenset()
@@ -27,39 +30,64 @@ class Standing:
 
 @dataclass(slots=True)
 class Consents:
-    """Consents by PROX_ID, as the gateway's log goes on; `timeline` counts changes by bundle and epoch."""
+    """Consents by PROX_ID, as the gateway's log goes on.
+
+    Attributes:
+        timeline: counts changes by bundle and epoch. taken_back: by user, of each party that was ever allowed general
+            requests the newest epoch in which it was acknowledged that it no longer is, or 0.
+    """
 
     standing: dict[str, Standing] = field(default_factory=dict)
     timeline: dict[tuple[int, str], int] = field(default_factory=dict)
+    taken_back: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def changed(self, person: Person, vector: ConsentVector) -> bool:
         """A vector was taken into effect; whether it took a grant back. Raises ConsentError if not the next version."""
         at = self.standing.setdefault(person.prox_id, Standing())
         if vector.version != at.version + 1:
             raise ConsentError("consent is not the next version")
-        at.version = vector.version
+        at.user_id, at.epoch, at.version = person.user_id, person.epoch, vector.version
         last, at.before = at.grants, at.before | at.grants
         at.grants = frozenset((g.party, t, fidelity_of(t, g.fidelity)) for g in vector.grants for t in g.types)
+        for party in _general(at.grants):
+            self.taken_back.setdefault(person.user_id, {}).setdefault(party, 0)
         key = (person.epoch, vector.bundle)
         self.timeline[key] = self.timeline.get(key, 0) + 1
         return not last <= at.grants
 
-    def acknowledged(self, prox_id: str, version: int) -> None:
-        """MS's acknowledgement went to the person; raises ConsentError for a version that was never taken."""
+    def acknowledged(self, prox_id: str, version: int) -> tuple[str, int, frozenset[str]]:
+        """MS's acknowledgement went to the person; raises ConsentError for a version that was never taken.
+
+        Returns:
+            user, epoch, and the parties that may get nothing of the user's earlier epochs in form `split` any more.
+        """
         at = self.standing.setdefault(prox_id, Standing())
         if version > at.version:
             raise ConsentError("a consent was acknowledged that was never taken")
-        if version == at.version:
-            at.before = frozenset()
+        if version != at.version:
+            return at.user_id, at.epoch, frozenset()
+        at.before = frozenset()
+        marks = self.taken_back.get(at.user_id, {})
+        lost = frozenset(marks) - _general(at.grants)
+        marks.update((party, max(marks[party], at.epoch)) for party in lost)
+        return at.user_id, at.epoch, lost
 
-    def verify_delivery(self, prox_ids: list[str], party: str, kind: str, fidelity: str) -> None:
-        """A party got a group; raises ConsentError if a member did not allow that."""
+    def verify_delivery(self, prox_ids: list[str], party: str, kind: str, fidelity: str, split: bool) -> None:
+        """A party got a group, or entries (`split`); raises ConsentError if a member did not allow that."""
         for prox_id in prox_ids:
             at = self.standing.get(prox_id, Standing())
             wanted = (party, kind, fidelity)
             if wanted not in at.grants and wanted not in at.before:
                 raise ConsentError("a group was delivered although a member did not consent to it")
+            if split and self.taken_back.get(at.user_id, {}).get(party, 0) > at.epoch:
+                raise ConsentError("an entry was delivered although its person had taken that back in a later epoch")
 
     def forget(self, prox_id: str) -> None:
         """An erased person's consent."""
-        self.standing.pop(prox_id, None)
+        at = self.standing.pop(prox_id, Standing())
+        self.taken_back.pop(at.user_id, None)
+
+
+def _general(grants: Grants) -> frozenset[str]:
+    """Parties that may receive general requests."""
+    return frozenset(party for party, kind, _ in grants if kind == "general")

@@ -1,7 +1,8 @@
 """Deliveries of form `split` (checks 6 and 7 of DESIGN 10.4): entries are their own person's, contents everybody's.
 
-Whoever has an entry at a party and is erased or objects takes the contents of that epoch back from it, as far as they
-were not sent. SENT says when they were: before that nothing was delivered, after it contents are not dropped.
+Whoever has an entry at a party and is erased, objects, or in a later epoch takes the grant back, takes the contents of
+that epoch back from it, as far as they were not sent. SENT says when they were: before that nothing was delivered,
+after it contents are not dropped.
 """
 
 from collections.abc import Sequence
@@ -91,6 +92,11 @@ class SplitDeliveries:
     def went(self, user_id: str) -> None:
         """A user was erased, or objects."""
         self._barred |= self._entered.pop(user_id, set())
+
+    def took_back(self, user_id: str, epoch: int, parties: frozenset[str]) -> None:
+        """It was acknowledged to a user that in an epoch these parties are no longer allowed anything."""
+        entered = self._entered.get(user_id, set())
+        self._barred |= {(party, before) for party, before in entered if party in parties and before < epoch}
 
     def state(self) -> tuple[dict[str, Epochs], Epochs]:
         """For storing."""
