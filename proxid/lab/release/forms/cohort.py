@@ -15,14 +15,13 @@ from dataclasses import fields
 import numpy as np
 
 from proxid.lab.columns.released import Released
-from proxid.lab.logs import CategoryTree, Dictionaries, LogBatch, create_log, layout_of, open_log
+from proxid.lab.logs import CategoryTree, Dictionaries, LogBatch, create_log, layout_of
 from proxid.lab.logs.jit import Codes, Longs
-from proxid.lab.logs.ordered import in_time_order
 from proxid.lab.logs.strings import StringTable
 from proxid.lab.release.duration import parse_duration
 from proxid.lab.release.forms.guarantee import cohort_guarantee
+from proxid.lab.release.forms.reading import read_whole
 from proxid.lab.release.registry import Job, Outcome
-from proxid.lab.release.same_users import Spellings
 from proxid.lab.release.truth import open_truth
 from proxid.lab.release.visible import Shown
 
@@ -77,14 +76,8 @@ def run(job: Job) -> Outcome:
     options, n = job.options, job.options["k"] + 1 + job.options["margin"]
     bucket = int(parse_duration(options["time_bucket"], "time_bucket") or 1)
     with ExitStack() as stack:
-        log = stack.enter_context(open_log(job.source, classifier=job.classifier))
-        batches = []
-        for batch in in_time_order(log, options["order"] if options["order"] != "file" else "time", stack):
-            batches.append(batch)
-            job.progress(log.position, log.size)
+        log, batch, spellings = read_whole(job, stack)
         known = log.dictionaries
-        spellings = Spellings(known.user)
-        batch = spellings.joined(LogBatch.concatenate(batches))
         released, suppressed = cohort_log(
             batch, known.tree, n=n, level=options["level"], bucket_s=bucket, seed=job.seed
         )  # fmt: skip

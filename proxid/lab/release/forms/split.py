@@ -15,18 +15,17 @@ import numpy as np
 
 from proxid.errors import ConfigError
 from proxid.lab.columns.released import Released
-from proxid.lab.logs import Dictionaries, Layout, LogBatch, create_log, layout_of, open_log
-from proxid.lab.logs.ordered import in_time_order
+from proxid.lab.logs import Dictionaries, Layout, LogBatch, create_log, layout_of
 from proxid.lab.logs.strings import StringTable
 from proxid.lab.logs.whole import whole_file
 from proxid.lab.release.duration import parse_duration
 from proxid.lab.release.forms.budgeted import budget_of, noisy_contents
 from proxid.lab.release.forms.guarantee import split_guarantee
+from proxid.lab.release.forms.reading import read_whole
 from proxid.lab.release.forms.rounds import Entries, SplitRelease, split_log, split_settings
 from proxid.lab.release.forms.truth import entries_log
 from proxid.lab.release.forms.visible import TextsOf, texts_of
 from proxid.lab.release.registry import Job, Outcome
-from proxid.lab.release.same_users import Spellings
 from proxid.lab.release.truth import open_truth
 from proxid.lab.release.visible import default_mask
 
@@ -44,14 +43,8 @@ def run(job: Job) -> Outcome:
     settings = split_settings(options, _seconds(options, "bucket"), _seconds(options, "epoch"))
     budget = budget_of(options)
     with ExitStack() as stack:
-        log = stack.enter_context(open_log(job.source, classifier=job.classifier))
-        batches = []
-        for batch in in_time_order(log, options["order"] if options["order"] != "file" else "time", stack):
-            batches.append(batch)
-            job.progress(log.position, log.size)
+        log, batch, spellings = read_whole(job, stack)
         known = log.dictionaries
-        spellings = Spellings(known.user)
-        batch = spellings.joined(LogBatch.concatenate(batches))
         texts = _texts(options, known.query)
         done = split_log(batch, known.tree, settings, texts, job.seed)
         _write_people(job, log.layout, known, batch, done.entries)
