@@ -19,8 +19,8 @@ from proxid.evidence.events import ConsentPayload, EventType
 from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.store import connect
-from tests.integration.protocol.test_policy_changes import DAY
 from tests.support import lies_service
+from tests.support.days import DAY
 from tests.support.lies import GATEWAY, MAIN, Liar, flip, knows_only
 from tests.support.trial import PARTIES, provision
 from tests.support.trial import PEOPLE as RESIDENTS

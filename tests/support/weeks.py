@@ -27,7 +27,7 @@ from proxid.runtime.provision import TrialOptions, init_trial
 from proxid.runtime.provision.public import PublicFile, write_trust
 from proxid.runtime.provision.templates import Settings, render_policy
 from proxid.runtime.store import connect
-from tests.integration.protocol.test_policy_changes import CLOCKS, ROLES, Days
+from tests.support.days import CLOCKS, ROLES, Days
 from tests.support.lies import GATEWAY, MAIN, Liar
 from tests.support.trial import PARTIES, PEOPLE, run_command
 

@@ -5,103 +5,29 @@ whenever an epoch begins.
 """
 
 import asyncio
-import dataclasses
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import gateway.server
-import main_service.server
 from auditor.checks.c9_receipts import read_receipts
-from auditor.findings import Report, Verdict
-from gateway.epochs import OpenEpochs
-from gateway.upstream import MainServiceClient
-from main_service.epochs import EpochKeys
+from auditor.findings import Verdict
 from proxid.cli.main import main
-from proxid.crypto.identity import EpochKey
-from proxid.errors import Code, ConfigError, RefusedError
-from proxid.evidence.events import EpochOpened, EventType
+from proxid.errors import Code
 from proxid.runtime.config.terms import document_of
 from proxid.runtime.observability.metrics import BEHIND
-from proxid.runtime.provision.policies import PolicyFolder, govern
-from proxid.runtime.provision.templates import Settings, render_policy
+from proxid.runtime.provision.policies import PolicyFolder
 from proxid.runtime.store import connect
-from tests.support.lies import GATEWAY, MAIN, Liar
-from tests.support.trial import PARTIES, PEOPLE, Trial, running
-
-DAY = 86_400
-ROLES = ("gateway", "main-service", "auditor")
-SERVICES = ("main-service", "gateway")
-CLOCKS = {Code.CLOCK_DOUBTED, Code.UPSTREAM_CLOCK_DOUBTED}
-
-
-class Days(Trial):
-    """A trial whose days pass when a test says so."""
-
-    @property
-    def epoch(self) -> int:
-        return int(self.clocks["gateway"].wall() // DAY)
-
-    async def next_day(self) -> Code | None:
-        """An hour into the next day; nothing is started again. Why nobody is linked then, if nobody is."""
-        self.leap(3600.0)
-        return await self.linked()
-
-    async def linked(self) -> Code | None:
-        """Until somebody is linked; why nobody is."""
-        async with asyncio.timeout(20):
-            while True:
-                try:
-                    if (await self.device.session("person-0")).route.epoch == self.epoch:
-                        return None
-                except RefusedError as error:
-                    if error.remote not in CLOCKS:  # each side first hears of the other that time has passed
-                        return error.remote
-                await asyncio.sleep(0.05)
-
-    def says(self, parties: Sequence[str], k: int, *roles: str, **anonymiser: Any) -> None:
-        """Policy files that say something else from now on."""
-        text = render_policy(tuple(parties), Settings(anonymiser={"k": k, "min_text_users": 1, **anonymiser}))
-        for role in roles or ROLES:
-            (self.folder / role / "policy.toml").write_text(text)
-
-    def accept(self) -> None:
-        """The auditor accepts what its configuration says."""
-        assert main(["policy", "accept", "--config", str(self.folder / "auditor/auditor.toml")]) == 0
-
-    def take_over(self, *roles: str) -> None:
-        """What services take over when they start: what their files say counts from the next epoch."""
-        for role in roles or SERVICES:
-            govern(self.config(role), self.epoch)
-
-    async def dropped(self, party: str) -> None:
-        """Until nothing waits for a party any more."""
-        client = connect(self.url("gateway"))
-        async with asyncio.timeout(20):
-            while await client.zcard(f"{{gw}}:o:{party}"):  # noqa: ASYNC110 - nothing signals it
-                await asyncio.sleep(0.05)
-        await client.aclose()
-
-    async def bundles(self) -> list[str]:
-        """Parties that a person's choice of everything grants something to."""
-        session = await self.device.session("person-0")
-        document = await self.device._policies.of(session.route.policy)
-        return [grant.party for grant in document.bundles["everything"]]
+from tests.support.days import DAY, ROLES, SERVICES, Days, days, texts
+from tests.support.lies import GATEWAY, MAIN
+from tests.support.trial import PARTIES, PEOPLE
 
 
 @pytest.fixture
 async def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Days]:
-    monkeypatch.setattr("gateway.timekeeping.PAUSE", 0.2)  # nobody waits ten seconds for a word of the time
-    async with running(tmp_path, Days) as trial:
-        trial.accept()
+    async with days(tmp_path, monkeypatch) as trial:
         yield trial
-
-
-def texts(report: Report) -> list[str]:
-    return [violation.text for violation in report.violations]
 
 
 async def test_the_form_changes_and_changes_back_and_an_honest_audit_is_clean(trial: Days) -> None:
@@ -139,12 +65,12 @@ async def test_parties_leave_and_join_and_k_is_raised_and_an_honest_audit_is_cle
     await trial.settle()  # in Globex's feed, which it does not read any more
     assert await trial.bundles() == ["acme", "globex"]
     assert await trial.next_day() is None
+    await trial.dropped("globex")  # before anybody consents anew: that takes back what Globex had, and drops it too
     await trial.consent()
     assert await trial.bundles() == ["acme"]
     await trial.ask("node2 question")
     await trial.settle()
     await trial.receive("acme")
-    await trial.dropped("globex")
     going_on.append(await trial.audit(state=True))
     # Globex comes back, and k is raised.
     trial.says(PARTIES, 4)
@@ -295,109 +221,3 @@ async def test_a_policy_below_the_floors_is_a_violation_whoever_accepted_it(tria
     assert main(["policy", "accept", "--config", str(path)]) == 1
     await trial.busy(1)
     assert any("below the auditor's floors (k)" in text for text in texts(await trial.audit()))
-
-
-def renamed(key: bytes, signer: Any, **changes: Any) -> bytes:
-    return dataclasses.replace(EpochKey.decode(key), **changes).issue(signer).encode()
-
-
-async def test_a_service_that_logs_another_policy_than_it_signed_is_convicted(
-    trial: Days, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    liar = Liar(trial, monkeypatch)
-    signer = main_service.server.service_of(trial.config("main-service")).key
-
-    def other(event: Any) -> Any:
-        opened = EpochOpened.decode(event.payload)
-        told = EpochOpened(renamed(opened.key, signer, policy=bytes(32)), opened.sealed)
-        return dataclasses.replace(event, fields=told.header, payload=told.payload)
-
-    liar.changes(MAIN, EventType.EPOCH_OPENED, other)
-    assert await trial.next_day() is None
-    await trial.busy(1)
-    report = await trial.audit()
-    assert any("another key or policy than the gateway was given" in text for text in texts(report))
-
-
-async def test_a_gateway_that_hides_the_key_or_logs_one_of_its_own_is_convicted(
-    trial: Days, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    liar = Liar(trial, monkeypatch)
-    liar.drops(GATEWAY, EventType.EPOCH_OPENED)
-    assert await trial.next_day() is None
-    await trial.busy(1)
-    assert any("does not hold its key" in text for text in texts(await trial.audit()))
-
-
-async def test_a_gateway_cannot_make_a_key_of_its_own(trial: Days, monkeypatch: pytest.MonkeyPatch) -> None:
-    liar = Liar(trial, monkeypatch)
-    signer = gateway.server.screener_of(trial.config("gateway")).key
-
-    def own(event: Any) -> Any:
-        made = EpochOpened(renamed(EpochOpened.decode(event.payload).key, signer, policy=bytes(32)))
-        return dataclasses.replace(event, fields=made.header, payload=made.payload)
-
-    liar.changes(GATEWAY, EventType.EPOCH_OPENED, own)
-    assert await trial.next_day() is None
-    await trial.busy(1)
-    assert 5 in {violation.rule for violation in (await trial.audit()).violations}
-
-
-async def test_an_epoch_opened_under_a_document_that_nobody_else_knows_is_not_served(
-    trial: Days, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A main service that signs whatever it likes: the gateway takes no key of a document that does not count there."""
-    trial.says(PARTIES, 3, "main-service")
-    folder = PolicyFolder(trial.config("main-service").data_dir)
-    document = document_of(trial.config("main-service"))
-    folder.add(document)
-    monkeypatch.setattr(EpochKeys, "_chosen", lambda *_: document.digest)
-    monkeypatch.setattr(EpochKeys, "_tell", lambda *_: None)
-    assert await trial.next_day() is Code.NO_COMMON_POLICY
-
-
-@pytest.mark.parametrize("liar", SERVICES)
-async def test_neither_service_goes_back_to_a_policy_that_both_had_left(
-    trial: Days, monkeypatch: pytest.MonkeyPatch, liar: str
-) -> None:
-    """Whoever opened an epoch under the newer one holds it: it cannot say that it lags."""
-    old = document_of(trial.config("gateway")).digest
-    trial.says(PARTIES, 4)
-    trial.accept()
-    trial.take_over()
-    assert await trial.next_day() is None
-    if liar == "main-service":
-        monkeypatch.setattr(EpochKeys, "_chosen", lambda *_: old)
-        monkeypatch.setattr(EpochKeys, "_tell", lambda *_: None)
-    else:
-        honest = MainServiceClient.epoch
-        monkeypatch.setattr(MainServiceClient, "epoch", lambda self, opening, held: honest(self, opening, [old]))
-    assert await trial.next_day() is Code.NO_COMMON_POLICY
-
-
-async def test_a_gateway_that_drops_for_a_party_that_is_here_is_convicted(
-    trial: Days, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    honest = OpenEpochs.latest
-
-    async def without(self: OpenEpochs) -> Any:
-        found = await honest(self)
-        document = dataclasses.replace(found.document, parties=PARTIES[:1]) if found else None
-        return None if found is None else dataclasses.replace(found, document=document)
-
-    monkeypatch.setattr(OpenEpochs, "latest", without)
-    await trial.consent()
-    await trial.ask("node1 question")
-    await trial.settle()
-    assert any("a party that has not left" in text for text in texts(await trial.audit()))
-
-
-async def test_a_policy_that_demands_another_pipeline_does_not_start(trial: Days) -> None:
-    for role in ROLES:
-        path = trial.folder / role / "policy.toml"
-        path.write_text(f"pipeline = 'another-2'\n{path.read_text()}")
-    trial.take_over()
-    assert await trial.next_day() is None
-    await trial.halt(MAIN)
-    with pytest.raises(ConfigError, match="pipeline"):
-        await trial.serve(MAIN)
