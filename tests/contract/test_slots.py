@@ -14,6 +14,7 @@ from main_service.store.slots import SlotStore
 from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.pool import SlotPool
 from proxid.anonymise.slotted.types import Closing, SlotGroup, SlotRecord, SlotSettings
+from proxid.anonymise.split.draws import Draws
 from proxid.encoding import encode
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.epochs import Epochs
@@ -24,6 +25,7 @@ from tests.support.pools import always
 SETTINGS = SlotSettings(k=2, margin=1, widths=(10.0, 20.0, 40.0), depth=3)
 OLD = SlotSettings(k=2, margin=1, widths=(10.0, 20.0, 40.0), depth=3, rounds=False)
 EPOCHS = Epochs(1000)
+DRAWS = Draws(bytes(range(32)))
 KIND = "location"
 
 
@@ -46,8 +48,8 @@ class Slots(Protocol):
 class InMemory:
     """The pool that the auditor replays with."""
 
-    def __init__(self, settings: SlotSettings = SETTINGS) -> None:
-        self.pool = SlotPool(settings, EPOCHS.end(0))
+    def __init__(self, settings: SlotSettings = SETTINGS, draws: Draws = DRAWS) -> None:
+        self.pool = SlotPool(settings, EPOCHS.end(0), draws.place)
 
     async def submit(self, record: SlotRecord) -> bool:
         return self.pool.submit(record) is None
@@ -62,11 +64,11 @@ class InMemory:
 class OnStore:
     """The Main Service's slots, with the request path's pending records before them."""
 
-    def __init__(self, url: str, settings: SlotSettings = SETTINGS) -> None:
+    def __init__(self, url: str, settings: SlotSettings = SETTINGS, draws: Draws = DRAWS) -> None:
         self.client = connect(url)
         functions = library(self.client)
         self.functions = functions
-        self.slots = SlotStore(functions, always({KIND: settings, "command": settings}), EPOCHS)
+        self.slots = SlotStore(functions, always({KIND: settings, "command": settings}), always(draws), EPOCHS)
         self.pool = PoolStore(functions, always(Settings()))
         self.requests = RequestStore(functions)
         self.version = 0
@@ -183,6 +185,25 @@ async def test_rounds_are_not_in_order_of_time(slots: Slots, make: Maker) -> Non
     assert len(groups) == 8
     orders = [[record.time for group in groups for record in group.members if record.person == p] for p in ("p0", "p1")]
     assert orders[0] != sorted(orders[0])
+    assert orders[0] != orders[1]
+
+
+@pytest.mark.parametrize("stored", [False, True])
+async def test_rounds_are_drawn_from_the_epochs_seed(tmp_path: Path, make: Maker, stored: bool) -> None:
+    """Whoever knows or chooses the records' ids, as a device and the gateway do, knows nothing of their order."""
+    records = [make(person, "a/b/c", float(time)) for time in range(8) for person in ("p0", "p1", "p2")]
+    orders = []
+    with EmbeddedStore(tmp_path / "store", appendfsync="everysec") as server:
+        for draws in (DRAWS, Draws(bytes(32))):
+            slots: InMemory | OnStore = OnStore(server.url, draws=draws) if stored else InMemory(draws=draws)
+            if isinstance(slots, OnStore):
+                await slots.client.flushall()
+                await slots.functions.load()
+            for record in records:
+                assert await slots.submit(record)
+            orders.append([[record.id for record in group.members] for group in (await slots.close(10.0)).groups])
+            if isinstance(slots, OnStore):
+                await slots.client.aclose()
     assert orders[0] != orders[1]
 
 

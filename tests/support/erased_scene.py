@@ -24,6 +24,7 @@ from main_service.store.subjects import SubjectStore
 from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.mix.types import Record
 from proxid.anonymise.slotted.types import SlotRecord, SlotSettings
+from proxid.anonymise.split.draws import Draws
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ProxidError
 from proxid.evidence.events import BufferedPayload, ReleasedPayload, encode_header
@@ -72,7 +73,9 @@ class Scene:
         self.rights = RightsStore(self.gateway, self.source.randbytes)
         self.functions = library(client)
         self.pool = PoolStore(self.functions, always(_MIX), self.source.randbytes)
-        self.slots = SlotStore(self.functions, always({"location": _SLOTS, "command": _SLOTS}), Epochs(_LENGTH))
+        self.slots = SlotStore(
+            self.functions, always({"location": _SLOTS, "command": _SLOTS}), always(Draws(bytes(32))), Epochs(_LENGTH)
+        )
         self.subjects = SubjectStore(self.functions, self.source.randbytes)
         self.places = PlaceLedger(self.functions)
         self.releases = 0

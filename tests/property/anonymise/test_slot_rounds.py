@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from proxid.anonymise.slotted.closing import close, enter
 from proxid.anonymise.slotted.types import Closing, SlotReason, SlotRecord, SlotSettings, Waiting
+from proxid.anonymise.split.draws import Draws
 
 SETTINGS = SlotSettings(k=2, margin=1, widths=(10.0, 20.0, 40.0), depth=3)
+DRAWS = Draws(bytes(range(32)))
 RECORDS = st.lists(
     st.tuples(st.integers(0, 11), st.booleans(), st.sampled_from(["x", "y", "z"]), st.floats(0, 9.5)), max_size=60
 )  # fmt: skip
@@ -24,7 +26,7 @@ def _due(asked: Asked) -> list[Waiting]:
 
 
 def _closed(asked: Asked) -> Closing:
-    return close(_due(asked), 10.0, SETTINGS, 1000.0)
+    return close(_due(asked), 10.0, SETTINGS, 1000.0, DRAWS.place)
 
 
 @given(RECORDS)

@@ -24,6 +24,7 @@ from proxid.evidence.events import BufferedPayload
 from proxid.evidence.splitting import portions
 
 EPOCH = 7
+PLACE = Draws(bytes(32)).place
 
 
 def stored(pool: Pool, memory: EpochMemory) -> Pool:
@@ -77,8 +78,8 @@ def test_slots_stored_after_every_step_do_the_same() -> None:
     for seed in range(5):
         source = random.Random(seed)
         settings = SlotSettings(k=2, margin=0, widths=(4.0, 8, 16.0), depth=3, rounds=seed > 1)
-        whole = SlotPool(settings, 100.0)
-        other, now = SlotPool(settings, 100.0), 0.0
+        whole = SlotPool(settings, 100.0, PLACE)
+        other, now = SlotPool(settings, 100.0, PLACE), 0.0
         for i in range(200):
             now = min(now + source.random(), 99.0)
             person = f"person-{source.randrange(6)}"
@@ -94,7 +95,7 @@ def test_slots_stored_after_every_step_do_the_same() -> None:
                 kinds.update({"group"} if done.groups else (), {"lifted"} if done.lifted else ())
             else:
                 assert whole.remove(b"%d" % (i - 1)) == other.remove(b"%d" % (i - 1))
-            other = SlotPool.restored(loads(SlotPoolState, dumps(SlotPoolState, other.state())))
+            other = SlotPool.restored(loads(SlotPoolState, dumps(SlotPoolState, other.state())), PLACE)
             assert other.state() == whole.state()
         assert whole.close(100.0) == other.close(100.0)
     assert {None, "slot_quota", "group", "lifted"} <= kinds
@@ -106,7 +107,7 @@ def test_replay_comes_back_with_every_part() -> None:
     payload = BufferedPayload(b"s", "px1a", True, "acme:alias", "command", b"o", "v1", ("a",), ("t", "u"), 5)
     slot = SlotRecord(b"s", "px1a", True, "command|acme:alias", ("a",), "on", 0.005)
     slots = SlotReplay(
-        SlotPool(SlotSettings(k=2, margin=1), 9.0), SlotSettings(k=2, margin=1), 4.5, {b"r": (("a", "b"), ("a",))},
+        SlotPool(SlotSettings(k=2, margin=1), 9.0, PLACE), SlotSettings(k=2, margin=1), 4.5, {b"r": (("a", "b"), ("a",))},
         {b"g": "too_few"},
         [SlotGroup("command|acme:alias", ("a",), 0.0, 4.0, (slot,), True)], {b"w"}, {b"s": payload},
     )  # fmt: skip
@@ -117,7 +118,7 @@ def test_replay_comes_back_with_every_part() -> None:
     )  # fmt: skip
     assert all(getattr(one, f.name) != f.default for one in (slots, at) for f in fields(one) if f.name != "split")
     data = dumps(ReplayState, at.state())
-    again = EpochReplay.restored(loads(ReplayState, data), at.cycles, memory)
+    again = EpochReplay.restored(loads(ReplayState, data), at.cycles, memory, PLACE)
     assert again.slots["command"].settings == slots.settings and again.slots["command"].state() == slots.state()
     for name in (f.name for f in fields(at)):
         if name not in ("pool", "slots"):
