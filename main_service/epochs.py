@@ -16,6 +16,7 @@ from main_service.store.epochs import EpochStore
 from proxid.anonymise.mix.cycle import seed_commitment
 from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.types import SlotSettings
+from proxid.anonymise.split.draws import Draws
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import EpochKey
 from proxid.errors import EpochError, PolicyError, StoreError
@@ -99,10 +100,13 @@ class EpochKeys:
 
     async def terms(self, epoch: int) -> Terms:
         """The settings of an epoch; raises EpochError once its secrets are gone, PolicyError as `current`."""
+        return (await self._held(epoch)).terms
+
+    async def _held(self, epoch: int) -> EpochSecrets:
         found = await self.closing(epoch)
         if found is None:
             raise EpochError("epoch is over, or was never opened")
-        return found.terms
+        return found
 
     async def settings(self, epoch: int) -> Settings:
         """How groups of queries form in an epoch; raises as `terms`."""
@@ -111,6 +115,10 @@ class EpochKeys:
     async def slots(self, epoch: int) -> dict[str, SlotSettings]:
         """How groups of the other kinds form in an epoch; raises as `terms`."""
         return (await self.terms(epoch)).slots
+
+    async def draws(self, epoch: int) -> Draws:
+        """What is drawn by lot in an epoch; raises as `terms`."""
+        return Draws((await self._held(epoch)).seed)
 
     async def over(self, now: float) -> list[int]:
         """Epochs that are to be closed: their time of grace, as each one's document says, is over; raises as `current`.

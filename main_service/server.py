@@ -158,7 +158,7 @@ async def serve(
     requests, epoch_store = RequestStore(functions), EpochStore(functions)
     epochs = EpochKeys(service, epoch_store, held)
     await _verify_parties(service, epochs, await epoch_store.open_epochs())
-    pool, slot_store = PoolStore(beside, epochs.settings), SlotStore(beside, epochs.slots, service.epochs)
+    pool, slot_store = PoolStore(beside, epochs.settings), SlotStore(beside, epochs.slots, epochs.draws, service.epochs)
     wake, credentials = asyncio.Event(), Credentials(service, requests)
     subjects = Subjects(service, client, SubjectStore(functions), pool, epoch_store)
     responder = Answering(BuiltInSkills(), config.answer_timeout)

@@ -20,6 +20,7 @@ from proxid.anonymise.mix.pairs import release_pairs
 from proxid.anonymise.mix.pool import Pool
 from proxid.anonymise.mix.types import Group, Outcome, Raised, Reason, Record, Suppressed
 from proxid.anonymise.slotted.pool import SlotPool
+from proxid.anonymise.split.draws import Draws
 from proxid.errors import GroupMismatchError
 from proxid.evidence.bodies import mix_body
 from proxid.evidence.disclosure import disclosure_info, unit_digest
@@ -55,7 +56,8 @@ class Groups:
             self.opened_blind(epoch)
             return
         end = float(judge.epochs.end(epoch))
-        slots = {kind: SlotReplay(SlotPool(settings, end), settings) for kind, settings in judge.slots.items()}
+        place = Draws(seed).place
+        slots = {kind: SlotReplay(SlotPool(settings, end, place), settings) for kind, settings in judge.slots.items()}
         split = None if judge.split is None else SplitReplay(judge.split, seed, epoch, judge.content == "rounds")
         self._epochs[epoch] = EpochReplay(self._pool(epoch), CycleSource(seed), slots=slots, split=split)
         self._seeds[epoch] = seed
@@ -93,8 +95,9 @@ class Groups:
         """Go on from a state."""
         self._spill.key, self._seeds, epochs = state
         self._epochs = {
-            epoch: EpochReplay.restored(said, CycleSource(self._seeds[epoch]), EpochMemory(self._spill, epoch))
+            epoch: EpochReplay.restored(said, CycleSource(seed), EpochMemory(self._spill, epoch), Draws(seed).place)
             for epoch, said in epochs.items()
+            for seed in (self._seeds[epoch],)
         }
         for epoch, at in self._epochs.items():
             split = epochs[epoch].split

@@ -9,6 +9,7 @@ from auditor.checks.c5_split import SplitReplay, SplitReplayState
 from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.mix.pool import Pool
 from proxid.anonymise.mix.types import Group, PoolState
+from proxid.anonymise.slotted.types import Place
 from proxid.errors import GroupMismatchError
 from proxid.evidence.events import BufferedPayload
 
@@ -57,13 +58,13 @@ class EpochReplay:
         )  # fmt: skip
 
     @classmethod
-    def restored(cls, state: ReplayState, cycles: CycleSource, memory: EpochMemory) -> "EpochReplay":
-        """A replay that goes on from a state."""
+    def restored(cls, state: ReplayState, cycles: CycleSource, memory: EpochMemory, place: Place) -> "EpochReplay":
+        """A replay that goes on from a state. place: of records in slots, from the epoch's seed."""
         return cls(
             Pool.restored(state.pool, memory), cycles, {group.number: group for group in state.formed},
             {payload.session: payload for payload in state.buffered}, state.leaving,
-            {kind: SlotReplay.restored(slots) for kind, slots in state.slots.items()}, state.blind, state.withheld,
-            state.places, state.done,
+            {kind: SlotReplay.restored(slots, place) for kind, slots in state.slots.items()}, state.blind,
+            state.withheld, state.places, state.done,
         )  # fmt: skip
 
     def withhold(self, session: bytes) -> None:

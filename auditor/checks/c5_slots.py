@@ -11,7 +11,7 @@ from auditor.checks.c3_records import verify_records
 from auditor.trust import Trust
 from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.slotted.pool import SlotPool
-from proxid.anonymise.slotted.types import SlotGroup, SlotPoolState, SlotSettings
+from proxid.anonymise.slotted.types import Place, SlotGroup, SlotPoolState, SlotSettings
 from proxid.errors import GroupMismatchError
 from proxid.evidence.bodies import slot_bodies
 from proxid.evidence.disclosure import slot_record
@@ -67,10 +67,10 @@ class SlotReplay:
         )  # fmt: skip
 
     @classmethod
-    def restored(cls, state: SlotState) -> "SlotReplay":
+    def restored(cls, state: SlotState, place: Place) -> "SlotReplay":
         """A replay that goes on from a state."""
         buffered = {payload.session: payload for payload in state.buffered}
-        pool = SlotPool.restored(state.pool)
+        pool = SlotPool.restored(state.pool, place)
         return cls(
             pool, state.pool.settings, state.closed, state.raised, state.given_up, state.formed, state.withheld,
             buffered,

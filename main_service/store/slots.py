@@ -13,6 +13,7 @@ from main_service.store.library import KEYS
 from main_service.store.pool import CLOSED_FOR
 from proxid.anonymise.slotted.closing import close, enter
 from proxid.anonymise.slotted.types import Closing, SlotGroup, SlotRecord, SlotSettings, Waiting
+from proxid.anonymise.split.draws import Draws
 from proxid.encoding import decode, decode_int, decode_text, encode
 from proxid.evidence.events import SALT_SIZE, BufferedPayload, ReleasedPayload, encode_header
 from proxid.protocol.epochs import Epochs
@@ -26,6 +27,8 @@ SEPARATOR: Final = "\x1f"
 
 SlotSettingsOf = Callable[[int], Awaitable[Mapping[str, SlotSettings]]]
 """The settings of an epoch by kind."""
+DrawsOf = Callable[[int], Awaitable[Draws]]
+"""The lots of an epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +49,16 @@ class SlotStore:
     """One set of slots an epoch and kind; every method raises StoreError when the store is away or full.
 
     Args:
-        settings: of each kind, by epoch. epochs: when each epoch ends. random: source of salts.
+        settings: of each kind, by epoch. draws: by epoch. epochs: when each epoch ends. random: source of salts.
     """
 
     def __init__(
-        self, functions: FunctionLibrary, settings: SlotSettingsOf, epochs: Epochs,
+        self, functions: FunctionLibrary, settings: SlotSettingsOf, draws: DrawsOf, epochs: Epochs,
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:  # fmt: skip
         self._functions = functions
         self._settings = settings
+        self._draws = draws
         self._epochs = epochs
         self._random = random
 
@@ -98,10 +102,11 @@ class SlotStore:
         Groups of an earlier close must be out: the auditor replays closes in the order of their events.
         """
         settings, end = (await self._settings(epoch))[kind], float(self._epochs.end(epoch))
+        place = (await self._draws(epoch)).place
         while True:
             revision, *rows = await self._functions.call("ms_slot_due", KEYS, epoch, kind, repr(now))
             due = [_waiting(rows[i : i + 3], settings, end) for i in range(0, len(rows), 3)]
-            done = close(due, now, settings, end)
+            done = close(due, now, settings, end, place)
             if not (done.groups or done.lifted or done.given_up):
                 return done
             if await self._apply(epoch, kind, revision, now, done):

@@ -8,14 +8,13 @@ them there is the union of their nodes: each is one that a record may name (popu
 the union. The top's nodes have no parent that is ever published, so each decides by itself, and what cannot be released
 there is given up.
 
-A ripe node leaves in rounds: a person's records there are in an order drawn by hash of their ids, never that of time,
-and round j is everybody's j-th. Rounds with n seasoned people are groups of their own; what is left of later rounds is
-given up and never moves: whoever is published in the child would be located in it at the parent. More people than
-2n − 1 are split into groups of n or more in order of arrival, so that a group fits a message. Unseasoned people may
-join but do not count; at most n join one group.
+A ripe node leaves in rounds: a person's records there are in an order drawn from the epoch's seed, never that of time
+nor one that their ids tell, and round j is everybody's j-th. Rounds with n seasoned people are groups of their own;
+what is left of later rounds is given up and never moves: whoever is published in the child would be located in it at
+the parent. More people than 2n − 1 are split into groups of n or more in order of arrival, so that a group fits a
+message. Unseasoned people may join but do not count; at most n join one group.
 """
 
-import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,15 +23,14 @@ from proxid.anonymise.slotted.types import (
     Closing,
     GivenUp,
     Lifted,
+    Place,
     SlotGroup,
     SlotReason,
     SlotRecord,
     SlotSettings,
     Waiting,
 )
-from proxid.encoding import encode, label
 
-_ORDER = label("slot-order")
 _Key = tuple[str, tuple[str, ...], float, float]
 MIN_INTENTS = 3
 
@@ -48,11 +46,11 @@ def _place(record: SlotRecord, arrival: int, depth: int, settings: SlotSettings,
     return Waiting(record, arrival, depth, start, min(start + width, epoch_end))
 
 
-def close(due: Iterable[Waiting], now: float, settings: SlotSettings, epoch_end: float) -> Closing:
+def close(due: Iterable[Waiting], now: float, settings: SlotSettings, epoch_end: float, place: Place) -> Closing:
     """Close every slot that has ended.
 
     Args:
-        due: all records whose slots end at or before `now`. now: Unix seconds.
+        due: all records whose slots end at or before `now`. now: Unix seconds. place: see `types.Place`.
     """
     groups: list[SlotGroup] = []
     given_up: list[GivenUp] = []
@@ -64,7 +62,7 @@ def close(due: Iterable[Waiting], now: float, settings: SlotSettings, epoch_end:
         for siblings in _families(at_depth[depth], depth):
             leaving = siblings if depth == 1 else _leaving(siblings, settings)
             for key, members in leaving.items():
-                made, left = _release(key, members, settings)
+                made, left = _release(key, members, settings, place)
                 groups += made
                 given_up += left
             over = (w for key, ws in siblings.items() if key not in leaving for w in ws)
@@ -111,14 +109,16 @@ def _seasoned(members: Sequence[Waiting]) -> set[str]:
     return {w.record.person for w in members if w.record.seasoned}
 
 
-def _rounds(members: Sequence[Waiting], settings: SlotSettings) -> tuple[list[list[SlotRecord]], list[GivenUp]]:
+def _rounds(
+    members: Sequence[Waiting], settings: SlotSettings, place: Place
+) -> tuple[list[list[SlotRecord]], list[GivenUp]]:
     """Everybody's first record, second, …, each in order of arrival, and what no round takes."""
     own: dict[str, list[Waiting]] = defaultdict(list)
     for waiting in members:
         own[waiting.record.person].append(waiting)
     if settings.rounds:
         for mine in own.values():
-            mine.sort(key=lambda w: _place_in_order(w.record.id))
+            mine.sort(key=lambda w: place(w.record.id))
     rounds: list[list[SlotRecord]] = []
     while True:
         one = [mine[len(rounds)] for mine in own.values() if len(mine) > len(rounds)]
@@ -130,18 +130,16 @@ def _rounds(members: Sequence[Waiting], settings: SlotSettings) -> tuple[list[li
     return rounds, [GivenUp(w.record, reason) for w in members if w.record.id not in taken]
 
 
-def _place_in_order(identity: bytes) -> bytes:
-    return hashlib.sha256(encode(_ORDER, identity)).digest()
-
-
 def _ripe(members: Sequence[Waiting], settings: SlotSettings) -> bool:
     return len(_seasoned(members)) >= settings.n
 
 
-def _release(key: _Key, members: Sequence[Waiting], settings: SlotSettings) -> tuple[list[SlotGroup], list[GivenUp]]:
+def _release(
+    key: _Key, members: Sequence[Waiting], settings: SlotSettings, place: Place
+) -> tuple[list[SlotGroup], list[GivenUp]]:
     if not _ripe(members, settings):
         return [], [GivenUp(w.record, SlotReason.TOO_FEW) for w in members]
-    rounds, given_up = _rounds(members, settings)
+    rounds, given_up = _rounds(members, settings, place)
     arrival = {w.record.id: w.arrival for w in members}
     groups = []
     for records in rounds:

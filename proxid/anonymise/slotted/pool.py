@@ -5,6 +5,7 @@ from collections.abc import Collection
 from proxid.anonymise.slotted.closing import close, enter
 from proxid.anonymise.slotted.types import (
     Closing,
+    Place,
     SlotPoolState,
     SlotReason,
     SlotRecord,
@@ -17,12 +18,13 @@ class SlotPool:
     """Records that wait for their slots to close.
 
     Args:
-        settings: of the slots. epoch_end: Unix seconds at which every slot closes.
+        settings: of the slots. epoch_end: Unix seconds at which every slot closes. place: see `types.Place`.
     """
 
-    def __init__(self, settings: SlotSettings, epoch_end: float) -> None:
+    def __init__(self, settings: SlotSettings, epoch_end: float, place: Place) -> None:
         self._settings = settings
         self._epoch_end = epoch_end
+        self._place = place
         self._waiting: dict[bytes, Waiting] = {}
         self._taken: set[tuple[str, str, float]] = set()
         self._arrivals = 0
@@ -42,7 +44,7 @@ class SlotPool:
     def close(self, now: float) -> Closing:
         """Close every slot that ended at or before `now`."""
         due = [w for w in self._waiting.values() if w.end <= now]
-        done = close(due, now, self._settings, self._epoch_end)
+        done = close(due, now, self._settings, self._epoch_end, self._place)
         for group in done.groups:
             for record in group.members:
                 del self._waiting[record.id]
@@ -73,9 +75,9 @@ class SlotPool:
         )  # fmt: skip
 
     @classmethod
-    def restored(cls, state: SlotPoolState) -> "SlotPool":
+    def restored(cls, state: SlotPoolState, place: Place) -> "SlotPool":
         """A pool that goes on from a state."""
-        pool = cls(state.settings, state.epoch_end)
+        pool = cls(state.settings, state.epoch_end, place)
         pool._waiting = {waiting.record.id: waiting for waiting in state.waiting}
         pool._taken, pool._arrivals = state.taken, state.arrivals
         return pool

@@ -1,5 +1,6 @@
 """What waits in a slot and what comes out of its close (DESIGN 8.8, 8.9)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -7,6 +8,9 @@ from typing import Final, NamedTuple
 from proxid.errors import ConfigError
 
 DAY: Final = 86_400.0
+
+Place = Callable[[bytes], bytes]
+"""Id of a record to its place in the order of its person's: drawn from the epoch's seed (`split.draws.Draws.place`)."""
 
 
 class SlotReason(StrEnum):

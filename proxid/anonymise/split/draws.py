@@ -4,8 +4,8 @@
     place in order = HMAC-SHA256(seed, E("proxid/v1/round", id))               the order of a person's own records
     surplus        = HMAC-SHA256(seed, E("proxid/v1/surplus", id))             who stays when a node has over half
 
-Records of one person sorted by their places are in an order drawn uniformly, as long as the seed is secret; parties
-see entry ids, which tell nothing of the places.
+Records of one person sorted by their places, in rounds and in slots (8.8), are in an order drawn uniformly, as long as
+the seed is secret; parties see entry ids, which tell nothing of the places.
 """
 
 import hmac

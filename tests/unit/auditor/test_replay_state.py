@@ -107,8 +107,8 @@ def test_replay_comes_back_with_every_part() -> None:
     payload = BufferedPayload(b"s", "px1a", True, "acme:alias", "command", b"o", "v1", ("a",), ("t", "u"), 5)
     slot = SlotRecord(b"s", "px1a", True, "command|acme:alias", ("a",), "on", 0.005)
     slots = SlotReplay(
-        SlotPool(SlotSettings(k=2, margin=1), 9.0, PLACE), SlotSettings(k=2, margin=1), 4.5, {b"r": (("a", "b"), ("a",))},
-        {b"g": "too_few"},
+        SlotPool(SlotSettings(k=2, margin=1), 9.0, PLACE), SlotSettings(k=2, margin=1), 4.5,
+        {b"r": (("a", "b"), ("a",))}, {b"g": "too_few"},
         [SlotGroup("command|acme:alias", ("a",), 0.0, 4.0, (slot,), True)], {b"w"}, {b"s": payload},
     )  # fmt: skip
     group = Group(3, "all", ("Home",), False, 900, (Member(b"m", "px1b", True, Rung.UNIT, 1),))
