@@ -15,7 +15,7 @@ SLOT, BUCKET = 900.0, 21_600.0
 def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """A day of 2,000 people whose sessions mix all kinds of requests."""
     day = sessions(PEOPLE, 3)
-    rates = {width: _linked(day, width) for width in (SLOT, BUCKET)}
+    rates = {width: linked(day, width) for width in (SLOT, BUCKET)}
     nobody = Feed(np.zeros(0, np.int32), np.zeros(0), np.zeros(0))
     alone = float(link_aliases(nobody, _aliased(day), day.people).mean())
     asked = day.general
@@ -39,7 +39,8 @@ def _aliased(day: Sessions) -> Feed:
     return Feed(day.person[~day.general], start, np.full(len(start), SLOT))
 
 
-def _linked(day: Sessions, width: float) -> float:
+def linked(day: Sessions, width: float) -> float:
+    """Share of the aliases of a day whose name is found, general requests in buckets of `width` seconds."""
     start = np.minimum(np.floor(day.time[day.general] / width) * width, DAY - width)
     named = Feed(day.person[day.general], start, np.full(len(start), width))
     return float(link_aliases(named, _aliased(day), day.people).mean())

@@ -22,7 +22,8 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """Levels 1, 2, 4. Raises RuntimeError where the attack is too weak on pairs of the usual log."""
     log = asked(options)
     figures: dict[str, Figure] = {}
-    halves, leaks, shown = [], 0, 0.0
+    halves, sure, leaks, shown = [], [], 0, 0.0
+    by_counts = 0
     for level in (1, 2, 4):
         weak = owners_found(pairs(log, level))
         value = weak["right"]["value"]
@@ -36,9 +37,16 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
         if not found["scored"]:  # so few people that nothing below the node is shown
             continue
         halves.append(found["over_half"]["share"])
+        by_counts += found["statements"]["counts_alone"]["made"]
+        sure.append(found["statements"]["attack"]["made"] / found["scored"])
         figures[f"em_level{level}"] = _share(found["right"]["value"], f"pairs: {value:.3f}", REACH)
         figures[f"em_chance_level{level}"] = _share(found["chance"], "the person with most records of the round")
     figures["em_over_half"] = _share(max(halves, default=0.0), "posteriors over 1/2 at the worst level", 0.001)
+    said = "statements that a person asked a content in a round, of 0.9 and more, to records shown; the worst level"
+    figures["em_statements"] = _share(max(sure, default=0.0), said, 0.01)
+    figures["statements_by_counts"] = {
+        "value": by_counts, "unit": "statements", "baseline": "the same from one round's counts; all levels", "reach": 0
+    }  # fmt: skip
     figures["shown_level1"] = _share(shown, "of all records; only these are scored")
     figures["path_leaks"] = {"value": leaks, "unit": "records", "baseline": "all levels", "reach": 0}
     return figures

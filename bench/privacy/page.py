@@ -1,5 +1,6 @@
 """docs/results/privacy.md: the table and the other parts' figures in words."""
 
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -8,6 +9,7 @@ from bench import Figure
 from bench.privacy.forms import MARGIN, K
 
 N: Final = K + 1 + MARGIN
+WIDTH: Final = 120
 INTRODUCTION: Final = f"""# What attacks find in each form
 
 Printed by `proxid bench privacy -o part=table -o page=FILE` on a checkout; k = {K}, m = {MARGIN}, n = {N}. The attack
@@ -16,8 +18,8 @@ drawn, and names the likeliest owner of every record; in rounds it is also told 
 which a release does not say. Only records that show something below the node are scored, and their share of all
 records stands last. Chance is the person with most records of the group or round. A statement says that a person
 asked a content in a round or group; those of a probability of 0.9 and more are counted beside the scored records.
-What `split` claims is 1/(k+m) and a point, {100 / (N - 1) + 1:.1f} %, and with ten known items six points, {100 / (N
-- 1) + 6:.1f} %; `cohort` claims 1/n, {100 / N:.1f} %, to who knows nothing beforehand.
+What `split` claims is 1/(k+m) and a point, {100 / (N - 1) + 1:.1f} %, and with ten known items six points, {
+    100 / (N - 1) + 6:.1f} %; `cohort` claims 1/n, {100 / N:.1f} %, to who knows nothing beforehand.
 
 Pairs are the whole log as one epoch. `proxid bench privacy` fails if the attack finds under 55 and 20 % of their
 owners at levels 1 and 2 of the first log. MASSIVE's people are crowd workers who spoke prompts, with less of a habit
@@ -45,11 +47,19 @@ class Page:
     def finish(self) -> None:
         """The page with what the other parts say."""
         if self._path is not None:
-            self._write("\n".join([gateway(), names(), utility()]))
+            self._write("\n".join(map(filled, (gateway(), names(), utility()))))
 
     def _write(self, rest: str) -> None:
         if self._path is not None:
-            self._path.write_text("\n".join([INTRODUCTION, *self._lines, rest]).rstrip() + "\n", encoding="utf-8")
+            text = "\n".join([filled(INTRODUCTION), *self._lines, rest]).rstrip() + "\n"
+            self._path.write_text(text, encoding="utf-8")
+
+
+def filled(text: str) -> str:
+    """Paragraphs in lines of WIDTH characters; headings and tables stay."""
+    parts = [part.strip("\n") for part in text.split("\n\n")]
+    keep = {"#", "|"}
+    return "\n\n".join(part if part[:1] in keep else textwrap.fill(part, WIDTH) for part in parts) + "\n"
 
 
 def gateway() -> str:
@@ -60,11 +70,12 @@ def gateway() -> str:
     for people in PEOPLE:
         right, biggest = excess(days_of(people, DAYS, seed=2))
         found.append(f"for {people:,} people {_percent(right)} ({_percent(biggest)})")
+    said = ", ".join(found)
     return f"""## What a gateway learns
 
 With an account of its own at each of {NODES} nodes, {DAYS} days, {REQUESTS} requests a person and day (`-o
-part=gateway`): it names the right node of an entry as often as the biggest node of the tick is right, {",
-".join(found)}.
+part=gateway`): it names the right node of an entry as often as the biggest node of the tick is right,
+{said}.
 """
 
 

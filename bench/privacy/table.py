@@ -1,44 +1,51 @@
-"""The table: forms × levels × known items; `-o page=FILE` writes it as Markdown."""
+"""The table: logs × forms × levels × known items; `-o page=FILE` writes docs/results/privacy.md with it."""
 
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from bench import Figure
 from bench.privacy.forms import Log, asked, cohorts, owners_found, pairs, split
+from bench.privacy.page import Page
 from proxid.lab.released_log import Release
 
-LEVELS, KNOWN = (1, 2, 4), (0, 3, 10)
+FORMS, LEVELS, KNOWN = "split,pairs,cohort", "1,2,4", "0,3,10"
+LOGS: Final[tuple[Mapping[str, str], ...]] = (
+    {},
+    {"users": "300", "seed": "21", "days": "66", "epoch": "86400", "bucket": "21600"},
+    {"log": "massive"},
+)
+"""Options of each log; of one's own (`rows`, `users`, `log`) there is that log alone."""
+OWN: Final = frozenset({"rows", "users", "seed", "days", "log"})
 HEAD = (
-    "| form | level | known items | right | chance | posterior > 1/2 (right) | > 0.9 (right) | shown below the node |\n"
-    "|---|---|---|---|---|---|---|---|"
+    "| form | level | known items | right | chance | posterior > 1/2 (right) | > 0.9 (right) | statements ≥ 0.9 (right)"
+    " | shown below the node |\n|---|---|---|---|---|---|---|---|---|"
 )
 
 
 def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """Every cell; options `levels`, `known` and `forms` take lists with commas."""
-    log = asked(options)
-    forms = options.get("forms", "split,pairs,cohort").split(",")
-    levels = [int(level) for level in options.get("levels", "1,2,4").split(",")]
-    known = [int(items) for items in options.get("known", "0,3,10").split(",")]
     figures: dict[str, Figure] = {}
-    lines = [f"**{log.name}**, epochs of {log.epoch_s} s, buckets of {log.bucket_s} s\n", HEAD]
-    for form, level, release in _releases(log, forms, levels):
-        for items in known:
-            found = owners_found(release, items)
-            lines.append(_line(form, level, items, found, len(log.batch)))
-            figures[f"{form}_level{level}_known{items}"] = {
-                "value": found["right"]["value"], "unit": "of records", "baseline": f"chance {found['chance']:.4f}",
-            }  # fmt: skip
-            if "page" in options:
-                Path(options["page"]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    page = Page(options.get("page"))
+    for chosen in [options] if OWN & options.keys() else LOGS:
+        log = asked(chosen)
+        page.add(f"**{log.name}**, epochs of {log.epoch_s} s, buckets of {log.bucket_s} s\n", HEAD)
+        for form, level, release in _releases(log, options):
+            for items in map(int, options.get("known", KNOWN).split(",")):
+                found = owners_found(release, items)
+                page.add(_line(form, level, items, found, len(log.batch)))
+                figures[f"{form}_level{level}_known{items}_{log.name}"] = {
+                    "value": found["right"]["value"], "unit": "of records",
+                    "baseline": f"chance {found['chance']:.4f}",
+                }  # fmt: skip
+        page.add("")
+    page.finish()
     return figures
 
 
-def _releases(log: Log, forms: list[str], levels: list[int]) -> Iterator[tuple[str, int, Release]]:
-    for form in forms:
-        for level in levels:
+def _releases(log: Log, options: Mapping[str, str]) -> Iterator[tuple[str, int, Release]]:
+    for form in options.get("forms", FORMS).split(","):
+        for level in map(int, options.get("levels", LEVELS).split(",")):
             if form == "split":
                 yield form, level, split(log, level)[1]
             else:
@@ -49,6 +56,8 @@ def _line(form: str, level: int, known: int, found: dict[str, Any], records: int
     cells = [form, str(level), str(known), _percent(found["right"]["value"]), _percent(found["chance"])]
     for name in ("over_half", "over_nine_tenths"):
         cells.append(f"{_percent(found[name]['share'])} ({_percent(found[name]['right'])})")
+    said = found["statements"]["attack"]
+    cells.append(f"{_percent(said['made'] / max(found['scored'], 1))} ({_percent(said['right'])})")
     return f"| {' | '.join([*cells, _percent(found['scored'] / records)])} |"
 
 

@@ -21,6 +21,9 @@ def test_forms_of_one_log_are_attacked_alike() -> None:
     }  # fmt: skip
     assert found["pairs"]["right"]["value"] > found["split"]["right"]["value"] + 0.1
     assert found["split"]["right"]["value"] <= owners.REACH
+    assert found["split"]["statements"]["counts_alone"]["made"] == 0
+    assert found["split"]["statements"]["attack"]["made"] <= 0.01 * found["split"]["scored"]
+    assert found["pairs"]["statements"]["attack"]["made"] > 0.05 * found["pairs"]["scored"]
     assert found["cohort"]["right"]["value"] == pytest.approx(1 / (K + 1 + MARGIN), abs=0.01)
 
 

@@ -31,7 +31,8 @@ NO_ROUND = -1
 class Entries:
     """The people feed, a column each: row of the batch, node of the tree, start of the bucket, number of the round.
 
-    A round is numbered through the log; NO_ROUND: the entry was raised, or its content is withheld.
+    A round is numbered through the log; NO_ROUND: the entry was raised, or its content is withheld. left: Unix seconds
+    of the tick that it left at; contents follow when the epoch closes.
     """
 
     row: Longs
@@ -39,6 +40,7 @@ class Entries:
     bucket: Reals
     round: Longs
     raised: Flags
+    left: Reals
 
     def __len__(self) -> int:
         return len(self.row)
@@ -82,7 +84,7 @@ class _Run:
     def __init__(self, batch: LogBatch, tree: CategoryTree, settings: SplitSettings, texts_of: TextsOf) -> None:
         self.batch, self.settings, self.texts_of = batch, settings, texts_of
         self.tree, self.paths = tree, dict[int, Node]()
-        self.parts: list[tuple[int, int, float, int, bool]] = []
+        self.parts: list[tuple[int, int, float, int, bool, float]] = []
         self.contents: list[tuple[float, Contents]] = []
         self.suppressed: Counter[str] = Counter()
         self.rounds = 0
@@ -90,17 +92,17 @@ class _Run:
     def epoch(self, number: int, rows: list[int], time: Reals, draws: Draws) -> None:
         """Every record of one epoch through a pool of its own."""
         pool, start = SplitPool(self.settings, draws), float(number * self.settings.epoch_s)
-        left: list[Leaving] = []
+        left: list[tuple[Leaving, float]] = []
         ticked = 0
         for row in rows:
             due = self.settings.tick(float(time[row]) - start)
             if due > ticked:
-                left += pool.tick(due).get(AUDIENCE, [])
+                left += [(gone, start + due * self.settings.bucket_s) for gone in pool.tick(due).get(AUDIENCE, [])]
                 ticked = due
             if (record := self._record(row)) is not None:
                 pool.submit(record)
         for _, done in pool.close():
-            left += done.leaving
+            left += [(gone, start + self.settings.epoch_s) for gone in done.leaving]
             self.suppressed.update(gone.reason.value for gone in done.suppressed)
             self.contents.append((start, done.contents))
         self._take(left, time, draws)
@@ -118,9 +120,9 @@ class _Run:
             self.paths[node] = tuple(part for part in self.tree.paths[max(node, 0)].split("/") if part)
         return self.paths[node]
 
-    def _take(self, left: list[Leaving], time: Reals, draws: Draws) -> None:
+    def _take(self, left: list[tuple[Leaving, float]], time: Reals, draws: Draws) -> None:
         nodes: dict[Node, list[SplitRecord]] = defaultdict(list)
-        for leaving in left:
+        for leaving, _ in left:
             if len(leaving.node) == self.settings.level and not leaving.raised:
                 nodes[leaving.node].append(leaving.record)
         in_round: dict[bytes, int] = {}
@@ -128,21 +130,22 @@ class _Run:
             for one in deal(nodes[node], self.settings, draws)[0]:
                 in_round.update((record.id, self.rounds) for record in one)
                 self.rounds += 1
-        for leaving in sorted(left, key=lambda leaving: draws.entry(leaving.record.id)):
+        for leaving, when in sorted(left, key=lambda gone: draws.entry(gone[0].record.id)):
             row = int.from_bytes(leaving.record.id, "big")
             shown, bucket = self.tree.add("/".join(leaving.node)), float(self.settings.bucket(float(time[row])))
             at = in_round.get(leaving.record.id, NO_ROUND)
-            self.parts.append((row, shown, bucket, at, leaving.raised))
+            self.parts.append((row, shown, bucket, at, leaving.raised, when))
 
     def released(self) -> SplitRelease:
         """What was released of all epochs."""
-        row, node, bucket, at, raised = zip(*self.parts, strict=True) if self.parts else [()] * 5
+        row, node, bucket, at, raised, left = zip(*self.parts, strict=True) if self.parts else [()] * 6
         entries = Entries(
             np.array(row, np.int64),
             np.array(node, np.int32),
             np.array(bucket, np.float64),
             np.array(at, np.int64),
             np.array(raised, np.bool_),
+            np.array(left, np.float64),
         )
         return SplitRelease(entries, self.contents, self.suppressed)
 
