@@ -24,7 +24,7 @@ from auditor.checks.c7_rules import check
 from auditor.checks.c8_obligations import Obligations
 from auditor.checks.c9_receipts import Presented, ReceiptCheck
 from auditor.event_log import Log
-from auditor.findings import HEADS, RECEIPTS, Report
+from auditor.findings import HEADS, RECEIPTS, Report, Unchecked
 from auditor.gateway_log import GatewayLog
 from auditor.generations import Part, ReadLog
 from auditor.policies import Policies
@@ -32,7 +32,7 @@ from auditor.reading.belongs import shown_head, stranger
 from auditor.reading.damage import count, excuse_compared, excuse_read
 from auditor.reading.opening import Unopened
 from auditor.reading.source import EvidenceSource, KeySource
-from auditor.report.wording import NO_PIPELINE, NO_RECEIPTS, NO_WITNESS
+from auditor.report.wording import NO_KEY_OF_WITNESS, NO_PIPELINE, NO_RECEIPTS, NO_WITNESS
 from auditor.saved import Parts, Saved
 from auditor.service_log import ServiceLog
 from auditor.state import AuditState
@@ -140,6 +140,8 @@ class Audit:
         self._verify_seals_belong(covered)
         for read in self._reads:
             self.report.missing += [reason for part in read.parts for reason in part.check.missing]
+            if self._trust.unwitnessed:
+                self.report.missing.append(Unchecked(HEADS, read.log.name, NO_KEY_OF_WITNESS))
         damage = {read.log.name: read.log.damage for read in self._reads}
         excuse_read(self.report, damage, before)
         self._found = list(self.report.violations)

@@ -33,8 +33,8 @@ class AuditorConfig(GovernedConfig):
     signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
     opening_key: ConfigPath = Field(default=Path("opening.key"), validate_default=True)
     floors: Floors = Field(default_factory=Floors)
-    require_witness: bool = False
-    witness_lag: Duration = Field(default=3600.0, gt=0)
+    require_witness: bool = True
+    witness_lag: Duration = Field(default=120.0, gt=0)
     classify: ClassifySettings = Field(default_factory=ClassifySettings)
 
     @model_validator(mode="after")

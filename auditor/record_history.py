@@ -33,23 +33,34 @@ _DIGITS: Final = 19
 
 @dataclass(frozen=True, slots=True)
 class RecordName:
-    """A record: group of an epoch, and its position in it; or the request it came of."""
+    """A record: group of an epoch, and its position in it; or the request it came of; or an entry of a log."""
 
     epoch: int = 0
     group: int = 0
     position: int = 0
     session: str = ""
+    log: str = ""
+    leaf: int = 0
 
     @classmethod
     def parse(cls, text: str) -> "RecordName":
-        """`EPOCH/GROUP/POSITION` (GROUP also `command-12`), or a request hash in hexadecimal; raises InputError."""
+        """`EPOCH/GROUP/POSITION` (GROUP also `command-12`), a request hash in hexadecimal, or `LOG/LEAF`.
+
+        Raises:
+            InputError: it is none of them.
+        """
         parts = text.split("/")
+        if len(parts) == 2 and parts[0] in {GATEWAY, MAIN_SERVICE} and _is_number(parts[1]):
+            return cls(log=parts[0], leaf=int(parts[1]))
         if len(parts) == 1 and len(text) >= 16 and all(c in "0123456789abcdef" for c in text):
             return cls(session=text)
         kind, dash, number = parts[1].rpartition("-") if len(parts) == 3 else ("", "", "")
         base = KIND_BASE.get(kind if dash else "general")
         if base is None or not all(_is_number(part) for part in (parts[0], number, parts[-1])):
-            raise InputError("a record is EPOCH/GROUP/POSITION, as 20650/3/0 or 20650/command-3/0, or a request hash")
+            raise InputError(
+                "a record is EPOCH/GROUP/POSITION, as 20650/3/0 or 20650/command-3/0, a request hash, or an entry of a "
+                "log, as gateway/12"
+            )
         return cls(int(parts[0]), base + int(number), int(parts[2]))
 
 
@@ -79,6 +90,8 @@ class RecordHistory:
 
     def read(self, gateway: EvidenceSource, service: EvidenceSource, keys: KeySource) -> list[Step]:
         """The steps in order; raises InputError if there is no such record, EvidenceUnreadableError."""
+        if self.name.log:
+            self._resolve(gateway if self.name.log == GATEWAY else service, keys)
         released: list[tuple[Event, ReleasedPayload]] = []
         for event in self._events(MAIN_SERVICE, service, keys):
             self._service(event, released)
@@ -87,10 +100,27 @@ class RecordHistory:
             self._gateway(event, position)
         if not self.steps and self.name.session not in self._kept:
             raise InputError("there is no such record in the logs")
-        self.steps = [*self._kept.get(self.name.session, []), *self.steps]
+        kept = self._kept.get(self.name.session, [])
+        said = {(step.log, step.leaf) for step in kept}
+        self.steps = [*kept, *(step for step in self.steps if (step.log, step.leaf) not in said)]
         order = {t: i for i, t in enumerate(("FORWARDED", "RECEIVED", "ANSWERED", "BUFFERED", "RAISED"))}
         self.steps.sort(key=lambda s: order.get(s.event, 9))
         return self.steps
+
+    def _resolve(self, source: EvidenceSource, keys: KeySource) -> None:
+        """From an entry of a log to the request or group that it is about; the entry itself is kept in any case."""
+        name = self.name
+        event = next((e for e in self._events(name.log, source, keys) if e.number == name.leaf), None)
+        if event is None:
+            raise InputError("there is no such entry in the log, or it cannot be read")
+        fields = event.fields
+        self.steps.append(Step(name.log, event.number, event.type.value, dict(fields)))
+        if "session" in fields:
+            self.name = RecordName(session=str(fields["session"]))
+        elif "epoch" in fields and "group" in fields:
+            self.name = RecordName(int(str(fields["epoch"])), int(str(fields["group"])))
+        else:
+            self.name = RecordName(session="none")
 
     def _events(self, log: str, source: EvidenceSource, keys: KeySource) -> Any:
         first, base = origin(self.trust.service, log), 0
@@ -143,11 +173,15 @@ class RecordHistory:
             if at is None or at >= len(records):
                 continue
             self.name = RecordName(*place, at, records[at])
-            self.steps.append(Step(MAIN_SERVICE, event.number, "RELEASED", self._released(event, payload, at)))
+            self._put(Step(MAIN_SERVICE, event.number, "RELEASED", self._released(event, payload, at)))
             return at
         full = next((s for s in self._kept if self.name.session and s.startswith(self.name.session)), "")
         self.name = RecordName(session=full or self.name.session)
         return None
+
+    def _put(self, step: Step) -> None:
+        """One more step, in the place of what was known of the same entry."""
+        self.steps = [*(known for known in self.steps if (known.log, known.leaf) != (step.log, step.leaf)), step]
 
     @staticmethod
     def _released(event: Event, payload: ReleasedPayload, at: int) -> dict[str, Any]:
@@ -176,7 +210,7 @@ class RecordHistory:
 
     def _gateway_group(self, event: Event, position: int) -> None:
         if (event.fields["epoch"], event.fields["group"]) == (self.name.epoch, self.name.group):
-            self.steps.append(Step(GATEWAY, event.number, event.type.value, self._delivered(event, position)))
+            self._put(Step(GATEWAY, event.number, event.type.value, self._delivered(event, position)))
 
     @staticmethod
     def _user(pair: SanitizedPair, kind: EventType) -> str:

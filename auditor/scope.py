@@ -20,6 +20,7 @@ class LogScope:
         size: entries of the newest signed head, and of the logs that this one follows. root: its root hash, base64.
         cosigned: Unix time and size of the newest head that the demanded witness cosigned; None if there is none.
         exported: Unix time of an exported folder's heads; None if the service itself was asked.
+        note: the newest signed head, as it was shown.
     """
 
     origin: str
@@ -29,6 +30,7 @@ class LogScope:
     root: str
     cosigned: tuple[int, int] | None = None
     exported: float | None = None
+    note: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Scope:
         self.logs[name] = LogScope(
             log.name, _base64(log.key), before if known is None else known.before, base + head.size, _base64(head.root),
             None if witness is None else _cosigned(heads.cosigned, log, witness), heads.time,
+            heads.latest,
         )  # fmt: skip
 
     @property

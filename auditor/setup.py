@@ -42,6 +42,7 @@ def trust_of(config: AuditorConfig, pipeline: bool = True) -> Trust:
         classifier=load_default(patterns=config.classify.patterns) if pipeline else None,
         witness=trust.witness if config.require_witness else None,
         witness_lag=config.witness_lag,
+        unwitnessed=config.require_witness and trust.witness is None,
         pipeline=config.pipeline,
         clock_skew=config.clock_skew,
         epoch_grace=config.epoch_grace,

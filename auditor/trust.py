@@ -24,6 +24,7 @@ class Trust:
     Attributes:
         service: MS id. authority: pk_EA. screener: pk_IS. service_key: pk_MS. opening: own HPKE key.
         witness: key of the witness whose cosignature must be there, or None; witness_lag: seconds (check 1).
+        unwitnessed: a witness is demanded, and no key of one is known.
         places, noise: how fine, and under what noise, places may be shown.
         party_keys: parties' acknowledgement keys. season_seconds, alias_period: as IS is configured.
         clock_skew, epoch_grace: seconds, as the services are configured.
@@ -54,7 +55,8 @@ class Trust:
     """Runs the recorded pipeline again (check 4); None leaves the texts unchecked."""
     witness: bytes | None = None
     witness_name: str = WITNESS
-    witness_lag: float = 3600.0
+    witness_lag: float = 120.0
+    unwitnessed: bool = False
     pipeline: str = ""
     clock_skew: float = 120.0
     epoch_grace: float = 300.0

@@ -32,7 +32,7 @@ class HeadRules:
 
     log: Verifier
     witness: Verifier | None = None
-    lag: float = 3600.0
+    lag: float = 120.0
 
 
 @dataclass(slots=True)
@@ -168,10 +168,13 @@ class HeadCheck:
     def _shown_to_others(self, source: EvidenceSource, latest: Checkpoint, data: bytes, reads: bool = True) -> None:
         what = "a head that somebody else was shown"
         try:
-            open_checkpoint(data, self._rules.log)
+            head, _ = open_checkpoint(data, self._rules.log)
         except ProxidError as error:
             # Whoever makes a head up accuses nobody.
             self._unchecked(f"{what} shows nothing: {error.rule}")
+            return
+        if reads and self.exported is not None and head.size > latest.size:
+            self._unchecked(f"{what} is younger than the exported folder; export again")
             return
         self._known(source, latest, data, what, reads)
 

@@ -1,58 +1,41 @@
 """`proxid audit`: read both services' evidence and say whether they did what they claim (DESIGN 10.4)."""
 
+import dataclasses
 import json
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from auditor.audit import Audit, AuditOptions
-from auditor.checks.c9_receipts import read_receipts, verify_receipts
 from auditor.commands.tables import show
+from auditor.conduct import AuditCommand, run_audit, series_of, sources
 from auditor.config import AuditorConfig
 from auditor.findings import GATEWAY, MAIN_SERVICE, Report, Verdict
-from auditor.reading.export import FolderKeys, FolderLog, export
-from auditor.reading.source import EvidenceSource, KeySource
+from auditor.reading.export import export
 from auditor.report.page import render
-from auditor.setup import logs_of, trust_of
-from auditor.state import AuditState
-from auditor.trust import Trust
+from auditor.report.series import verify as verify_report
 from proxid.errors import EvidenceUnreadableError, InputError, NoteInvalidError, OutputError
-from proxid.evidence.checkpoint import generation_of, open_checkpoint, origin
 from proxid.evidence.note import Verifier
 from proxid.runtime.config.loading import load
-from proxid.runtime.provision.keyfile import load_opening_key
-from proxid.runtime.provision.policies import PolicyFolder
+from proxid.runtime.provision.keyfile import load_opening_key, load_signing_key
+from proxid.runtime.provision.public import PublicFile
 
 _PATH = click.Path(path_type=Path)
 
 
-@dataclass(frozen=True, slots=True)
-class AuditCommand:
-    """See the options of the command."""
-
-    config: AuditorConfig
-    folder: Path | None = None
-    receipts: Sequence[Path] = ()
-    known: Sequence[Path] = ()
-    fresh: bool = False
-    keep: bool = True
-    pipeline: bool = True
-    workers: int = 0
-
-
 @click.command(epilog="Example: proxid audit --config trial/auditor/auditor.toml --html report.html")
-@click.option("--config", "path", type=_PATH, required=True, help="The auditor's TOML.")
+@click.option("--config", "path", type=_PATH, help="The auditor's TOML.")
 @click.option("--from", "folder", type=_PATH, help="Audit an exported folder instead of the services.")
 @click.option("--export", "target", type=_PATH, help="Write both logs into a folder, and do not audit.")
 @click.option("--receipts", multiple=True, type=_PATH, help="Receipts of devices or parties: a file, or a folder.")
-@click.option("--known", multiple=True, type=_PATH, help="A signed head that somebody else was shown.")
+@click.option(
+    "--compare", "--known", "known", multiple=True, type=_PATH,
+    help="Signed heads that another auditor, a witness or anybody was shown: one, or a folder of them.",
+)  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Check everything from the beginning, not what is new.")
 @click.option("--no-state", is_flag=True, help="Go on from no earlier audit, and leave nothing for a later one.")
 @click.option("--no-pipeline", is_flag=True, help="Do not classify disclosed utterances again (part of check 4).")
@@ -61,28 +44,40 @@ class AuditCommand:
     help="Further processes that check signatures; the report is the same.",
 )  # fmt: skip
 @click.option("--html", "page", type=_PATH, help="Also write a report to read and to print.")
+@click.option("--out", type=_PATH, help="Add the report, numbered and signed, to the series in this folder.")
+@click.option("--verify", type=_PATH, help="Check a signed report and those before it, and do not audit.")
+@click.option("--by", type=_PATH, help="With --verify: the public.toml of the auditor, instead of --config.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 def command(
-    path: Path, folder: Path | None, target: Path | None, receipts: tuple[Path, ...], known: tuple[Path, ...],
-    fresh: bool, no_state: bool, no_pipeline: bool, workers: int, page: Path | None, as_json: bool,
+    path: Path | None, folder: Path | None, target: Path | None, receipts: tuple[Path, ...], known: tuple[Path, ...],
+    fresh: bool, no_state: bool, no_pipeline: bool, workers: int, page: Path | None, out: Path | None,
+    verify: Path | None, by: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """Audit both services from their evidence, and from what outsiders hold of it (--receipts, --known, a witness).
+    """Audit both services from their evidence, and from what outsiders hold of it (--receipts, --compare, a witness).
 
     Exit status: 0 clean, 1 violation, 2 could not check.
 
-    An audit goes on from the last one's state in data_dir; what was found before stays found.
+    An audit goes on from the last one's state in data_dir; what was found before stays found. With --verify: 0 if the
+    report is what the auditor signed, 1 if not.
     """
+    if verify is not None:
+        return _verify(verify, _author(path, by), as_json)
+    if path is None:
+        raise InputError("option --config is missing")
     config = load(AuditorConfig, path)
     if target is not None:
         _export(config, target)
         return 0
-    options = AuditCommand(config, folder, receipts, known, fresh, not no_state, not no_pipeline, workers)
+    options = AuditCommand(config, folder, receipts, known, fresh, not no_state, not no_pipeline, workers, _progress)
     try:
         report = run_audit(options)
     except EvidenceUnreadableError as error:
         report = Report(unchecked=error.rule, unchecked_code=error.code.value)
+    now = time.time()
     if page is not None:
-        _write(page, render(report, config, time.time()))
+        _write(page, render(report, config, now))
+    if out is not None:
+        series_of(config, out).add(report, now)
     if as_json:
         click.echo(json.dumps(report.as_dict()))
     else:
@@ -90,47 +85,29 @@ def command(
     return {Verdict.CLEAN: 0, Verdict.VIOLATION: 1, Verdict.UNCHECKED: 2}[report.verdict]
 
 
-def run_audit(options: AuditCommand) -> Report:
-    """One audit, with progress on stderr; raises EvidenceUnreadableError."""
-    config = options.config
-    verify_receipts(options.receipts)
-    trust = trust_of(config, options.pipeline)
-    if options.keep:  # what the configuration says now stays accepted when it says something else
-        PolicyFolder(config.data_dir).accept(config)
-    state = _state(options)
-    presented = chain.from_iterable(read_receipts(path) for path in options.receipts)
-    known = [_known(path, trust) for path in options.known]
-    with sources(options) as (gateway, service, keys), _progress() as at:
-        asked = AuditOptions(known=known, receipts=presented, progress=at, workers=options.workers)
-        return Audit(trust, keys, asked, state=state).run(gateway, service)
+def _author(path: Path | None, by: Path | None) -> Verifier:
+    """Name and key that a report must be signed with; raises ConfigError, InputError."""
+    if by is not None:
+        public = PublicFile.read(by)
+        if public.role != AuditorConfig.role or public.sign is None:
+            raise InputError(f"{by}: is not the public.toml of an auditor")
+        return Verifier(public.name, public.sign)
+    if path is None:
+        raise InputError("give --by or --config: whose report it must be")
+    config = load(AuditorConfig, path)
+    return Verifier(config.name, load_signing_key(config.signing_key).public)
 
 
-def _state(options: AuditCommand) -> AuditState | None:
-    if not options.keep:
-        return None
-    folder = options.config.data_dir / "audit"
-    if options.folder is not None:
-        # An exported folder is another history until it is shown to be the same: it has a state of its own.
-        folder = options.config.data_dir / "audit-of-export"
-    state = AuditState(folder, load_opening_key(options.config.opening_key))
-    if options.fresh:
-        state.reset()
-    return state
-
-
-def _known(path: Path, trust: Trust) -> bytes:
-    """A head that somebody else was shown. One that no log signed shows nothing, whoever brings it."""
+def _verify(path: Path, author: Verifier, as_json: bool) -> int:
     try:
-        data = path.read_bytes()
-    except OSError:
-        raise InputError(f"{path}: cannot be read") from None
-    named = data.partition(b"\n")[0].decode("utf-8", "replace")
-    for name, key in ((GATEWAY, trust.screener), (MAIN_SERVICE, trust.service_key)):
-        with suppress(NoteInvalidError):
-            if generation_of(named, origin(trust.service, name)):
-                open_checkpoint(data, Verifier(named, key))
-                return data
-    raise InputError(f"{path}: is no head that one of the two logs has signed")
+        found = verify_report(path, author)
+    except NoteInvalidError as error:
+        click.echo(json.dumps({"holds": False, "why": error.rule}) if as_json else f"does not hold: {error.rule}")
+        return 1
+    said = dataclasses.asdict(found)
+    words = f"report {found.number} holds: {found.verdict}, hash {found.hash}, with {found.chained} before it"
+    click.echo(json.dumps({"holds": True, **said}) if as_json else words)
+    return 0
 
 
 def _write(path: Path, text: str) -> None:
@@ -138,21 +115,6 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError:
         raise OutputError(f"{path}: cannot be written") from None
-
-
-@contextmanager
-def sources(options: AuditCommand) -> Iterator[tuple[EvidenceSource, EvidenceSource, KeySource]]:
-    """The gateway's log, MS's, and the evidence keys: over gRPC, or of an exported folder."""
-    if options.folder is not None:
-        keys = FolderKeys(options.folder, load_opening_key(options.config.opening_key))
-        yield FolderLog(options.folder / GATEWAY), FolderLog(options.folder / MAIN_SERVICE), keys
-        return
-    gateway, service = logs_of(options.config)
-    try:
-        yield gateway, service, gateway
-    finally:
-        gateway.close()
-        service.close()
 
 
 class _At:

@@ -21,12 +21,12 @@ from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.transport.channel import TlsFiles
 
 
-@click.command("witness", epilog="Example: proxid witness --config trial/witness/witness.toml --every 60")
+@click.command("witness", epilog="Example: proxid witness --config trial/witness/witness.toml --every 30")
 @click.option(
     "--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The witness's TOML.",
 )  # fmt: skip
-@click.option("--every", default=60.0, show_default=True, type=click.FloatRange(1), help="Seconds between heads.")
+@click.option("--every", default=30.0, show_default=True, type=click.FloatRange(1), help="Seconds between heads.")
 @click.option("--once", is_flag=True, help="Cosign both heads once and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print an object a head.")
 def command(path: Path, every: float, once: bool, as_json: bool) -> int:

@@ -32,7 +32,16 @@ class Worded:
     kind: ClassVar[str] = "worded"
 
 
-Cell = str | int | Code | Worded
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Words that lead to another place of the page."""
+
+    text: str
+    name: str
+    kind: ClassVar[str] = "link"
+
+
+Cell = str | int | Code | Worded | Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,24 @@ class Table:
         return len(self.rows) > _LONG
 
 
-Block = Paragraph | Items | Terms | Table
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What is told in some sentences, under a name that links lead to."""
+
+    name: str
+    title: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stories:
+    """One after another."""
+
+    stories: tuple[Story, ...]
+    kind: ClassVar[str] = "stories"
+
+
+Block = Paragraph | Items | Terms | Table | Stories
 
 
 @dataclass(frozen=True, slots=True)

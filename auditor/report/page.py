@@ -5,13 +5,39 @@ a screen reader reads it and it prints. How it looks is in `page.html.j2`, its w
 """
 
 from collections import Counter
-from typing import Final
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from auditor.config import AuditorConfig
-from auditor.findings import CHECKS, COMMITS, GATEWAY, GROUPS, HEADS, MAIN_SERVICE, RECEIPTS, Report, Verdict
-from auditor.report.blocks import Cell, Section, Terms, counted, items, moment, paragraph, section, table, worded
+from auditor.findings import (
+    CHECKS,
+    COMMITS,
+    GATEWAY,
+    GROUPS,
+    HEADS,
+    MAIN_SERVICE,
+    RECEIPTS,
+    Report,
+    Verdict,
+    Violation,
+)
+from auditor.report.articles import articles
+from auditor.report.blocks import (
+    Cell,
+    Link,
+    Section,
+    Terms,
+    code,
+    counted,
+    items,
+    moment,
+    paragraph,
+    section,
+    table,
+    worded,
+)
+from auditor.report.changes import numbered, since_last
 from auditor.report.coverage import covered, outside, settings
 from auditor.report.results import (
     access,
@@ -26,6 +52,8 @@ from auditor.report.results import (
     sizes,
     withheld,
 )
+from auditor.report.series import Issue, Since
+from auditor.report.story import TOLD, anchor, grouped, stories
 from auditor.report.wording import CHECKS as WORDS
 from auditor.report.wording import (
     COSIGNED,
@@ -52,23 +80,49 @@ _IN_PART: Final = (
 )
 
 
-def render(report: Report, config: AuditorConfig, now: float) -> str:
-    """The page; `config` is what the audit went by, `now` when it ended, in Unix seconds."""
+def render(
+    report: Report, config: AuditorConfig, now: float, issue: Issue | None = None, new: Since | None = None
+) -> str:
+    """The page; `config` is what the audit went by, `now` when it ended, in Unix seconds.
+
+    Args:
+        issue: which report of its series it is; None if it belongs to none. new: since the one before.
+    """
     done = not report.unchecked
     parts = _parts(report, config, now) if done else [settings(report, config)]
+    if issue is not None:
+        parts.insert(min(1, len(parts) - 1), since_last(issue, new))
+    said = "" if issue is None else numbered(issue, config.name)
     title = f"Audit report: {config.service} and its gateway"
     verdict = _IN_PART if done and report.verdict is Verdict.UNCHECKED else _VERDICTS[report.verdict]
     reason = "" if done else f"Reason: {report.unchecked}. Tried on {moment(now)}."
     return _PAGES.get_template("page.html.j2").render(
-        title=title, verdict=verdict, result=report.verdict.value, reason=reason, parts=parts
+        title=title, verdict=verdict, result=report.verdict.value, reason=reason, numbered=said, parts=parts
     )
 
 
+def index_page(config: AuditorConfig, rows: list[dict[str, Any]]) -> str:
+    """The page that lists all reports of a series, newest first."""
+    listed = [
+        (row["number"], moment(row["made"]), row["verdict"], row["violations"], row["unchecked"], code(row["hash"]))
+        for row in rows
+    ]
+    columns = ("Number", "Made", "Verdict", "Violations", "Not checked", "Hash")
+    parts = [section("reports", "Reports", table(f"Reports of {config.name}", columns, listed))]
+    verdict = f"{counted(len(rows), 'report')}; each lies in the folder of its number."
+    return _PAGES.get_template("page.html.j2").render(
+        title=f"Audits of {config.service} and its gateway", verdict=verdict, result="index", reason="", numbered="",
+        parts=parts,
+    )  # fmt: skip
+
+
 def _parts(report: Report, config: AuditorConfig, now: float) -> list[Section]:
+    told = [stories(report)] if report.violations else []
     return [
         _short(report, config), covered(report, config, now), outside(report), _checks(report), _violations(report),
-        _remarks(report), fates(report), groups(report, config), deliveries(report), consents(report, config),
-        rights(report), _unchecked(report), settings(report, config), _events(report), _glossary(),
+        *told, articles(report), _remarks(report), fates(report), groups(report, config), deliveries(report),
+        consents(report, config), rights(report), _unchecked(report), settings(report, config), _events(report),
+        _glossary(),
     ]  # fmt: skip
 
 
@@ -154,17 +208,23 @@ def _violations(report: Report) -> Section:
     )
     kinds = Counter((v.rule, v.log, v.text) for v in report.violations)
     summary = [(_named(rule), LOGS.get(log, log), _wrong(what), n) for (rule, log, what), n in sorted(kinds.items())]
+    told = {key: at for at, key in enumerate(grouped(report)) if at < TOLD}
     rows = [
-        (_named(v.rule), LOGS.get(v.log, v.log), v.event or "the log as a whole", _wrong(v.text))
+        (_named(v.rule), LOGS.get(v.log, v.log), v.event or "the log as a whole", _wrong(v.text), _told(told, v))
         for v in report.violations
     ]
     unlisted = _unlisted(report)
     return section(
         "violations", "Violations", meanings, text,
         table("Violations, by what is wrong", ("Check", "Log", "What is wrong", "Number"), summary),
-        table("Every violation", ("Check", "Log", "Entry (leaf)", "What is wrong"), rows),
+        table("Every violation", ("Check", "Log", "Entry (leaf)", "What is wrong", "Story"), rows),
         paragraph(f"{unlisted:,} further violations of the same checks are not listed.") if unlisted else None,
     )  # fmt: skip
+
+
+def _told(told: dict[tuple[int, str, str], int], violation: Violation) -> Cell:
+    at = told.get((violation.rule, violation.log, violation.text))
+    return "none" if at is None else Link("what happened, what to do", anchor(at))
 
 
 def _named(rule: int) -> str:

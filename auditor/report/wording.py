@@ -225,6 +225,9 @@ NO_WITNESS: Final = (
     "No witness's countersignature (cosignature) was demanded: each service could show this auditor another history "
     "than it shows others."
 )
+NO_KEY_OF_WITNESS: Final = (
+    "a witness is demanded, and no key of one is trusted: import its public.toml, or set require_witness = false"
+)
 NO_PIPELINE: Final = (
     "What people asked was not sorted again by the agreed rules (pipeline): check 4 compared only that what was kept "
     "belongs to what was asked."

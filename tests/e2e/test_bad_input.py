@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
-from auditor.commands.audit import AuditCommand, run_audit
+from auditor.conduct import AuditCommand, run_audit
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.clients.household.household import Household, Session
 from proxid.crypto.ed25519 import SigningKey

@@ -104,6 +104,7 @@ def test_the_trial(trial: Path, run: Run, tmp_path: Path) -> None:
     assert "time (UTC)" in table and re.search(r"20\d\d-\d\d-\d\d \d\d:\d\dZ", table)
 
     receipts = ("--receipts", trial / "parties", "--receipts", devices)
+    assert run("witness", "--config", trial / "witness/witness.toml", "--once")[0] == 0
     status, report = run("audit", "--config", trial / "auditor/auditor.toml", *receipts, "--json")
     assert (status, json.loads(report)["violations"]) == (0, [])
     acknowledged = (trial / "parties/acme/data/acknowledgements.jsonl").read_text().count("\n")

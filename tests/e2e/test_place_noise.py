@@ -66,6 +66,8 @@ def test_third_place_is_withheld_and_the_audit_is_clean(trial: Path, capsys: pyt
         assert {row["kind"] for row in rows} == {"location"}
         assert {row["category"] for row in rows} <= set(h3.grid_disk(h3.latlng_to_cell(*CENTRE, 2), 1))
         capsys.readouterr()
+        assert main(["witness", "--config", str(trial / "witness/witness.toml"), "--once"]) == 0
+        capsys.readouterr()
         receipts = ["--receipts", str(trial / "parties"), "--receipts", str(trial / "devices")]
         assert main(["audit", "--config", str(trial / "auditor/auditor.toml"), "--json", *receipts]) == 0
         report = json.loads(capsys.readouterr().out)

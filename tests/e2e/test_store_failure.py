@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from auditor.commands.audit import AuditCommand, run_audit
+from auditor.conduct import AuditCommand, run_audit
 from auditor.findings import Verdict
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.clients.household.config import DeviceConfig

@@ -68,6 +68,7 @@ def provision(
         by_role={
             "gateway": {"rate_per_minute": 10_000, "metrics_listen": "127.0.0.1:0"},
             "main-service": {"metrics_listen": "127.0.0.1:0"},
+            "auditor": {"require_witness": False},
         },
         anonymiser={"k": k, "min_text_users": 1, **(anonymiser or {})},
     )

@@ -16,8 +16,9 @@ RECORDED = Path(__file__).parent / "evidence_v1"
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Path:
-    """The recorded folders, with keys that only their owner may read."""
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The recorded folders, with keys that only their owner may read; no witness took part then."""
+    monkeypatch.setenv("PROXID_AUDITOR__REQUIRE_WITNESS", "false")
     folder = tmp_path / "recorded"
     shutil.copytree(RECORDED, folder)
     for key in folder.glob("*/*.key"):
@@ -43,6 +44,14 @@ def test_evidence_of_version_1_is_clean(recorded: Path, capsys: pytest.CaptureFi
         "rights.resume": 1, "rights.access": 1, "events.unreadable": 77, "parts.erased": 3, "withheld.withdrawn": 1,
     }  # fmt: skip
     assert {name: counts[name] for name in expected} == expected
+
+
+def test_an_older_installation_without_a_witness_is_unchecked_and_accused_of_nothing(
+    recorded: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PROXID_AUDITOR__REQUIRE_WITNESS")
+    status, report = audit(recorded, capsys)
+    assert (status, report["verdict"], report["violations"]) == (2, "unchecked", [])
 
 
 def test_a_changed_leaf_of_version_1_is_found(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:

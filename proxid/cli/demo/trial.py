@@ -79,8 +79,7 @@ class DemoTrial:
             main_service=self._main_service,
             # One machine plays a hundred people: no limit of one person is meant for it.
             by_role={"gateway": {"rate_per_minute": 10_000, "metrics_listen": "127.0.0.1:0"},
-                     "main-service": {"metrics_listen": "127.0.0.1:0"},
-                     "auditor": {"require_witness": True}},
+                     "main-service": {"metrics_listen": "127.0.0.1:0"}},
             anonymiser={"k": self.options.k, "time_slots": SLOTS, **self._form()},
             **self._epoch(),
         )  # fmt: skip

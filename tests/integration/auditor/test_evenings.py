@@ -140,6 +140,25 @@ async def test_explain_tells_the_life_of_a_record(tmp_path: Path, capfd: pytest.
     by_event = {step["event"]: step["what"] for step in steps}
     assert by_event["FORWARDED"]["user"] in PEOPLE and by_event["BUFFERED"]["utterance"] == "node0 question"
     assert by_event["RELEASED"]["asked by"] != by_event["RELEASED"]["published under"]
+    assert steps[3]["said"].startswith("Main service, entry") and "“node0 question”" in steps[3]["said"]
+
+
+async def test_explain_tells_the_history_of_an_entry_of_a_log(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        config = str(tmp_path / "auditor/auditor.toml")
+        epoch = trial.device._route.epoch  # type: ignore[union-attr]
+        assert await run_command("explain", f"{epoch}/1/0", "--config", config, "--json") == 0
+        steps = json.loads(capfd.readouterr().out.splitlines()[-1])["steps"]
+        for step in steps[3], steps[-1]:  # of a request, and of a group
+            assert await run_command("explain", f"{step['log']}/{step['leaf']}", "--config", config, "--json") == 0
+            found = json.loads(capfd.readouterr().out.splitlines()[-1])["steps"]
+            assert len(found) == 7 and step in found
+        assert await run_command("explain", "gateway/1", "--config", config) == 0
+        assert "Gateway, entry 1: " in capfd.readouterr().out
+        assert await run_command("explain", "gateway/99999", "--config", config) == 2
 
 
 async def test_receipts_of_another_trial_accuse_nobody(tmp_path: Path) -> None:

@@ -174,6 +174,18 @@ def test_a_log_that_ends_early_says_where() -> None:
     assert "log ends after leaf 5, and its signed head covers more" in log.texts
 
 
+def test_a_head_younger_than_an_export_accuses_nobody_and_of_a_service_itself_it_does() -> None:
+    for time, said in (
+        (float(NOW), []),
+        (None, ["a head that somebody else was shown is of a longer history than this one"]),
+    ):
+        log = Reading()
+        heads = Heads(signed(LEAVES[:4]).encode(), (cosigned(LEAVES[:4]),), time)
+        log.check.begin(ProvenLog(LEAVES, LEAVES, heads), heads, [signed(LEAVES).encode()])
+        assert log.texts == said
+        assert [reason.text.partition("; ")[2] for reason in log.check.missing] == ["export again"] * (not said)
+
+
 def test_an_export_older_than_the_last_is_the_auditors_mistake_and_a_newer_shorter_one_is_not() -> None:
     log = Reading()
 

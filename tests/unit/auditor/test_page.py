@@ -148,8 +148,10 @@ def test_a_screen_reader_finds_its_way(report: Report) -> None:
     assert html.startswith("<!doctype html>") and seen.attributes["html"]["lang"] == "en"
     assert "width=device-width" in str(seen.attributes["meta:viewport"]["content"])
     assert seen.headings[0] == 1 and seen.headings.count(1) == 1 and set(seen.headings[1:]) == {2}
-    assert len(set(seen.ids)) == len(seen.ids) and set(seen.labels) == set(seen.ids)
-    assert [link.removeprefix("#") for link in seen.links] == seen.ids
+    assert len(set(seen.ids)) == len(seen.ids) and set(seen.labels) <= set(seen.ids)
+    contents, within = seen.links[: len(seen.labels)], seen.links[len(seen.labels) :]
+    assert [link.removeprefix("#") for link in contents] == seen.labels
+    assert {link.removeprefix("#") for link in within} == set(seen.ids) - set(seen.labels)
     assert len(seen.captions) == len(seen.tables) == len(set(seen.captions)) and all(seen.captions)
     for head, *rows in seen.tables:
         assert head == [("th", "col")] * len(head) and rows
@@ -362,3 +364,45 @@ def test_policies_stand_by_period_and_the_one_that_demands_least_is_the_measure(
     words = part(html, "settings")
     assert "3fa93fa93fa93fa9 accepted 5 2" in words and "77aa77aa77aa77aa not accepted unknown unknown" in words
     assert "10 people; 8 demanded (k = 5, margin 2)" in part(html, "short")
+
+
+def test_each_violation_leads_to_its_story_and_to_what_to_do() -> None:
+    report = violated()
+    report.add(5, "main-service", 19, "RELEASED: group is <smaller> than k")
+    report.add(1, "gateway", 0, "log is shorter than at an earlier audit")
+    html = page(report)
+    said = part(html, "stories")
+    assert html.count('href="#story-0"') == 2 and html.count('id="story-0"') == 1
+    for needed in ("Entry 12 of the main service's log records: group published.", "found 2 times",
+                   "What to do now: Stop the release", "proxid explain main-service/12 --config auditor.toml",
+                   "The gateway's log as a whole"):  # fmt: skip
+        assert needed in said, needed
+
+
+@pytest.mark.parametrize("rule", CHECKS)
+def test_there_is_something_to_do_after_a_violation_of_every_check(rule: int) -> None:
+    report = example()
+    report.add(rule, "gateway", 3, "FORWARDED: something")
+    assert "What to do now: " in part(page(report), "stories")
+
+
+def test_it_says_what_it_shows_by_article_of_the_gdpr() -> None:
+    said = part(page(violated()), "articles")
+    for needed in (
+        "Art. 17 Erasure",
+        "Art. 7(3)",
+        "Art. 33, 34",
+        "1 violation to weigh",
+        "violated",
+        "no legal opinion",
+    ):
+        assert needed in said, needed
+    assert "violated" not in part(page(example()), "articles")
+
+
+def test_on_a_phone_each_row_is_a_block_whose_cells_say_their_column() -> None:
+    html = page(violated())
+    narrow = html.partition("(max-width:40rem){")[2].partition("@page")[0]
+    assert "display:block" in narrow and "attr(data-column)" in narrow and "nowrap" not in narrow
+    for row in re.findall(r"<tr><th scope=\"row\">.*?</tr>", html, re.S):
+        assert all('data-column="' in cell for cell in re.findall(r"<td[^>]*>", row))
