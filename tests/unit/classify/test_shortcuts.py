@@ -1,7 +1,7 @@
 """Short cuts of the classifier decide as the plain rules do, and its memories keep words of shipped lists only."""
 
 import gc
-from functools import cache
+from functools import _lru_cache_wrapper, cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -46,17 +46,22 @@ def test_a_memory_keeps_public_words_only_and_not_too_many() -> None:
     assert dict(memory) == {"ccc": 3}
 
 
-def test_no_word_of_a_request_stays_that_no_shipped_list_has() -> None:
-    pipeline = load_default()
+@pytest.mark.parametrize("method", ["network", "thesis", "named"])
+def test_no_word_of_a_request_stays_that_no_shipped_list_has(method: str, tmp_path: Path) -> None:
+    tree = tmp_path / "tree.tsv"
+    tree.write_text("id\tparent\tname\n1\t\tFood\n")
+    pipeline = load_default(ontology_file=tree) if method == "named" else load_default(method=method)
     secret = "".join(("zyx", "qwv", "uts", "rqx"))
     text = f"what is the best {secret} recipe for {secret[::-1]} tacos"
     assert pipeline.classify(text).masked is not None
+    assert pipeline.file(text)
     gc.collect()
-    # `secret in` would find the names of this test itself: only dicts with words of the request are looked at.
-    kept = [found for found in gc.get_objects() if type(found) is dict or isinstance(found, WordMemory)]
-    held = [found for found in kept if "tacos" in found]
-    assert held
-    assert not [found for found in held if secret in found or secret[::-1] in found]
+    # A cache's own dict is known to it alone.
+    caches = [held for found in gc.get_objects() if isinstance(found, _lru_cache_wrapper) for held in gc.get_referents(found)]
+    kept = [found for found in (*gc.get_objects(), *caches) if type(found) is dict or isinstance(found, WordMemory)]
+    assert [found for found in kept if "tacos" in found]
+    said = [key for found in kept for key in found if isinstance(key, str) and key is not text]
+    assert not [key for key in said if secret in key or secret[::-1] in key]
 
 
 @given(st.lists(WORDS, min_size=1, max_size=9), st.lists(st.booleans(), min_size=9, max_size=9), st.booleans())
