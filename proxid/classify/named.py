@@ -5,9 +5,10 @@ above it may have one.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 
+from proxid.classify.identifiers.gazetteer import load as load_gazetteer
 from proxid.classify.lexicon import lexicon
+from proxid.classify.memory import WordMemory
 from proxid.classify.ontology import MAX_LEVELS, Ontology
 from proxid.ontology import wordnet
 from proxid.ontology.morphology import noun_base
@@ -24,7 +25,7 @@ class NamedCategories:
 
     def __init__(self, ontology: Ontology) -> None:
         self.ontology = ontology
-        self.phrase = lru_cache(maxsize=50_000)(self._phrase)
+        self.phrase = WordMemory(self._phrase, load_gazetteer()).__getitem__
 
     def path(self, words: Sequence[str], masked: Sequence[str]) -> tuple[str, ...]:
         """Path of the longest phrase of the masked text that has one, the last one among equals: the head noun."""

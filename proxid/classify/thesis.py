@@ -8,10 +8,10 @@ The databases were a web search engine's; here they are WordNet's and the traini
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from proxid.classify.identifiers.gazetteer import Grades
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
+from proxid.classify.memory import WordMemory
 from proxid.classify.named import NO_TOPIC, NamedCategories
 from proxid.classify.ontology import Ontology
 from proxid.ontology import wordnet
@@ -27,7 +27,7 @@ class Recommendations:
 
     def __init__(self, words: dict[str, Grades]) -> None:
         self._words = words
-        self.word = lru_cache(maxsize=50_000)(self._word)
+        self.word = WordMemory(self._word, words).__getitem__
 
     def __call__(self, unit: str) -> str:
         return " ".join(map(self.word, unit.split()))

@@ -57,7 +57,8 @@ def test_no_word_of_a_request_stays_that_no_shipped_list_has(method: str, tmp_pa
     assert pipeline.file(text)
     gc.collect()
     # A cache's own dict is known to it alone.
-    caches = [held for found in gc.get_objects() if isinstance(found, _lru_cache_wrapper) for held in gc.get_referents(found)]
+    wrappers = [found for found in gc.get_objects() if isinstance(found, _lru_cache_wrapper)]
+    caches = [held for wrapper in wrappers for held in gc.get_referents(wrapper)]
     kept = [found for found in (*gc.get_objects(), *caches) if type(found) is dict or isinstance(found, WordMemory)]
     assert [found for found in kept if "tacos" in found]
     said = [key for found in kept for key in found if isinstance(key, str) and key is not text]
