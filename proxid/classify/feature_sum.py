@@ -90,26 +90,23 @@ class Table:
             places += [word.place for word in words]
             features = len(contexts) - starts[-1] + sum(word.features for word in words)
             shares.append((_TO_UNIT / sqrt(features), _TO_UNIT / sqrt(len(words) or 1)))
-        rows, known = self._packed.places(contexts)
-        found = np.add.reduceat(known.view(np.int8), starts, dtype=np.int32) if starts[1:] else _count(known)
-        whole = _summed(self._packed.rows, rows[known], found)
-        sums = _summed(self._sums, np.array(places, np.intp), np.array([*map(len, texts)], np.int32))
+        found_at, known = self._packed.places(contexts)
+        alone = len(texts) == 1
+        found = [int(np.count_nonzero(known))] if alone else np.add.reduceat(known, starts, dtype=np.int32).tolist()
+        whole = _summed(self._packed.rows, found_at[known], found)
+        sums = _summed(self._sums, np.array(places, np.intp), [*map(len, texts)])
+        for row, (summed, vector) in others:
+            sums[row, : self.width] += summed
+            sums[row, self.width :] += vector
         whole += sums[:, : self.width]
         means = sums[:, self.width :]
-        for row, (summed, vector) in others:
-            whole[row] += summed
-            means[row] += vector
-        if starts[1:]:
-            share = np.array(shares, np.float32)
-            whole *= share[:, :1]
-            means *= share[:, 1:]
-        else:
-            whole *= shares[0][0]
-            means *= shares[0][1]
+        share = shares[0] if alone else np.array(shares, np.float32)[:, :, None].swapaxes(0, 1)
+        whole *= share[0]
+        means *= share[1]
         whole += means
         whole += self._bias
         np.rint(whole, out=whole)
-        seen = [count / (2 * len(text) + 1) for count, text in zip(found.tolist(), texts, strict=True)]
+        seen = [count / (2 * len(text) + 1) for count, text in zip(found, texts, strict=True)]
         return np.maximum(whole, 0, out=whole), seen
 
     def _look_up(self, word: str, row: int, others: list[tuple[int, _Sums]]) -> _Word:
@@ -138,15 +135,16 @@ def _contexts(hashes: Sequence[int]) -> list[int]:
     return keys
 
 
-def _count(known: NDArray[np.bool_]) -> NDArray[np.int32]:
-    return np.array([np.count_nonzero(known)], np.int32)
-
-
-def _summed(rows: NDArray[Any], places: NDArray[np.intp], lengths: NDArray[np.int32]) -> Floats:
-    """Sums of rows, of as many as `lengths` says for each text."""
-    if not len(places):
+def _summed(rows: NDArray[Any], places: NDArray[np.intp], lengths: Sequence[int]) -> Floats:
+    """Sums of rows, of as many as `lengths` says for each text, added one after the other."""
+    found: Floats = rows.take(places, axis=0).astype(np.float32, copy=False)
+    result: Floats
+    if len(lengths) == 1:
+        result = np.add.reduce(found, axis=0, keepdims=True)
+        return result
+    if not len(found):
         return np.zeros((len(lengths), rows.shape[1]), np.float32)
-    result: Floats = _OPS.reduce_sum(rows.take(places, axis=0).astype(np.float32, copy=False), lengths)
+    result = _OPS.reduce_sum(found, np.array(lengths, np.int32))
     return result
 
 

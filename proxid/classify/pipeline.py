@@ -41,6 +41,7 @@ class Pipeline:
 
     def __init__(self, nlp: "Language", version: str) -> None:
         self.nlp, self.version = nlp, version
+        self._components = tuple(nlp.pipeline)
         self._turn = threading.Lock()
         # No component's failure may pass for its having found nothing.
         nlp.set_error_handler(_raised)
@@ -135,9 +136,10 @@ class Pipeline:
 
         if len(texts) == 1:
             # As `nlp(text)` does, without what that asks of each component each time.
-            doc = self.nlp.make_doc(texts[0])
-            for name, component in self.nlp.pipeline:
-                doc = doc if name in disable else component(doc)
+            doc = self.nlp.tokenizer(texts[0])
+            for name, component in self._components:
+                if name not in disable:
+                    doc = component(doc)
             states = [state_of(doc)]
         else:
             states = [*map(state_of, self.nlp.pipe(texts, disable=disable, batch_size=BATCH))]

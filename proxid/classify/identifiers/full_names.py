@@ -4,6 +4,7 @@ Asked only where somebody may be named; each is a place where the score of a sin
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
 from proxid.classify.identifiers.kinds import kinds
@@ -12,6 +13,7 @@ from proxid.classify.identifiers.name_neighbours import nameable, unknown
 from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.tagger import known
 from proxid.classify.identifiers.utterance import Utterance
+from proxid.classify.memory import WordMemory
 from proxid.classify.places import load as load_places
 
 _MADE, _SAYS, _AUXILIARIES = words("names", "made"), words("names", "says"), words("names", "before_will")
@@ -22,9 +24,18 @@ _WORD, _PARTICLES = kinds("word"), words("names", "particles")
 
 def pairs(u: Utterance, hits: Sequence[bool]) -> Iterator[int]:
     """Tokens that are names together with a word beside them; `hits` says which are known to be names."""
-    for i in range(len(u.words)):
-        if not hits[i] and nameable(u, i) and not _placed(u, i) and any(rule(u, i, hits) for rule in _RULES):
+    asked = [rule for needs, rule in _RULES if not needs.isdisjoint(u.bag)]
+    for i, word in enumerate(u.words):
+        rules = _OF_RARE + asked if _rare()[word] else asked
+        if rules and not hits[i] and nameable(u, i) and not _placed(u, i) and any(rule(u, i, hits) for rule in rules):
             yield i
+
+
+@cache
+def _rare() -> WordMemory[bool]:
+    """Whether a word is no ordinary one: the rules in `_OF_RARE` look at no other."""
+    known_words = load_gazetteer()
+    return WordMemory(lambda word: word[0].isalpha() and known(known_words, word).common == 0, known_words)
 
 
 def _placed(u: Utterance, index: int) -> bool:
@@ -116,4 +127,9 @@ def _foreign(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
 
 LEAST = 3
 """Tokens before "says" in a sentence that is told."""
-_RULES = (_with_surname, _will, _joined, _made, _says, _birthday, _written_to, _given, _foreign)
+_OF_RARE = [_with_surname, _given, _foreign]
+_RULES = (
+    (frozenset({"will"}), _will), (frozenset({"and"}), _joined), (_MADE, _made), (_SAYS, _says), (_DAYS, _birthday),
+    (_POSTED, _written_to),
+)  # fmt: skip
+"""The other rules, each with words of which an utterance has one where it finds anything."""

@@ -10,16 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxid.classify import load_default, places
+from proxid.classify import corpora, load_default, places
 from proxid.classify.feature_sum import UNIT, Network, key_of
 from proxid.classify.features import features
-from proxid.classify.identifiers import announced_codes, redactor, tagger
+from proxid.classify.identifiers import announced_codes, full_names, redactor, tagger
+from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.identifiers.weights import Weights
 from proxid.classify.memory import WordMemory
 from proxid.classify.ontology import Ontology
 from proxid.classify.text import clean
 from proxid.classify.vectors import load as load_vectors
 from proxid.classify.weights import GRID, Packed, pack, read_arrays
+from tests.unit.classify.test_leaks import LEAKING
 
 TEXTS = (
     "call john smith about the new york flights",
@@ -29,6 +31,7 @@ TEXTS = (
     "text dad that miss zyxqwv will be late",
 )
 WORDS = st.sampled_from([*sorted({word for text in TEXTS for word in text.split()}), "zqxj", "7", "'s", "ford"])
+_BRACKETS = str.maketrans("", "", "[]")
 QUERY = "the world cup soccer games and science fiction movies in real estate taxes"
 PLACES = "new york city salt lake san francisco in the south dakota paris zz"
 
@@ -185,6 +188,22 @@ def test_rules_that_look_before_they_search_find_what_they_would(parts: list[str
     assert cleaned is not None
     text = cleaned.folded
     assert [m.span() for m in announced_codes._keys(text)] == [m.span() for m in announced_codes._KEY.finditer(text)]
+
+
+def test_pairs_of_names_are_found_where_their_rules_find_them() -> None:
+    rules = [*full_names._OF_RARE, *(rule for _, rule in full_names._RULES)]
+    texts = [row.text for row in corpora.training()[0]][::40] + [text.translate(_BRACKETS) for text in LEAKING]
+    for text in texts:
+        cleaned = clean(text)
+        assert cleaned is not None
+        u = Utterance.of(cleaned)
+        hits = [word in ("and", "call") for word in ("", *u.words[:-1])]
+        plain = [
+            i for i in range(len(u.words))
+            if not hits[i] and full_names.nameable(u, i) and not full_names._placed(u, i)
+            and any(rule(u, i, hits) for rule in rules)
+        ]  # fmt: skip
+        assert [*full_names.pairs(u, hits)] == plain
 
 
 def test_runs_of_words_name_what_they_name_one_by_one() -> None:
