@@ -83,7 +83,7 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
         raise InputError("bench/yardsticks/two_hop_echo.py is needed: run from a checkout of the repository")
     with tempfile.TemporaryDirectory(prefix="proxid-bench-") as folder:
         os.environ["PROXID_GATEWAY__WORKERS"] = os.environ["PROXID_MAIN_SERVICE__WORKERS"] = str(chosen.workers)
-        trial = DemoTrial(Path(folder), DemoOptions(people=chosen.people, k=10))
+        trial = DemoTrial(Path(folder), DemoOptions(people=chosen.people, k=10, form="pairs"))
         trial.provision()
         try:
             trial.start_services()

@@ -109,7 +109,8 @@ def _path(requests: int, rounds: int) -> dict[str, Figure]:
         plain = Path(folder) / "plain"
         plain.mkdir()
         (plain / "sitecustomize.py").write_text(_PLAIN, encoding="utf-8")
-        trials = {name: DemoTrial(Path(folder) / name, DemoOptions(people=40, k=10)) for name in ("with", "without")}
+        chosen = DemoOptions(people=40, k=10, form="pairs")
+        trials = {name: DemoTrial(Path(folder) / name, chosen) for name in ("with", "without")}
         try:
             for name, trial in trials.items():
                 trial.folder.mkdir()

@@ -85,7 +85,7 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """Measure; raises InputError for an option that cannot be measured."""
     chosen = Options.parse(options)
     with tempfile.TemporaryDirectory(prefix="proxid-bench-") as folder:
-        trial = DemoTrial(Path(folder), DemoOptions(people=chosen.people, k=10))
+        trial = DemoTrial(Path(folder), DemoOptions(people=chosen.people, k=10, form="pairs"))
         trial.provision()
         try:
             trial.start_services()

@@ -17,6 +17,9 @@ import click
 
 from auditor.config import AuditorConfig
 from proxid.errors import ConfigError, InputError
+from proxid.protocol.epochs import EPOCH_SECONDS
+from proxid.runtime.config.base import GovernedConfig
+from proxid.runtime.config.fields import CENTURY, duration_text
 from proxid.runtime.config.loading import load
 from proxid.runtime.provision import (
     Party,
@@ -33,6 +36,9 @@ from proxid.runtime.provision.public import write_public
 from proxid.runtime.provision.roles import ROLES
 from proxid.runtime.provision.templates import Settings, render_policy
 
+_GRACE = GovernedConfig.model_fields["epoch_grace"].default
+_GRACES = 20
+"""Times that an epoch is longer than its grace, at least."""
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -46,7 +52,11 @@ def _names(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[st
 @click.option("--parties", default="acme,globex,initech", show_default=True, callback=_names, help="Third parties.")
 @click.option("--households", default=1, show_default=True, type=click.IntRange(0), help="Number of households.")
 @click.option("--k", type=click.IntRange(2), help="Anonymity parameter (10).")
-@click.option("--level", type=click.IntRange(0), help="Depth at which categories start (2).")
+@click.option("--form", type=click.Choice(["split", "pairs"]), help="Form of releases (split).")
+@click.option("--level", type=click.IntRange(0), help="Depth at which categories start (1; of pairs 2).")
+@click.option(
+    "--epoch-seconds", type=click.IntRange(60, CENTURY), help="Length of an epoch, in which people choose once (a day)."
+)
 @click.option("--season-days", type=click.FloatRange(0), help="Age of an account before it counts towards k (7).")
 @click.option("--gateway", default="127.0.0.1:7443", show_default=True, help="Address of the gateway.")
 @click.option("--main-service", default="127.0.0.1:7444", show_default=True, help="Address of the main service.")
@@ -99,15 +109,19 @@ def _now() -> datetime.datetime:
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:
-    anonymiser = {key: options[key] for key in ("k", "level") if options[key] is not None}
-    season = {} if options["season_days"] is None else {"season_days": options["season_days"]}
+    anonymiser = {key: options[key] for key in ("form", "k", "level") if options[key] is not None}
+    shared = {} if options["season_days"] is None else {"season_days": options["season_days"]}
+    epoch = options["epoch_seconds"] or EPOCH_SECONDS
+    if epoch // _GRACES < _GRACE:
+        shared["epoch_grace"] = duration_text(epoch // _GRACES)
     return Settings(
         gateway=options["gateway"],
         main_service=options["main_service"],
         gateway_metrics=options["gateway_metrics"],
         main_service_metrics=options["main_service_metrics"],
+        epoch_seconds=epoch,
         anonymiser=anonymiser,
-        shared=season,
+        shared=shared,
     )
 
 

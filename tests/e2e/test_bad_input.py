@@ -31,7 +31,7 @@ USER, OTHER = 0, 1
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoTrial]:
-    found = DemoTrial(tmp_path_factory.mktemp("trial"), DemoOptions(people=5))
+    found = DemoTrial(tmp_path_factory.mktemp("trial"), DemoOptions(people=5, form="pairs"))
     found.provision()
     found.start()
     yield found

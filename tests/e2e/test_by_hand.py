@@ -1,4 +1,7 @@
-"""The trial of docs/operations.md, command by command, and the exit status of each."""
+"""The trial of docs/operations.md, command by command, and the exit status of each.
+
+It makes pairs, which leave as soon as enough people have asked: entries would wait for the end of an epoch.
+"""
 
 import json
 import re
@@ -41,7 +44,10 @@ def run(capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("hand") / "trial"
     addresses = ("--gateway", free_address(), "--main-service", free_address())
-    assert main(["init", str(folder), "--parties", "acme", "--households", "2", "--k", "2", *addresses]) == 0
+    assert (
+        main(["init", str(folder), "--parties", "acme", "--households", "2", "--k", "2", "--form", "pairs", *addresses])
+        == 0
+    )
     children = []
     for name in ("main-service", "gateway"):
         variable = f"PROXID_{name.upper().replace('-', '_')}__METRICS_LISTEN"

@@ -29,7 +29,7 @@ TIMEOUT = 20
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoTrial]:
-    found = DemoTrial(tmp_path_factory.mktemp("trial"), DemoOptions(people=20))
+    found = DemoTrial(tmp_path_factory.mktemp("trial"), DemoOptions(people=20, form="pairs"))
     found.provision()
     # One household's certificate was revoked: it is not on the gateway's list any more.
     path = found.folder / "gateway/trust.toml"

@@ -21,7 +21,7 @@ WORDS = "planted words of somebody who leaves"
 
 @pytest.fixture
 def trial(tmp_path: Path) -> Iterator[DemoTrial]:
-    found = DemoTrial(tmp_path, DemoOptions(people=10))
+    found = DemoTrial(tmp_path, DemoOptions(people=10, form="pairs"))
     found.provision()
     found.start()
     yield found

@@ -27,7 +27,7 @@ ATTEMPTS = 100
 
 @pytest.fixture
 def trial(tmp_path: Path) -> Iterator[DemoTrial]:
-    found = DemoTrial(tmp_path, DemoOptions(people=PEOPLE))
+    found = DemoTrial(tmp_path, DemoOptions(people=PEOPLE, form="pairs"))
     found.provision()
     found.start()
     yield found

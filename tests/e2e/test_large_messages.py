@@ -36,7 +36,7 @@ async def send(address: str, tls: TlsFiles, until: float) -> set[grpc.StatusCode
 
 async def test_they_leave_no_heap_for_each_thread_behind(tmp_path: Path) -> None:
     """With the gateway's certificate, since the main service takes the largest messages from nobody else."""
-    trial = DemoTrial(tmp_path / "trial", DemoOptions(people=3))
+    trial = DemoTrial(tmp_path / "trial", DemoOptions(people=3, form="pairs"))
     (tmp_path / "trial").mkdir()
     trial.provision()
     try:

@@ -47,7 +47,7 @@ async def running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
 ) -> AsyncIterator[tuple[DemoTrial, Stores, Household]]:
     """A trial on stores of our own; yields with one user linked and consented."""
-    trial, stores = DemoTrial(tmp_path / "trial", DemoOptions(people=3)), Stores(tmp_path)
+    trial, stores = DemoTrial(tmp_path / "trial", DemoOptions(people=3, form="pairs")), Stores(tmp_path)
     (tmp_path / "trial").mkdir()
     trial.provision()
     for name, prefix in SERVICES.items():

@@ -24,7 +24,7 @@ DEADLINE = 60
 @pytest.fixture
 def trial(tmp_path: Path) -> Iterator[DemoTrial]:
     """Both services with two workers each; no parties."""
-    found = DemoTrial(tmp_path, DemoOptions(people=20))
+    found = DemoTrial(tmp_path, DemoOptions(people=20, form="pairs"))
     found.provision()
     for name in SERVICES:
         variable = f"PROXID_{name.upper().replace('-', '_')}__METRICS_LISTEN"

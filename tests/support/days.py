@@ -12,9 +12,8 @@ from auditor.findings import Report
 from proxid.cli.main import main
 from proxid.errors import Code, RefusedError
 from proxid.runtime.provision.policies import govern
-from proxid.runtime.provision.templates import Settings, render_policy
 from proxid.runtime.store import connect
-from tests.support.trial import Trial, running
+from tests.support.trial import Trial, policy_text, running
 
 DAY = 86_400
 ROLES = ("gateway", "main-service", "auditor")
@@ -48,7 +47,7 @@ class Days(Trial):
 
     def says(self, parties: Sequence[str], k: int, *roles: str, **anonymiser: Any) -> None:
         """Policy files that say something else from now on."""
-        text = render_policy(tuple(parties), Settings(anonymiser={"k": k, "min_text_users": 1, **anonymiser}))
+        text = policy_text(parties, k, **anonymiser)
         for role in roles or ROLES:
             (self.folder / role / "policy.toml").write_text(text)
 

@@ -31,7 +31,7 @@ from proxid.clients.subscriber.subscriber import open_subscriber
 from proxid.runtime.clock import Clocks, uptime
 from proxid.runtime.config import load
 from proxid.runtime.provision import TrialOptions, init_trial
-from proxid.runtime.provision.templates import Settings
+from proxid.runtime.provision.templates import Settings, render_policy
 from proxid.runtime.store import connect
 from proxid.runtime.store.embedded import EmbeddedStore
 from tests.support.addresses import free_address
@@ -60,6 +60,7 @@ class FixedClassifier:
 def provision(
     folder: Path, people: Sequence[str] = PEOPLE, k: int = 2, anonymiser: Mapping[str, Any] | None = None, **shared: Any
 ) -> None:
+    """Folders of a trial that makes pairs unless `anonymiser` says otherwise: groups form when a test wants."""
     gateway, service = free_address(), free_address()
     settings = Settings(
         gateway=gateway,
@@ -70,7 +71,7 @@ def provision(
             "main-service": {"metrics_listen": "127.0.0.1:0"},
             "auditor": {"require_witness": False},
         },
-        anonymiser={"k": k, "min_text_users": 1, **(anonymiser or {})},
+        anonymiser=_anonymiser(k, **(anonymiser or {})),
     )
     now = datetime.datetime.now(datetime.UTC)
     init_trial(folder, TrialOptions(PARTIES, ("household-1",), settings), now)
@@ -81,6 +82,15 @@ def provision(
     issued = enrolment.issue(authority, enrolment.make_request(state, list(people)), since)
     assert config.trust.enrolment_authority is not None
     enrolment.accept(state, issued, config.trust.enrolment_authority)
+
+
+def _anonymiser(k: int, **chosen: Any) -> dict[str, Any]:
+    return {"form": "pairs", "k": k, "min_text_users": 1, **chosen}
+
+
+def policy_text(parties: Sequence[str], k: int, **anonymiser: Any) -> str:
+    """A policy file that says what `provision` does, unless told otherwise."""
+    return render_policy(tuple(parties), Settings(anonymiser=_anonymiser(k, **anonymiser)))
 
 
 class MovedClock:

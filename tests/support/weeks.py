@@ -25,11 +25,11 @@ from proxid.runtime.config import Trust, load
 from proxid.runtime.config.loading import load_section
 from proxid.runtime.provision import TrialOptions, init_trial
 from proxid.runtime.provision.public import PublicFile, write_trust
-from proxid.runtime.provision.templates import Settings, render_policy
+from proxid.runtime.provision.templates import Settings
 from proxid.runtime.store import connect
 from tests.support.days import CLOCKS, ROLES, Days
 from tests.support.lies import GATEWAY, MAIN, Liar
-from tests.support.trial import PARTIES, PEOPLE, run_command
+from tests.support.trial import PARTIES, PEOPLE, policy_text, run_command
 
 SECRETS = ("tls.key", "tls.crt", "tls.csr")
 HOME = "devices/household-1"
@@ -144,7 +144,7 @@ class LongTrial(Days):
 
     def govern(self, change: Callable[[str], str] = lambda text: text, known: bool = True) -> int:
         """What operators' files say from the next day on; `known`: the auditor's too. Exit status of accepting it."""
-        text = change(render_policy(self.parties, Settings(anonymiser={"k": self.k, "min_text_users": 1})))
+        text = change(policy_text(self.parties, self.k))
         for role in ROLES if known else (GATEWAY, MAIN):
             (self.folder / role / "policy.toml").write_text(text)
         self.take_over()

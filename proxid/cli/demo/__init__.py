@@ -31,7 +31,7 @@ from proxid.runtime.process.ended import run_async
 @click.option("--k", default=3, show_default=True, type=click.IntRange(2), help="Anonymity parameter.")
 @click.option(
     "--form",
-    default="pairs",
+    default="split",
     show_default=True,
     type=click.Choice(["split", "pairs"]),
     help="split: who asked apart from what was asked; pairs: groups.",
@@ -57,9 +57,10 @@ def command(
 ) -> int:  # fmt: skip
     """Run every part on this machine and watch the main job.
 
-    Enrols people of the shipped utterances, replays what they said, shows how their records are grouped and
-    delivered, lets the auditor check everything, and prints the first rows of a third party's feed. Exit status 1 if
-    the audit finds a violation.
+    Enrols people of the shipped utterances, replays what they said, shows how their records are released and
+    delivered, lets the auditor check everything, and prints the first rows of a third party's feed: who asked about
+    what, and beside it what was asked. An epoch lasts about a minute here, not a day. Exit status 1 if the audit
+    finds a violation.
     """
     options = DemoOptions(people, seconds, rate, k, seed, file, changes, form)
     with _folder(directory) as folder:

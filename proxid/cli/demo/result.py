@@ -13,6 +13,7 @@ from proxid.clients.subscriber.rows import RUNGS
 _FIRST_ROWS: Final = 4
 """Rows shown of each rung and of each other kind."""
 _FIRST_CONTENTS: Final = 12
+"""Rows shown of each of the two feeds of form `split`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,34 +100,51 @@ def _reasons(counts: dict[str, int]) -> dict[str, int]:
 
 
 def show(result: DemoResult, console: Console) -> None:
-    """Verdict, counts, and first rows of each rung of one party's feed."""
+    """Verdict, counts, and first rows of one party's feed: of form `split` its two sides, of pairs each rung."""
     console.print(_verdict(result))
     for violation in result.report["violations"]:
         console.print(f"  check {violation['rule']}, {violation['log']}: {violation['text']}", markup=False)
     party = next(iter(result.feeds), None)
     if party is None:
         return
-    first = [row for rows in result.rungs(party).values() for row in rows[:_FIRST_ROWS]]
-    for kind in ("location", "command"):
-        first += [row for row in result.rows(party) if row["kind"] == kind][:_FIRST_ROWS]
-    console.print(table_of(first, f"first rows of {party}'s feed, by kind and by what is shown of a text"))
     contents = result.contents(party)
     if contents is not None:
-        title = f"what was asked, by nobody: {party}'s contents of an epoch (as short as the demo), most frequent first"
-        console.print(contents_table(contents, title, _FIRST_CONTENTS))
+        console.print(_side_by_side(result, party, contents))
+    others = (
+        [] if contents is not None else [row for rows in result.rungs(party).values() for row in rows[:_FIRST_ROWS]]
+    )
+    for kind in ("location", "command"):
+        others += [row for row in result.rows(party) if row["kind"] == kind][:_FIRST_ROWS]
+    if others:
+        console.print(table_of(others, f"first rows of {party}'s groups, by kind and by what is shown of a text"))
+
+
+def _side_by_side(result: DemoResult, party: str, contents: dict[str, Any]) -> Table:
+    """The two feeds of form `split`; neither says which of its rows belong to which of the other's."""
+    people = Table(title=f"{party}'s entries: who asked about what", title_justify="left")
+    people.add_column("user", no_wrap=True, min_width=11)
+    people.add_column("about", no_wrap=True, min_width=7)
+    people.add_column("from (UTC)", no_wrap=True, min_width=8)
+    entries = [row for row in result.rows(party) if row["mode"] == "split"]
+    for row in entries[:_FIRST_CONTENTS]:
+        people.add_row(row["user"], row["category"], row["time"][11:19])
+    asked = contents_table(contents, "and what was asked, by nobody, in one epoch", _FIRST_CONTENTS)
+    both = Table.grid(padding=(0, 1))
+    both.add_row(people, asked)
+    return both
 
 
 def _verdict(result: DemoResult) -> Table:
     table = Table(title=f"audit: {result.verdict}", title_justify="left", show_header=False)
     counts = result.report["counts"]
     table.add_row("requests answered", str(result.requests))
-    table.add_row("groups released", str(counts.get("groups", 0)))
+    table.add_row("releases", str(counts.get("groups", 0)))
     table.add_row("records released", str(result.released))
     for party, groups in result.feeds.items():
         table.add_row(f"records held by {party}", str(sum(len(group["records"]) for group in groups)))
     for reason, count in sorted(_reasons(counts).items()):
         table.add_row(f"withheld, {reason}", str(count))
-    table.add_row("waiting for a group", str(counts.get("waiting", 0)))
+    table.add_row("waiting for others", str(counts.get("waiting", 0)))
     table.add_row("groups not delivered yet", str(counts.get("pending", 0)))
     for check, count in result.report["checked"].items():
         table.add_row(f"looked at by check {check}", str(count))

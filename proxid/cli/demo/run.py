@@ -53,7 +53,7 @@ async def run_demo(trial: DemoTrial, console: Console) -> DemoResult:
 async def _replay(trial: DemoTrial, view: DemoView) -> None:
     async with open_households(trial.devices()) as speakers, _watching(trial, view) as watch:
         await _consents(trial, speakers, view)
-        view.say("people ask" + (f"; an epoch lasts {trial.epoch} s here, not a day" if trial.ends else ""))
+        view.say(f"people ask{trial.shortened}")
         events, options = trial.events(), trial.options
         replay = Replay(speakers, Pace(CONCURRENCY, options.rate, seconds=options.seconds), view.replayed)
         view.expect(len(events))
@@ -61,7 +61,7 @@ async def _replay(trial: DemoTrial, view: DemoView) -> None:
         failures = {**replay.summary.failed, **replay.summary.refused}
         if failures:
             raise ChildError(f"requests failed: {', '.join(sorted(failures))}")
-        view.say("waiting until the last groups are delivered")
+        view.say("waiting until the last records are delivered" + (", and the epoch ends" if trial.ends else ""))
         await _settle(trial, watch)
 
 

@@ -20,7 +20,7 @@ from proxid.errors import OutputError
 from proxid.runtime.config import load
 from proxid.runtime.process.child import Child
 from proxid.runtime.provision import TrialOptions, init_trial
-from proxid.runtime.provision.templates import Settings
+from proxid.runtime.provision.templates import TICKS, Settings
 
 PARTIES: Final = ("acme", "globex", "initech")
 SERVICES: Final = ("main-service", "gateway")
@@ -31,12 +31,13 @@ SLOT_SECONDS: Final = (5, 10, 20)
 """Slots of location queries and commands that close while it runs (8.8); the usual quarter of an hour is longer."""
 SLOTS: Final = (*(f"{seconds} s" for seconds in SLOT_SECONDS), "1 d")
 PEOPLE_PER_HOUSEHOLD: Final = 10
-TICKS: Final = 4
-"""Ticks of an epoch of form `split`, as in earnest: there a day has four buckets of six hours."""
 LEAST_EPOCH: Final = 60
 """Seconds that every policy lets an epoch last at least."""
-SPARE_SECONDS: Final = 45
-"""In which everything starts and people choose, before they ask."""
+START_SECONDS: Final = 20
+PERSON_SECONDS: Final = 0.25
+"""In which everything starts, and each person chooses, on a busy machine."""
+FAST: Final = 100.0
+"""Requests a second that the parts together answer on a small machine."""
 GRACE_SECONDS: Final = 3
 _ACCOUNT_AGE: Final = datetime.timedelta(days=30)
 _BUNDLES: Final = {"everything": 80, "searches": 15, "nothing": 5}
@@ -54,7 +55,7 @@ class DemoOptions:
     seed: int = 7
     file: Path | None = None
     changes: float = 0.0
-    form: str = "pairs"
+    form: str = "split"
 
 
 class DemoTrial:
@@ -80,17 +81,12 @@ class DemoTrial:
             # One machine plays a hundred people: no limit of one person is meant for it.
             by_role={"gateway": {"rate_per_minute": 10_000, "metrics_listen": "127.0.0.1:0"},
                      "main-service": {"metrics_listen": "127.0.0.1:0"}},
-            anonymiser={"k": self.options.k, "time_slots": SLOTS, **self._form()},
+            anonymiser={"form": self.options.form, "k": self.options.k, "time_slots": SLOTS},
             **self._epoch(),
         )  # fmt: skip
         now = datetime.datetime.now(datetime.UTC)
         init_trial(self.folder, TrialOptions(PARTIES, households, settings), now)
         self._enrol(int((now - _ACCOUNT_AGE).timestamp()))
-
-    def _form(self) -> dict[str, Any]:
-        if self.options.form == "pairs":
-            return {"form": "pairs"}
-        return {"form": "split", "level": 1, "bucket": f"{self.epoch // TICKS} s"}
 
     def _epoch(self) -> dict[str, Any]:
         if self.options.form == "pairs":
@@ -99,16 +95,30 @@ class DemoTrial:
 
     @cached_property
     def epoch(self) -> int:
-        """Seconds of an epoch of form `split`, whose contents are shown when it closes: it begins about now, and ends
-        after everybody has asked. Epochs are counted from 1970, so that its length says when it begins."""
-        least = max(LEAST_EPOCH, TICKS * math.ceil((self.options.seconds + SPARE_SECONDS) / TICKS))
-        now = int(time.time())
-        return min(range(least, 2 * least, TICKS), key=lambda seconds: now % seconds)
+        """Seconds of an epoch of form `split`, whose contents are shown when it closes: soon after everybody has asked.
+
+        Epochs are counted from 1970, so that its length says when it ends; it may have begun before the demo.
+        """
+        options, now = self.options, self._begun
+        asking = min(options.seconds, len(self.events()) / min(options.rate, FAST))
+        needed = START_SECONDS + PERSON_SECONDS * options.people + asking
+        least = max(LEAST_EPOCH, TICKS * math.ceil(needed / TICKS))
+        lengths = range(least, 4 * least, TICKS)
+        return min(lengths, key=lambda seconds: (seconds - now % seconds < needed, seconds - now % seconds))
 
     @property
     def ends(self) -> float:
         """Unix seconds until which everything is shown; 0 for pairs."""
         return 0.0 if self.options.form == "pairs" else (self._begun // self.epoch + 1) * self.epoch + GRACE_SECONDS
+
+    @property
+    def shortened(self) -> str:
+        """What is quicker here than in earnest, in words."""
+        if self.options.form == "pairs":
+            return ""
+        return (
+            f"; an epoch lasts {self.epoch} s here, not a day, and entries leave every {self.epoch // TICKS} s, not 6 h"
+        )
 
     def _enrol(self, since: int) -> None:
         authority = load(EnrolmentAuthorityConfig, self.folder / "ea/ea.toml")

@@ -20,7 +20,7 @@ class DemoView:
     """Draws what it is told.
 
     Args:
-        console: where to. k: for the size of a group.
+        console: where to. k: for how many people let records leave.
     """
 
     def __init__(self, console: Console, k: int) -> None:
@@ -82,7 +82,7 @@ class DemoView:
         assert self._tally is not None
         events = self._tally.events
         return (
-            f"{self._summary.answered} requests, {events['LINKED']} pseudonyms, {events['RELEASED']} groups, "
+            f"{self._summary.answered} requests, {events['LINKED']} pseudonyms, {events['RELEASED']} releases, "
             f"{sum(self._tally.delivered.values())} records delivered"
         )
 
@@ -99,7 +99,7 @@ class DemoView:
         table.add_row("requests", f"{answered} of {self._expected}", bar)
         table.add_row("pseudonyms", str(events["LINKED"]), f"{self._consents} have chosen a consent")
         table.add_row("records waiting", str(sum(len(w) for w in tally.waiting.values())), "")
-        table.add_row("groups released", str(events["RELEASED"]), f"{tally.released} records")
+        table.add_row("releases", str(events["RELEASED"]), f"{tally.released} records")
         for party, count in sorted(tally.delivered.items()):
             table.add_row(f"delivered to {party}", str(count), "")
         withheld = ", ".join(f"{reason} {count}" for reason, count in tally.withheld.most_common())
@@ -107,7 +107,7 @@ class DemoView:
         return table
 
     def _nodes(self, tally: Tally) -> Table:
-        table = Table(title=f"people waiting; {self._need} let a group go", title_justify="left", box=None)
+        table = Table(title=f"people waiting; from {self._need} on records may leave", title_justify="left", box=None)
         table.add_column("category")
         table.add_column("people", justify="right")
         table.add_column("")

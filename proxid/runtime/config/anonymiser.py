@@ -33,9 +33,10 @@ class AnonymiserConfig(Section):
         content: of `split`, whether there are contents at all. bucket: seconds between its ticks; divides the epoch.
         max_share, sensitive_share, sensitive_categories: what a round must not have in common (8.11); categories are
         paths with `/` between their components.
-        k: at least k others may own each record. level: ℓ, the privacy parameter of 8.4.2; 1 for `split`, else 2.
-        sybil_margin: m.
-        max_delay_records, max_delay: when a waiting record moves up (8.6).
+        k: at least k others may own each record. sybil_margin: m.
+        level: ℓ, the privacy parameter of 8.4.2; 1 for `split`, 2 for `pairs`.
+        max_delay_records, max_delay, person_cap: of `pairs`, when a waiting record moves up (8.6), and how many of one
+        person wait at a node (8.5).
         min_text_users: issuers, margin apart, of what is shown of a text (8.7).
         time_bucket: width of the release time that a group carries.
         time_slots, finest_resolution: slot widths by level and the finest H3 resolution of location queries (8.8).
@@ -47,14 +48,14 @@ class AnonymiserConfig(Section):
         one person may spend in an epoch: n different places cost n × place_epsilon.
     """
 
-    form: Literal["split", "pairs"] = "pairs"
+    form: Literal["split", "pairs"] = "split"
     content: Literal["rounds", "none"] = "rounds"
     bucket: Duration = Field(default=_SPLIT.bucket_s, ge=1)
     max_share: float = Field(default=_SPLIT.max_share, gt=0, le=1)
     sensitive_share: float = Field(default=_SPLIT.sensitive_share, gt=0, le=1)
     sensitive_categories: tuple[str, ...] = ()
     k: int = Field(default=_MIX.k, ge=2)
-    level: int = Field(default=_MIX.level, ge=0)
+    level: int = Field(default=_SPLIT.level, ge=0)
     sybil_margin: int = Field(default=_MIX.margin, ge=0)
     max_delay_records: int | None = Field(default=_MIX.max_delay_records, ge=1)
     max_delay: Duration | None = Field(default=_MIX.max_delay_s, gt=0)
@@ -75,7 +76,7 @@ class AnonymiserConfig(Section):
     @model_validator(mode="before")
     @classmethod
     def _level_of_form(cls, data: Any) -> Any:
-        form = data.get("form", "pairs") if isinstance(data, dict) else None
+        form = data.get("form", "split") if isinstance(data, dict) else None
         return {"level": LEVELS[form], **data} if isinstance(form, str) and form in LEVELS else data
 
     @model_validator(mode="after")

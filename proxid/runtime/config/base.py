@@ -80,8 +80,8 @@ class GovernedConfig(PartyBase):
         if self.anonymiser.form == "split":
             try:
                 self.anonymiser.split_settings(self.epoch_seconds)
-            except ConfigError as error:
-                raise ValueError(error.rule) from None
+            except ConfigError:
+                raise ValueError("anonymiser.bucket must divide epoch_seconds") from None
         return self
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proxid.protocol.epochs import EPOCH_SECONDS
-from proxid.runtime.config.anonymiser import AnonymiserConfig
+from proxid.runtime.config.anonymiser import LEVELS, AnonymiserConfig
 from proxid.runtime.config.base import GovernedConfig
 from proxid.runtime.config.fields import check_name, duration_text
 from proxid.runtime.config.policy import SETTINGS
@@ -57,12 +57,12 @@ class Settings:
         return {name: value for name, value in self.shared.items() if name not in SETTINGS}
 
 
-_WRITTEN = (
-    "k", "level", "sybil_margin", "max_delay_records", "max_delay", "min_text_users", "person_cap", "time_slots",
-    "finest_resolution",
-)  # fmt: skip
-"""Keys of the anonymiser that a new policy shows, with their defaults."""
-_DURATIONS = ("max_delay", "time_slots")
+_WRITTEN = ("form", "k", "sybil_margin", "min_text_users", "time_slots", "finest_resolution")
+_OF_FORM = {"split": ("content", "bucket"), "pairs": ("max_delay_records", "max_delay", "person_cap")}
+"""Keys of the anonymiser that a new policy shows, with their defaults: in any form, and in each."""
+TICKS = 4
+"""Buckets of a new policy's epoch, however long that is."""
+_DURATIONS = ("bucket", "max_delay", "time_slots")
 
 _HEADERS = {
     "ea": "Enrolment authority: an offline signer. Keep this folder on a machine without a network.",
@@ -81,15 +81,19 @@ _POLICY_HEADER = """\
 """
 
 
-def _anonymiser() -> dict[str, Any]:
-    return {key: _default(key) for key in _WRITTEN}
+def _anonymiser(settings: Settings) -> dict[str, Any]:
+    form = settings.anonymiser.get("form", _default("form"))
+    usual = {key: _default(key) for key in (*_WRITTEN, *_OF_FORM[form])} | {"level": LEVELS[form]}
+    if form == "split" and settings.epoch_seconds % TICKS == 0:
+        usual["bucket"] = duration_text(settings.epoch_seconds / TICKS)
+    return {**usual, **settings.anonymiser}
 
 
 def render(role: str, name: str, settings: Settings) -> str:
     """The configuration of one role."""
     table: dict[str, Any] = {"role": role, "name": name, **_body(role, settings), **settings.by_role.get(role, {})}
     if role == "auditor":
-        rules = {**_anonymiser(), **settings.anonymiser}
+        rules = _anonymiser(settings)
         floors = {name: rules[name] for name in ("k", "sybil_margin", "min_text_users")}
         table["floors"] = {**floors, "season_days": settings.governed.get("season_days", _SEASON_DAYS)}
     return f"# {_HEADERS[role]}\n# Every key can be overridden: see docs/operations.md.\n{toml.dumps(table)}"
@@ -169,7 +173,7 @@ def render_policy(parties: tuple[str, ...], settings: Settings) -> str:
     table: dict[str, Any] = {
         "parties": parties,
         **settings.governed,
-        "anonymiser": {**_anonymiser(), **settings.anonymiser},
+        "anonymiser": _anonymiser(settings),
     }
     if parties:
         table["bundles"] = {

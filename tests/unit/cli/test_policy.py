@@ -216,7 +216,7 @@ def test_an_older_policy_that_a_file_says_again_is_told_of(trial: Path, capsys: 
 def test_the_length_of_epochs_never_changes(trial: Path, terminal: Terminal) -> None:
     config = load(GatewayConfig, trial / "gateway/gateway.toml")
     govern(config, TODAY)
-    new = changed(trial, "epoch_seconds = 86400", "epoch_seconds = 3600")
+    new = changed(trial, "epoch_seconds = 86400", "epoch_seconds = 43200")
     status, _, err = terminal.run("gateway", "activate", str(new))
     assert status == 2 and "epoch_seconds" in err
     (trial / "gateway/policy.toml").write_text(new.read_text())

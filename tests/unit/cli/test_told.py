@@ -1,5 +1,6 @@
 """What commands say to somebody who uses them for the first time: whole examples, choices that differ, reasons."""
 
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,6 +52,58 @@ def test_no_two_bundles_of_a_new_policy_are_the_same_choice(tmp_path: Path, part
     assert main(["init", str(tmp_path / "trial"), "--parties", parties]) == 0
     bundles = load_policy(tmp_path / "trial/gateway/policy.toml").bundles
     assert len({str(sorted(bundle.items())) for bundle in bundles.values()}) == len(bundles) >= 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), ("split", 1, 21_600, 86_400, None)),
+        (("--epoch-seconds", "600"), ("split", 1, 150, 600, 30)),
+        (("--form", "pairs"), ("pairs", 2, 21_600, 86_400, None)),
+    ],
+)
+def test_a_new_policy_says_its_form_and_a_short_epoch_has_short_buckets(
+    tmp_path: Path, words: tuple[str, ...], said: tuple[object, ...]
+) -> None:
+    assert main(["init", str(tmp_path / "trial"), "--parties", "acme", *words]) == 0
+    policy = load_policy(tmp_path / "trial/gateway/policy.toml")
+    rules = policy.anonymiser
+    assert rules is not None
+    assert (rules.form, rules.level, rules.bucket, policy.epoch_seconds, policy.epoch_grace) == said
+
+
+def _row(mode: str, kind: str, user: str, text: str) -> dict[str, object]:
+    return {
+        "user": user, "kind": kind, "rung": "text" if text else "category", "text": text, "category": "News",
+        "time": "2026-01-02T12:00:00Z", "mode": mode,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["split", "pairs"])
+def test_the_demo_shows_who_asked_beside_what_was_asked(form: str) -> None:
+    """Of form `split` in two tables side by side, on a terminal of 80 columns; of pairs in one."""
+    from rich.console import Console
+
+    from proxid.cli.demo.result import DemoResult, show
+
+    groups: list[dict[str, object]] = [{"records": [_row("mix", "location", "al1xyz", "")]}]
+    if form == "split":
+        shown = {"category": "News", "text": "what is new in brazil", "records": 7}
+        groups += [
+            {"records": [_row("split", "general", "user-17", "")]},
+            {"records": [], "contents": {"rows": [shown]}},
+        ]
+    else:
+        groups.append({"records": [_row("mix", "general", "user-17", "what is new")]})
+    counts = {"requests": 9, "released": 2}
+    result = DemoResult(9, {"verdict": "clean", "counts": counts, "checked": {}, "violations": []}, {"acme": groups})
+    console = Console(width=80, record=True, file=io.StringIO())
+    show(result, console)
+    lines = console.export_text().splitlines()
+    (person,) = (line for line in lines if "user-17" in line)
+    assert ("what is new" in person) == (form == "pairs") and len(person) > 60
+    assert any("al1xyz" in line for line in lines)
+    assert any("what is new" in line and "7" in line for line in lines)
 
 
 def test_a_list_is_told_as_text(capsys: pytest.CaptureFixture[str]) -> None:

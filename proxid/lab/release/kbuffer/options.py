@@ -8,7 +8,8 @@ from proxid.lab.release.registry import Option
 OPTIONS: Final = (
     Option("mode", str, "mix", "mix: cycles in groups; thesis, thesis3: Pàmies-Estrems 2020, for experiments",
            ("mix", "thesis", "thesis3")),
-    Option("form", str, "pairs", "mix: pairs of name and content; split: who asked and, apart, what was asked;"
+    Option("form", str, "pairs", "mix: pairs of name and content, which the papers' attacks are about;"
+           " split: who asked and, apart, what was asked;"
            " cohort: pairs in fixed cohorts", ("pairs", "split", "cohort")),
     Option("content", str, "rounds", "split: what was asked in rounds, none of it, or with noise",
            ("rounds", "none", "dp")),

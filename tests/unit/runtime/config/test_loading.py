@@ -14,6 +14,7 @@ from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ConfigError
 from proxid.protocol.consent import NOTHING
 from proxid.runtime.config import Policy, RequestType, load, load_policy
+from proxid.runtime.config.anonymiser import AnonymiserConfig
 from proxid.runtime.config.bundles import bundles_of
 
 KEY = base64.b64encode(SigningKey(bytes(32)).public).decode()
@@ -42,7 +43,8 @@ def test_defaults_are_the_designs(tmp_path: Path) -> None:
     main = load(MainServiceConfig, write(tmp_path, 'name = "main-service"' + TRUST))
     anonymiser = main.anonymiser
     assert (main.listen, main.metrics_listen) == ("127.0.0.1:7444", "127.0.0.1:9465")
-    assert (anonymiser.k, anonymiser.level, anonymiser.sybil_margin) == (10, 2, 1)
+    assert (anonymiser.form, anonymiser.level, anonymiser.k, anonymiser.sybil_margin) == ("split", 1, 10, 1)
+    assert AnonymiserConfig(form="pairs").level == 2
     assert (anonymiser.max_delay_records, anonymiser.max_delay, anonymiser.min_text_users) == (10_000, 21_600, 3)
     assert (anonymiser.person_cap, anonymiser.finest_resolution) == (20, 8)
     assert anonymiser.time_slots == (900, 3600, 21600, 86400)
