@@ -158,6 +158,11 @@ def flip(data: bytes, at: int = -1) -> bytes:
     return bytes(changed)
 
 
+def signed_twice(honest: Callable[..., Any]) -> Callable[..., Any]:
+    """A release of the main service whose records are signed and sealed once for the log and once for the parties."""
+    return lambda *given: dataclasses.replace(honest(*given), payload=honest(*given).payload)
+
+
 LIES: list[Any] = []
 """Every lie as a pytest parameter: (check, what to do)."""
 

@@ -25,7 +25,7 @@ from proxid.evidence.events import (
 from proxid.protocol.record import RecordBody
 from proxid.runtime.evidence_log.encryptor import Encryptor, PlainEvent
 from proxid.runtime.provision.keyfile import load_opening_key
-from tests.support.lies import MAIN, Liar, lie
+from tests.support.lies import MAIN, Liar, lie, signed_twice
 from tests.support.trial import PEOPLE
 
 E = EventType
@@ -61,6 +61,13 @@ async def service_gives_somebody_their_own_query(liar: Liar) -> None:
 async def service_counts_one_person_twice(liar: Liar) -> None:
     change = lambda p: dataclasses.replace(p, published=(p.published[1], *p.published[1:]))  # noqa: E731
     liar.payloads(MAIN, E.RELEASED, released(change))
+    await liar.trial.busy(1)
+
+
+@lie(7, quick=True)
+async def service_logs_other_records_than_it_sends(liar: Liar) -> None:
+    integrator = main_service.integrator.Integrator
+    liar.patch.setattr(integrator, "release", signed_twice(integrator.release))
     await liar.trial.busy(1)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from main_service.integrator import Integrator
 from proxid.anonymise.split import rounds
 from proxid.anonymise.split.types import Leaving
 from proxid.clients.subscriber.config import PartyConfig
@@ -16,7 +17,7 @@ from proxid.evidence.events import DeliveredPayload, EventType, decode_header, e
 from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
-from tests.support.lies import GATEWAY, MAIN, Liar
+from tests.support.lies import GATEWAY, MAIN, Liar, signed_twice
 from tests.support.split_house import NODES, contents, entries, house, served
 from tests.support.trial import PARTIES, PEOPLE
 
@@ -106,9 +107,15 @@ def never_sent(liar: Liar) -> None:
     liar.drops(GATEWAY, E.SENT)
 
 
+def entries_sent_that_nobody_logged(liar: Liar) -> None:
+    """The main service signs twice: one set of entries for its log, another for the gateway."""
+    liar.patch.setattr(Integrator, "release_entries", signed_twice(Integrator.release_entries))
+
+
 LIES = [
     (a_ladder_over_the_epoch, 5), (one_batch_a_node, 5), (a_tick_of_one_node, 5), (another_digest, 5),
     (contents_kept_back, 5), (a_tick_unsaid, 5), (an_entry_lost, 3), (never_sent, 7),
+    (entries_sent_that_nobody_logged, 7),
 ]  # fmt: skip
 
 
@@ -117,6 +124,19 @@ async def test_a_lie_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Callable[[Liar], None], check: int
 ) -> None:
     assert check in await told(tmp_path, monkeypatch, tell)
+
+
+async def test_other_entries_are_dropped_than_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as were dropped, so that the numbers agree: but other people's."""
+    async with house(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        other = fields(lambda f: {**f, "entries": [f"{i:02x}" * 16 for i, _ in enumerate(f.get("entries", []))]})
+        liar.changes(GATEWAY, E.DROPPED, other)
+        await trial.evening()
+        await trial.close()
+        await trial.exercise(Right.OBJECT, PEOPLE[0])
+        await trial.receive()
+        assert 7 in await liar.caught()
 
 
 async def test_entries_that_vanish_are_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
