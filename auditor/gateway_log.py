@@ -6,11 +6,12 @@ from typing import Final
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c3_deliveries import Deliveries
 from auditor.checks.c3_links import People, Person
-from auditor.checks.c3_signatures import NAME_SIZE, name_of
+from auditor.checks.c3_signatures import name_of
 from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c6_consents import Consents
 from auditor.checks.c6_split import Epochs, SplitDeliveries
 from auditor.checks.c7_completeness import Sets
+from auditor.checks.c7_shown import Shown, of_pairs
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import Log, check_of
 from auditor.findings import COMPLETENESS, CONSENT, ERASURE, GATEWAY, GROUPS, OPENING, SIGNATURES, Report
@@ -206,7 +207,8 @@ class GatewayLog(Log):
 
     def _delivered_unread(self, event: Event) -> None:
         named = self._named_delivery(event)
-        self._split.delivered_unread(named, len(event.tags) - 1)
+        if kind_and_number(named[1])[0] != "contents":
+            self._sets.shown.delivered(named, Shown({}, len(event.tags) - 1))
         self._obligations.delivered(event, ())
 
     def _named_delivery(self, event: Event) -> tuple[int, int, str]:
@@ -223,14 +225,14 @@ class GatewayLog(Log):
         named = self._named_delivery(event)
         payload = DeliveredPayload.decode(event.payload)
         pairs = [SanitizedPair.decode(data) if data else None for data in payload.pairs]
+        if pairs.count(None) > event.hidden:
+            raise RecordMismatchError("a record is missing that nothing hides")
         ack = self._deliveries.delivered(payload.acknowledgement, pairs)
         if (ack.epoch, ack.group, ack.party) != named:
             raise RecordMismatchError("acknowledgement is of another group than the event")
         if self._split.delivered(named, pairs, ack.digest):
             return
-        names = [bytes(NAME_SIZE) if pair is None else name_of(pair.original, Role.SIGNER) for pair in pairs]
-        if kind_and_number(ack.group)[0] != "entries":
-            self._sets.vouch_delivery(named, b"".join(names))
+        self._sets.shown.delivered(named, of_pairs(pairs, kind_and_number(ack.group)[0] == "entries"))
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
             shown = [pair for pair in pairs if pair is not None]

@@ -10,6 +10,7 @@ from auditor.checks.c5_epochs import EpochTimes, TimesState
 from auditor.checks.c5_groups import Groups, GroupsState
 from auditor.checks.c5_spill import Spill
 from auditor.checks.c7_completeness import HIDDEN_OWNERS, Sets
+from auditor.checks.c7_shown import Named, of_records
 from auditor.checks.c8_kept import Kept, KeptState
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import Log, check_of
@@ -210,7 +211,7 @@ class ServiceLog(Log):
         payload = ReleasedPayload.decode(event.payload)
         self._kept.released(event, [session.hex() for session in payload.records])
         with check_of(COMPLETENESS):
-            good = {name: self._sets.released((epoch, number, name), event.number) for name, _, _ in payload.parties}
+            good = self._held_by_parties(event, (epoch, number), payload)
         for session in payload.records:
             if session:
                 self._end(session.hex(), "released", event)
@@ -220,7 +221,7 @@ class ServiceLog(Log):
         if kind != kind_and_number(number)[0]:
             raise GroupMismatchError("group is numbered as one of another kind")
         if kind == "entries":
-            self._split.entries(event, epoch, number, payload)
+            self._split.entries(event, epoch, number, payload, good)
             return
         self._report.counts[f"group.size.{kind}.{len(payload.records):02d}"] += 1
         if event.hidden or self._groups.is_blind(epoch, kind):
@@ -232,6 +233,16 @@ class ServiceLog(Log):
             self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload, good)
         else:
             self._groups.released(epoch, number, payload, good)
+
+    def _held_by_parties(self, event: Event, place: tuple[int, int], payload: ReleasedPayload) -> dict[str, Named]:
+        """What was found good of a release's records when its parties got them."""
+        entries = kind_and_number(place[1])[0] == "entries"
+        for party, _, _ in payload.parties:
+            self._sets.released((*place, party), event.number)
+        return {
+            party: self._sets.shown.released((*place, party), of_records(records, entries))
+            for party, records, _ in payload.parties
+        }
 
     def _released_unread(self, event: Event) -> None:
         self._kept.released(event, [])

@@ -1,13 +1,15 @@
 """Events of form `split` in the Main Service's log (checks 5 and 7 of DESIGN 10.4)."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from auditor.checks.c5_groups import Groups
 from auditor.checks.c7_completeness import Sets
+from auditor.checks.c7_shown import Named
 from auditor.event_log import check_of
 from auditor.findings import COMPLETENESS, Report
 from auditor.policies import Policies
-from proxid.errors import RecordMismatchError
+from proxid.errors import GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, ReleasedPayload
 from proxid.protocol import consent
 from proxid.protocol.receipt import contents_digest
@@ -25,17 +27,19 @@ class SplitEvents:
         self._sets = sets
         self._report = report
 
-    def entries(self, event: Event, epoch: int, number: int, payload: ReleasedPayload) -> None:
-        """RELEASED of a portion."""
-        for party, _, _ in payload.parties:
-            self._sets.sized((epoch, number, party), len(payload.records))
+    def entries(
+        self, event: Event, epoch: int, number: int, payload: ReleasedPayload, good: Mapping[str, Named]
+    ) -> None:
+        """RELEASED of a portion; `good` as `c3_records.verify_records`."""
         self._report.counts["entries"] += len(payload.records)
         split = self._groups.split(epoch)
         if event.hidden or split is None:
             self._report.counts[PARTLY] += 1
+        if not event.hidden and not all(map(all, (x for _, *both in payload.parties for x in both))):
+            raise GroupMismatchError("portion is not released whole")
         judge = self._policies.of(epoch)
         if split is not None and judge is not None:
-            split.released(number, str(event.fields["audience"]), payload, judge, not event.hidden)
+            split.released(number, str(event.fields["audience"]), payload, judge, good)
 
     def ticked(self, event: Event) -> None:
         """TICKED."""
@@ -51,7 +55,8 @@ class SplitEvents:
         split, digest = self._groups.split(epoch), bytes.fromhex(str(fields["digest"]))
         with check_of(COMPLETENESS):
             for party, _ in consent.parse_audience(audience.partition("|")[2]):
-                signed = self._sets.released((epoch, number, party), event.number)
+                signed = self._sets.vouched((epoch, number, party))
+                self._sets.released((epoch, number, party), event.number)
                 self._sets.vouch_contents((epoch, number, party), contents_digest(digest))
                 if signed not in (b"", contents_digest(digest)):
                     raise RecordMismatchError("a party got other contents than the ones of the epoch and audience")

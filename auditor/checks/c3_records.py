@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from auditor.checks.c3_signatures import NAME_SIZE, Signatures
+from auditor.checks.c3_signatures import Signatures
+from auditor.checks.c7_shown import Named
+from auditor.checks.c7_shown import position as position_of
 from auditor.trust import Trust
 from proxid.crypto.sansig import Expectation, Role, SignedMessage
 from proxid.encoding import encode_text
@@ -14,13 +16,14 @@ from proxid.protocol.record import Place, RecordBody, fidelity_of
 
 
 def verify_records(
-    trust: Trust, payload: ReleasedPayload, audience_id: str, bodies: Sequence[RecordBody], good: Mapping[str, bytes]
+    trust: Trust, payload: ReleasedPayload, audience_id: str, bodies: Sequence[RecordBody],
+    good: Mapping[str, Named],
 ) -> None:  # fmt: skip
     """Every record of a group, for every party of its audience and for nobody else.
 
     Args:
         audience_id: `KIND|AUDIENCE` of the group. bodies: what the positions must show, in order.
-        good: for each party, `signatures.name_of` the records that it got and that were found good, in order.
+        good: for each party, what was found good of its records when it got them.
 
     Raises:
         GroupMismatchError: other parties, an incomplete group, or a record that shows or names something else.
@@ -37,8 +40,7 @@ def verify_records(
             signed = SignedMessage.decode(data)
             expected = _expected(trust, bodies[position], fidelity_of(kind, fidelity))
             expected.verify_header(signed.message)
-            at = position * NAME_SIZE
-            Signatures.message(signed, Role.SIGNER, good.get(party, b"")[at : at + NAME_SIZE])
+            Signatures.message(signed, Role.SIGNER, good.get(party, {}).get(position_of(position), b""))
             place = Place(bodies[position].group, position, len(bodies)).encode()
             _verify_shown(signed, body, bodies[position], (payload.published[position], party, place))
 

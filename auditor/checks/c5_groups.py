@@ -13,6 +13,7 @@ from auditor.checks.c5_replay import EpochReplay, ReplayState
 from auditor.checks.c5_slots import WITHHELD, SlotReplay, verify_readable
 from auditor.checks.c5_spill import EpochMemory, Spill
 from auditor.checks.c5_split import SplitReplay
+from auditor.checks.c7_shown import Named
 from auditor.policies import Policies
 from auditor.trust import Trust
 from proxid.anonymise.mix.cycle import CycleSource, seed_commitment
@@ -248,7 +249,7 @@ class Groups:
         return sum(pending)
 
     def released_slot(
-        self, place: tuple[int, int], kind: str, close: str, payload: ReleasedPayload, good: Mapping[str, bytes]
+        self, place: tuple[int, int], kind: str, close: str, payload: ReleasedPayload, good: Mapping[str, Named]
     ) -> None:  # fmt: skip
         """RELEASED of a location or command group; raises GroupMismatchError."""
         slots = self.slots(place[0], kind, close)
@@ -284,7 +285,7 @@ class Groups:
             verify_readable(payload.records, tuple(pair.record for pair in pairs))
             verify_readable(payload.published, tuple(pair.person for pair in pairs))
 
-    def released(self, epoch: int, number: int, payload: ReleasedPayload, good: Mapping[str, bytes]) -> Group:
+    def released(self, epoch: int, number: int, payload: ReleasedPayload, good: Mapping[str, Named]) -> Group:
         """RELEASED: the group of this number that the replay formed, shown as it must be.
 
         Args:

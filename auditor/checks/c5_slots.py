@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from auditor.checks.c3_records import verify_records
+from auditor.checks.c7_shown import Named
 from auditor.trust import Trust
 from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.slotted.pool import SlotPool
@@ -134,7 +135,7 @@ class SlotReplay:
 
     def release(
         self, trust: Trust, cycles: CycleSource, place: tuple[int, int], payload: ReleasedPayload,
-        good: Mapping[str, bytes], seed: bytes = b"",
+        good: Mapping[str, Named], seed: bytes = b"",
     ) -> None:  # fmt: skip
         """RELEASED: the next group that the closes formed, shuffled by the seed, shown as it must be.
 

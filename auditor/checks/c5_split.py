@@ -4,11 +4,12 @@ TICKED says when: what was buffered and taken back before it is what the tick we
 is shown follows from that, byte for byte.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from auditor.checks.c3_signatures import Signatures
 from auditor.checks.c5_slots import verify_readable
+from auditor.checks.c7_shown import Named
 from auditor.trust import Trust
 from proxid.anonymise.split.draws import Draws
 from proxid.anonymise.split.pool import SplitPool
@@ -126,11 +127,13 @@ class SplitReplay:
         if self._suppressed.pop(session, None) != reason:
             raise GroupMismatchError("a record was given up that is not due to be")
 
-    def released(self, number: int, audience: str, payload: ReleasedPayload, trust: Trust, whole: bool) -> None:
+    def released(
+        self, number: int, audience: str, payload: ReleasedPayload, trust: Trust, good: Mapping[str, Named]
+    ) -> None:
         """RELEASED: the portion of this number, in its order, showing what it must.
 
         Args:
-            whole: whether all of the payload can be read.
+            good: as `c3_records.verify_records`.
 
         Raises:
             GroupMismatchError: entries, order, audience, node or body differ from the replay's.
@@ -146,9 +149,7 @@ class SplitReplay:
         for (party, records, padded), (_, fidelity) in zip(payload.parties, recipients, strict=True):
             for one, data, body in zip(portion, records, padded, strict=True):
                 if data and body:
-                    self._verify_entry(one, (data, body), number, (party, fidelity), trust)
-                elif whole:
-                    raise GroupMismatchError("portion is not released whole")
+                    self._verify_entry(one, (data, body), number, (party, fidelity), (trust, good.get(party, {})))
 
     def released_unread(self, number: int) -> None:
         """RELEASED of which nothing can be read; raises GroupMismatchError if no such portion is due."""
@@ -156,13 +157,14 @@ class SplitReplay:
             raise GroupMismatchError("no such portion leaves at the replayed tick")
 
     def _verify_entry(
-        self, one: Leaving, said: tuple[bytes, bytes], number: int, to: tuple[str, str], trust: Trust
-    ) -> None:
-        (data, padded), (party, fidelity), tick = said, to, tick_of(number)
+        self, one: Leaving, said: tuple[bytes, bytes], number: int, to: tuple[str, str],
+        by: tuple[Trust, Named],
+    ) -> None:  # fmt: skip
+        (data, padded), (party, fidelity), tick, (trust, good) = said, to, tick_of(number), by
         signed = SignedMessage.decode(data)
         expected = record.expectation(trust.service, self._epoch, trust.service_key, trust.screener, fidelity)
         expected.verify_header(signed.message)
-        Signatures.message(signed, Role.SIGNER, b"")
+        Signatures.message(signed, Role.SIGNER, good.get(self._draws.entry(one.record.id), b""))
         blocks, place = signed.message.blocks, EntryPlace(tick, self._draws.entry(one.record.id))
         named = (blocks[record.USER], blocks[record.PARTY], blocks[record.KIND], blocks[record.PLACE])
         kind = one.record.audience.partition("|")[0]

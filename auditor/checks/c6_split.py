@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from auditor.checks.c3_links import People
-from auditor.checks.c7_completeness import Delivery, Sets
+from auditor.checks.c7_completeness import Sets
+from auditor.checks.c7_shown import Delivery
 from auditor.event_log import check_of
 from auditor.findings import COMPLETENESS, CONSENT
 from proxid.encoding import decode_text
@@ -39,6 +40,9 @@ class SplitDeliveries:
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
         self._sets.sent(named, event.number)
+        entries = fields.get("entries")
+        if isinstance(entries, list):
+            self._sets.shown.sent(named, [str(entry) for entry in entries])
         with check_of(CONSENT):
             if kind_and_number(named[1])[0] == "contents" and (named[2], named[0]) in self._barred:
                 raise ConsentError("contents were sent although somebody among whom they are took them back")
@@ -47,11 +51,6 @@ class SplitDeliveries:
         """That what was delivered was sent before; raises RecordMismatchError."""
         if kind_and_number(named[1])[0] in _KINDS and not self._sets.is_sent(named):
             raise RecordMismatchError("a delivery was never recorded as sent")
-
-    def delivered_unread(self, named: Delivery, pairs: int) -> None:
-        """DELIVERED of which nothing can be read but how many records it was."""
-        if kind_and_number(named[1])[0] == "entries":
-            self._sets.delivered_entries(named, pairs)
 
     def delivered(self, named: Delivery, pairs: Sequence[SanitizedPair | None], digest: bytes) -> bool:
         """DELIVERED; whether it is of contents, which name nobody.
@@ -69,7 +68,6 @@ class SplitDeliveries:
                     raise RecordMismatchError("a party got other contents than the ones of the epoch and audience")
             self._sets.vouch_contents(named, digest)
         if kind == "entries":
-            self._sets.delivered_entries(named, len(pairs))
             for pair in filter(None, pairs):
                 person = self._people.of_prox(decode_text(pair.original.message.user_block))
                 self._entered.setdefault(person.user_id, set()).add((named[2], named[0]))
@@ -83,7 +81,7 @@ class SplitDeliveries:
         """
         entries = fields.get("entries")
         if isinstance(entries, list):
-            self._sets.lost(named, len(entries))
+            self._sets.shown.dropped(named, [str(entry) for entry in entries], int(str(fields["left"])))
             return fields["left"] == 0
         if kind_and_number(named[1])[0] == "contents" and self._sets.is_sent(named) and fields["reason"] != _LEFT:
             raise RecordMismatchError("contents were dropped after they were sent")

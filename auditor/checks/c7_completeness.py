@@ -15,10 +15,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from auditor.checks import c7_shown
+from auditor.checks.c7_shown import Delivery, ShownSets
 from proxid.errors import GroupMismatchError, RecordMismatchError
-
-Delivery = tuple[int, int, str]
-"""Epoch, group, party."""
 
 _HIDDEN: Final = 0
 """Time of a request whose payload does not open."""
@@ -30,7 +29,7 @@ CREATE TABLE IF NOT EXISTS sessions (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS deliveries (
     epoch INTEGER, grp INTEGER, party TEXT, released INTEGER, delivered INTEGER, dropped INTEGER, reason TEXT,
-    good BLOB, place INTEGER, size INTEGER, pairs INTEGER, lost INTEGER, sent INTEGER,
+    good BLOB, place INTEGER, sent INTEGER,
     PRIMARY KEY (epoch, grp, party)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS replay (epoch INTEGER, id BLOB, value BLOB, PRIMARY KEY (epoch, id)) WITHOUT ROWID;
@@ -63,7 +62,8 @@ class Sets:
         # What an audit that does not end leaves behind is thrown away whole, so nothing need be rolled back.
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.executescript(_SCHEMA)
+        self._db.executescript(_SCHEMA + c7_shown.SCHEMA)
+        self.shown = ShownSets(self._db)
         self._db.execute("BEGIN")
 
     def _put(self, session: str, column: str, value: int) -> None:
@@ -145,16 +145,13 @@ class Sets:
         ).fetchone()
         return None if row is None else row[0]
 
-    def released(self, named: Delivery, event: int) -> bytes:
-        """A group's release to a party: what was vouched for, or empty; raises RecordMismatchError if it was before."""
-        row = self._db.execute("SELECT released, good FROM deliveries WHERE epoch=? AND grp=? AND party=?", named)
-        released, good = row.fetchone() or (None, None)
-        if released is not None:
+    def released(self, named: Delivery, event: int) -> None:
+        """A group's release to a party; raises RecordMismatchError if it was before."""
+        if self._state(named, "released") is not None:
             raise RecordMismatchError("a group was released to a party twice")
         self._deliver(named, "released", event)
         # Releases are counted as MS counts them for IS: one a party, in the order of the log.
         self._deliver(named, "place", self.releases() + 1)
-        return good or b""
 
     def releases(self, until: int | None = None, party: str | None = None) -> int:
         """How many releases there were, or up to a number of them, or to a party; each group counts once a party."""
@@ -182,11 +179,6 @@ class Sets:
         row = self._db.execute(query, named).fetchone()
         return row is not None and row[0] == reason
 
-    def vouch_delivery(self, named: Delivery, good: bytes) -> None:
-        """The records of a delivered group hold: what each is remembered by, in their order."""
-        where = "WHERE epoch=? AND grp=? AND party=? AND released IS NULL"
-        self._db.execute(f"UPDATE deliveries SET good=? {where}", (good, *named))  # noqa: S608
-
     def vouch_contents(self, named: Delivery, digest: bytes) -> None:
         """What a party's acknowledgement of contents must sign, as one of the logs says."""
         self._db.execute("UPDATE deliveries SET good=? WHERE epoch=? AND grp=? AND party=?", (digest, *named))
@@ -195,14 +187,6 @@ class Sets:
         """What was vouched for, or empty."""
         row = self._db.execute("SELECT good FROM deliveries WHERE epoch=? AND grp=? AND party=?", named).fetchone()
         return b"" if row is None else row[0] or b""
-
-    def sized(self, named: Delivery, entries: int) -> None:
-        """How many entries a portion was released with."""
-        self._deliver(named, "size", entries)
-
-    def lost(self, named: Delivery, entries: int) -> None:
-        """Entries of a portion were dropped."""
-        self._deliver(named, "lost", (self._state(named, "lost") or 0) + entries)
 
     def sent(self, named: Delivery, event: int) -> None:
         """SENT; raises RecordMismatchError if it was before."""
@@ -213,10 +197,6 @@ class Sets:
     def is_sent(self, named: Delivery) -> bool:
         """Whether the gateway recorded that it was sent."""
         return self._state(named, "sent") is not None
-
-    def delivered_entries(self, named: Delivery, entries: int) -> None:
-        """With how many entries a portion was delivered."""
-        self._deliver(named, "pairs", entries)
 
     def delivered(self, named: Delivery, event: int) -> None:
         """DELIVERED; raises RecordMismatchError if it was before."""

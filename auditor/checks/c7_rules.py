@@ -10,9 +10,8 @@ _NAMED: Final = 20
 
 _UNRECEIVED = "FROM sessions WHERE forwarded IS NOT NULL AND received IS NULL AND refused IS NULL AND unreached IS NULL"
 _RULES: Final = (
-    (GATEWAY, "an entry of a portion was neither delivered nor dropped",
-     "FROM deliveries WHERE size IS NOT NULL AND delivered IS NOT NULL AND pairs + COALESCE(lost, 0)<>size",
-     "delivered"),
+    (GATEWAY, "a party got other records than were released to it",
+     "FROM deliveries d JOIN shown USING (epoch, grp, party) WHERE differs=1", "COALESCE(d.delivered, d.dropped)"),
     (MAIN_SERVICE, "an answered request was never received", f"{_UNRECEIVED} AND answered<=:seen", "forwarded_at"),
     (MAIN_SERVICE, "a forwarded request was neither received, refused nor unreached",
      f"{_UNRECEIVED} AND answered IS NULL AND forwarded<:settled", "forwarded_at"),
