@@ -156,6 +156,22 @@ async def test_an_objection_takes_contents_back(tmp_path: Path) -> None:
         clean(await trial.audit())
 
 
+@pytest.mark.parametrize("form", ["split", "pairs"])
+@pytest.mark.parametrize("right", [Right.OBJECT, Right.ERASE])
+async def test_what_goes_by_a_right_is_no_withdrawal_of_the_services(tmp_path: Path, form: str, right: Right) -> None:
+    """Somebody objects or is erased while records of theirs wait; a later epoch has begun when it is audited."""
+    async with house(tmp_path, form=form) as trial:
+        await trial.consent()
+        await trial.ask("news of today", PEOPLE[:2])
+        await trial.settle()
+        await trial.exercise(right, PEOPLE[0])
+        await trial.close()
+        await served(trial)
+        report = await trial.audit()
+        clean(report)
+        assert report.counts["main-service.WITHDRAWN"] == 1
+
+
 async def test_contents_that_wait_too_long_are_not_sent(tmp_path: Path) -> None:
     async with house(tmp_path) as trial:
         await trial.evening()

@@ -126,6 +126,40 @@ async def test_a_lie_is_caught(
     assert check in await told(tmp_path, monkeypatch, tell)
 
 
+@pytest.mark.parametrize("form", ["split", "pairs"])
+async def test_what_waits_is_kept_although_it_was_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """The main service acknowledges a withdrawal and takes nothing back."""
+    async with house(tmp_path, form=form) as trial:
+        liar = Liar(trial, monkeypatch)
+        await trial.consent()
+        await trial.ask("news of today", PEOPLE[:2])
+        await trial.settle()
+        kept = ("general|acme:user_id,globex:user_id",)
+        monkeypatch.setattr("main_service.consents._audiences", lambda grants: kept)
+        await trial.consent("nothing", PEOPLE[:1])
+        assert 6 in await liar.caught()
+
+
+@pytest.mark.parametrize("form", ["split", "pairs"])
+async def test_what_nobody_took_back_is_not_withdrawn_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """The main service gives up records of somebody who goes on consenting, as if they had been withdrawn."""
+    async with house(tmp_path, form=form) as trial:
+        liar = Liar(trial, monkeypatch)
+        liar.hides = True
+        await trial.consent()
+        await trial.ask("news of today", PEOPLE[:2])
+        await trial.settle()
+        monkeypatch.setattr("main_service.consents._audiences", lambda grants: ())
+        await trial.consent("searches", PEOPLE[:1])
+        await trial.close()
+        await served(trial)
+        assert 6 in await liar.caught()
+
+
 async def test_other_entries_are_dropped_than_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as were dropped, so that the numbers agree: but other people's."""
     async with house(tmp_path) as trial:
