@@ -9,8 +9,8 @@ from auditor.checks.c4_pipeline import Pipeline
 from auditor.checks.c5_epochs import EpochTimes, TimesState
 from auditor.checks.c5_groups import Groups, GroupsState
 from auditor.checks.c5_spill import Spill
+from auditor.checks.c6_taken_back import TakenBack, TakenBackState
 from auditor.checks.c7_completeness import HIDDEN_OWNERS, Sets
-from auditor.checks.c7_shown import Named, of_records
 from auditor.checks.c8_kept import Kept, KeptState
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import Log, check_of
@@ -27,9 +27,11 @@ from proxid.protocol.record import kind_and_number
 from proxid.protocol.request import Utterance
 
 ServiceState = tuple[
-    GroupsState, dict[str, tuple[bytes, str] | None], set[int], dict[str, str], set[bytes], TimesState, KeptState
+    GroupsState, dict[str, tuple[bytes, str] | None], set[int], dict[str, str], set[bytes], TimesState, KeptState,
+    TakenBackState,
 ]  # fmt: skip
-"""Replays, open requests, epochs that were opened, bundles by PROX_ID, tags of unknown consent, times, what waits."""
+"""Replays, open requests, epochs that were opened, bundles by PROX_ID, tags of unknown consent, times, what waits, what
+is to be withdrawn."""
 _WAITS: Final = frozenset({EventType.BUFFERED, EventType.RELEASED})
 
 
@@ -54,6 +56,7 @@ class ServiceLog(Log):
         self._opened: set[int] = set()
         self._times = EpochTimes(policies, report)
         self._kept = Kept()
+        self._taken_back = TakenBack(policies, people, self._groups, obligations, report)
         self._bundles: dict[str, str] = {}
         self._erasures = erasures
         self._obligations = obligations
@@ -85,6 +88,10 @@ class ServiceLog(Log):
 
     def take(self, event: Event) -> None:
         """See `Log.take`; whoever was forgotten neither waits nor leaves any more."""
+        try:
+            self._taken_back.verify_done(event)
+        except ConsentError as error:
+            self._report.add(CONSENT, MAIN_SERVICE, event.number, f"CONSENT: {error.rule}")
         super().take(event)
         if event.type in _WAITS and not self._obligations.forgotten.isdisjoint(event.tags):
             text = "of a person whom the main service had said to have forgotten"
@@ -119,6 +126,7 @@ class ServiceLog(Log):
         expected = consent.expectation(trust.service, person.epoch, signed.header.signer, trust.screener)
         verify(signed, expected, Role.SANITIZER)
         self._bundles[person.prox_id] = consent.read(signed)[0]
+        self._taken_back.consented(person.epoch, person.prox_id, consent.read(signed)[0])
         self._unknown.difference_update(event.tags)
 
     def _consent_unread(self, event: Event) -> None:
@@ -211,7 +219,7 @@ class ServiceLog(Log):
         payload = ReleasedPayload.decode(event.payload)
         self._kept.released(event, [session.hex() for session in payload.records])
         with check_of(COMPLETENESS):
-            good = self._held_by_parties(event, (epoch, number), payload)
+            good = self._sets.released_to((epoch, number), payload, event.number)
         for session in payload.records:
             if session:
                 self._end(session.hex(), "released", event)
@@ -233,16 +241,6 @@ class ServiceLog(Log):
             self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload, good)
         else:
             self._groups.released(epoch, number, payload, good)
-
-    def _held_by_parties(self, event: Event, place: tuple[int, int], payload: ReleasedPayload) -> dict[str, Named]:
-        """What was found good of a release's records when its parties got them."""
-        entries = kind_and_number(place[1])[0] == "entries"
-        for party, _, _ in payload.parties:
-            self._sets.released((*place, party), event.number)
-        return {
-            party: self._sets.shown.released((*place, party), of_records(records, entries))
-            for party, records, _ in payload.parties
-        }
 
     def _released_unread(self, event: Event) -> None:
         self._kept.released(event, [])
@@ -284,14 +282,9 @@ class ServiceLog(Log):
         if "left" not in fields:
             self._kept.ended(str(fields["session"]))
             self._end(str(fields["session"]), "withdrawn", event)
+        kind, left = str(fields.get("kind", "general")), fields.get("left") is True
         with check_of(GROUPS):
-            split = self._groups.split(epoch) if "kind" not in fields else None
-            if split is not None:
-                split.withdrawn(session, fields.get("left") is True)
-            elif "kind" not in fields:
-                self._groups.withdrawn(epoch, session)
-            elif not self._groups.is_blind(epoch, str(fields["kind"])):
-                self._groups.slots(epoch, str(fields["kind"])).withdrawn(session)
+            self._taken_back.withdrawn(epoch, session, self._groups.withdrawn(epoch, session, kind, left))
 
     def _end(self, session: str, fate: str, event: Event) -> None:
         self._sets.ended(session, fate, event.number)
@@ -306,20 +299,13 @@ class ServiceLog(Log):
 
     def state(self) -> ServiceState:
         """For storing."""
-        times = self._times.state()
-        return (
-            self._groups.state(),
-            self._commits,
-            self._opened,
-            self._bundles,
-            self._unknown,
-            times,
-            self._kept.state(),
-        )
+        own = (self._commits, self._opened, self._bundles, self._unknown)
+        return self._groups.state(), *own, self._times.state(), self._kept.state(), self._taken_back.state()
 
     def restore(self, state: ServiceState) -> None:
         """Go on from a state."""
-        groups, self._commits, self._opened, self._bundles, self._unknown, times, kept = state
+        groups, self._commits, self._opened, self._bundles, self._unknown, times, kept, taken_back = state
+        self._taken_back.restore(taken_back)
         self._kept.restore(kept)
         self._times.restore(times)
         self._groups.restore(groups)
@@ -331,6 +317,7 @@ class ServiceLog(Log):
         except GroupMismatchError as error:
             self._report.add(GROUPS, MAIN_SERVICE, 0, error.rule)
         self._times.finish()
+        self._taken_back.finish(max(self._opened, default=-1), bool(self._unknown))
 
 
 def _path(value: object) -> tuple[str, ...]:

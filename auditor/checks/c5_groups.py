@@ -4,7 +4,7 @@ Every RELEASED must be the group that the replay forms, published by the cycle o
 the ladder allowed; every body must be what its record's hash says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from auditor.checks.c3_records import verify_records
@@ -217,11 +217,30 @@ class Groups:
             raise GroupMismatchError("another record is due to be given up, or none")
         del at.buffered[session]
 
-    def withdrawn(self, epoch: int, session: bytes) -> None:
-        """WITHDRAWN: one of a person's waiting records in an audience, all of which must go."""
-        at = self.replay(epoch)
+    def held(self, epoch: int, person: str, but: Collection[str]) -> list[bytes]:
+        """Sessions of what a person can take back in an epoch, of all audiences (`KIND|AUDIENCE`) but these."""
+        at = self._epochs.get(epoch)
+        if at is None or at.done:
+            return []
+        found = [s for kind, slots in at.slots.items() if kind not in at.blind for s in slots.held(person, but)]
         if "general" in at.blind:
-            return
+            return found
+        pool = at.pool if at.split is None else at.split
+        return [*found, *pool.held(person, but)]
+
+    def withdrawn(self, epoch: int, session: bytes, kind: str, left: bool) -> str:
+        """WITHDRAWN: one of a person's records in an audience, all of which must go; whose it was, empty if unknown.
+
+        Args:
+            left: whether its entry had left (form `split`).
+        """
+        at = self.replay(epoch)
+        if kind in at.blind:
+            return ""
+        if kind != "general":
+            return self.slots(epoch, kind).withdrawn(session)
+        if at.split is not None:
+            return at.split.withdrawn(session, left)
         payload = at.buffered.pop(session, None)
         if payload is None:
             raise GroupMismatchError("a record was withdrawn that does not wait")
@@ -230,6 +249,7 @@ class Groups:
         if session not in at.leaving:
             raise GroupMismatchError("a record was withdrawn that does not wait")
         at.leaving.remove(session)
+        return payload.prox_id
 
     def unreleased(self) -> int:
         """Groups that formed and were not released; raises GroupMismatchError if a withdrawal left records behind."""

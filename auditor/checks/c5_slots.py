@@ -3,7 +3,7 @@
 The first event of a close makes the replay close; every event that follows must be one that the replay expects.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -127,11 +127,22 @@ class SlotReplay:
             self.withheld |= due
         self.withheld.remove(session)
 
-    def withdrawn(self, session: bytes) -> None:
-        """WITHDRAWN; raises GroupMismatchError unless it waits."""
+    def withdrawn(self, session: bytes) -> str:
+        """WITHDRAWN; whose it was. Raises GroupMismatchError unless it waits."""
         payload = self.buffered.pop(session, None)
         if payload is None or not self.pool.remove(session):
             raise GroupMismatchError("a record was withdrawn that does not wait")
+        return payload.prox_id
+
+    def held(self, person: str, but: Collection[str]) -> list[bytes]:
+        """Sessions of a person's waiting records in all audiences (`KIND|AUDIENCE`) but these."""
+        return [
+            session
+            for session, payload in self.buffered.items()
+            if payload.prox_id == person
+            and f"{payload.kind}|{payload.audience}" not in but
+            and self.pool.waits(session)
+        ]
 
     def release(
         self, trust: Trust, cycles: CycleSource, place: tuple[int, int], payload: ReleasedPayload,

@@ -4,7 +4,7 @@ TICKED says when: what was buffered and taken back before it is what the tick we
 is shown follows from that, byte for byte.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from auditor.checks.c3_signatures import Signatures
@@ -113,14 +113,23 @@ class SplitReplay:
         """Portions and contents that are due."""
         return len(self._due) + len(self._batches)
 
-    def withdrawn(self, session: bytes, left: bool) -> None:
-        """WITHDRAWN: one of a person's records in an audience, all of which must go; raises GroupMismatchError."""
+    def held(self, person: str, but: Collection[str]) -> tuple[bytes, ...]:
+        """See `SplitPool.held`."""
+        return self._pool.held(person, but)
+
+    def withdrawn(self, session: bytes, left: bool) -> str:
+        """WITHDRAWN: one of a person's records in an audience, all of which must go; whose it was.
+
+        Raises:
+            GroupMismatchError: it is not there.
+        """
+        person, audience = self._people.get(session, ("", ""))
         if session not in self._leaving:
-            person, audience = self._people.get(session, ("", ""))
             waited, gone = self._pool.withdraw(person, {audience})
             self._leaving |= dict.fromkeys(waited, False) | dict.fromkeys(gone, True)
         if self._leaving.pop(session, None) is not left:
             raise GroupMismatchError("a record was withdrawn that is not there")
+        return person
 
     def gone(self, session: bytes, reason: str) -> None:
         """SUPPRESSED of a waiting record; raises GroupMismatchError."""

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from auditor.checks import c7_shown
-from auditor.checks.c7_shown import Delivery, ShownSets
+from auditor.checks.c7_shown import Delivery, Named, ShownSets
 from proxid.errors import GroupMismatchError, RecordMismatchError
+from proxid.evidence.events import ReleasedPayload
+from proxid.protocol.record import kind_and_number
 
 _HIDDEN: Final = 0
 """Time of a request whose payload does not open."""
@@ -152,6 +154,18 @@ class Sets:
         self._deliver(named, "released", event)
         # Releases are counted as MS counts them for IS: one a party, in the order of the log.
         self._deliver(named, "place", self.releases() + 1)
+
+    def released_to(self, place: tuple[int, int], payload: ReleasedPayload, event: int) -> dict[str, Named]:
+        """RELEASED to each of its parties; what was found good of the records when they got them.
+
+        Raises:
+            RecordMismatchError: it was released before. EncodingError: a record is none.
+        """
+        for party, _, _ in payload.parties:
+            self.released((*place, party), event)
+        entries = kind_and_number(place[1])[0] == "entries"
+        shown = {party: c7_shown.of_records(records, entries) for party, records, _ in payload.parties}
+        return {party: self.shown.released((*place, party), said) for party, said in shown.items()}
 
     def releases(self, until: int | None = None, party: str | None = None) -> int:
         """How many releases there were, or up to a number of them, or to a party; each group counts once a party."""

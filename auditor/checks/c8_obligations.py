@@ -23,7 +23,8 @@ from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import Right, RightsRequest
 
 ObligationsState = tuple[
-    set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], set[bytes], tuple[list[Stated], bool, int]
+    set[str], set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], set[bytes],
+    tuple[list[Stated], bool, int],
 ]  # fmt: skip
 """The attributes of `Obligations` after `sets`; what was said of feeds: not confirmed yet, whether, first silence."""
 
@@ -33,7 +34,8 @@ class Obligations:
     """What follows from rights that were exercised; `state` and `restore` store everything but trust, people, sets.
 
     Attributes:
-        objecting: users who object. told: notices, `PARTY:DIGEST`. receivers: subject tag → parties that got records.
+        objecting: users who object. objected_ever: those who ever did. told: notices, `PARTY:DIGEST`.
+        receivers: subject tag → parties that got records.
         due: subject tags that MS must have forgotten → number of ERASED. forgotten: those it says it has.
         feeds: what the gateway says of its feeds.
     """
@@ -42,6 +44,7 @@ class Obligations:
     people: People
     sets: Sets
     objecting: set[str] = field(default_factory=set)
+    objected_ever: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
     receivers: dict[bytes, frozenset[str]] = field(default_factory=dict)
     due: dict[bytes, int] = field(default_factory=dict)
@@ -59,6 +62,7 @@ class Obligations:
         self.told.update(_texts(fields, "notices"))
         if request is not None and request.right is Right.OBJECT:
             self.objecting.add(request.user_id)
+            self.objected_ever.add(request.user_id)
         elif request is not None:
             self.objecting.discard(request.user_id)
 
@@ -93,6 +97,7 @@ class Obligations:
         self.due.update(dict.fromkeys((bytes.fromhex(tag) for tag in _texts(fields, "forgotten")), event.number))
         if request is not None:
             self.objecting.discard(request.user_id)
+            self.objected_ever.discard(request.user_id)
             self._newest(event, tags, epochs, request)
         self.feeds.state(event)
         got = frozenset[str]().union(*(self.receivers.pop(tag, frozenset()) for tag in tags))
@@ -142,6 +147,7 @@ class Obligations:
         """For storing."""
         return (
             self.objecting,
+            self.objected_ever,
             self.told,
             self.receivers,
             self.due,
@@ -151,7 +157,7 @@ class Obligations:
 
     def restore(self, state: ObligationsState) -> None:
         """Go on from a state."""
-        self.objecting, self.told, self.receivers, self.due, self.forgotten, feeds = state
+        self.objecting, self.objected_ever, self.told, self.receivers, self.due, self.forgotten, feeds = state
         self.feeds.stated, self.feeds.spoken, self.feeds.silent = feeds
 
 

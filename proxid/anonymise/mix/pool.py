@@ -141,6 +141,11 @@ class Pool:
                 gone += [_drop(audience.tree, node, waiting) for node, waiting in audience.tree.of(person)]
         return tuple(gone)
 
+    def held(self, person: str, but: Collection[str] = ()) -> tuple[bytes, ...]:
+        """Ids of a person's waiting records in all audiences but these."""
+        lanes = [audience for name, audience in self._audiences.items() if name not in but]
+        return tuple(waiting[ITEM].id for audience in lanes for _, waiting in audience.tree.of(person))
+
     def close(self, limit: int = STEP_LIMIT) -> Step:
         """End the epoch: nothing more enters, and at most `limit` waiting records are suppressed.
 

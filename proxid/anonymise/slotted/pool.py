@@ -64,6 +64,10 @@ class SlotPool:
             del self._waiting[waiting.record.id]
         return tuple(w.record.id for w in sorted(gone, key=lambda w: w.arrival))
 
+    def waits(self, identity: bytes) -> bool:
+        """Whether a record waits."""
+        return identity in self._waiting
+
     def remove(self, identity: bytes) -> bool:
         """Remove one waiting record; False if it does not wait."""
         return self._waiting.pop(identity, None) is not None

@@ -104,6 +104,13 @@ class SplitPool:
             left += [lane.left.pop(identity).record.id for identity in mine]
         return tuple(waited), tuple(left)
 
+    def held(self, person: str, but: Collection[str] = ()) -> tuple[bytes, ...]:
+        """Ids of a person's records in all audiences but these: of those that wait, and of those whose entry left."""
+        lanes = [] if self._closed else [lane for name, lane in self._lanes.items() if name not in but]
+        waiting = [record for lane in lanes for records in lane.waiting.values() for record in records.values()]
+        records = [*waiting, *(left.record for lane in lanes for left in lane.left.values())]
+        return tuple(record.id for record in records if record.person == person)
+
     def state(self) -> SplitPoolState:
         """For storing."""
         lanes = [

@@ -20,7 +20,8 @@ def nothing() -> Saved:
 
     parts = Parts(
         ({}, {}, {}, {}, {}), ({}, {}, {}, set()), ({}, {}, False), (Consents(), set(), {}, set(), {}, {}, set()),
-        (set(), set(), {}, {}, set(), ([], False, 0)), ((bytes(32), {}, {}), {}, set(), {}, set(), times, ({}, {})),
+        (set(), set(), set(), {}, {}, set(), ([], False, 0)),
+        ((bytes(32), {}, {}), {}, set(), {}, set(), times, ({}, {}), (set(), {})),
         ({}, {}, {}, set(), {}, -1, set()), ({}, {}, False),
     )  # fmt: skip
     return Saved({}, parts, [], {}, {"groups": 1})

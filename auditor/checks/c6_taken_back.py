@@ -1,0 +1,87 @@
+"""What a person takes back at the Main Service (check 6 of DESIGN 10.4), recomputed from what they consented to.
+
+A consent takes back, in the step that records it, what waits for an audience that it does not allow any more, and of
+form `split` what of it had left: all of that, at once. Anything else is withdrawn of who objects or is erased alone. An
+objection is recorded at the gateway after the Main Service has done its part, and a gateway that is killed in between
+records none: if nothing is said of one when a later epoch has begun, nobody can check it, and that is told.
+"""
+
+from typing import Final
+
+from auditor.checks.c3_links import People
+from auditor.checks.c5_groups import Groups
+from auditor.checks.c8_obligations import Obligations
+from auditor.findings import CONSENT, MAIN_SERVICE, Report, Unchecked
+from auditor.policies import Policies
+from proxid.errors import ConsentError, RegistrationError
+from proxid.evidence.events import Event, EventType
+from proxid.protocol import consent
+
+_KEPT: Final = "somebody took a consent back, and what waited was kept"
+
+TakenBackState = tuple[set[bytes], dict[str, int]]
+"""The sessions that are owed; by PROX_ID the epoch in which records went for a reason that is not known yet."""
+
+
+class TakenBack:
+    """Reads WITHDRAWN after CONSENT."""
+
+    def __init__(
+        self, policies: Policies, people: People, groups: Groups, obligations: Obligations, report: Report
+    ) -> None:
+        self._policies, self._people, self._groups = policies, people, groups
+        self._obligations, self._report = obligations, report
+        self._owed: set[bytes] = set()
+        self._loose: dict[str, int] = {}
+
+    def consented(self, epoch: int, prox_id: str, bundle: str) -> None:
+        """CONSENT: what waits for another audience than the bundle's goes now."""
+        judge = self._policies.of(epoch)
+        if judge is not None:
+            grants = judge.bundles.get(bundle, ())
+            keep = {f"{kind}|{consent.audience_id(consent.audience(grants, kind))}" for kind in consent.TYPES}
+            self._owed.update(self._groups.held(epoch, prox_id, keep))
+
+    def verify_done(self, event: Event) -> None:
+        """Any event; raises ConsentError if something is owed that it is not."""
+        if self._owed and event.type is not EventType.WITHDRAWN:
+            self._owed.clear()
+            raise ConsentError(_KEPT)
+
+    def withdrawn(self, epoch: int, session: bytes, prox_id: str) -> None:
+        """WITHDRAWN of a record; `prox_id` is empty if that cannot be read."""
+        if session in self._owed:
+            self._owed.remove(session)
+        elif prox_id:
+            self._loose[prox_id] = epoch
+
+    def finish(self, newest: int, unread: bool) -> None:
+        """At the end: whoever took nothing back, objected to nothing and is not erased has lost nothing.
+
+        Args:
+            newest: the epoch that began last. unread: some consents cannot be read.
+        """
+        if self._owed:  # heads lie between steps
+            self._report.once(CONSENT, MAIN_SERVICE, _KEPT)
+        self._loose = {
+            prox_id: epoch for prox_id, epoch in self._loose.items() if not (unread or self._is_explained(prox_id))
+        }
+        if late := sum(epoch < newest for epoch in self._loose.values()):
+            text = f"records of {late} people were taken back who neither withdrew, objected nor were erased"
+            self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, text))
+
+    def _is_explained(self, prox_id: str) -> bool:
+        if self._people.is_erased(prox_id):
+            return True
+        try:
+            return self._people.of_prox(prox_id).user_id in self._obligations.objected_ever
+        except RegistrationError:
+            return True  # the link has expired
+
+    def state(self) -> TakenBackState:
+        """For storing."""
+        return self._owed, self._loose
+
+    def restore(self, state: TakenBackState) -> None:
+        """Go on from a state."""
+        self._owed, self._loose = state
