@@ -18,7 +18,7 @@ from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
 from tests.support.lies import GATEWAY, MAIN, Liar, signed_twice
-from tests.support.split_house import NODES, contents, entries, house, served
+from tests.support.split_house import NODES, contents, house, served
 from tests.support.trial import PARTIES, PEOPLE
 
 E = EventType
@@ -186,11 +186,12 @@ async def test_entries_that_vanish_are_missed(tmp_path: Path, monkeypatch: pytes
         assert 7 in await liar.caught()
 
 
-async def test_entries_delivered_after_a_later_epochs_withdrawal_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("form", ["split", "pairs"])
+async def test_what_is_delivered_after_a_later_epochs_withdrawal_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    """A gateway that asks the consent of the entry's own epoch alone."""
-    async with house(tmp_path) as trial:
+    """A gateway that asks the consent of the record's own epoch alone."""
+    async with house(tmp_path, form=form) as trial:
         liar = Liar(trial, monkeypatch)
         await trial.evening()
         await trial.close()
@@ -202,7 +203,7 @@ async def test_entries_delivered_after_a_later_epochs_withdrawal_are_found(
 
         monkeypatch.setattr("gateway.consents.settle", settle)
         await trial.consent("nothing", PEOPLE[:1])
-        assert entries((await trial.receive())["acme"]) == len(NODES) * len(PEOPLE) + 5
+        assert sum(len(one.records) for one in (await trial.receive())["acme"]) >= len(NODES) * len(PEOPLE)
         assert 6 in await liar.caught()
 
 
