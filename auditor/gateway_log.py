@@ -1,6 +1,5 @@
 """The Identity Screener's log (checks 2, 3, 6, 7, 9 of DESIGN 10.4)."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
@@ -9,7 +8,7 @@ from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_signatures import name_of
 from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c6_consents import Consents
-from auditor.checks.c6_split import Epochs, SplitDeliveries
+from auditor.checks.c6_split import SplitDeliveries, SplitDeliveriesState
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_shown import Shown, of_pairs
 from auditor.checks.c8_obligations import Obligations
@@ -37,10 +36,11 @@ PARTY_LEFT: Final = "party_left"
 
 
 GatewayState = tuple[
-    Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes], dict[str, int], dict[str, Epochs], Epochs
+    Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes], dict[str, int],
+    SplitDeliveriesState,
 ]  # fmt: skip
-"""Consents, acknowledged ones, whose open requests are, tags whose LINKED has expired, parties that were not told; by
-user where they have entries, and of which epochs a party may get no contents any more."""
+"""Consents, acknowledged ones, whose open requests are, tags whose LINKED has expired, parties that were not told, what
+was sent."""
 
 
 class GatewayLog(Log):
@@ -105,12 +105,12 @@ class GatewayLog(Log):
 
     def state(self) -> GatewayState:
         """For storing."""
-        return self.consents, self.acknowledged, self._asked, self.unlinked, self._untold, *self._split.state()
+        return self.consents, self.acknowledged, self._asked, self.unlinked, self._untold, self._split.state()
 
     def restore(self, state: GatewayState) -> None:
         """Go on from a state."""
-        self.consents, self.acknowledged, self._asked, unlinked, self._untold, entered, barred = state
-        self._split.restore(entered, barred)
+        self.consents, self.acknowledged, self._asked, unlinked, self._untold, split = state
+        self._split.restore(split)
         self.unlinked.update(unlinked)
 
     def _verify_form(self, said: bool) -> None:
@@ -236,19 +236,12 @@ class GatewayLog(Log):
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
             shown = [pair for pair in pairs if pair is not None]
-            self._obligations.delivered(
-                event, [decode_text(pair.original.message.user_block) for pair in shown]
-            )  # fmt: skip
-            self._verify_consent(shown, ack.party, kind_and_number(ack.group)[0] == "entries")
-
-    def _verify_consent(self, pairs: Sequence[SanitizedPair], party: str, split: bool) -> None:
-        if not pairs:
-            return
-        blocks = pairs[0].original.message.blocks
-        kind = decode_text(blocks[record.KIND])
-        fidelity = self._deliveries.granted(pairs[0], kind)
-        people = [decode_text(pair.original.message.user_block) for pair in pairs]
-        self.consents.verify_delivery(people, party, kind, fidelity, split)
+            people = [decode_text(pair.original.message.user_block) for pair in shown]
+            self._obligations.delivered(event, people)
+            if shown:
+                kind = decode_text(shown[0].original.message.blocks[record.KIND])
+                wanted = (ack.party, kind, self._deliveries.granted(shown[0], kind))
+                self.consents.verify_delivery(people, wanted, self._sets.is_sent(named))
 
     def _dropped(self, event: Event) -> None:
         fields = event.fields

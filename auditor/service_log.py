@@ -8,6 +8,7 @@ from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c4_pipeline import Pipeline
 from auditor.checks.c5_epochs import EpochTimes, TimesState
 from auditor.checks.c5_groups import Groups, GroupsState
+from auditor.checks.c5_shapes import verify_shape
 from auditor.checks.c5_spill import Spill
 from auditor.checks.c6_taken_back import TakenBack, TakenBackState
 from auditor.checks.c7_completeness import HIDDEN_OWNERS, Sets
@@ -234,7 +235,7 @@ class ServiceLog(Log):
         self._report.counts[f"group.size.{kind}.{len(payload.records):02d}"] += 1
         if event.hidden or self._groups.is_blind(epoch, kind):
             self._report.counts["groups.partly_erased"] += 1
-            self._groups.shape(epoch, kind, payload)
+            verify_shape(self._policies, epoch, kind, payload)
             if not self._groups.is_blind(epoch, kind):
                 self._groups.released_unread((epoch, number), kind, str(fields.get("close", "")), payload)
         elif "kind" in fields:

@@ -135,37 +135,6 @@ class Groups:
         """Whether groups of this kind and epoch cannot be replayed."""
         return kind in self.replay(epoch).blind
 
-    def shape(self, epoch: int, kind: str, payload: ReleasedPayload) -> None:
-        """RELEASED that cannot be replayed: enough people, each once as owner and once as published.
-
-        A general group permutes them without a fixed point; in a slot each record keeps its user.
-
-        Raises:
-            GroupMismatchError: what can be read contradicts that.
-        """
-        owners, published = payload.owners or payload.published, payload.published
-        readable = [{p for p in side if p} for side in (owners, published)]
-        if len(published) < self._smallest(epoch, kind) or len(owners) != len(published):
-            raise GroupMismatchError("group is smaller than k and the margin")
-        if any(
-            len(found) != sum(1 for p in side if p) for found, side in zip(readable, (owners, published), strict=True)
-        ):
-            raise GroupMismatchError("group counts a person twice")
-        if not payload.owners:
-            return
-        known = [owner == person for owner, person in zip(owners, published, strict=True) if owner and person]
-        if kind == "general" and any(known):
-            raise GroupMismatchError("somebody is published with their own query")
-        if kind != "general" and not all(known):
-            raise GroupMismatchError("a record of a slot is filed under another person than asked")
-
-    def _smallest(self, epoch: int, kind: str) -> int:
-        judge = self._policies.of(epoch)
-        if judge is None:
-            return 2
-        slots = judge.slots.get(kind)
-        return judge.settings.n if slots is None else slots.n
-
     def buffered(self, epoch: int, payload: BufferedPayload) -> None:
         """BUFFERED: the replay must buffer it too; raises GroupMismatchError."""
         at = self.replay(epoch)

@@ -2,8 +2,9 @@
 
 A vector is in effect from its CONSENT on. What the one before granted may still arrive at a party until the change
 is acknowledged to the person, and never after: a group that was written to a party before the change is either
-acknowledged by that party before, or taken back. Of form `split` what a person takes back in a later epoch counts for
-entries of earlier ones, too.
+acknowledged by that party before, or taken back. What a person takes back in a later epoch counts for what is still on
+its way from earlier ones, too; a gateway that holds to that says of each group when it was SENT, as one of
+version 2 did not.
 """
 
 from dataclasses import dataclass, field
@@ -33,8 +34,8 @@ class Consents:
     """Consents by PROX_ID, as the gateway's log goes on.
 
     Attributes:
-        timeline: counts changes by bundle and epoch. taken_back: by user, of each party that was ever allowed general
-            requests the newest epoch in which it was acknowledged that it no longer is, or 0.
+        timeline: counts changes by bundle and epoch. taken_back: by user, of each `PARTY|TYPE` that was ever allowed
+            the newest epoch in which it was acknowledged that it no longer is, or 0.
     """
 
     standing: dict[str, Standing] = field(default_factory=dict)
@@ -49,8 +50,8 @@ class Consents:
         at.user_id, at.epoch, at.version = person.user_id, person.epoch, vector.version
         last, at.before = at.grants, at.before | at.grants
         at.grants = frozenset((g.party, t, fidelity_of(t, g.fidelity)) for g in vector.grants for t in g.types)
-        for party in _general(at.grants):
-            self.taken_back.setdefault(person.user_id, {}).setdefault(party, 0)
+        for offer in _offers(at.grants):
+            self.taken_back.setdefault(person.user_id, {}).setdefault(offer, 0)
         key = (person.epoch, vector.bundle)
         self.timeline[key] = self.timeline.get(key, 0) + 1
         return not last <= at.grants
@@ -68,19 +69,24 @@ class Consents:
             return at.user_id, at.epoch, frozenset()
         at.before = frozenset()
         marks = self.taken_back.get(at.user_id, {})
-        lost = frozenset(marks) - _general(at.grants)
-        marks.update((party, max(marks[party], at.epoch)) for party in lost)
-        return at.user_id, at.epoch, lost
+        lost = marks.keys() - _offers(at.grants)
+        marks.update((offer, max(marks[offer], at.epoch)) for offer in lost)
+        general = (offer.rpartition("|") for offer in lost)
+        return at.user_id, at.epoch, frozenset(party for party, _, kind in general if kind == "general")
 
-    def verify_delivery(self, prox_ids: list[str], party: str, kind: str, fidelity: str, split: bool) -> None:
-        """A party got a group, or entries (`split`); raises ConsentError if a member did not allow that."""
+    def verify_delivery(self, prox_ids: list[str], wanted: tuple[str, str, str], sent: bool) -> None:
+        """A party got a group or entries; raises ConsentError if a member did not allow that.
+
+        Args:
+            wanted: party, type, fidelity. sent: the gateway said when they were sent.
+        """
+        party, kind, _ = wanted
         for prox_id in prox_ids:
             at = self.standing.get(prox_id, Standing())
-            wanted = (party, kind, fidelity)
             if wanted not in at.grants and wanted not in at.before:
                 raise ConsentError("a group was delivered although a member did not consent to it")
-            if split and self.taken_back.get(at.user_id, {}).get(party, 0) > at.epoch:
-                raise ConsentError("an entry was delivered although its person had taken that back in a later epoch")
+            if sent and self.taken_back.get(at.user_id, {}).get(f"{party}|{kind}", 0) > at.epoch:
+                raise ConsentError("a party got what somebody had taken back in a later epoch")
 
     def forget(self, prox_id: str) -> None:
         """An erased person's consent."""
@@ -88,6 +94,6 @@ class Consents:
         self.taken_back.pop(at.user_id, None)
 
 
-def _general(grants: Grants) -> frozenset[str]:
-    """Parties that may receive general requests."""
-    return frozenset(party for party, kind, _ in grants if kind == "general")
+def _offers(grants: Grants) -> frozenset[str]:
+    """`PARTY|TYPE` of grants."""
+    return frozenset(f"{party}|{kind}" for party, kind, _ in grants)

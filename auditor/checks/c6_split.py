@@ -20,6 +20,9 @@ from proxid.protocol.record import kind_and_number
 
 Epochs = set[tuple[str, int]]
 """Parties and epochs."""
+SplitDeliveriesState = tuple[dict[str, Epochs], Epochs, bool]
+"""What `SplitDeliveries` remembers: by user where they have entries, of which epochs a party may get no contents any
+more, whether groups are said to be sent."""
 _KINDS: Final = frozenset({"entries", "contents"})
 _LEFT: Final = "party_left"
 
@@ -34,12 +37,15 @@ class SplitDeliveries:
         """Where a user has delivered entries."""
         self._barred: Epochs = set()
         """Where somebody with entries went or objected: contents are not sent any more."""
+        self._says = False
+        """Whether the log says when groups were sent: a gateway of version 2 says it of none."""
 
     def sent(self, event: Event) -> None:
         """SENT; raises RecordMismatchError for a second one, ConsentError for contents that were taken back."""
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
         self._sets.sent(named, event.number)
+        self._says = self._says or kind_and_number(named[1])[0] not in _KINDS
         entries = fields.get("entries")
         if isinstance(entries, list):
             self._sets.shown.sent(named, [str(entry) for entry in entries])
@@ -49,7 +55,8 @@ class SplitDeliveries:
 
     def verify_sent(self, named: Delivery) -> None:
         """That what was delivered was sent before; raises RecordMismatchError."""
-        if kind_and_number(named[1])[0] in _KINDS and not self._sets.is_sent(named):
+        told = self._says or kind_and_number(named[1])[0] in _KINDS
+        if told and not self._sets.is_sent(named):
             raise RecordMismatchError("a delivery was never recorded as sent")
 
     def delivered(self, named: Delivery, pairs: Sequence[SanitizedPair | None], digest: bytes) -> bool:
@@ -96,10 +103,10 @@ class SplitDeliveries:
         entered = self._entered.get(user_id, set())
         self._barred |= {(party, before) for party, before in entered if party in parties and before < epoch}
 
-    def state(self) -> tuple[dict[str, Epochs], Epochs]:
+    def state(self) -> SplitDeliveriesState:
         """For storing."""
-        return self._entered, self._barred
+        return self._entered, self._barred, self._says
 
-    def restore(self, entered: dict[str, Epochs], barred: Epochs) -> None:
+    def restore(self, state: SplitDeliveriesState) -> None:
         """Go on from a state."""
-        self._entered, self._barred = entered, barred
+        self._entered, self._barred, self._says = state

@@ -68,7 +68,8 @@ local function gw_take(keys, a)
         why = why or refusal(prefix, user, fields[1], party .. '|' .. fields[4])
       end
       allowed = not why
-      if why then drop_group(prefix, party, cursor, why == 'no_consent' and 'withdrawn' or why, a[4]) end
+      if why then drop_group(prefix, party, cursor, why == 'no_consent' and 'withdrawn' or why, a[4])
+      else sent(prefix, party, cursor, a[4]) end
     end
     if allowed then
       if #taken == 0 then redis.call('SET', key(prefix, 'st', stream), '1', 'EX', a[6]) end
@@ -112,6 +113,7 @@ local function gw_delivered(keys, a)
   -- Its stream may have ended meanwhile: the digest that the party signed shows that it has the records, and a
   -- group that lost a consent would be gone.
   redis.call('HSET', entry, 'a', '1', 'at', redis.call('TIME')[1])
+  sent(prefix, party, cursor, f.salt)  -- which a gateway of version 2 did not record when the group was taken
   held_by(prefix, party, redis.call('HMGET', entry, 'm', 'w'), 1)
   redis.call('ZREM', key(prefix, 'o', party), cursor)
   redis.call('ZADD', key(prefix, 'end', party), redis.call('TIME')[1] + f.retention, cursor)

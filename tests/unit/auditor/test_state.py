@@ -19,7 +19,8 @@ def nothing() -> Saved:
     from auditor.checks.c6_consents import Consents
 
     parts = Parts(
-        ({}, {}, {}, {}, {}), ({}, {}, {}, set()), ({}, {}, False), (Consents(), set(), {}, set(), {}, {}, set()),
+        ({}, {}, {}, {}, {}), ({}, {}, {}, set()), ({}, {}, False),
+        (Consents(), set(), {}, set(), {}, ({}, set(), False)),
         (set(), set(), set(), {}, {}, set(), ([], False, 0)),
         ((bytes(32), {}, {}), {}, set(), {}, set(), times, ({}, {}), (set(), {})),
         ({}, {}, {}, set(), {}, -1, set()), ({}, {}, False),
