@@ -1,6 +1,6 @@
 """Kinds of identifiers that once got through, each as a whole: what must be gone, and what must stay.
 
-A marked word of leaks.txt ("[sara]") must not be left in the masked text; all else is what the sentence is about.
+A marked word of leaks.txt and leaks_spoken.txt ("[sara]") must not be left in the masked text; all else is what the sentence is about.
 """
 
 import re
@@ -80,7 +80,8 @@ LEFT_ALONE = (
 """Free of identifiers, however near they come to one."""
 LEAKING = [
     line
-    for line in (Path(__file__).parent / "leaks.txt").read_text().splitlines()
+    for name in ("leaks.txt", "leaks_spoken.txt")
+    for line in (Path(__file__).parent / name).read_text().splitlines()
     if line and not line.startswith("# ")
 ]
 
