@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxid.classify import load_default
+from proxid.classify.identifiers.utterance import Utterance
+from proxid.classify.text import clean
 
 _MARK = re.compile(r"\[([^\]]+)\]")
 
@@ -76,6 +78,31 @@ LEFT_ALONE = (
     "is the i p o worth it",
     "set the alarm for six thirty",
     "turn on the lights in the living room",
+    "where is the cvv on my card",
+    "what is the difference between cvv and pin",
+    "is the cvc the same as the cvv",
+    "what comes after three point one four one five nine",
+    "what are the first ten digits of pi 3141592653",
+    "recite pi three point one four one five nine two six five three five",
+    "the square root of two is one point four one four two one three five",
+    "i can count one two three four five six seven",
+    "play rose by the band",
+    "who killed voldemort",
+    "what house is hermione granger in",
+    "how old is harry potter",
+    "what is alzheimer's",
+    "is parkinson's hereditary",
+    "what is newton's second law",
+    "is leo compatible with aries",
+    "uh oh",
+    "uh-huh",
+    "uh oh the milk boiled over",
+    "watch the simpsons",
+    "who sang the carpenters songs",
+    "my milk expires in ten days",
+    "the offer is valid until five",
+    "is the login slow",
+    "what is r two d two",
 )
 """Free of identifiers, however near they come to one."""
 LEAKING = [
@@ -118,16 +145,25 @@ def _said(draws: Sequence[int], thinking: Sequence[str]) -> str:
 
 @given(
     st.lists(st.integers(0, 9), min_size=10, max_size=10),
-    st.lists(
-        st.sampled_from(["", "", "", "uh", "um", "er", "no wait", "let me see", "hold on", ", um,"]),
-        min_size=10,
-        max_size=10,
-    ),
+    st.lists(st.sampled_from(THINKING), min_size=10, max_size=10),
 )
 @settings(max_examples=60, deadline=None)
 def test_a_number_is_masked_whatever_is_said_between_its_digits(draws: list[int], thinking: list[str]) -> None:
     masked = load_default().classify(f"my phone number is {_said(draws, [*thinking[:-1], ''])}").masked
     assert masked is None or masked == "my phone number is <PHONE>"
+
+
+@given(
+    st.lists(
+        st.sampled_from([*THINKING[3:], "uh", "oh", "huh", "-", "five", "s", "let", "me", "see", "call"]), max_size=12
+    )
+)
+@settings(max_examples=300, deadline=None)
+def test_what_is_heard_without_hesitation_has_none(parts: list[str]) -> None:
+    cleaned = clean(" ".join(["well", *parts]))
+    assert cleaned is not None
+    heard = Utterance.of(cleaned).clean
+    assert Utterance.of(heard).clean == heard
 
 
 @pytest.mark.parametrize(("text", "masked"), FOREIGN_NAMES.items())
