@@ -13,10 +13,11 @@ from proxid.classify.lexicon import lexicon
 _ON, _PUBLIC = words("addresses", "prepositions"), words("addresses", "public")
 _AREAS = words("addresses", "areas")
 _HOUSED = "|".join(sorted(words("addresses", "numbered")))
-_NUMBERED = Search(rf"\b(?:{_HOUSED}) ?(?:number|no|num|#)(?: is| was|:)? ?(?=[\w#])")
-_UNIT = Search(r"\b(?:my|our|his|her|their) (?:apartment|flat|unit|suite) is (?=\w)|\bunit (?=\d)")
+_NUMBERED = Search(rf"\b(?:{_HOUSED})[ ./]{{0,2}}(?:number|no\.?|num|#)(?: is| was|:)? ?(?=[\w#])")
+_UNIT = Search(r"\b(?:my|our|his|her|their) (?:apartment|flat|unit|suite|room|door) is (?=\w)|\bunit (?=\d)")
+_LETTERED = Search(r"\b(?:unit|(?:at|to|in|from) number) (?=\w)")
 _STREET = Search(r"\b(?:my|our|his|her|their|the) street(?: name)? (?:is|was|:) |\bstreet name:? (?:is )?")
-_NAME, _NUMBER = kinds("name"), kinds("number")
+_NAME, _NUMBER, _LETTER = kinds("name"), kinds("number"), kinds("letter glued")
 
 
 def streets(u: Utterance, people: list[Span]) -> list[Span]:
@@ -68,11 +69,11 @@ def units(u: Utterance) -> Iterator[Span]:
 def announced(u: Utterance) -> Iterator[Span]:
     """ "house number 551", "my apartment is 4c", "the street name is bell estate"."""
     text = u.clean.folded
-    for search in (_NUMBERED, _UNIT):
+    for search in (_NUMBERED, _UNIT, _LETTERED):
         for match in search.matches(text):
             i = u.at(match.end())
             value = NUMBER.match(u.codes, i) if i is not None else None
-            if value:
+            if value and (search is not _LETTERED or (value[0][-1] in _LETTER and u.words[value.end() - 1] != "i")):
                 last = value.end() - 1
                 last += u.codes[last + 1 : last + 2] in (*kinds("letter glued"),) and u.word(last + 1) not in ("a", "i")
                 yield Span(*u.span(value.start(), last), "ADDRESS", "house number")

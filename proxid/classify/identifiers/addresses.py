@@ -15,11 +15,15 @@ STRONG, UNITS, DOORS = words("addresses", "sure_types"), words("addresses", "uni
 DIRECTIONS, STATES = words("addresses", "directions"), words("addresses", "states")
 SHORT_STATES = frozenset(state for state in STATES if len(state) == 2)
 _PAIRS = frozenset(tuple(pair.split("_")) for pair in words("addresses", "two_word_states"))
-NUMBER = sequence("<number> (?: <dash>? <number letter-o> )* <letter glued>? (?: <slash> <digit figures> )?")
+NUMBER = sequence(
+    "<number> (?: <dash>? <number letter-o> )* (?: <dash>? <letter glued> )? (?: <slash> <digit figures> )?"
+)
 _CODE = sequence(
     "<figures> (?: <dash> <figures> )? | <digit teen tens letter-o repeat>{3,6} (?: <dash>? <digit teen tens letter-o repeat>{2,4} )?"
 )
 NOT_NAMES, ADDRESS_WORDS = words("addresses", "no_street_name"), words("addresses", "address_words")
+_HOUSES = words("addresses", "houses")
+_NO_CODE = lexicon("units") | lexicon("stopwords") | words("names", "titles")
 _NO_CITY, _NEAR_ZIP = words("addresses", "no_city"), words("addresses", "near_codes")
 _NAME, _FIGURES, _SMALL = kinds("name"), kinds("figures"), kinds("digit teen tens")
 _NO_STREET = kinds("slash underscore comma mark digit scale colon plus")
@@ -32,9 +36,13 @@ RESIDENCE = Search(
     r"come|drive|ride|cab|taxi|uber|lyft|package)(?: \w+){0,3} (?:to|at|from)|house (?:is )?(?:at|on)|home (?:is )?(?:at|on)|parked (?:at|on)|(?:corner|side|end|intersection|top|bottom) of|(?:corner of (?:\w+ ){1,4}|corner of [\w .]+ )and|off of)"
 )
 _WRITTEN_CODES = Search(
-    r"\b[a-z]{1,2}\d[a-z\d]? ?\d[abd-hjlnp-uw-z]{2}\b|\b[abceghj-nprstvxy]\d[abceghj-nprstv-z][ -]?\d[abceghj-nprstv-z]\d\b"
+    r"\b[a-z]{1,2}\d[a-z\d]?[ -]?\d[abd-hjlnp-uw-z]{2}\b|\b[abceghj-nprstvxy]\d[abceghj-nprstv-z][ -]?\d[abceghj-nprstv-z]\d\b"
     r"|\b\d{5}-\d{4}\b"
 )
+_BEFORE_CITY = Search(
+    r"\b(?P<dutch>[1-9]\d{3} ?[a-z]{2})(?= (?P<city>[a-z]+))|(?<=[a-z])[ ,]+(?P<indian>[1-9]\d{2} \d{3})(?![\w-])"
+)
+_DUTCH = sequence("<digit teen tens letter-o repeat>{2,4} <letter letter-o>{2}")
 _BOX = Search(r"\bp\.? ?o\.? box(?: number)?(?= )|\bpost office box(?: number)?(?= )")
 
 
@@ -175,12 +183,17 @@ def _code_after(u: Utterance, last: int) -> int:
 
 
 def _unit_before(u: Utterance, first: int) -> int:
-    """Take in "apartment 4" or "number" before the house number."""
+    """Take in "apartment 4", "number" and a house's name before its number: "rose cottage, 4"."""
     i = first
     if u.word(i - 1) in ("number", "#", "no"):
         i -= 1
     if u.word(i - 1) in UNITS - {"number", "room", "floor", "lot", "po"}:
         i -= 1
+    house = i - 1 - (u.word(i - 1) == ",")
+    if u.word(house) in _HOUSES:
+        i = house
+        while house - i < 2 and i and u.codes[i - 1] in _NAME and u.words[i - 1] not in lexicon("stopwords"):
+            i -= 1
     return i
 
 
@@ -224,17 +237,40 @@ def _home_street(u: Utterance, index: int, homes: set[int]) -> int | None:
 
 @rule(kinds="figures digit teen tens")
 def postal_codes(u: Utterance) -> Iterator[Span]:
-    """Postal codes by their form or by the state or preposition before them."""
-    for match in _WRITTEN_CODES.matches(u.clean.folded) if _FIGURES in u.kinds else ():
-        yield Span(match.start(), match.end(), "ZIP", "written")
+    """Postal codes by their form or by what stands beside them: a state, a preposition, a place."""
+    if _FIGURES in u.kinds:
+        yield from _in_figures(u)
     for i, word in enumerate(u.words):
-        before = u.word(i - 1)
-        if u.codes[i] == _FIGURES and len(word) == 5 and not u.glued(i) and not u.glued(i + 1) and before:
-            near = before in _NEAR_ZIP or before in STATES or (before == "," and u.word(i - 2) in STATES)
-            near = near or _capital(u, i - 1) or before in load_places() or f"{u.word(i - 2)} {before}" in load_places()
-            if near and u.word(i + 1) not in lexicon("units") and not word.endswith("000"):
-                yield Span(*u.span(i, i), "ZIP", "place")
-        elif word in STATES and len(word) > 2 and u.codes[i + 1 : i + 2] in (*_SMALL,):
+        if word in STATES and len(word) > 2 and u.codes[i + 1 : i + 2] in (*_SMALL,):
             last = _code_after(u, i)
             if last > i:
                 yield Span(*u.span(i + 1, last), "ZIP", "place")
+    for match in _DUTCH.finditer(u.codes):
+        first, last = match.start(), match.end() - 1
+        half = u.words[last - 1] in ("a", "p") and u.words[last] == "m"
+        if not half and u.word(last + 1) in load_places() and measure(u, first, last - 2).digits == 4:
+            yield Span(*u.span(first, last), "ZIP", "place")
+
+
+def _in_figures(u: Utterance) -> Iterator[Span]:
+    text = u.clean.folded
+    for match in _WRITTEN_CODES.matches(text):
+        yield Span(match.start(), match.end(), "ZIP", "written")
+    for match in _BEFORE_CITY.matches(text):
+        before = text[: match.start()].rpartition(" ")[2]
+        if match["dutch"] and match["city"] in load_places() and match["dutch"][-2:] not in _NO_CODE:
+            yield Span(*match.span("dutch"), "ZIP", "place")
+        elif match["indian"] and before in load_places():
+            yield Span(*match.span("indian"), "ZIP", "place")
+    for i, word in enumerate(u.words):
+        five = u.codes[i] == _FIGURES and len(word) == 5 and not word.endswith("000") and i > 0
+        if five and not u.glued(i) and not u.glued(i + 1) and _near(u, i) and u.word(i + 1) not in lexicon("units"):
+            yield Span(*u.span(i, i), "ZIP", "place")
+
+
+def _near(u: Utterance, index: int) -> bool:
+    """Whether what stands before five digits says that they are a postal code."""
+    two, before = u.word(index - 2), u.words[index - 1]
+    places = load_places()
+    stated = before in _NEAR_ZIP or before in STATES or (before == "," and two in STATES)
+    return stated or _capital(u, index - 1) or before in places or f"{two} {before}" in places

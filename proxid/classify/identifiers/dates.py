@@ -25,14 +25,19 @@ _LOOSE = rf"{_NOUGHT}{UNDER_100}(?:,? {_NOUGHT}{UNDER_100}) {_YEAR}(?!\w)"
 _ANY = Search(rf"(?<![\w'])(?:{_SLASHED}|{_NUMERIC}|{_SPOKEN}|{_LOOSE}|{_MONTH} {_YEAR}(?!\w))")
 _FULL = Search(rf"(?<![\w.])(?:{_NUMERIC})|(?<!\w)(?:{_SLASHED})")
 _LONG = Search(rf"(?<![\w'])(?:{_MONTH} {_DAY}{_OF_YEAR}|{_DAY} (?:day )?(?:of )?{_MONTH}{_OF_YEAR})")
+_EXPIRY = Search(
+    rf"\b(?:expir(?:y|es|ation)|exp|valid (?:thru|through|until|till|to))(?: date)?(?: is| on| in| ?:)? "
+    rf"(?P<date>(?:{NOUGHTS} {UNIT}|ten|eleven|twelve|\d{{1,2}})(?: ?(?:/|{_SLASH}|-) ?| )(?:{TEN}(?: {UNIT})?|\d{{2,4}}))(?!\w)"
+)
+_TURNS = rf"turn(?:s|ed|ing)? {UNDER_100}|(?:will|'ll) be {UNDER_100}"
 _KEY = Search(
-    r"\b(?:birth ?days?|birth ?dates?|dates? of birth|birth|born|dob|d o b|d\.o\.b\.?|admitted|admission|discharged?|"
+    rf"\b(?:{_TURNS}|birth ?days?|birth ?dates?|dates? of birth|birth|born|dob|d o b|d\.o\.b\.?|admitted|admission|discharged?|"
     r"hospitali[sz]ed|diagnosed|deceased|passed away|(?:date of )?death|died|surgery|operated|anniversary|"
     r"(?:got |were |was |am |are |is )?married|immunized|vaccinated|hired|"
     r"(?:date of )?(?:service|injury|accident|hire|discharge|admission))\b"
 )
 _PERSONAL = Search(
-    r"\b(?:i|i'm|my|me|mine|we|our|his|her|hers|he|she|their|patient|mom|dad|son|daughter|wife|husband)\b"
+    r"\b(?:i|i'm|my|me|mine|we|our|his|her|hers|he|she|he'll|she'll|their|patient|mom|dad|son|daughter|wife|husband|twins|kids|baby)\b"
 )
 REACH = 45
 """A date is about the person when it stands within that many characters of the word that says so."""
@@ -44,6 +49,8 @@ def dates(u: Utterance) -> Iterator[Span]:
     text = u.clean.folded
     for match in _FULL.matches(text):
         yield Span(match.start(), match.end(), "DATE", "numeric")
+    for match in _EXPIRY.matches(text):
+        yield Span(*match.span("date"), "ACCOUNT", "expiry")
     yield from _keyed(text)
     if not _MONTHS.isdisjoint(u.bag) and _personal(text):
         yield from full(u)

@@ -4,11 +4,12 @@ A run is an identifier when it is long and is not a quantity: "six one seven fiv
 "two hundred thousand" and "1,250,000 dollars" are not.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proxid.classify.identifiers.kinds import kinds, sequence
-from proxid.classify.identifiers.numbers import REPEATS
+from proxid.classify.identifiers.numbers import DIGITS, REPEATS, TEENS
 from proxid.classify.identifiers.searches import rule
 from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.tables import words
@@ -31,6 +32,10 @@ _BEFORE_CODE, _LETTERS, _LONE = (
 _SIZES = {kinds("letter-o"): 1, kinds("teen"): 2, kinds("tens"): 2, kinds("scale"): 2}
 _CALCULATION, _BESIDE = words("digit_runs", "calculation"), words("digit_runs", "beside")
 _PHONES, _SOCIAL = words("digit_runs", "phones"), words("digit_runs", "social")
+_CONSTANTS = [digits[n:] for digits in words("digit_runs", "constants") for n in (0, 1)]
+_COUNTED = [*words("digit_runs", "counted")]
+_COUNTING = re.compile(r"\bcount(?:s|ed|ing)?\b")
+_PART = re.compile(r"[a-z]+|\d+")
 LONG = 7
 """A run of that many digits identifies someone: the shortest phone number."""
 
@@ -116,7 +121,16 @@ def _letters_after(u: Utterance, last: int) -> int:
     return i
 
 
+def everybodys(said: str, text: str) -> bool:
+    """Whether digits are those of pi and the like, or of counting in a text that speaks of it."""
+    known = _CONSTANTS + _COUNTED if _COUNTING.search(text) else _CONSTANTS
+    digits = "".join(str(DIGITS.get(part, TEENS.get(part, part))) for part in _PART.findall(said))
+    return any(constant.startswith(digits) for constant in known)
+
+
 def _kind(u: Utterance, run: Run) -> str | None:
+    if run.digits >= 5 and everybodys(" ".join(u.words[run.first : run.last + 1]), u.clean.folded):
+        return None
     if run.singles >= 5 and run.digits < LONG:
         return "ZIP" if run.digits == 5 else "NUMBER"
     if _FIGURES in run.codes and _quantity(u, run):

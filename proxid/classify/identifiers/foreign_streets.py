@@ -7,6 +7,7 @@ from proxid.classify.identifiers.gazetteer import UNKNOWN
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
 from proxid.classify.identifiers.kinds import kinds
 from proxid.classify.identifiers.name_neighbours import unknown
+from proxid.classify.identifiers.numbers import ORDINALS
 from proxid.classify.identifiers.searches import rule
 from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.tables import words
@@ -20,6 +21,9 @@ _ENDINGS, _DETACHED = tuple(words("foreign_streets", "endings")), words("foreign
 SHORTEST = min(map(len, _ENDINGS))
 _TAILS = frozenset(ending[-SHORTEST:] for ending in _ENDINGS)
 _GOING, _TO, _TYPES = words("foreign_streets", "going"), words("foreign_streets", "to"), _SURE | _WEAK
+_PREPOSITIONS = frozenset(tuple(entry.split("_")) for entry in words("foreign_streets", "prepositions"))
+_PREPOSED = frozenset(entry[0] for entry in _PREPOSITIONS)
+_PARTS, _CROSSED = words("foreign_streets", "parts"), words("foreign_streets", "crossed")
 _QUESTIONS, _OWN = words("names", "questions"), frozenset({"i", "me", "my", "we", "us", "our"})
 _NUMBERS = frozenset(kinds("number"))
 _NUMBER_BEFORE, _NAME = kinds("said glued"), kinds("name")
@@ -35,6 +39,10 @@ def foreign(u: Utterance) -> Iterator[Span]:
     own = u.words[0] not in _QUESTIONS or not _OWN.isdisjoint(u.bag)
     if own and not _GOING.isdisjoint(u.bag) and not _NUMBERS.isdisjoint(u.kinds):
         yield from _without_type(u)
+    if not _PREPOSED.isdisjoint(u.bag) and not _NUMBERS.isdisjoint(u.kinds):
+        yield from _preposed(u)
+    if not _CROSSED.isdisjoint(u.bag):
+        yield from _crossing(u)
     places = [
         i for i, word in enumerate(u.words)
         if word in _TYPES or (word[-SHORTEST:] in _TAILS and word.endswith(_ENDINGS))
@@ -49,6 +57,32 @@ def foreign(u: Utterance) -> Iterator[Span]:
             found = _ending(u, i, homes)
         if found is not None:
             yield Span(*u.span(found[0], tail(u, found[1])), "ADDRESS", "foreign")
+
+
+def _preposed(u: Utterance) -> Iterator[Span]:
+    """ "am lindenhof 4", "unter den eichen 77": what no English sentence says, before a house number."""
+    for i in range(len(u.words) - 2):
+        size = next((n for n in (2, 1) if tuple(u.words[i : i + n]) in _PREPOSITIONS), 0)
+        last = first = i + size
+        while size and last < len(u.words) and last - first < LONGEST and _unknown(u, last):
+            last += 1
+        end = _number_after(u, last) if last > first else None
+        if end is not None:
+            yield Span(*u.span(i, tail(u, end)), "ADDRESS", "preposition")
+
+
+def _crossing(u: Utterance) -> Iterator[Span]:
+    """ "4th cross malleswaram", "12 b third main road": the streets of Indian towns."""
+    for i in range(1, len(u.words)):
+        ordinal = i - 2 if u.words[i - 1] in ("st", "nd", "rd", "th") and u.glued(i - 1) else i - 1
+        counted = u.words[i - 1] in ORDINALS or ordinal == i - 2
+        if u.words[i] not in _CROSSED or not counted:
+            continue
+        last = i + (u.word(i + 1) in ("road", "street"))
+        while last + 1 < len(u.words) and last - i < 3 and _unknown(u, last + 1):
+            last += 1
+        if last > i:
+            yield Span(*u.span(_number_before(u, ordinal)[0], tail(u, last)), "ADDRESS", "crossing")
 
 
 def _leading(u: Utterance, index: int, homes: frozenset[int]) -> tuple[int, int] | None:
@@ -111,7 +145,9 @@ def _without_type(u: Utterance) -> Iterator[Span]:
         number = NUMBER.match(u.codes, i + 1)
         first = number.end() if number else i + 1
         last = first
-        while last < len(u.words) and last - first < LONGEST and _unknown(u, last):
+        while (
+            last < len(u.words) and last - first < LONGEST + 1 and (_unknown(u, last) or (u.words[last] in _PARTICLES))
+        ):
             last += 1
         end = last - 1 if number else _number_after(u, last)
         if last > first and end is not None:
@@ -127,7 +163,8 @@ def _unknown(u: Utterance, index: int) -> bool:
 def _number_before(u: Utterance, index: int) -> tuple[int, bool]:
     """First token of a house number right before `index`, and whether there is one."""
     first = index - (u.word(index - 1) == ",")
-    first -= u.word(first - 1) in ("bis", "ter")
+    lettered = first > 1 and u.codes[first - 1] == kinds("letter") and u.words[first - 1] not in ("a", "i")
+    first -= u.word(first - 1) in ("bis", "ter") or (lettered and u.codes[first - 2] in _NUMBER_BEFORE)
     start = first
     while first and u.codes[first - 1] in _NUMBER_BEFORE:
         first -= 1
@@ -147,7 +184,8 @@ def _number_after(u: Utterance, index: int) -> int | None:
         return None
     if u.word(match.end()) == "and" and u.codes[match.end() - 1] == kinds("scale"):  # "one hundred and one"
         match = NUMBER.match(u.codes, match.end() + 1) or match
-    return match.end() - 1
+    part = match.end() + (u.word(match.end()) == "-")
+    return part if u.word(part) in _PARTS - {"i"} or (part > match.end() and u.word(part) == "i") else match.end() - 1
 
 
 def _nameable(u: Utterance, index: int) -> bool:

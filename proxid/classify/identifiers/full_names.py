@@ -19,6 +19,9 @@ from proxid.classify.places import load as load_places
 _MADE, _SAYS, _AUXILIARIES = words("names", "made"), words("names", "says"), words("names", "before_will")
 _POSTED, _BE = words("names", "posted"), frozenset({"is", "was", "are", "were", "have", "had", "has"})
 _DAYS = frozenset({"birthday", "bday", "birthdays", "anniversary"})
+_BANDS, _FAMILIES = words("names", "bands"), words("names", "families")
+_KNOWN_FAMILIES = words("names", "known_families")
+_VISITED = words("names", "contact") | {"with"}
 _WORD, _PARTICLES = kinds("word"), words("names", "particles")
 
 
@@ -106,6 +109,19 @@ def _written_to(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
     return posted and closed(u, i) and known(load_gazetteer(), u.words[i]).given >= 2
 
 
+def _family(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "dinner with the garcias", "the bakers next door": not those who play or are played."""
+    word = u.words[i]
+    known_to_all = word in _KNOWN_FAMILIES and _VISITED.isdisjoint(u.words[max(i - 2, 0) : i])
+    if u.word(i - 1) != "the" or not word.endswith("s") or not _BANDS.isdisjoint(u.bag) or known_to_all:
+        return False
+    stems = [known(load_gazetteer(), word[: -len(end)]) for end in ("s", "es", "zes") if word.endswith(end)]
+    own = known(load_gazetteer(), word).common
+    plain = word.startswith("o'") or (own <= 1 and any(stem.surname >= 3 and stem.common <= 1 for stem in stems))
+    named = any(stem.surname >= 3 for stem in stems) and (closed(u, i) or u.word(i + 1) == "next")
+    return plain or (named and not _FAMILIES.isdisjoint(u.bag) and (own <= 1 or u.word(i - 2) in _VISITED))
+
+
 def _given(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
     """A very common given name that is nothing else."""
     grades = known(load_gazetteer(), u.words[i])
@@ -129,7 +145,7 @@ LEAST = 3
 """Tokens before "says" in a sentence that is told."""
 _OF_RARE = [_with_surname, _given, _foreign]
 _RULES = (
-    (frozenset({"will"}), _will), (frozenset({"and"}), _joined), (_MADE, _made), (_SAYS, _says), (_DAYS, _birthday),
+    (frozenset({"will"}), _will), (frozenset({"the"}), _family), (frozenset({"and"}), _joined), (_MADE, _made), (_SAYS, _says), (_DAYS, _birthday),
     (_POSTED, _written_to),
 )  # fmt: skip
 """The other rules, each with words of which an utterance has one where it finds anything."""

@@ -18,21 +18,21 @@ _HANDLE_WORDS = PLATFORMS | words("handles", "keywords")
 _LOGIN = Search(
     rf"\b(?:user ?name|gamertag|login id|user id) (\w*\d\w*|\w+(?: (?:{DIGIT}|\w*teen|\w+ty))+(?!\w)|[a-z]{{4,}}(?=$|[.,!?]))"
 )
-_JOINT = r"(?:underscore|dot|dash|hyphen|_|\.|-)"
-_KEYWORD = (
-    r"(?:(?:user|screen|gamer|login|skype|profile|account) ?name|username|gamertag|handle|(?:my|his|her) "
-    r"(?:instagram|twitter|tiktok|snapchat|skype|facebook|linkedin|login|user id)(?: (?:id|name|account|handle))?)"
-)
-_NO_HANDLE = r"(?!(?:not|too|broken|locked|hacked|gone|the|taken|my|a|to|it|so|being|wrong)\b)"
+_NETWORK = "|".join(sorted(PLATFORMS))
 _HANDLE = Search(
-    rf"{_KEYWORD} (?:is|as|:|=|'s) (?:at |@)?({_NO_HANDLE}\w+(?:(?: \w+){{0,3}} {_JOINT} \w+)?"
-    rf"(?: {_JOINT} \w+| (?:{DIGIT}|\w*ty|\w+teen|[a-z0-9]|\d+)\b)*)"
+    rf"\b(?:(?:user|screen|gamer|login|skype|profile|account) ?name|username|gamertag|psn|handle|log ?in|user ?id|cash ?(?:app|tag)|upi(?: id)?|"
+    rf"u p i(?: id)?|(?:{_NETWORK})(?: (?:id|name|account|handle|login))?)(?: (?:on|for|at) (?:the |my )?\w+)?(?: ?(?:is|as|:|=|'s)) "
+    r"(?P<sign>dollar sign |at |@ ?)?(?=\w)"
+    r"|\b(?:log|logged|sign|signed) (?:\w+ )?in(?: to (?:\w+ ){1,2}?| )as (?=\w)"
 )
-_AT = Search(r"(?<![\w@.])@[a-z0-9_][\w.]+|(?<![\w#])[a-z][\w.]{1,31}#\d{4}(?!\d)")
+_PAIR = Search(
+    r"\b(?:user|username|login)(?: is)? (?P<user>[\w.-]+)(?: and)? (?:/|slash|pass|password|pw)(?: is)? (?P<word>\S+)"
+)
+_AT = Search(r"(?<![\w@.])@[a-z0-9_][\w.]+|(?<![\w$])\$[a-z][\w.]{2,}|(?<![\w#])[a-z][\w.]{1,31}#\d{4}(?!\d)")
 _LABEL, _NUMBERS, _LINKS, _NAME = kinds("label glued"), kinds("number glued"), kinds("link"), kinds("name")
 _BEGINS, _LONE, _UNDERSCORE = kinds("word any-letter"), kinds("letter letter-o"), kinds("underscore")
 _TRIGGERS, _ABOUT, _HASH = words("handles", "starts"), words("handles", "about"), words("handles", "hash")
-_NOT_HANDLES = words("handles", "never")
+_NOT_HANDLES, _NO_HANDLES = words("handles", "never"), words("handles", "said_of_it")
 _LINK_WORDS = ("at", "as", "is", "under", ":", "=")
 LONGEST = 3
 """Words of a handle without a link or a number between them."""
@@ -49,11 +49,26 @@ def handles(u: Utterance) -> Iterator[Span]:
     if _HANDLE_WORDS.isdisjoint(u.bag):
         return
     for match in _HANDLE.matches(text):
-        yield Span(match.start(1), match.end(1), "HANDLE", "keyword")
+        yield from _told(u, u.after(match.end()), bool(match["sign"]))
+    for match in _PAIR.matches(text):
+        yield Span(*match.span("user"), "HANDLE", "login")
+        yield Span(*match.span("word"), "ID", "login")
     for match in _LOGIN.matches(text):
         if match[1].split()[0] not in lexicon("stopwords"):
             yield Span(match.start(1), match.end(1), "HANDLE", "keyword")
     yield from _on_networks(u)
+
+
+def _told(u: Utterance, first: int, sign: bool) -> Iterator[Span]:
+    """The handle that begins at a token, and the password behind a slash after it."""
+    run = _run(u, first)
+    if run is None or (u.words[first] in _NO_HANDLES and not (run[1] or sign)):
+        return
+    yield Span(*u.span(first, run[0]), "HANDLE", "keyword")
+    secret = run[0] + 2
+    if u.word(run[0] + 1) in ("/", "slash") and secret < len(u.words):
+        end = u.clean.folded.find(" ", u.tokens[secret].start)
+        yield Span(u.tokens[secret].start, len(u.clean.folded) if end < 0 else end, "ID", "login")
 
 
 def _underscored(u: Utterance) -> Iterator[Span]:

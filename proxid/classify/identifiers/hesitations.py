@@ -10,6 +10,7 @@ from proxid.classify.text import Clean, tokenise
 
 _SOUNDS, _ABOUT = words("hesitations", "sounds"), words("hesitations", "spoken_about")
 _PHRASES = frozenset(tuple(phrase.split("_")) for phrase in words("hesitations", "phrases"))
+_EXCLAIMED = frozenset(tuple(phrase.split("_")) for phrase in words("hesitations", "exclaimed"))
 _BETWEEN = words("hesitations", "between")
 _FIRST = frozenset(phrase[0] for phrase in _PHRASES) | _BETWEEN
 LONGEST = max(map(len, _PHRASES))
@@ -34,6 +35,7 @@ def hesitant(bag: frozenset[str], found: frozenset[str], words: list[str]) -> bo
 def hesitations(found: list[str], codes: list[str]) -> set[int]:
     """Tokens that are hesitation, by their words and kinds; never all of them."""
     gone = {i for i, word in enumerate(found) if word in _SOUNDS and not (i and found[i - 1] in _ABOUT)}
+    gone -= _exclaimed(found, codes)
     gone |= {
         i for i in range(1, len(found) - 1)
         if found[i] in _BETWEEN and _told(found, codes, i - 1) and _told(found, codes, i + 1)
@@ -42,6 +44,18 @@ def hesitations(found: list[str], codes: list[str]) -> set[int]:
     while i < len(found):
         i = _chain(found, codes, i, gone)
     return gone if len(gone) < len(found) else set()
+
+
+def _exclaimed(found: list[str], codes: list[str]) -> set[int]:
+    """Tokens of "uh-huh", "uh oh" and the like, where no digits or letters are told beside them."""
+    meant = set[int]()
+    for i in range(len(found) - 1):
+        last = i + 1 + (found[i + 1] == "-" and i + 2 < len(found))
+        if (found[i], found[last]) in _EXCLAIMED and _TOLD.isdisjoint(
+            [*codes[max(i - 1, 0) : i], *codes[last + 1 : last + 2]]
+        ):
+            meant |= {i, last}
+    return meant
 
 
 def _chain(found: list[str], codes: list[str], start: int, gone: set[int]) -> int:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from proxid.classify.identifiers.kinds import kinds, sequence
+from proxid.classify.identifiers.name_neighbours import unknown
 from proxid.classify.identifiers.searches import Search, rule
 from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.tables import words
@@ -35,7 +36,7 @@ _WRITTEN = (
 _IP = sequence("(?: <said letter-o>{1,6} <dot> ){3} <said letter-o>{1,6}")
 _LABEL, _LINKS, _BRACKETS = kinds("label"), kinds("link"), kinds("bracket")
 _DOT, _AT, _NAME, _DIGITS = kinds("dot"), kinds("at"), kinds("name"), kinds("said")
-_LETTERS = kinds("letters")
+_LETTERS, _WORD = kinds("letters"), kinds("word")
 _IN_LOCAL, _IN_HOST, _IN_PATH = kinds("number letters"), kinds("bracket dash"), kinds("slash dot underscore dash")
 _ARTICLES, _BEFORE_LETTER, _AFTER_LETTER = (
     frozenset({"a", "i"}),
@@ -43,7 +44,7 @@ _ARTICLES, _BEFORE_LETTER, _AFTER_LETTER = (
     kinds("letter letter-o link repeat"),
 )
 _SIGN = frozenset({"sign", "symbol"})
-_NO_HOST = words("internet", "no_host")
+_NO_HOST, _PAYMENTS = words("internet", "no_host"), words("internet", "payments")
 LONGEST = 5
 """Words that a spoken local part or host may have without a link between them."""
 
@@ -79,7 +80,7 @@ def _bracketed(text: str) -> Iterator[Span]:
             yield Span(begin + local.start(), host.end(), "EMAIL", "bracketed")
 
 
-@rule(words=PROVIDERS, kinds="dot")
+@rule(words=PROVIDERS | _PAYMENTS | {"u"}, kinds="dot")
 def spoken(u: Utterance) -> Iterator[Span]:
     """Addresses read aloud."""
     for match in _IP.finditer(u.codes):
@@ -125,7 +126,7 @@ def _skip(u: Utterance, index: int) -> int:
 
 def _host_end(u: Utterance, index: int) -> int | None:
     """Last token of a host that begins at `index`: labels parted by dots, the last one a top-level domain."""
-    if u.word(index) in PROVIDERS and _DOT not in u.codes[index + 1 : index + 3]:
+    if (u.word(index) in PROVIDERS or _bank(u, index)) and _DOT not in u.codes[index + 1 : index + 3]:
         return index
     dots = 0
     end = None
@@ -143,6 +144,12 @@ def _host_end(u: Utterance, index: int) -> int | None:
         else:
             break
     return end if dots and u.words[index] not in _NO_HOST else None
+
+
+def _bank(u: Utterance, index: int) -> bool:
+    """Whether a word that English does not have may be the bank of a payment address: "her u p i is … at okbank"."""
+    paid = not _PAYMENTS.isdisjoint(u.bag) or " u p i " in u.clean.folded
+    return paid and u.codes[index : index + 1] == _WORD and unknown(u.words[index])
 
 
 def _www(u: Utterance, index: int) -> bool:
@@ -191,7 +198,7 @@ def _left(u: Utterance, index: int) -> int | None:
     """First token of the address part that ends at `index`, None when no word there can be part of one."""
     while index >= 0 and u.codes[index] in _BRACKETS:
         index -= 1
-    if index < 0 or u.codes[index] not in _LABEL or _stops(u, index):
+    if index < 0 or u.codes[index] not in _LABEL or (u.codes[index] not in _DIGITS and _stops(u, index)):
         return None
     first, free = index, 0
     while first > 0:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from proxid.classify.identifiers import full_names, name_contexts, name_neighbours, tagger
 from proxid.classify.identifiers.kinds import kinds
+from proxid.classify.identifiers.name_contexts import THIRD
 from proxid.classify.identifiers.searches import Search
 from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.tables import words
@@ -17,6 +18,8 @@ _ANNOUNCED = Search(
     r"someone|somebody|friend|doctor|dog|child|baby|son|daughter|lawyer) (?:named|called)|named(?: after)?|signed(?: by)?,?) "
 )
 _NEVER, _NOT_PEOPLE = words("names", "never"), words("names", "not_people")
+_PLAIN_TITLES = frozenset({"mr", "mrs", "ms", "dr"})
+_FUNCTION, _ABOUT = words("names", "function_surnames"), words("names", "titles_about")
 _AUXILIARIES, _STREETS = words("names", "auxiliaries"), words("addresses", "sure_types")
 _INNER, _PARTICLES = words("names", "inner"), words("names", "particles")
 _NAME, _LONE = kinds("name"), kinds("letter letter-o")
@@ -80,7 +83,11 @@ def _announced(u: Utterance, tags: tagger.Tagger) -> Iterator[int]:
 def _titled(u: Utterance, title: str, index: int, tags: tagger.Tagger) -> bool:
     """Whether a name follows a title: a word, or an initial where the title is nothing else."""
     if u.codes[index] == kinds("letter"):
-        return title in ("mr", "mrs", "ms", "dr")
+        return title in _PLAIN_TITLES
+    if u.words[index] in _FUNCTION and title in _PLAIN_TITLES:
+        before = u.word(index - 2 - (u.words[index - 1] in (".", "dot")))
+        after = u.word(index + 1)
+        return before not in _ABOUT and after not in TITLES and (name_contexts.closed(u, index) or after in THIRD)
     return _nameable(u, index) and (title not in ("miss", "doctor", "sir") or _likely(u, index, tags))
 
 

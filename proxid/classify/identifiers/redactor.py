@@ -22,7 +22,7 @@ from proxid.classify.identifiers import (
     tagger,
     works,
 )
-from proxid.classify.identifiers.digit_runs import LONG
+from proxid.classify.identifiers.digit_runs import LONG, everybodys
 from proxid.classify.identifiers.names import names
 from proxid.classify.identifiers.numbers import DIGIT, DIGITS
 from proxid.classify.identifiers.searches import Rule, Search, asked
@@ -32,7 +32,7 @@ from proxid.classify.identifiers.utterance import Utterance
 
 RULES: tuple[Rule, ...] = (
     internet.written, internet.spoken, handles.handles, announced_codes.announced, secrets.told, secrets.tokens,
-    spelled_names.spelled, secrets.opens, secrets.last_digits, plates.plates, digit_runs.long_runs,
+    spelled_names.spelled, secrets.opens, secrets.last_digits, plates.plates, plates.spelled, digit_runs.long_runs,
     addresses.addresses, foreign_streets.foreign, address_parts.units, address_parts.announced, addresses.postal_codes,
     dates.dates, ages.ages,
 )  # fmt: skip
@@ -40,7 +40,7 @@ RAISED = 2.5
 """What is added to the tagger's threshold for requests that name nobody."""
 _QUESTIONS = words("names", "questions")
 _LEFT = Search(r"[a-z0-9]@[a-z0-9]|\b(?:dot|\.) ?(?:com|org|net|edu|gov)\b|\b\d{3}-\d{2}-\d{4}\b|://")
-_RUN = re.compile(rf"(?:\b(?:{DIGIT}|\d)\b[ -]?){{{LONG}}}")
+_RUN = re.compile(rf"(?:\b(?:{DIGIT}|\d)\b[ -]?){{{LONG},}}")
 """Forms that only identifiers have."""
 _ANY_DIGIT = frozenset(DIGITS) | frozenset("0123456789")
 
@@ -84,4 +84,5 @@ def _left(text: str) -> bool:
     if any(_LEFT.matches(text)):
         return True
     inner = text.replace("-", " ").split(" ")  # of a run's digits, all but two have a blank or dash on both sides
-    return sum(map(_ANY_DIGIT.__contains__, inner)) >= LONG - 2 and _RUN.search(text) is not None
+    enough = sum(map(_ANY_DIGIT.__contains__, inner)) >= LONG - 2
+    return enough and any(not everybodys(run[0], text) for run in _RUN.finditer(text))

@@ -44,7 +44,7 @@ _END = re.compile(r"[;?!]|\.(?!\S)|, ")
 _TOKENS = Search(r"(?<![\w.@/-])(?=[a-z+/=_-]*\d)(?=[\d+/=_-]*[a-z])[a-z0-9]{12}[a-z0-9+/=_-]{8,}(?![\w@])")
 _ACCOUNTS = Search(r"\b(?:0x[0-9a-f]{20,}|bc1[a-z0-9]{20,}|[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?)\b")
 _ENDS_IN = Search(
-    r"\b(?:ends?|ending) (?:up )?(?:in|with|on)? ?(?:the |a )?(?=\S)|\b(?:first|last) (?:two|three|four|five|six|\d) ?(?:digits?|numbers?|letters?)?(?: of [\w' ]{1,40}?)?(?: is| are|:)? (?=\S)"
+    r"\b(?:ends?|ending) (?:up )?(?:in|with|on)? ?(?:the |a )?(?=\S)|\b(?:first|last|the) (?:two|three|four|five|six|\d) ?(?:digits?|numbers?|letters?)?(?:(?: o[fn] [\w' ]{1,40}?)?(?: is| are|:)|) (?=\S)"
 )
 _NO_VALUES, _COMPOUNDS, _ENDS = words("secrets", "no_values"), words("secrets", "compounds"), words("secrets", "ends")
 _OPENED, _OPENING, _TIMED = words("secrets", "opened"), words("secrets", "opening"), words("secrets", "timed")
@@ -145,14 +145,18 @@ def _quantity(u: Utterance, run: Run) -> bool:
 @rule(kinds="number")
 def last_digits(u: Utterance) -> Iterator[Span]:
     """ "my card ends in 4242", "the last four digits are nine eight one two"."""
+    for said in runs(u) if "last" in u.bag else ():
+        after = u.words[said.last + 1 : said.last + 4]
+        if said.digits >= 3 and after[:1] in (["are"], ["is"]) and after[1:] in (["the", "last"], ["my", "last"]):
+            yield Span(*u.span(said.first, said.last), "ACCOUNT", "last digits")
     for match in _ENDS_IN.matches(u.clean.folded):
         first = u.after(match.end())
         whole = next((run for run in runs(u) if run.first <= first <= run.last), None)
         run = whole and measure(u, first, whole.last)
         if run is None or run.digits < 2 or u.word(run.last + 1) in lexicon("units"):
             continue
-        told = match[0].startswith(("first", "last")) and run.digits >= 3
-        said = run.singles >= 3 or told or (not _NUMBERED.isdisjoint(u.bag) and run.codes != kinds("digit"))
+        told = match[0].startswith(("first", "last", "the")) and run.digits >= 3
+        plain = run.singles >= 3 or told or (not _NUMBERED.isdisjoint(u.bag) and run.codes != kinds("digit"))
         year = run.codes == kinds("figures") and _YEAR.fullmatch(u.words[run.first])
-        if said and (not year or not (_NUMBERED - {"one", "number", "numbers"}).isdisjoint(u.bag)):
+        if plain and (not year or not (_NUMBERED - {"one", "number", "numbers"}).isdisjoint(u.bag)):
             yield Span(*u.span(run.first, run.last), "ACCOUNT", "last digits")

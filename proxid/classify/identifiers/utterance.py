@@ -47,8 +47,9 @@ class Utterance:
         self.words, codes = _read(text)
         self.bag = frozenset(self.words)
         self.kinds = frozenset(codes)
-        if hesitant(self.bag, self.kinds, self.words):
-            text = without(text, hesitations(self.words, codes))
+        # What is left may hesitate anew: "one let um me see two".
+        while hesitant(self.bag, self.kinds, self.words) and (gone := hesitations(self.words, codes)):
+            text = without(text, gone)
             self.words, codes = _read(text)
             self.bag, self.kinds = frozenset(self.words), frozenset(codes)
         self.clean = text
@@ -134,7 +135,8 @@ def _glue(tokens: list[Token], codes: list[str]) -> None:
 def _spelled(words: list[str], codes: list[str]) -> None:
     """Mark "as in boy" and "for boy" after a single letter, where the word begins with that letter."""
     for i in range(len(words) - 2):
-        if codes[i] not in _LETTERS or (words[i] in _ARTICLES and words[i + 1] != "as"):
+        article = words[i] in _ARTICLES and words[i + 1] != "as" and not (i and codes[i - 1] == _AS_IN)
+        if codes[i] not in _LETTERS or article:
             continue
         skip = next((n for n in (2, 1) if tuple(words[i + 1 : i + 1 + n]) in _SPELLED_BY), 0)
         if skip and i + 1 + skip < len(words) and words[i + 1 + skip][0] == words[i]:

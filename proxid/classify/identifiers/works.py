@@ -1,4 +1,4 @@
-"""Works and characters that bear the name of a person: "who played the dad in mrs doubtfire", "watch doctor who".
+"""Works, characters, diseases, laws and signs that bear the name of a person: "watch doctor who", "parkinson's", "am i a leo".
 
 They stay unmasked only where three things hold: the whole title is on the list (data/rules/works.toml), the words
 around it say that a work is meant, and nothing says that a person is (a verb of contact or a message beside it, "'s"
@@ -6,7 +6,7 @@ after it). What is doubtful stays masked: somebody may be called Harry Potter.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from proxid.classify.identifiers.spans import Span
@@ -21,6 +21,10 @@ _PERSONAL = (
     words("names", "contact") | words("names", "contact_verbs") | words("names", "posted") | words("names", "titles")
 )
 _OWNERS = words("names", "owners") | words("names", "kin") | words("names", "kin_titles")
+_UNMISTAKABLE = phrases("works", "unmistakable")
+_EPONYMS, _NAMED_AFTER, _DISEASES = (words("works", key) for key in ("eponyms", "named_after", "diseases"))
+_SIGNS, _ZODIAC, _QUESTIONS = words("works", "signs"), words("works", "zodiac"), words("names", "questions")
+_MUSIC = frozenset({"play", "sing", "stream"})
 REACH = 8
 """Tokens in which "who played" is looked for before a title."""
 
@@ -28,7 +32,7 @@ REACH = 8
 @cache
 def _titles() -> tuple[re.Pattern[str], frozenset[str]]:
     """The expression of all titles, the longest first, and a word of each that few other texts have."""
-    titles = sorted(phrases("works", "titles") | _CHARACTERS, key=len, reverse=True)
+    titles = sorted(phrases("works", "titles") | _CHARACTERS | _UNMISTAKABLE, key=len, reverse=True)
     firsts = frozenset(
         next(word for word in re.split("[ ']", title) if word not in lexicon("stopwords")) for title in titles
     )
@@ -38,14 +42,39 @@ def _titles() -> tuple[re.Pattern[str], frozenset[str]]:
 def titles(u: Utterance) -> list[tuple[int, int]]:
     """Characters of the titles in an utterance that are surely meant as works."""
     pattern, firsts = _titles()
+    found = [u.span(*place) for place in (*_played(u), *_eponyms(u), *_signs(u))]
     if firsts.isdisjoint(u.bag):
-        return []
-    found = []
+        return found
     for match in pattern.finditer(u.clean.folded):
         place = u.within(*match.span())
         if place is not None and _meant(u, *place):
             found.append(match.span())
     return found
+
+
+def _played(u: Utterance) -> Iterator[tuple[int, int]]:
+    """ "play rose by …": what stands between is a title, whatever it is called."""
+    for i in range(len(u.words) - 2 if "by" in u.bag and not _MUSIC.isdisjoint(u.bag) else 0):
+        by = next((j for j in range(i + 2, min(i + REACH, len(u.words) - 1)) if u.words[j] == "by"), 0)
+        if u.words[i] in _MUSIC and by and (_PERSONAL | _OWNERS).isdisjoint(u.words[i + 1 : by]):
+            yield i + 1, by - 1
+
+
+def _eponyms(u: Utterance) -> Iterator[tuple[int, int]]:
+    """ "parkinson's", "newton's second law", not "call parkinson"."""
+    for i, word in enumerate(() if _EPONYMS.isdisjoint(u.bag) else u.words):
+        if word in _EPONYMS and u.word(i - 1) not in _PERSONAL | _OWNERS:
+            of = u.word(i + 1) == "'s"
+            after = u.words[i + 1 + of : i + 3 + of]
+            if (of and word in _DISEASES) or not _NAMED_AFTER.isdisjoint(after):
+                yield i, i
+
+
+def _signs(u: Utterance) -> Iterator[tuple[int, int]]:
+    """ "is leo compatible with aries"."""
+    signs = _SIGNS & u.bag
+    if len(signs) > 1 or (signs and not _ZODIAC.isdisjoint(u.bag) and _PERSONAL.isdisjoint(u.bag)):
+        yield from ((i, i) for i, word in enumerate(u.words) if word in signs)
 
 
 def _meant(u: Utterance, first: int, last: int) -> bool:
@@ -54,7 +83,10 @@ def _meant(u: Utterance, first: int, last: int) -> bool:
     leading, before, after = frozenset(u.words[begin:first]), u.word(begin - 1), u.word(last + 1)
     if after == "'s" or before in _PERSONAL or not _PERSONAL.isdisjoint(leading) or u.word(first - 1) in _OWNERS:
         return False
-    sure = " ".join(u.words[first : last + 1]) not in _CHARACTERS or not _WORKS.isdisjoint(u.bag)
+    title = " ".join(u.words[first : last + 1])
+    if title in _UNMISTAKABLE and u.words[0] in _QUESTIONS and (_PERSONAL | _OWNERS).isdisjoint(u.bag - {"tell", "'s"}):
+        return True
+    sure = title not in _CHARACTERS or not _WORKS.isdisjoint(u.bag)
     asks = u.words[0] in ("who", "which") and not _ASKS.isdisjoint(u.words[max(first - REACH, 0) : first])
     asked = asks and sure and (before in _ASKS or before == "in")
     return (sure and before in _DOES) or asked or after in _WORKS or not _WORKS.isdisjoint(leading)

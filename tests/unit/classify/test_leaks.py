@@ -1,6 +1,7 @@
 """Kinds of identifiers that once got through, each as a whole: what must be gone, and what must stay.
 
-A marked word of leaks.txt and leaks_spoken.txt ("[sara]") must not be left in the masked text; all else is what the sentence is about.
+A marked word ("[sara]") of leaks.txt and leaks_spoken.txt must not be left in the masked text; all else is what the
+sentence is about.
 """
 
 import re
