@@ -172,6 +172,10 @@ def test_an_operators_patterns_are_identifiers_and_part_of_the_version(tmp_path:
     pipeline = load_default(patterns=path)
     assert pipeline.classify("remind me of grey widget at noon").masked == "remind me of <PROJECT> at noon"
     assert pipeline.classify("what does badge 17 open").masked == "what does <BADGE> open"
+    # In whatever letters it is written, and never only a part of a word.
+    assert pipeline.classify("remind me of Grey WIDGET at noon").masked == "remind me of <PROJECT> at noon"
+    assert pipeline.classify("what does badge 17b open").masked == "what does <BADGE> open"
+    assert pipeline.classify("what does xbadge 17.").masked == "what does xbadge 17."
     assert "PROJECT" not in str(load_default().classify("remind me of grey widget at noon").masked)
     load_default.cache_clear()
     same = load_default(patterns=path).version
