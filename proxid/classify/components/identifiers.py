@@ -30,9 +30,21 @@ class Rules(Stage):
             assert u is not None
             found = self.redactor.rules(u)
             if OPERATOR in doc.spans:
-                own = [Span(s.start_char, s.end_char, s.label_, "pattern") for s in doc.spans[OPERATOR]]
-                found = merge([*found, *own])
+                found = merge([*found, *(whole(span) for span in doc.spans[OPERATOR])])
             state.found, state.words = found, readable(u, found)
+
+
+def whole(match: DocSpan) -> Span:
+    """What an operator's pattern found, with the letters and figures that are written together with it: "17b"."""
+    doc, first, last = match.doc, match.start, match.end - 1
+    while first and not doc[first - 1].whitespace_ and doc[first - 1].text.isalnum() and doc[first].text.isalnum():
+        first -= 1
+    while (
+        not doc[last].whitespace_ and last + 1 < len(doc) and doc[last].text.isalnum() and doc[last + 1].text.isalnum()
+    ):
+        last += 1
+    found = doc[first : last + 1]
+    return Span(found.start_char, found.end_char, match.label_, "pattern")
 
 
 class Names(Stage):

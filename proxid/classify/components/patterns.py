@@ -17,10 +17,13 @@ MAX_BYTES = 4 * 1024 * 1024
 def add_patterns(nlp: Language, path: Path) -> None:
     """Put a `span_ruler` with the patterns of a file before the rules; raises ConfigError, which quotes no pattern.
 
-    A pattern's label is the kind that stands in the masked text: capitals and underscores.
+    Phrases are found in whatever case they are written; a match that ends within a word takes all of it. A label is the
+    kind that stands in the masked text: capitals and underscores.
     """
     patterns = _patterns(path)
-    ruler: Any = nlp.add_pipe("span_ruler", before="proxid_rules", config={"spans_key": OPERATOR})
+    ruler: Any = nlp.add_pipe(
+        "span_ruler", before="proxid_rules", config={"spans_key": OPERATOR, "phrase_matcher_attr": "LOWER"}
+    )
     try:
         ruler.add_patterns(patterns)
     except Exception as error:
