@@ -6,12 +6,13 @@ BASE := $(VENV)/.base-stamp
 CLASSIFY := $(VENV)/.classify-stamp
 LAB := $(VENV)/.lab-stamp
 STAMP := $(VENV)/.dev-stamp
+PEERS := $(VENV)/.peers-stamp
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --root-user-action ignore
 # What `make test-quick` runs: no store, no second process, no trained model, no compiled loop.
 QUICK := tests/arch tests/vectors $(addprefix tests/property/,crypto evidence protocol anonymise/test_mix_pool.py) \
 	$(addprefix tests/unit/,auditor clients crypto device_sim gateway protocol runtime)
 
-.PHONY: install classify lab dev java demo test test-quick test-slow lint bench proto lock models
+.PHONY: install classify lab dev java demo test test-quick test-slow test-peers lint bench proto lock models
 
 $(BASE): requirements/base.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -35,6 +36,11 @@ $(STAMP): $(CLASSIFY) requirements/dev.txt
 	@$(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
 
+$(PEERS): $(STAMP) requirements/peers.txt
+	@echo "installing programs of others into $(VENV) …"
+	@$(PIP) --require-hashes -r requirements/peers.txt
+	@touch $@
+
 # What every part needs: enough for a gateway, devices and subscribers.
 install: $(BASE)
 
@@ -56,11 +62,15 @@ demo: classify
 	@$(BIN)/proxid demo
 
 test: dev java
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not peers"
 
 # A minute.
 test-quick: dev
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" $(QUICK)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow and not peers" $(QUICK)
+
+# Against real programs of others: ten minutes.
+test-peers: $(PEERS)
+	$(BIN)/python -m pytest -q -m "peers and not slow" tests/peers
 
 test-slow: dev
 	$(BIN)/python -m pytest -m slow

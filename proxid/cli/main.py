@@ -47,6 +47,7 @@ LABORATORY: dict[str, str] = {
     "attack": "proxid.lab.commands.attack:command",
     "budget": "proxid.lab.commands.budget:command",
     "evaluate": "proxid.lab.commands.evaluate:command",
+    "import": "proxid.lab.commands.imports:command",
     "profile": "proxid.lab.commands.profile:command",
     "release": "proxid.lab.commands.release:command",
     "study": "proxid.lab.commands.study:command",
@@ -56,7 +57,7 @@ LABORATORY: dict[str, str] = {
 
 _AS_IT_IS: Final = "\b\n"
 """Before a paragraph that click is not to wrap."""
-_PACKAGES: Final = ("numba", "pyarrow", "opendp", "matplotlib", "scipy", "duckdb", "ibis", "snowballstemmer")
+_PACKAGES: Final = ("numba", "pyarrow", "opendp", "matplotlib", "scipy", "duckdb", "ibis", "snowballstemmer", "ijson")
 NEEDED: Final = "needs the laboratory: make lab"
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 """Benchmarks are not installed: they lie beside the packages in a checkout."""

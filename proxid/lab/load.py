@@ -44,8 +44,12 @@ def load_release(
     truth: Path | None = None,
     classifier: Classifier | None = None,
     progress: Progress = lambda done, total: None,
+    person: str | None = None,
 ) -> Release:
-    """Read everything an attack or a metric needs. Raises InputError when the files do not fit together."""
+    """Read everything an attack or a metric needs; `person`: a user of whom reports are to say more.
+
+    Raises InputError when the files do not fit together, or when the person has no record.
+    """
     if is_release_of(original, released):
         raise InputError("the original and the release are exchanged: the manifest beside the first names the second")
     first, reader = _read(original, None, classifier, progress)
@@ -62,10 +66,16 @@ def load_release(
         second = replace(second, group=_runs_of_n(second, mechanism) if groups is None else groups)
     no_text = reader.dictionaries.query.find("")
     known, whole = reader.dictionaries, shows_whole_texts(manifest_of(released), mechanism)
-    return make_release(
+    release = make_release(
         first, second, known.tree, mechanism,
         no_text=no_text, origin=origin, at=at, whole_texts=whole, texts=known.query,
     )  # fmt: skip
+    if person is None:
+        return release
+    user = known.user.find(person)
+    if not (first.user == user).any():
+        raise InputError("the original has no record of the person that was named")
+    return replace(release, person=user)
 
 
 def in_order_read(batch: LogBatch, order: str | None) -> LogBatch:

@@ -24,7 +24,7 @@ class Release:
     original and released share dictionaries. node: where each released record waited (its category at ℓ). origin:
     int64 row of the original a released record comes from, -1 unknown. owner: int32 user it comes from, -1 unknown.
     at: int64 number of arrivals read when the record left, -1 unknown. no_text: code of the empty text. texts: the
-    texts by code, where an attack may read them.
+    texts by code, where an attack may read them. person: user of whom reports say more, -1 for nobody.
     """
 
     original: LogBatch
@@ -40,6 +40,7 @@ class Release:
     at: Longs
     texts: StringTable | None = None
     cache: dict[str, Any] = field(default_factory=dict)
+    person: int = -1
 
     @property
     def known(self) -> Flags:

@@ -101,9 +101,18 @@ def linkage(release: Release, guesses: Guesses, *, cells: int = 1, margin: float
         "same_record": _same_report(release, hits, cluster),
         "bound": release.mechanism.bound,
     }
+    if release.person >= 0:
+        mine = release.owner[guesses.row] == release.person
+        report["person"] = person_report(release, int(mine.sum()), int((mine & hits.same).sum()))
     if release.grouped:
         report["groups"] = _group_report(release, guesses, hits, cells, margin)
     return report
+
+
+def person_report(release: Release, attacked: int, found: int) -> dict[str, int]:
+    """One person's records: in the input, released and attacked, found, that is, laid at this person's door."""
+    asked = int((release.original.user == release.person).sum())
+    return {"records": asked, "attacked": attacked, "found": found}
 
 
 def _held(release: Release, guessed: int) -> dict[str, float]:

@@ -44,6 +44,7 @@ TOLERANCE_KNOWING = 0.06
 @click.option("--width", type=click.IntRange(1), help="Records to each side that the neighbour attack looks at [k].")
 @click.option("--members", default=0, show_default=True, type=click.IntRange(0), help="Colluding members.")
 @click.option("--known", default=0, show_default=True, type=click.IntRange(0), help="Records a person known before.")
+@click.option("--person", help="Also say how much of this person's was found.")
 @click.option("--by-time", is_flag=True, help="Sort the release by its time field first.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the attackers' own choices.")
 @click.option("--figure", type=OUTPUT, help="Draw the rates: FILE.png and FILE.svg.")
@@ -58,7 +59,7 @@ def command(original: Path, released: Path, attacks: tuple[str, ...], **options:
     """
     if is_counted(released):
         raise InputError("the release holds items and their counts, no records of people: see proxid evaluate")
-    release = load(original, released, asked(options), options["truth"])
+    release = load(original, released, asked(options), options["truth"], options["person"])
     names = tuple(ATTACKS) if not attacks or "all" in attacks else attacks
     chosen = Options(
         width=options["width"],
@@ -119,6 +120,9 @@ def _print(report: dict[str, Any]) -> None:
         extra = found if name not in linkage else found.get("posterior")
         if extra:
             console.print(facts_table(name, extra))
+    of_person = {name: found["person"] for name, found in report["attacks"].items() if "person" in found}
+    if of_person:
+        console.print(facts_table("Of the person: records, released and attacked, found", of_person))
 
 
 def _linkage_table(attacks: dict[str, Any]) -> Table:

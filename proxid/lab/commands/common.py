@@ -53,12 +53,14 @@ def progress_bar(title: str, total: float | None = None) -> Iterator[Callable[[f
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
 
-def load(original: Path, released: Path, what: Asked, truth: Path | None) -> Release:
+def load(original: Path, released: Path, what: Asked, truth: Path | None, person: str | None = None) -> Release:
     """Both logs with a bar; queries without a category are filed as `proxid release` files them."""
     say_columns(original)
     say_columns(released)
     with progress_bar("reading") as progress:
-        found = load_release(original, released, what, truth=truth, classifier=default_filing(), progress=progress)
+        found = load_release(
+            original, released, what, truth=truth, classifier=default_filing(), progress=progress, person=person
+        )
     warn_if_empty(len(found.original), "the original")
     warn_if_empty(len(found.released), "the release")
     warn_of(_coverage(found))

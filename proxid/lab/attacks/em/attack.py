@@ -7,9 +7,10 @@ import numpy as np
 from proxid.lab.attacks.em.blocks import Blocks, blocks_of, groups_of
 from proxid.lab.attacks.em.chains import Chains, chains_of
 from proxid.lab.attacks.em.learn import Known, Learner
-from proxid.lab.attacks.em.score import score
+from proxid.lab.attacks.em.score import found_of, score
 from proxid.lab.attacks.in_rounds import visible_records
 from proxid.lab.attacks.registry import Options
+from proxid.lab.attacks.scoring import person_report
 from proxid.lab.logs import LogBatch
 from proxid.lab.logs.jit import Codes, Longs
 from proxid.lab.released_log import Release
@@ -68,7 +69,11 @@ def attack_blocks(
     learner = Learner(blocks, released, known)
     even = learner.even()
     post = learner.learn(progress=options.progress)
-    return score(blocks, even, post, released.below[blocks.content])
+    shown = released.below[blocks.content]
+    report = score(blocks, even, post, shown)
+    if release.person >= 0:
+        report["person"] = person_report(release, *found_of(blocks, post, shown, release.person))
+    return report
 
 
 def _groups(release: Release) -> tuple[Blocks, Codes, Codes]:

@@ -52,6 +52,15 @@ def _statements(blocks: Blocks, post: Reals, shown: Flags) -> dict[str, float]:
     return {"made": made, "right": float((blocks.owned[sure] > 0).mean()) if made else float("nan")}
 
 
+def found_of(blocks: Blocks, post: Reals, shown: Flags, person: int) -> tuple[int, int]:
+    """(attacked, found): one person's records in the contents shown, and those whose likeliest owner the person is."""
+    content, people = blocks.cells()
+    mine = (people == person) & shown[content]
+    best = np.maximum.reduceat(post, blocks.cell_at[:-1]) if len(blocks.count) else np.zeros(0)
+    named = mine & (post >= best[content])
+    return int(blocks.owned[mine].sum()), int(blocks.owned[named].sum())
+
+
 def score(blocks: Blocks, even: Reals, post: Reals, shown: Flags) -> dict[str, Any]:
     """The report. even: what counts and membership alone say (`Learner.even`), which is chance."""
     guesses = guess(blocks, post, shown)
