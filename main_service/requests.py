@@ -10,12 +10,13 @@ The answer never waits for anonymisation: what may be logged is left in the stor
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from main_service.epochs import EpochKeys
 from main_service.identity import EpochSecrets, Service
-from main_service.responder import Answering, Context
+from main_service.responder import Answering, Context, Outcome, Reply, Upstream
 from main_service.store.requests import RequestStore
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
@@ -35,6 +36,10 @@ from proxid.protocol.request import Utterance
 from proxid.runtime.transport.fairness import FairScheduler
 
 _CACHED: Final = 100_000
+_POLL: Final = 0.2
+"""Seconds between two looks for what another worker answers."""
+_SETTLE: Final = 2.0
+"""Seconds that a worker has to store what an upstream told it."""
 
 Answer = tuple[SignedMessage, bool]
 """A response, and whether the request was logged."""
@@ -106,18 +111,21 @@ class RequestPath:
     """Answers sanitised requests.
 
     Args:
-        wake: called after each request that may be logged. share: what is held of a PROX_ID, as JSON.
+        wake: called after each request that may be logged. share: what is held of a PROX_ID, as JSON. upstream: who
+            is asked, once a session, what the responder does not know.
     """
 
     def __init__(
         self, service: Service, store: RequestStore, epochs: EpochKeys, credentials: Credentials,
         responder: Answering, wake: asyncio.Event, share: Callable[[str], Awaitable[str]],
+        upstream: Upstream | None = None,
     ) -> None:  # fmt: skip
         self._service = service
         self._store = store
         self._epochs = epochs
         self._credentials = credentials
         self._responder = responder
+        self._upstream = upstream
         self._wake = wake
         self._share = share
         self._running: dict[bytes, asyncio.Future[Answer]] = {}
@@ -161,10 +169,6 @@ class RequestPath:
         await self._scheduler.slot()
         try:
             accepted = await self._verify(signed, shown)
-            if not self._responder.repeatable:
-                stored = await self._store.answer(signed)
-                if stored is not None:
-                    return SignedMessage.decode(stored), True
             utterance = request.open_body(signed, accepted.secrets.opening)
             request.verify_time(signed, utterance, accepted.secrets.terms.clock_skew)
             answer = await self._answer(accepted, utterance)
@@ -209,10 +213,36 @@ class RequestPath:
         if request.asks_access(accepted.signed):
             text = await self._share(accepted.person.prox_id)
         else:
-            text = await self._responder.answer(utterance.text, Context(utterance.time_ms, utterance.locale))
+            reply = await self._reply(accepted, utterance)
+            if isinstance(reply, SignedMessage):
+                return reply
+            text = reply.text
         prox_id, service = accepted.person.prox_id, self._service
         now_ms = int(service.clock() * 1000)
         return response.make(text, utterance.response_key, accepted.signed, prox_id, service.key, now_ms)
+
+    async def _reply(self, accepted: Accepted, utterance: Utterance) -> Reply | SignedMessage:
+        """What is said, or the response that another worker gave meanwhile."""
+        context = Context(utterance.time_ms, utterance.locale)
+        reply = await self._responder.answer(utterance.text, context)
+        if reply.outcome is not Outcome.UNKNOWN or self._upstream is None:
+            return reply
+        # Whoever enters the session asks, and nobody after: a question costs money, or more.
+        signed, ttl = accepted.signed, self._service.nonce_ttl
+        left = await self._store.begin(signed, accepted.person.prox_id, ttl, self._upstream.seconds + _SETTLE)
+        if left is None:
+            return await self._upstream.answer(utterance.text, context)
+        stored = await self._elsewhere(signed, left)
+        return self._upstream.failed(Outcome.LATE) if stored is None else stored
+
+    async def _elsewhere(self, signed: SignedMessage, left: float) -> SignedMessage | None:
+        """The response that another worker stores within so many seconds; None if it died, or was given up."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(left):
+                while (stored := await self._store.answer(signed)) is None:  # noqa: ASYNC110 - of another process
+                    await asyncio.sleep(_POLL)
+                return SignedMessage.decode(stored)
+        return None
 
     async def _log(self, accepted: Accepted, utterance: Utterance, answer: SignedMessage) -> SignedMessage:
         signed, person = accepted.signed, accepted.person

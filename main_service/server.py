@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from main_service.config import MainServiceConfig
 from main_service.consents import Consents
@@ -21,7 +21,8 @@ from main_service.jobs.splitting import Splitting
 from main_service.jobs.timekeeping import Timekeeper
 from main_service.openings import Openings
 from main_service.requests import Credentials, RequestPath
-from main_service.responder import Answering, BuiltInSkills
+from main_service.responder import Answering, BuiltInSkills, Upstream
+from main_service.responder.upstream import Reader
 from main_service.rights import Subjects
 from main_service.rpc import MainService
 from main_service.store.counts import CountStore
@@ -95,6 +96,20 @@ def _shipped(config: MainServiceConfig) -> Classifier:
     return load_default(patterns=config.classify.patterns)
 
 
+def _responders(config: MainServiceConfig, classifier: Classifier | None) -> tuple[Answering, Upstream | None]:
+    """Built-in skills, and who is asked what they do not know. Raises ConfigError."""
+    chosen, reader = config.responder, cast("Reader | None", None)
+    skills = Answering(BuiltInSkills(chosen.skills, chosen.unknown), config.answer_timeout)
+    if chosen.upstream is None:
+        return skills, None
+    if chosen.upstream.identifiers == "replace":
+        found = classifier or _shipped(config)
+        if not isinstance(found, Reader):
+            raise ConfigError("responder.upstream.identifiers: this classifier cannot say where identifiers stand")
+        reader = found
+    return skills, Upstream(chosen.upstream, reader)
+
+
 def _anonymiser(classifier: Classifier, in_force: Terms) -> Anonymiser:
     """Raises ConfigError if the policy in force demands another classifier: everything would be withheld."""
     if in_force.pipeline not in ("", classifier.version):
@@ -161,8 +176,8 @@ async def serve(
     pool, slot_store = PoolStore(beside, epochs.settings), SlotStore(beside, epochs.slots, epochs.draws, service.epochs)
     wake, credentials = asyncio.Event(), Credentials(service, requests)
     subjects = Subjects(service, client, SubjectStore(functions), pool, epoch_store)
-    responder = Answering(BuiltInSkills(), config.answer_timeout)
-    path = RequestPath(service, requests, epochs, credentials, responder, wake, subjects.share)
+    responder, upstream = _responders(config, classifier)
+    path = RequestPath(service, requests, epochs, credentials, responder, wake, subjects.share, upstream)
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     peers = PeerRegistry(config.trust.allow_list(), own=tls.read()[1])
     server, port = new_server(tls, config.listen, config.workers > 1, MAX_BATCH_MESSAGE)
@@ -194,3 +209,5 @@ async def serve(
     finally:
         await client.aclose()
         await blocking.aclose()
+        if upstream is not None:
+            await upstream.aclose()

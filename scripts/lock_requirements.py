@@ -7,10 +7,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS: dict[str, list[str]] = {
     "base": ["build"],
-    "classify": ["build", "classify"],
-    "lab": ["build", "classify", "lab"],
-    "dev": ["build", "classify", "lab", "dev"],
-    "models": ["build", "classify", "lab", "dev", "models"],
+    "classify": ["build", "classify", "upstream"],
+    "lab": ["build", "classify", "upstream", "lab"],
+    "dev": ["build", "classify", "upstream", "lab", "dev"],
+    "models": ["build", "classify", "upstream", "lab", "dev", "models"],
+    "peers": ["build", "classify", "upstream", "lab", "dev", "peers"],
     "spark": ["lab", "spark"],
 }
 

@@ -1,7 +1,8 @@
-"""Responders (DESIGN 5.5): plug-ins `answer(utterance, context) -> text`; built-in skills answer offline."""
+"""Responders (DESIGN 5.5): built-in skills answer offline, then an upstream may be asked, once a session."""
 
 from main_service.responder.answering import Answering
-from main_service.responder.base import Context, Responder
+from main_service.responder.base import Context, Outcome, Reply, Responder
 from main_service.responder.skills import BuiltInSkills
+from main_service.responder.upstream import Upstream
 
-__all__ = ["Answering", "BuiltInSkills", "Context", "Responder"]
+__all__ = ["Answering", "BuiltInSkills", "Context", "Outcome", "Reply", "Responder", "Upstream"]

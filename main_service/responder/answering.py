@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import structlog
 
-from main_service.responder.base import Context, Responder
+from main_service.responder.base import Context, Reply, Responder
 from proxid.errors import ResponderError
 
 AT_ONCE: Final = 192
@@ -34,13 +34,8 @@ class Answering:
         self._seconds = seconds
         self._under_way = 0
 
-    @property
-    def repeatable(self) -> bool:
-        """Whether answering twice does no harm."""
-        return self._responder.repeatable
-
-    async def answer(self, utterance: str, context: Context) -> str:
-        """The answer in words.
+    async def answer(self, utterance: str, context: Context) -> Reply:
+        """The answer.
 
         Raises:
             ResponderError: it failed, took too long, or gave no text; or too many are under way.
@@ -60,17 +55,17 @@ class Answering:
             raise ResponderError("the answer takes too long")
         return task.result()
 
-    def _count(self, task: "asyncio.Task[str]") -> None:
+    def _count(self, task: "asyncio.Task[Reply]") -> None:
         self._under_way += 1
 
-        def ended(done: "asyncio.Task[str]") -> None:
+        def ended(done: "asyncio.Task[Reply]") -> None:
             self._under_way -= 1
             if not done.cancelled():
                 done.exception()  # nobody may be waiting any more
 
         task.add_done_callback(ended)
 
-    async def _called(self, utterance: str, context: Context) -> str:
+    async def _called(self, utterance: str, context: Context) -> Reply:
         answer: Any = self._responder.answer
         try:
             if inspect.iscoroutinefunction(answer):
@@ -79,9 +74,10 @@ class Answering:
                 found = await _in_thread(lambda: answer(utterance, context))
             if isinstance(found, Awaitable):
                 found = await found
-            if isinstance(found, str):
-                found.encode("utf-8")
-                return found
+            reply = Reply(found) if isinstance(found, str) else found
+            if isinstance(reply, Reply):
+                reply.text.encode("utf-8")
+                return reply
             kind = type(found).__name__
         except (Exception, SystemExit, asyncio.CancelledError) as error:
             task = asyncio.current_task()

@@ -1,6 +1,7 @@
 """The Main Service's state on the request path: each method is one atomic step of `lua/requests.lua`."""
 
 import hashlib
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -78,6 +79,17 @@ class RequestStore:
             return None
         await self._functions.on_disk(KEYS)
         return bytes(answer)
+
+    async def begin(self, signed: SignedMessage, prox_id: str, ttl: int, seconds: float) -> float | None:
+        """Enter a session as the one that asks an upstream; kept for `ttl` seconds.
+
+        Returns:
+            None for whoever is first; after that the seconds, of `seconds`, that the first has left.
+        """
+        left = await self._functions.call(
+            "ms_begin", KEYS, signed.session_id, prox_id, ttl, math.ceil(1000 * seconds)
+        )  # fmt: skip
+        return None if left is None else int(left) / 1000
 
     async def receive(
         self, signed: SignedMessage, prox_id: str, answer: bytes, pending: bytes, payload: bytes,

@@ -1,11 +1,12 @@
 -- The Main Service's atomic steps on the request path. KEYS[1] is the prefix "{ms}", so all keys share one slot.
 --
 --   n:NONCE   request hash seen under a nonce     a:SESSION   stored answer        q:KEY      credential
+--   b:SESSION when (ms) the one call of an upstream ends
 --   pending   sorted set of sessions by arrival   w:SESSION   hash of what waits   arrivals   counter
 --   c:PROX    hash of a consent: b bundle, v version, h hash of the message, a acknowledgement
 --   closed    the newest epoch that was closed    opening   hash of IS's latest word that an epoch has begun
 --   epoch:N   hash of an epoch's secrets          ob:PROX   the person objected: nothing is logged, whatever was consented
---   i:PROX    what is found by the person's own index alone: sorted set of q, n, a and w keys by the second at which they
+--   i:PROX    what is found by the person's own index alone: sorted set of q, n, a, b and w keys by the second at which they
 --             are gone by themselves; everything else of a person is named by the PROX_ID
 
 local function mkey(prefix, ...)
@@ -45,6 +46,17 @@ end
 -- ARGV: nonce tag, session
 local function ms_answer(keys, a)
   return known_answer(keys[1], a[1], a[2])
+end
+
+-- ARGV: session, prox, ttl (s), lease (ms). Who asks an upstream: nothing for the first, the ms it has left for others.
+local function ms_begin(keys, a)
+  local name, time = mkey(keys[1], 'b', a[1]), redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local entered = redis.call('GET', name)
+  if entered then return math.max(0, tonumber(entered) - now) end
+  own(keys[1], a[2], tonumber(a[3]), 'b:' .. a[1])
+  redis.call('SET', name, string.format('%d', now + a[4]), 'EX', a[3])
+  return false
 end
 
 -- Named fields: nonce_tag, session, epoch, ttl (s), prox_id, answer, pending; salt, header and payload of RECEIVED;
@@ -158,6 +170,7 @@ local function ms_close_epoch(keys, a)
 end
 
 redis.register_function('ms_put_credential', ms_put_credential)
+redis.register_function('ms_begin', ms_begin)
 redis.register_function('ms_receive', ms_receive)
 redis.register_function('ms_refuse', ms_refuse)
 redis.register_function('ms_suppress', ms_suppress)

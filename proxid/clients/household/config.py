@@ -29,7 +29,7 @@ class DeviceConfig(PartyBase):
 
     gateway: Address = "127.0.0.1:7443"
     gateway_name: str = "gateway"
-    timeout: Duration = Field(default=20.0, gt=0)
+    timeout: Duration = Field(default=26.0, gt=0)
     attempts: int = Field(default=12, ge=1)
     epoch_seconds: int = Field(default=EPOCH_SECONDS, ge=60, le=CENTURY)
     clock_skew: Duration = Field(default=120.0, gt=0)

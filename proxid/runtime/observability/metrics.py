@@ -34,6 +34,9 @@ _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 CALLS: Final = Counter("proxid_calls", "Calls served, by method and result code.", ["method", "code"])
 CALL_SECONDS: Final = Histogram("proxid_call_seconds", "Duration of a call.", ["method"], buckets=_SECONDS)
 
+RESPONDER_CALLS: Final = Counter("proxid_responder_calls", "Questions for the upstream, by outcome.", ["outcome"])
+RESPONDER_SECONDS: Final = Histogram("proxid_responder_seconds", "Duration of a question.", buckets=_SECONDS)
+
 # Of several workers one keeps the gauges, another one after it died: the newest value counts.
 WAITING: Final = Gauge(
     "proxid_waiting_people", "People with a record that waits for its group, by type.", ["type"],

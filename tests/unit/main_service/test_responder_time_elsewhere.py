@@ -12,7 +12,7 @@ JULY = datetime.datetime(2026, 7, 15, 18, 30, tzinfo=datetime.UTC)
 
 
 def said(text: str, when: datetime.datetime = JANUARY) -> str:
-    return asyncio.run(BuiltInSkills().answer(text, Context(int(when.timestamp() * 1000), "en-US")))
+    return asyncio.run(BuiltInSkills().answer(text, Context(int(when.timestamp() * 1000), "en-US"))).text
 
 
 @pytest.mark.parametrize(
