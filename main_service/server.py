@@ -207,7 +207,4 @@ async def serve(
             peers, config.metrics_listen, lambda: service.watch.doubt() is None,
         )  # fmt: skip
     finally:
-        await client.aclose()
-        await blocking.aclose()
-        if upstream is not None:
-            await upstream.aclose()
+        await asyncio.gather(client.aclose(), blocking.aclose(), *([upstream.aclose()] if upstream else []))

@@ -136,7 +136,7 @@ class Upstream:
         if self._failures >= _FAILURES:
             self._closed_until = self._now() + _PAUSE
         # What a server says of a failure quotes the question.
-        _log.warning("upstream gave no answer", outcome=outcome.value, status=status)
+        _log.warning("upstream gave no answer", reason=outcome.value, status=status)
         return self.failed(outcome)
 
     async def _asked(self, utterance: str, context: Context) -> str:

@@ -51,6 +51,7 @@ EVENTS: Final = frozenset(
         "store does not start",
         "store is back",
         "uncaught",
+        "upstream gave no answer",
         "worker died",
         "worker started",
     }
