@@ -161,6 +161,20 @@ async def test_explain_tells_the_history_of_an_entry_of_a_log(
         assert await run_command("explain", "gateway/99999", "--config", config) == 2
 
 
+async def test_a_genuine_message_presented_as_another_kind_accuses_nobody(tmp_path: Path) -> None:
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        held = list(read_receipts(tmp_path / "devices/household-1/data"))
+        kinds = {item.kind for item in held}
+        assert kinds == {"response", "consent"}
+        # Each is genuine: what it claims to be is its holder's word alone.
+        swapped = [
+            dataclasses.replace(item, kind=kind) for item in held for kind in (*kinds, "rights") if kind != item.kind
+        ]
+        report = await trial.audit(receipts=swapped)
+    assert report.violations == [] and report.counts["receipts.unproven"] == len(swapped) > 0
+
+
 async def test_receipts_of_another_trial_accuse_nobody(tmp_path: Path) -> None:
     """Neither a receipt that other services signed nor one that somebody made up is a violation of these."""
     (tmp_path / "here").mkdir()
