@@ -1,23 +1,25 @@
 """What outsiders hold (check 9 of DESIGN 10.4): devices' receipts and parties' acknowledgements must be in the logs.
 
 Receipts are JSON lines: `kind` (`response`, `consent`, `rights` or `acknowledgement`), `session` (hexadecimal), and
-`message` (base64): the message as the service signed it for the device, or what the party signed. Receipts that
+`message` (base64): the message as the service signed it for the device, or what the party signed; `time_ms` is when it
+was presented to a running auditor. Receipts that
 services cannot deny are the only thing that shows what both of them keep silent about. A receipt that these services
 or parties did not sign shows nothing: it is counted and accuses nobody. One that is so new that its event may have come
 after the heads is counted too, and shows something when it is presented again.
 """
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c7_completeness import Sets
 from auditor.findings import GATEWAY, MAIN_SERVICE, RECEIPTS, Report
 from auditor.trust import Trust
 from proxid.crypto.sansig import Role, SignedMessage
-from proxid.crypto.sansig.scheme import verify_signatures
+from proxid.crypto.sansig.scheme import Expectation, verify_signatures
 from proxid.errors import InputError, ProxidError, RecordMismatchError
 from proxid.jsontext import load_json
 from proxid.protocol import consent, response
@@ -66,7 +68,8 @@ def _presented(line: bytes, written_ms: int) -> Presented | None:
     try:
         data = load_json(line)
         message = base64.b64decode(data["message"], validate=True)
-        return Presented(str(data["kind"]), bytes.fromhex(data.get("session", "")), message, written_ms)
+        at = int(data.get("time_ms", written_ms))
+        return Presented(str(data["kind"]), bytes.fromhex(data.get("session", "")), message, at)
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -83,6 +86,51 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     return sorted([*path.rglob("receipts.jsonl"), *path.rglob("acknowledgements.jsonl")])
+
+
+def _signed_by_both(
+    data: bytes, trust: Trust, expected: Callable[[str, int, bytes, bytes], Expectation]
+) -> SignedMessage:
+    """The message of an encoding, if both services signed it for this purpose: else whoever presents it made it up.
+
+    Raises:
+        ProxidError: it is none, of other services, or another kind of message that they signed.
+    """
+    signed = SignedMessage.decode(data)
+    expected(trust.service, signed.header.epoch, trust.service_key, trust.screener).verify_header(signed.message)
+    verify_signatures(signed, Role.SANITIZER)
+    return signed
+
+
+def _response(data: bytes, trust: Trust) -> SignedMessage:
+    return _signed_by_both(data, trust, response.expectation)
+
+
+def _consent(data: bytes, trust: Trust) -> SignedMessage:
+    return _signed_by_both(data, trust, consent.ack_expectation)
+
+
+def _rights_receipt(data: bytes, trust: Trust) -> RightsReceipt:
+    receipt = RightsReceipt.decode(data)
+    receipt.verify(trust.screener)
+    return receipt
+
+
+def acknowledged(data: bytes, trust: Trust) -> DeliveryAck:
+    """The acknowledgement of an encoding, if a party that is known here signed it; raises ProxidError."""
+    ack = DeliveryAck.decode(data)
+    key = trust.party_keys.get(ack.party)
+    if key is None or ack.service != trust.service:
+        raise RecordMismatchError("acknowledgement is of no party that is known here")
+    ack.verify(key)
+    return ack
+
+
+OF_DEVICES: Final[dict[str, Callable[[bytes, Trust], object]]] = {
+    "response": _response, "consent": _consent, "rights": _rights_receipt,
+}  # fmt: skip
+"""Kinds of receipts that devices hold, and what shows that one is genuine; the others are parties' acknowledgements."""
+ACKNOWLEDGEMENT: Final = "acknowledgement"
 
 
 class ReceiptCheck:
@@ -130,18 +178,8 @@ class ReceiptCheck:
         else:
             self._report.add(RECEIPTS, log, 0, text)
 
-    def _signed(self, item: Presented) -> SignedMessage:
-        """The message, if both services signed it: else whoever presents it made it up."""
-        trust = self._trust
-        signed = SignedMessage.decode(item.message)
-        header = signed.header
-        if (header.signer, header.sanitizer, header.service) != (trust.service_key, trust.screener, trust.service):
-            raise RecordMismatchError("presented message is not of these services")
-        verify_signatures(signed, Role.SANITIZER)
-        return signed
-
     def _response(self, item: Presented) -> None:
-        signed = self._signed(item)
+        signed = _response(item.message, self._trust)
         session, time_ms = signed.message.blocks[response.REQUEST_HASH].hex(), signed.header.time_ms
         if not self._sets.is_answered(session):
             self._missing(time_ms, GATEWAY, "a device holds an answer that the log does not show")
@@ -149,7 +187,7 @@ class ReceiptCheck:
             self._missing(time_ms, MAIN_SERVICE, "a device holds an answer to a request that was never received")
 
     def _consent(self, item: Presented) -> None:
-        signed = self._signed(item)
+        signed = _consent(item.message, self._trust)
         blocks = signed.message.blocks
         said = (blocks[consent.ACK_HASH][:16], int.from_bytes(blocks[consent.ACK_VERSION], "big"))
         if said not in self._acknowledged:
@@ -157,18 +195,13 @@ class ReceiptCheck:
             self._missing(signed.header.time_ms, GATEWAY, text)
 
     def _rights(self, item: Presented) -> None:
-        receipt = RightsReceipt.decode(item.message)
-        receipt.verify(self._trust.screener)
+        receipt = _rights_receipt(item.message, self._trust)
         if not self._erasures.requested(receipt.request):
             text = f"a person holds a receipt of {receipt.right.value} that no log shows"
             self._missing(receipt.time_ms, GATEWAY, text)
 
     def _delivery(self, item: Presented) -> None:
-        ack = DeliveryAck.decode(item.message)
-        key = self._trust.party_keys.get(ack.party)
-        if key is None or ack.service != self._trust.service:
-            raise RecordMismatchError("acknowledgement is of no party that is known here")
-        ack.verify(key)
+        ack = acknowledged(item.message, self._trust)
         if not self._sets.is_delivered((ack.epoch, ack.group, ack.party)):
             # It has no time of its own.
             text = "a party claims a group that the log does not show as delivered"
