@@ -51,7 +51,7 @@ def run_audit(options: AuditCommand) -> Report:
     """One audit; raises EvidenceUnreadableError, InputError for receipts or heads that are none."""
     config = options.config
     verify_receipts(options.receipts)
-    trust = trust_of(config, options.pipeline)
+    trust = trust_of(config, options.pipeline and config.pipeline_again)
     if options.keep:  # what the configuration says now stays accepted when it says something else
         PolicyFolder(config.data_dir).accept(config)
     state = _state(options)

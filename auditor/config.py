@@ -9,6 +9,7 @@ from pydantic_settings import SettingsConfigDict
 from proxid.runtime.config.base import Floors, GovernedConfig, PartyBase, require
 from proxid.runtime.config.classify import ClassifySettings
 from proxid.runtime.config.fields import Address, ConfigPath, Duration
+from proxid.runtime.config.trust import Role
 
 
 class AuditorConfig(GovernedConfig):
@@ -21,6 +22,12 @@ class AuditorConfig(GovernedConfig):
         require_witness: a head that the trusted witness cosigned must be there, and not be older than `witness_lag`
             unless it covers the whole log.
         classify: what the service added to the classifier: without the same, its records are not classified again.
+        pipeline_again: whether disclosed utterances are classified again (check 4).
+        listen, metrics_listen: of `proxid serve auditor`. every: seconds between the starts of two audits.
+        auditors: others with which heads are exchanged before each audit.
+        report_to: roles that may fetch reports, besides the auditor's own certificate.
+        presented_bytes: room for what one device or party presents. judgements_per_hour: of one of them.
+        max_message: bytes of a call. shutdown_grace: seconds that running calls get to finish.
     """
 
     model_config = SettingsConfigDict(env_prefix="PROXID_AUDITOR__")
@@ -36,6 +43,16 @@ class AuditorConfig(GovernedConfig):
     require_witness: bool = True
     witness_lag: Duration = Field(default=120.0, gt=0)
     classify: ClassifySettings = Field(default_factory=ClassifySettings)
+    pipeline_again: bool = True
+    listen: Address = "127.0.0.1:7445"
+    metrics_listen: Address | None = None
+    every: Duration = Field(default=3600.0, ge=1)
+    auditors: tuple[Address, ...] = ()
+    report_to: tuple[Role, ...] = ()
+    presented_bytes: int = Field(default=64 * 1024 * 1024, ge=65_536)
+    judgements_per_hour: int = Field(default=60, ge=1)
+    max_message: int = Field(default=1024 * 1024, ge=65_536, le=4 * 1024 * 1024)
+    shutdown_grace: Duration = Field(default=10.0, ge=0)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -44,7 +61,11 @@ class AuditorConfig(GovernedConfig):
 
 
 class WitnessConfig(PartyBase):
-    """A witness cosigns the checkpoints of both logs (DESIGN 10.4 (1))."""
+    """A witness cosigns the checkpoints of both logs (DESIGN 10.4 (1)).
+
+    Attributes:
+        auditors: to whom it shows what it cosigned, besides the services.
+    """
 
     model_config = SettingsConfigDict(env_prefix="PROXID_WITNESS__")
     role: ClassVar[str] = "witness"
@@ -54,6 +75,7 @@ class WitnessConfig(PartyBase):
     main_service: Address = "127.0.0.1:7444"
     main_service_name: str = "main-service"
     signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
+    auditors: tuple[Address, ...] = ()
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

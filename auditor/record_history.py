@@ -6,16 +6,13 @@ For the auditor alone: it names people and texts.
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from auditor.findings import GATEWAY, MAIN_SERVICE, Report
-from auditor.generations import AsFar, named_head
-from auditor.reading.belongs import shown_head
-from auditor.reading.opening import Opener, Unopened
+from auditor.findings import GATEWAY, MAIN_SERVICE
+from auditor.reading.events import log_events
 from auditor.reading.source import EvidenceSource, KeySource
 from auditor.trust import Trust
 from proxid.crypto.identity import Link
 from proxid.encoding import decode_text
 from proxid.errors import InputError
-from proxid.evidence.checkpoint import generation_of, origin
 from proxid.evidence.events import (
     BufferedPayload,
     DeliveredPayload,
@@ -93,10 +90,10 @@ class RecordHistory:
         if self.name.log:
             self._resolve(gateway if self.name.log == GATEWAY else service, keys)
         released: list[tuple[Event, ReleasedPayload]] = []
-        for event in self._events(MAIN_SERVICE, service, keys):
+        for event in log_events(MAIN_SERVICE, service, keys, self.trust):
             self._service(event, released)
         position = self._find(released)
-        for event in self._events(GATEWAY, gateway, keys):
+        for event in log_events(GATEWAY, gateway, keys, self.trust):
             self._gateway(event, position)
         if not self.steps and self.name.session not in self._kept:
             raise InputError("there is no such record in the logs")
@@ -110,7 +107,7 @@ class RecordHistory:
     def _resolve(self, source: EvidenceSource, keys: KeySource) -> None:
         """From an entry of a log to the request or group that it is about; the entry itself is kept in any case."""
         name = self.name
-        event = next((e for e in self._events(name.log, source, keys) if e.number == name.leaf), None)
+        event = next((e for e in log_events(name.log, source, keys, self.trust) if e.number == name.leaf), None)
         if event is None:
             raise InputError("there is no such entry in the log, or it cannot be read")
         fields = event.fields
@@ -121,18 +118,6 @@ class RecordHistory:
             self.name = RecordName(int(str(fields["epoch"])), int(str(fields["group"])))
         else:
             self.name = RecordName(session="none")
-
-    def _events(self, log: str, source: EvidenceSource, keys: KeySource) -> Any:
-        first, base = origin(self.trust.service, log), 0
-        last = generation_of(shown_head(source.heads().latest, log)[1].origin, first)
-        for generation in range(1, last + 1):
-            name = origin(self.trust.service, log, generation)
-            own = source if generation == last else AsFar(source.log(generation))
-            note = source.heads().latest if generation == last else named_head(source.log(generation + 1), log)
-            size = shown_head(note, log)[1].size
-            opener = Opener(log, name, self.trust.opening, keys, Report(), Unopened(), base=base)
-            yield from opener.events(own, 1, size + 1, lambda leaf: None)
-            base += size
 
     def _keep(self, log: str, event: Event, what: dict[str, Any]) -> None:
         session = str(event.fields.get("session", ""))

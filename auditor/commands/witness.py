@@ -12,8 +12,9 @@ import click
 from auditor.config import WitnessConfig
 from auditor.findings import GATEWAY, MAIN_SERVICE
 from auditor.reading.remote import RemoteLog
+from auditor.serving.peers import exchange_heads
 from auditor.witness import Witness, WitnessedLog
-from proxid.errors import ConfigError, EvidenceUnreadableError, HistoryForkedError, NoteInvalidError
+from proxid.errors import ConfigError, EvidenceUnreadableError, HistoryForkedError, NoteInvalidError, UpstreamError
 from proxid.evidence.checkpoint import WITNESS, origin
 from proxid.evidence.note import Verifier
 from proxid.runtime.config.loading import load
@@ -52,7 +53,7 @@ def command(path: Path, every: float, once: bool, as_json: bool) -> int:
                         forked.add(name)
                     case "waiting":
                         waiting.add(name)
-            _show(logs)
+            _show(logs, config)
             if once or len(forked) == len(logs):
                 break
             stop.wait(every)
@@ -81,12 +82,19 @@ def _logs(config: WitnessConfig) -> dict[str, tuple[Witness, RemoteLog]]:
     return logs
 
 
-def _show(logs: dict[str, tuple[Witness, RemoteLog]]) -> None:
-    """Show each service what was cosigned of both logs: one whose log was put back hears of it, whoever is away."""
+def _show(logs: dict[str, tuple[Witness, RemoteLog]], config: WitnessConfig) -> None:
+    """Show each service what was cosigned of both logs: one whose log was put back hears of it, whoever is away.
+
+    Auditors are shown it too: who of them was shown another history finds it at the next audit.
+    """
     heads = [note for witness, _ in logs.values() for note in witness.memory()]
     for _, log in logs.values():
         with suppress(EvidenceUnreadableError):
             log.show(heads)
+    tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
+    for address in config.auditors:
+        with suppress(UpstreamError):
+            exchange_heads(address, tls, config.trust.certificates("auditor"), heads)
 
 
 def _cosign(name: str, witness: Witness, log: WitnessedLog, as_json: bool) -> str:

@@ -55,6 +55,11 @@ def newest(folder: Path) -> Path | None:
     return next(iter(sorted(_numbered(folder), reverse=True)), None)
 
 
+def report_folder(folder: Path, number: int) -> Path | None:
+    """A report's folder by its number; None if there is none."""
+    return next((path for path in _numbered(folder) if int(path.name) == number), None)
+
+
 def _numbered(folder: Path) -> Iterator[Path]:
     return (path for path in folder.glob("[0-9]" * _DIGITS + "*") if path.name.isdigit() and (path / NOTE).exists())
 

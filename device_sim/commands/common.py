@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from proxid.clients.auditing.presenting import present
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.household import Household
-from proxid.errors import InputError
+from proxid.errors import InputError, ProxidError
 from proxid.runtime.config import load
 
 CONFIG = click.option(
@@ -32,6 +33,14 @@ def load_households(paths: Iterable[Path]) -> list[DeviceConfig]:
     return [load(DeviceConfig, file) for file in files]
 
 
+async def present_held(config: DeviceConfig) -> None:
+    """Present new receipts to the auditor, if there is one; one that is away gets them the next time."""
+    try:
+        await present(config, config.data_dir / "receipts.jsonl")
+    except ProxidError as error:
+        click.echo(f"receipts were not presented: {error.rule}", err=True)
+
+
 @asynccontextmanager
 async def open_households(configs: Sequence[DeviceConfig]) -> AsyncIterator[Mapping[str, Household]]:
     """Household by USER_ID; the first one that enrolled a user counts. Raises InputError if there is nobody."""
@@ -44,6 +53,8 @@ async def open_households(configs: Sequence[DeviceConfig]) -> AsyncIterator[Mapp
         if not speakers:
             raise InputError("nobody is enrolled in these households yet: proxid device enrol")
         yield speakers
+        for config in configs:
+            await present_held(config)
     finally:
         for household in households:
             await household.close()

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from device_sim.commands.common import CONFIG, JSON
+from device_sim.commands.common import CONFIG, JSON, present_held
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.household import Household
 from proxid.clients.household.rights import RightsClient
@@ -170,6 +170,7 @@ async def _exercise(path: Path, user: str, right: Right) -> dict[str, Any]:
     finally:
         await client.close()
         await household.close()
+    await present_held(config)
     return {"user": user, "right": right.value, "request": receipt.request.hex(), "time_ms": receipt.time_ms}
 
 

@@ -61,6 +61,10 @@ def _names(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[st
 @click.option("--gateway", default="127.0.0.1:7443", show_default=True, help="Address of the gateway.")
 @click.option("--main-service", default="127.0.0.1:7444", show_default=True, help="Address of the main service.")
 @click.option(
+    "--auditor", default="", metavar="HOST:PORT",
+    help="Address of the auditor's service: devices and third parties then present to it what they hold.",
+)  # fmt: skip
+@click.option(
     "--gateway-metrics", default="127.0.0.1:9464", show_default=True, help="Where the gateway serves metrics."
 )
 @click.option(
@@ -117,6 +121,7 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     return Settings(
         gateway=options["gateway"],
         main_service=options["main_service"],
+        auditor=options["auditor"],
         gateway_metrics=options["gateway_metrics"],
         main_service_metrics=options["main_service_metrics"],
         epoch_seconds=epoch,

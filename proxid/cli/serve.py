@@ -1,4 +1,4 @@
-"""`proxid serve`: runs the gateway or the main service (DESIGN 12, 16).
+"""`proxid serve`: runs the gateway, the main service or the auditor (DESIGN 10.5, 12, 16).
 
 One worker runs in this process; several share a port and one store, started by this process as their parent.
 """
@@ -14,14 +14,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 import structlog
 import uvloop
 
+from auditor.config import AuditorConfig
 from gateway.config import GatewayConfig
 from main_service.config import MainServiceConfig
+from proxid.errors import InputError
 from proxid.runtime.config import ServiceConfig, load
 from proxid.runtime.observability.logging import configure_logging
 from proxid.runtime.observability.metrics import FOLDER_VARIABLE, metrics_endpoint
@@ -36,6 +38,8 @@ SERVICES: Final[dict[str, tuple[type[ServiceConfig], str]]] = {
     "gateway": (GatewayConfig, "gateway.server"),
     "main-service": (MainServiceConfig, "main_service.server"),
 }
+AUDITOR: Final = AuditorConfig.role
+"""Serves too: one process, without a store."""
 
 _log = structlog.get_logger(__name__)
 
@@ -46,7 +50,7 @@ class _Run:
 
     service: str
     path: Path
-    config: ServiceConfig
+    config: Any
     as_json: bool
 
     def ready(self, address: str) -> None:
@@ -57,10 +61,10 @@ class _Run:
 
 
 @click.command("serve", epilog="Example: proxid serve gateway --config trial/gateway/gateway.toml --workers 2")
-@click.argument("service", type=click.Choice(sorted(SERVICES)))
+@click.argument("service", type=click.Choice(sorted([*SERVICES, AUDITOR])))
 @click.option(
     "--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The service's TOML: gateway.toml or main-service.toml.",
+    help="The service's TOML: gateway.toml, main-service.toml or auditor.toml.",
 )  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes (configured: `workers`, 1).")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as an object.")
@@ -71,11 +75,14 @@ def command(
     service: str, path: Path, workers: int | None, as_json: bool, worker: int | None, store_url: str | None,
     listen: str | None,
 ) -> None:  # fmt: skip
-    """Run the gateway or the main service until SIGTERM or Ctrl-C.
+    """Run the gateway, the main service or the auditor until SIGTERM or Ctrl-C.
 
     Prints the address once it serves; logs are JSON lines on stderr. Without `store_url` in its configuration it
-    starts a Valkey or Redis of its own in its data folder.
+    starts a Valkey or Redis of its own in its data folder. The auditor has no store; it audits on a schedule.
     """
+    if service == AUDITOR:
+        _audit(_Run(service, path, load(AuditorConfig, path), as_json), workers, listen)
+        return
     share_heaps()
     changes = {"workers": workers, "store_url": store_url, "listen": listen}
     config = load(SERVICES[service][0], path)
@@ -92,6 +99,17 @@ def command(
         uvloop.run(_alone(run))
     else:
         uvloop.run(_with_workers(run))
+    _log.info("stopped")
+
+
+def _audit(run: _Run, workers: int | None, listen: str | None) -> None:
+    if workers not in (None, 1):
+        raise InputError("--workers: the auditor is one process")
+    config = run.config if listen is None else run.config.model_copy(update={"listen": listen})
+    configure_logging(run.service, config.log_level)
+    TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca).verify_issued()
+    serve = importlib.import_module("auditor.serving.server").serve
+    uvloop.run(serve(config, run.path, run.ready))
     _log.info("stopped")
 
 

@@ -6,15 +6,16 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from proxid.clients.auditing.config import PresentingConfig
 from proxid.protocol.epochs import EPOCH_SECONDS
-from proxid.runtime.config.base import PartyBase, require
+from proxid.runtime.config.base import require
 from proxid.runtime.config.fields import CENTURY, Address, ConfigPath, Duration, Name
 from proxid.runtime.config.loading import Config
 from proxid.runtime.config.policy import Policy, PolicyField
 from proxid.runtime.config.wording import LOCALE_PATTERN
 
 
-class DeviceConfig(PartyBase):
+class DeviceConfig(PresentingConfig):
     """A household's device. It trusts pk_MS, pk_IS and pk_EA and nothing else that it is told (DESIGN 2).
 
     Attributes:

@@ -9,10 +9,10 @@ import binascii
 from pathlib import Path
 from typing import Final, Self
 
-from proxid.clients.subscriber.entry_file import EntryFile, read_entries
 from proxid.clients.subscriber.ledger import GroupId
 from proxid.errors import EncodingError, InputError
 from proxid.protocol.receipt import DeliveryAck
+from proxid.runtime.entry_file import EntryFile, read_entries
 
 FILE: Final = "acknowledgements.jsonl"
 KIND: Final = "acknowledgement"

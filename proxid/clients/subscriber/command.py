@@ -1,18 +1,22 @@
 """`proxid subscribe`: a third party's feed (DESIGN 9)."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from proxid.clients.auditing.presenting import present
+from proxid.clients.subscriber.acknowledgements import FILE
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.ledger import read_groups
 from proxid.clients.subscriber.rows import TSV_HEADER, contents_of, row_of, tsv_of
 from proxid.clients.subscriber.subscriber import Counts, open_subscriber
+from proxid.errors import ProxidError
 from proxid.protocol.notice import Notice
 from proxid.protocol.record import group_name
 from proxid.runtime.config import load
@@ -58,6 +62,7 @@ def command(path: Path, follow: bool, everything: bool, layout: str, as_json: bo
     return 1 if counts.refused else 0
 
 
+_PRESENT_SECONDS: Final = 30.0
 Contents = dict[str, Any] | None
 Show = Callable[[list[dict[str, Any]], int, int, Contents], None]
 
@@ -65,14 +70,26 @@ Show = Callable[[list[dict[str, Any]], int, int, Contents], None]
 async def _receive(config: PartyConfig, follow: bool, show: Show, as_json: bool) -> Counts:
     async with open_subscriber(config) as subscriber:
         subscriber.told = _json_notice if as_json else _tell
-        new = 0
+        new, presented = 0, time.monotonic()
         async for group in subscriber.groups(follow):
             new += 1
+            if time.monotonic() - presented > _PRESENT_SECONDS:
+                await _present(config)
+                presented = time.monotonic()
             said = None if group.contents is None else contents_of(group.contents)
             show([row_of(record) for record in group.records], group.id.epoch, group.id.group, said)
         if not (new or follow or as_json):
             click.echo("no new groups", err=True)
-        return subscriber.counts
+    await _present(config)
+    return subscriber.counts
+
+
+async def _present(config: PartyConfig) -> None:
+    """Present new acknowledgements to the auditor, if there is one; one that is away gets them the next time."""
+    try:
+        await present(config, config.data_dir / FILE)
+    except ProxidError as error:
+        click.echo(f"acknowledgements were not presented: {error.rule}", err=True)
 
 
 _ASKED = {"erase": "asked for erasure: delete what you hold under this name", "object": "objected to any use"}

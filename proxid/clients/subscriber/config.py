@@ -6,11 +6,12 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from proxid.runtime.config.base import PartyBase, require
+from proxid.clients.auditing.config import PresentingConfig
+from proxid.runtime.config.base import require
 from proxid.runtime.config.fields import Address, ConfigPath
 
 
-class PartyConfig(PartyBase):
+class PartyConfig(PresentingConfig):
     """A third party that subscribes to its feed."""
 
     model_config = SettingsConfigDict(env_prefix="PROXID_PARTY__")

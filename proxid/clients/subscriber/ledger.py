@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from proxid.clients.subscriber.entry_file import EntryFile, read_entries
 from proxid.clients.subscriber.group import OpenedRecord
 from proxid.clients.subscriber.rows import contents_of, row_of
 from proxid.errors import InputError
 from proxid.protocol.contents import ContentsBody
 from proxid.protocol.notice import Notice
 from proxid.protocol.record import kind_and_number
+from proxid.runtime.entry_file import EntryFile, read_entries
 
 
 @dataclass(frozen=True, slots=True)

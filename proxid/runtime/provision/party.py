@@ -148,7 +148,8 @@ def import_public(party: Party, others: Iterable[PublicFile]) -> None:
     for other in others:
         if other.role not in role.knows:
             raise CredentialError(f"a {party.role} has no need of a {other.role}'s keys")
-        changed = add_to_trust(_only(trust, parties, other), other, admit=other.role in role.admits)
+        keys = other.role != party.role
+        changed = add_to_trust(_only(trust, parties, other), other, admit=other.role in role.admits, keys=keys)
         parties.update(changed.parties)
         peers.update(dict.fromkeys(changed.peers))
         trust = changed.model_copy(update={"parties": {}, "peers": ()})

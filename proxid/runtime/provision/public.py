@@ -74,8 +74,11 @@ def _text(key: bytes | None) -> str | None:
     return None if key is None else base64.b64encode(key).decode("ascii")
 
 
-def add_to_trust(trust: Trust, public: PublicFile, admit: bool) -> Trust:
+def add_to_trust(trust: Trust, public: PublicFile, admit: bool, keys: bool = True) -> Trust:
     """The trust with one more party.
+
+    Args:
+        admit: its certificate may call. keys: its keys are believed too; of another one of the own role they are not.
 
     Raises:
         CredentialError: the party lacks a key, or another key is trusted under its name: that must be taken out by
@@ -85,11 +88,11 @@ def add_to_trust(trust: Trust, public: PublicFile, admit: bool) -> Trust:
     if public.role == "party":
         if public.sign is None or public.seal is None:
             raise CredentialError("a party's public file needs a signing and a sealing key")
-        keys = PartyKeys(acknowledge=public.sign, seal=public.seal)
-        if trust.parties.get(public.name, keys) != keys:
+        own = PartyKeys(acknowledge=public.sign, seal=public.seal)
+        if trust.parties.get(public.name, own) != own:
             raise CredentialError("another key is trusted under this party's name")
-        changes["parties"] = {**trust.parties, public.name: keys}
-    elif public.role in _SINGLE:
+        changes["parties"] = {**trust.parties, public.name: own}
+    elif keys and public.role in _SINGLE:
         for field, key in zip(_SINGLE[public.role], (public.sign, public.seal), strict=True):
             if field is None:
                 continue

@@ -42,12 +42,16 @@ ROLES: Final[dict[str, Role]] = {
         knows=frozenset({"gateway", "auditor", "witness", "party"}),
         admits=frozenset({"gateway", "auditor", "witness"}),
     ),
+    # It also knows other auditors, with which it compares heads, and itself: its operator fetches its reports.
     "auditor": Role(
-        "auditor", (_SIGNING, _OPENING), knows=frozenset({"ea", "gateway", "main-service", "witness", "party"})
+        "auditor",
+        (_SIGNING, _OPENING),
+        knows=frozenset({"ea", "gateway", "main-service", "witness", "party", "device", "auditor"}),
+        admits=frozenset({"gateway", "main-service", "witness", "party", "device", "auditor"}),
     ),
     "witness": Role("witness", (_SIGNING,), knows=frozenset({"gateway", "main-service", "auditor"})),
-    "party": Role("parties/{name}", (_SIGNING, _OPENING), knows=frozenset({"gateway", "main-service"})),
-    "device": Role("devices/{name}", knows=frozenset({"ea", "gateway", "main-service"})),
+    "party": Role("parties/{name}", (_SIGNING, _OPENING), knows=frozenset({"gateway", "main-service", "auditor"})),
+    "device": Role("devices/{name}", knows=frozenset({"ea", "gateway", "main-service", "auditor"})),
 }
 
-SERVERS: Final = frozenset({"gateway", "main-service"})
+SERVERS: Final = frozenset({"gateway", "main-service", "auditor"})

@@ -30,13 +30,15 @@ class Settings:
     """What the operator may choose at `proxid init`; the defaults are DESIGN 16's.
 
     Attributes:
-        gateway, main_service: addresses. gateway_metrics, main_service_metrics: where each serves its metrics.
+        gateway, main_service: addresses. auditor: of its service; if there is one, devices and parties present to it.
+        gateway_metrics, main_service_metrics: where each serves its metrics.
         service: id of the Main Service. epoch_seconds: of all who count epochs.
         shared: further keys of both services. by_role: further keys of one role. anonymiser: keys of that section.
     """
 
     gateway: str = "127.0.0.1:7443"
     main_service: str = "127.0.0.1:7444"
+    auditor: str = ""
     gateway_metrics: str = "127.0.0.1:9464"
     main_service_metrics: str = "127.0.0.1:9465"
     service: str = "main-service"
@@ -134,8 +136,12 @@ def _reader(settings: Settings) -> dict[str, Any]:
     return {"gateway": settings.gateway, "main_service": settings.main_service}
 
 
+def _auditor(settings: Settings) -> dict[str, Any]:
+    return {**_reader(settings), **({"listen": settings.auditor} if settings.auditor else {})}
+
+
 def _caller(settings: Settings) -> dict[str, Any]:
-    return {"gateway": settings.gateway}
+    return {"gateway": settings.gateway, **({"auditor": settings.auditor} if settings.auditor else {})}
 
 
 def _device(settings: Settings) -> dict[str, Any]:
@@ -145,7 +151,7 @@ def _device(settings: Settings) -> dict[str, Any]:
 _ADDRESSES = {
     "gateway": _gateway,
     "main-service": _main_service,
-    "auditor": _reader,
+    "auditor": _auditor,
     "witness": _reader,
     "party": _caller,
     "device": _device,

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from proxid.errors import Code, ProxidError
-from proxid.runtime.config.base import ServiceConfig
+from proxid.runtime.config.base import PartyBase
 from proxid.runtime.config.loading import load, read_toml
 from proxid.runtime.transport.peers import PeerRegistry
 
@@ -32,7 +32,7 @@ class AllowListWatch:
         path: the service's TOML. model: its class. peers: gets the list.
     """
 
-    def __init__(self, path: Path, model: type[ServiceConfig], peers: PeerRegistry) -> None:
+    def __init__(self, path: Path, model: type[PartyBase], peers: PeerRegistry) -> None:
         self._path = path
         self._model = model
         self._peers = peers

@@ -23,7 +23,6 @@ from proxid.clients.household.receipts import read_receipts
 from proxid.clients.household.register import FILE as REGISTER
 from proxid.clients.household.register import Register
 from proxid.clients.household.state import UserState
-from proxid.clients.subscriber.entry_file import read_entries
 from proxid.clients.subscriber.ledger import read_groups
 from proxid.errors import InputError, ProxidError
 from proxid.lab.load import Asked, find_mechanism, read_truth
@@ -35,6 +34,7 @@ from proxid.lab.release.published import read_published
 from proxid.lab.release.semantic.budget import load_stream_budget
 from proxid.runtime.config.policy import load_policy
 from proxid.runtime.config.population import load_population
+from proxid.runtime.entry_file import read_entries
 from proxid.runtime.provision import PublicFile
 from proxid.runtime.provision.keyfile import load_signing_key
 

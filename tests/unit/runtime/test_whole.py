@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from proxid.clients.household.receipts import ReceiptBook
-from proxid.clients.subscriber.entry_file import EntryFile, read_entries
 from proxid.errors import OutputError
+from proxid.runtime.entry_file import EntryFile, read_entries
 from proxid.runtime.evidence_log.files import AppendFile, replace_file
 
 ENTRIES = [{"number": number, "text": "x" * 40} for number in range(3)]

@@ -37,9 +37,13 @@ class EntryFile:
 
     def append(self, entry: dict[str, Any]) -> None:
         """Keep one more entry durably; raises OutputError."""
+        self.extend([entry])
+
+    def extend(self, entries: Iterable[dict[str, Any]]) -> None:
+        """Keep several durably, all or none of them; raises OutputError."""
         assert self._file is not None
         try:
-            append_whole(self._file, json.dumps(entry).encode("utf-8") + b"\n")
+            append_whole(self._file, b"".join(json.dumps(entry).encode("utf-8") + b"\n" for entry in entries))
             os.fsync(self._file)
         except OSError:
             raise OutputError(f"{self._path.name}: the file cannot be written") from None
