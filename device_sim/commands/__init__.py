@@ -1,9 +1,10 @@
-"""`proxid device`: enrol, ask, consent, replay (DESIGN 15). A device's configuration is a household's."""
+"""`proxid device`: enrol, ask, consent, replay, rights, judge (DESIGN 15); its configuration is a household's."""
 
 import click
 
 from device_sim.commands.ask import ask, consent
 from device_sim.commands.enrol import enrol
+from device_sim.commands.judge import judge
 from device_sim.commands.replay import replay
 from device_sim.commands.rights import rights
 
@@ -13,5 +14,5 @@ def command() -> None:
     """A household's device: enrol users, consent, ask, replay files."""
 
 
-for _command in (enrol, ask, consent, replay, rights):
+for _command in (enrol, ask, consent, replay, rights, judge):
     command.add_command(_command)

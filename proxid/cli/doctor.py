@@ -35,7 +35,7 @@ from proxid.runtime.transport.reach import Reach
 _KINDS: Final[tuple[Any, ...]] = (
     GatewayConfig, MainServiceConfig, AuditorConfig, WitnessConfig, PartyConfig, DeviceConfig,
 )  # fmt: skip
-_CALLED: Final[dict[str, Role]] = {"gateway": "gateway", "main_service": "main-service"}
+_CALLED: Final[dict[str, Role]] = {"gateway": "gateway", "main_service": "main-service", "auditor": "auditor"}
 """Keys of a configuration that say where a service is called, and its role."""
 _PREFIXES: Final = {"gateway": "{gw}", "main-service": "{ms}"}
 
@@ -52,7 +52,7 @@ def command(path: Path, ready: bool, as_json: bool) -> int:
 
     Exit status 0 if nothing is wrong, 1 if something is, 2 if it could not be looked at.
     """
-    config = _load(path)
+    config = load_party(path)
     found = asyncio.run(_look(config))
     if ready:
         found = [item for item in found if item.ready]
@@ -65,7 +65,7 @@ def command(path: Path, ready: bool, as_json: bool) -> int:
     return int(wrong)
 
 
-def _load(path: Path) -> Any:
+def load_party(path: Path) -> Any:
     """The configuration of whichever party the file is for; raises ConfigError."""
     role = read_toml(path).get("role")
     kind = next((kind for kind in _KINDS if kind.role == role), None)

@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "init": "proxid.cli.init:command",
     "mend": "proxid.cli.mend:command",
     "policy": "proxid.cli.policy:command",
+    "report": "proxid.cli.report:command",
     "serve": "proxid.cli.serve:command",
     "subscribe": "proxid.clients.subscriber.command:command",
     "witness": "auditor.commands.witness:command",

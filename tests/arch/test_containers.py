@@ -7,6 +7,7 @@ import pytest
 import yaml
 from compose_spec import PyCompose
 
+from auditor.config import AuditorConfig, WitnessConfig
 from gateway.config import GatewayConfig
 from main_service.config import MainServiceConfig
 from proxid.runtime.config import load
@@ -24,7 +25,9 @@ def test_file_is_valid_compose(text: str) -> None:
     # Anchors are merged first, as Compose does; the model is stricter than a YAML reader: unknown keys are refused.
     merged = yaml.safe_load(text)
     compose = PyCompose.from_yaml(yaml.safe_dump(merged))
-    assert set(compose.service_names()) == {"gateway", "gateway-store", "main-service", "main-service-store"}
+    assert set(compose.service_names()) == {
+        "gateway", "gateway-store", "main-service", "main-service-store", "auditor", "witness",
+    }  # fmt: skip
 
 
 def test_an_unknown_key_is_refused(text: str) -> None:
@@ -40,6 +43,8 @@ def test_services_share_no_store_volume_or_private_network(text: str) -> None:
     assert set(services["main-service-store"]["networks"]) == {"main-service"}
     assert set(services["gateway-store"]["networks"]) == {"gateway"}
     volumes = {name: {v.split(":")[0] for v in service["volumes"]} for name, service in services.items()}
+    for name in ("auditor", "witness"):  # they reach what both services show them, and neither one's store
+        assert set(services[name]["networks"]) <= {"devices", "services"}
     names = list(volumes)
     assert all(not volumes[a] & volumes[b] for i, a in enumerate(names) for b in names[i + 1 :])
 
@@ -67,6 +72,10 @@ def test_variables_of_the_services_are_keys_of_their_configurations(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     init_trial(tmp_path, TrialOptions(), datetime.datetime.now(datetime.UTC))
+    for name, model in (("auditor", AuditorConfig), ("witness", WitnessConfig)):
+        for variable, value in yaml.safe_load(text)["services"][name]["environment"].items():
+            monkeypatch.setenv(variable, value)
+        assert str(load(model, tmp_path / name / f"{name}.toml").data_dir) == "/var/lib/proxid"
     for name, model in (("gateway", GatewayConfig), ("main-service", MainServiceConfig)):
         for variable, value in yaml.safe_load(text)["services"][name]["environment"].items():
             monkeypatch.setenv(variable, value)

@@ -150,6 +150,10 @@ async def test_where_it_is_configured_the_services_fetch_the_newest_report(tmp_p
             async with calling(tmp_path, "main-service", address) as service:
                 with pytest.raises(RefusedError):
                     await service.report()
+            out = str(tmp_path / "fetched")
+            for who, status in (("gateway", 0), ("auditor", 0), ("main-service", 2)):
+                words = ("report", address, "--config", str(tmp_path / who / f"{who}.toml"), "--out", out)
+                assert await run_command(*words) == status
     assert files == {name: (folder / name).read_bytes() for name in files} and len(files) == 3
 
 
