@@ -26,7 +26,8 @@ class AuditorConfig(GovernedConfig):
         listen, metrics_listen: of `proxid serve auditor`. every: seconds between the starts of two audits.
         auditors: others with which heads are exchanged before each audit.
         report_to: roles that may fetch reports, besides the auditor's own certificate.
-        presented_bytes: room for what one device or party presents. judgements_per_hour: of one of them.
+        presented_bytes: room for what one device or party presents; presented_keep: seconds until it goes.
+        judgements_per_hour: of one of them.
         max_message: bytes of a call. shutdown_grace: seconds that running calls get to finish.
     """
 
@@ -50,6 +51,7 @@ class AuditorConfig(GovernedConfig):
     auditors: tuple[Address, ...] = ()
     report_to: tuple[Role, ...] = ()
     presented_bytes: int = Field(default=64 * 1024 * 1024, ge=65_536)
+    presented_keep: Duration = Field(default=365 * 86_400.0, gt=0)
     judgements_per_hour: int = Field(default=60, ge=1)
     max_message: int = Field(default=1024 * 1024, ge=65_536, le=4 * 1024 * 1024)
     shutdown_grace: Duration = Field(default=10.0, ge=0)

@@ -4,21 +4,23 @@
 
 Only what the services (or the party itself) signed is kept, once, whoever brings it: so it is evidence, not opinion.
 What one peer may fill is bounded, by its name and not by its certificate, so that a renewed one brings no new room.
+It names people, so it goes when its time is over: by then every audit since has compared it.
 """
 
 import base64
+import fcntl
 import hashlib
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, NamedTuple, Self
 
 from auditor.checks.c9_receipts import ACKNOWLEDGEMENT, OF_DEVICES, acknowledged, read_receipts
 from auditor.trust import Trust
-from proxid.errors import MessageInvalidError, OversizedError, PeerRefusedError, RateLimitError
-from proxid.runtime.entry_file import EntryFile
+from proxid.errors import MessageInvalidError, OutputError, OversizedError, PeerRefusedError, RateLimitError
+from proxid.runtime.entry_file import EntryFile, read_entries
 from proxid.runtime.transport.peers import Peer
 
 MOST: Final = 256
@@ -41,22 +43,47 @@ class Item(NamedTuple):
         return hashlib.sha256(self.kind.encode() + b"\0" + self.message).digest()
 
 
+def _name(row: dict[str, Any]) -> bytes:
+    return Item(row["kind"], b"", base64.b64decode(row["message"])).name
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """For one process at a time; raises OutputError."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (folder / "lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+    except BlockingIOError:
+        raise OutputError(f"{folder}: another service keeps what is presented there") from None
+    except OSError:
+        raise OutputError(f"{folder}: cannot be written") from None
+
+
 class PresentedStore:
     """The folder, open for writing, and an index of what is in it.
 
     Args:
-        room: bytes of one peer. clock: Unix seconds.
+        room: bytes of one peer. keep: seconds after which an item goes. clock: Unix seconds.
     """
 
-    def __init__(self, folder: Path, trust: Trust, room: int, clock: Callable[[], float] = time.time) -> None:
-        self._folder, self._trust, self._room, self._clock = folder, trust, room, clock
+    def __init__(
+        self, folder: Path, trust: Trust, room: int, keep: float, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._folder, self._trust, self._room, self._keep, self._clock = folder, trust, room, keep, clock
         self._stack, self._lock = ExitStack(), Lock()
         self._known: set[bytes] = set()
         self._files: dict[Peer, EntryFile] = {}
         self._used: dict[Peer, int] = {}
 
     def __enter__(self) -> Self:
-        """Read what is there; a line that a crash cut off is cut away. Raises InputError, OutputError."""
+        """Read what is there; a line that a crash cut off is cut away.
+
+        Raises:
+            InputError: a file is damaged. OutputError: it cannot be written, or another service writes it.
+        """
+        self._stack.enter_context(_alone(self._folder))
         for path in sorted(self._folder.glob(f"*/*/{FILE}")):
             self._open(Peer(path.parent.parent.name, path.parent.name))
             self._known |= {Item(item.kind, item.session, item.message).name for item in read_receipts(path)}
@@ -97,6 +124,19 @@ class PresentedStore:
             self._used[peer] += size
             self._known |= set(fresh)
         return len(fresh), len(items) - len(fresh)
+
+    def expire(self) -> None:
+        """Drop what was presented too long ago; raises OutputError, and then the file is as it was."""
+        least = int((self._clock() - self._keep) * 1000)
+        with self._lock:
+            for peer, file in self._files.items():
+                path = self._folder / peer.role / peer.name / FILE
+                rows = [row for _, row in read_entries(path)]
+                kept = [row for row in rows if row["time_ms"] >= least]
+                if len(kept) < len(rows):
+                    file.rewrite(kept)
+                    self._used[peer] = path.stat().st_size
+                    self._known -= {_name(row) for row in rows} - {_name(row) for row in kept}
 
     def _verify(self, peer: Peer, item: Item) -> None:
         if peer.role == "device":

@@ -39,11 +39,12 @@ _log = structlog.get_logger(__name__)
 class Gathering:
     """What an audit is given beside the logs: what was presented, and the heads that others were shown."""
 
-    def __init__(self, config: AuditorConfig, exchange: Exchange) -> None:
-        self._config, self._exchange = config, exchange
+    def __init__(self, config: AuditorConfig, exchange: Exchange, store: PresentedStore) -> None:
+        self._config, self._exchange, self._store = config, exchange, store
 
     async def __call__(self) -> Sequence[str]:
         """The options of `proxid audit`; other auditors are asked first, and one that is away keeps nobody."""
+        await asyncio.to_thread(self._store.expire)
         for address in self._config.auditors:
             await asyncio.to_thread(self._ask, address)
         presented = self._config.data_dir / PRESENTED
@@ -82,7 +83,7 @@ async def serve(config: AuditorConfig, source: Path, ready: Callable[[str], None
     tls, reports = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca), config.data_dir / REPORTS
     peers = PeerRegistry(config.trust.allow_list(), own=tls.read()[1])
     exchange = Exchange(config.data_dir / HEADS, reports, trust)
-    with PresentedStore(config.data_dir / PRESENTED, trust, config.presented_bytes) as store:
+    with PresentedStore(config.data_dir / PRESENTED, trust, config.presented_bytes, config.presented_keep) as store:
         server, port = new_server(tls, config.listen, max_message=config.max_message, max_streams=_STREAMS)
         allowance = Allowance(config.judgements_per_hour)
         service = AuditorService(
@@ -90,7 +91,7 @@ async def serve(config: AuditorConfig, source: Path, ready: Callable[[str], None
             _finder(config, trust),
         )  # fmt: skip
         add_AuditorServicer_to_server(service, server)
-        schedule = Schedule(source, reports, config.every, Gathering(config, exchange))
+        schedule = Schedule(source, reports, config.every, Gathering(config, exchange, store))
         background = [schedule.run(), AllowListWatch(source, AuditorConfig, peers).run()]
         address = f"{config.listen.rpartition(':')[0]}:{port}"
         await run(server, SERVICES, address, background, ready, config.shutdown_grace, peers, config.metrics_listen)

@@ -1,0 +1,92 @@
+"""What a household or party presents by itself: each line once, and nothing that is refused keeps the rest back."""
+
+import base64
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from proxid.clients.auditing import presenting
+from proxid.clients.auditing.presenting import Presented, present
+from proxid.errors import Code, RefusedError
+
+Item = tuple[str, bytes, bytes]
+
+
+class FakeAuditor:
+    """Keeps what it is shown; refuses `bad` messages, and everything once it is full."""
+
+    def __init__(self) -> None:
+        self.kept: list[bytes] = []
+        self.calls: list[int] = []
+        self.full = False
+
+    async def present(self, items: Sequence[Item]) -> int:
+        self.calls.append(len(items))
+        if self.full:
+            raise RefusedError(Code.RATE_LIMITED)
+        if any(message == b"bad" for _, _, message in items):
+            raise RefusedError(Code.SIGNATURE_INVALID)
+        fresh = [message for _, _, message in items if message not in self.kept]
+        self.kept += fresh
+        return len(fresh)
+
+
+@pytest.fixture
+def auditor(monkeypatch: pytest.MonkeyPatch) -> FakeAuditor:
+    fake = FakeAuditor()
+
+    @asynccontextmanager
+    async def opened(*_: Any) -> AsyncIterator[FakeAuditor]:
+        yield fake
+
+    monkeypatch.setattr(presenting, "open_auditor", opened)
+    return fake
+
+
+def config(address: str | None = "au:7445") -> Any:
+    return SimpleNamespace(auditor=address, auditor_name="auditor")
+
+
+def line(message: bytes) -> str:
+    return json.dumps({"kind": "response", "session": "00", "message": base64.b64encode(message).decode()}) + "\n"
+
+
+async def test_only_what_was_added_is_presented(tmp_path: Path, auditor: FakeAuditor) -> None:
+    file = tmp_path / "receipts.jsonl"
+    assert await present(config(), file) == Presented()
+    file.write_text(line(b"one") + line(b"two") + line(b"three")[:-9])  # the last one is under way
+    assert await present(config(None), file) == Presented() and auditor.calls == []
+    assert await present(config(), file) == Presented(new=2)
+    assert await present(config(), file) == Presented()
+    file.write_text(line(b"one") + line(b"two") + line(b"three"))
+    assert await present(config(), file) == Presented(new=1)
+    assert auditor.kept == [b"one", b"two", b"three"] and auditor.calls == [2, 1]
+    # Another auditor has seen nothing; a mark that was lost, or is of a longer file, costs calls and nothing else.
+    assert await present(config("other:7445"), file) == Presented() and auditor.calls[-1] == 3
+    (tmp_path / "receipts.jsonl.presented").write_text("{")
+    assert await present(config(), file) == Presented() and auditor.calls[-1] == 3
+    file.write_text(line(b"four"))
+    assert await present(config(), file) == Presented(new=1)
+
+
+async def test_what_is_refused_keeps_nothing_else_back(tmp_path: Path, auditor: FakeAuditor) -> None:
+    file = tmp_path / "receipts.jsonl"
+    file.write_text(line(b"one") + "{}\n" + line(b"bad") + line(b"two"))
+    assert await present(config(), file) == Presented(new=2, refused=1)
+    assert auditor.kept == [b"one", b"two"]
+    assert await present(config(), file) == Presented()
+
+
+async def test_a_full_auditor_gets_the_rest_later(tmp_path: Path, auditor: FakeAuditor) -> None:
+    file = tmp_path / "receipts.jsonl"
+    file.write_text(line(b"one"))
+    auditor.full = True
+    with pytest.raises(RefusedError):
+        await present(config(), file)
+    auditor.full = False
+    assert await present(config(), file) == Presented(new=1)
