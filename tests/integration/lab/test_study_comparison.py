@@ -9,9 +9,10 @@ import pytest
 from proxid.cli.main import main
 from proxid.lab.logs import Layout, create_log, read_log
 from proxid.lab.release.guarantee import Relation
+from proxid.lab.release.registry import Job, load_method
 from proxid.lab.release.sessions.plan import two_step_plan
 from proxid.lab.studies.comparison import Plan, compare, guarantee_text
-from proxid.lab.studies.entries import Kind, entries, two_step
+from proxid.lab.studies.entries import Entry, Kind, entries, two_step
 from proxid.lab.studies.measures import profile_losses, true_pairs
 from proxid.lab.studies.topical_log import ALL_TOPICS, LogShape, make_topical_log
 from proxid.lab.studies.view import Original, People
@@ -21,11 +22,14 @@ from proxid.ontology.wordnet import load
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    batch, names = make_topical_log(load(), LogShape(60, 30.0, topics=ALL_TOPICS, unusual=0.1, vanity=0.02), 5)
-    path = tmp_path_factory.mktemp("study") / "log.tsv"
-    with create_log(path, Layout().having("category"), names) as out:
+    return written(LogShape(60, 30.0, topics=ALL_TOPICS, unusual=0.1, vanity=0.02), tmp_path_factory.mktemp("study"))
+
+
+def written(shape: LogShape, folder: Path) -> Path:
+    batch, names = make_topical_log(load(), shape, 5)
+    with create_log(folder / "log.tsv", Layout().having("category"), names) as out:
         out.write(batch)
-    return path
+    return folder / "log.tsv"
 
 
 def test_every_paper_and_every_kind_of_release_is_in_the_table() -> None:
@@ -48,6 +52,41 @@ def test_the_two_step_mechanisms_get_the_same_epsilon_and_delta(
         cost = cost.and_then(each)
     replaced = cost.under(Relation.REPLACE)
     assert replaced.epsilon == pytest.approx(epsilon, rel=1e-6) and replaced.delta == pytest.approx(delta, rel=1e-3)
+
+
+def test_every_form_stands_beside_what_the_strongest_attack_finds(tmp_path: Path) -> None:
+    def chosen(users: int) -> list[Entry]:
+        forms = ("kbuffer mix", "form split", "form cohort", "microaggregation k=3")
+        return [entry for entry in entries(users, 2.0, k=3) if entry.label in forms]
+
+    log = written(LogShape(250, 60.0), tmp_path)
+    found = {row["mechanism"]: row for row in compare(Plan(log, tmp_path, chosen, "digest", k=3))}
+    mix, split, cohort = (found[name]["attacks"] for name in ("kbuffer mix", "form split", "form cohort"))
+    assert mix["em"]["owner"] > split["em"]["owner"]
+    low, high = cohort["em"]["ci95"]
+    assert low <= 1 / 5 <= high
+    assert all({"leaf", "alias-link", "join"} <= set(attacks["links"]) for attacks in (mix, split, cohort))
+    assert split["links"]["leaf"] == 0
+    assert mix["best"]["claim"] == split["best"]["claim"] == 1 / 4
+    assert found["form split"]["guarantee_text"] == "owner ≤ 1/5, members ≤ 1/4"
+    micro = found["microaggregation k=3"]["attacks"]
+    assert "links" not in micro
+    assert micro["best"]["claim"] > micro["best"]["owner"] > 1 / 3
+
+
+def test_a_budget_a_query_may_add_up_to_any_sum(tmp_path: Path) -> None:
+    """000 §4, setting A: ε = 10 a query. Somebody who asks much has no guarantee left, and that is said."""
+    rows = "".join(f"u\ttennis\t2006-03-01 10:{i:02d}:00\t\t\n" for i in range(60)) * 2
+    source = tmp_path / "log.tsv"
+    source.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + rows)
+    job = Job(
+        source, tmp_path / "out.tsv",
+        load_method("semantic").checked({"epsilon": 10.0, "budget": "query", "ledger": str(tmp_path / "ledger")}),
+    )  # fmt: skip
+    outcome = load_method("semantic").run(job)
+    assert outcome.records_out == 120
+    assert outcome.details["ledger"]["spent"]["epsilon"] == 1200
+    assert outcome.details["ledger"]["spent"]["kind"].startswith("no guarantee")
 
 
 @pytest.mark.slow

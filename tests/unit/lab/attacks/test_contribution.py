@@ -1,10 +1,12 @@
 """The contribution attack: right with the largest contribution of a cluster, and not with 1/k (DESIGN 13)."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from proxid.cli.main import main
 from proxid.lab.attacks.registry import Options, load_attack
 from proxid.lab.load import Asked, load_release
 from proxid.lab.release.registry import Job, load_method
@@ -42,6 +44,23 @@ def test_it_wins_the_largest_contribution(released: tuple[Path, Path, Path, dict
         hits += int((release.owner[rows] == best).sum())
         total += int(rows.sum())
     assert found == pytest.approx(hits / total)
+
+
+def test_it_is_said_against_its_own_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A cluster's log is published by every member, so that a release may have more records than the log."""
+    source, output, truth = tmp_path / "in.tsv", tmp_path / "out.tsv", tmp_path / "t"
+    rows = [f"u{u}\tu{u} {i}\t\t\t\tArts/{u % 3}\n" for u in range(31) for i in range(2 if u else 60)]
+    source.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\tCategory\n" + "".join(rows))
+    made = ["release", "--method", "microaggregation", str(source), "-o", str(output), "--truth", str(truth)]
+    assert main([*made, "--seed", "1"]) == 0
+    capsys.readouterr()
+    assert main(["attack", str(source), str(output), "--truth", str(truth), "--check", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["mechanism"]["mode"] == "microaggregation"
+    manifest = json.loads(output.with_name("out.tsv.manifest.json").read_text())
+    assert report["bound"] == manifest["guarantee"]["bound"]["worst"]
+    assert report["attacks"]["contribution"]["bound"] == report["bound"]
+    assert report["attacks"]["rl3"] == {"reason": "does not apply to microaggregation"}
 
 
 def test_srp_metric_counts_per_level(released: tuple[Path, Path, Path, dict[str, float]]) -> None:
