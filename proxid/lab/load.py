@@ -19,7 +19,7 @@ from proxid.jsontext import load_json
 from proxid.lab.logs import LogBatch, LogReader, open_log
 from proxid.lab.logs.base import Classifier
 from proxid.lab.logs.jit import Codes, Longs
-from proxid.lab.mechanism import MODES, Mechanism
+from proxid.lab.mechanism import METHODS, MODES, Mechanism
 from proxid.lab.released_log import Release, make_release, origin_column
 
 Progress = Callable[[int, int], None]
@@ -54,14 +54,14 @@ def load_release(
         raise InputError("the original and the release are exchanged: the manifest beside the first names the second")
     first, reader = _read(original, None, classifier, progress)
     second, _ = _read(released, reader, classifier, progress)
-    if len(second) > len(first):
-        raise InputError("the release has more records than the original: are the two files exchanged?")
     if len(first) and (first.category < 0).all():
         raise InputError("the logs have no categories: add a Category column or ask for a classifier")
     first = in_order_read(first, manifest_of(released).get("details", {}).get("order"))
     origin, at, groups = (None, None, None) if truth is None else read_truth(truth, len(second), first)
     grouped = (second.group if groups is None else groups) >= 0
     mechanism = find_mechanism(asked, released, bool(grouped.any()))
+    if len(second) > len(first) and mechanism.mode not in METHODS:  # a cluster's log is published by every member
+        raise InputError("the release has more records than the original: are the two files exchanged?")
     if not (second.group >= 0).any():
         second = replace(second, group=_runs_of_n(second, mechanism) if groups is None else groups)
     no_text = reader.dictionaries.query.find("")
@@ -171,10 +171,16 @@ def shows_whole_texts(manifest: dict[str, Any], mechanism: Mechanism) -> bool:
 
 def find_mechanism(asked: Asked, released: Path, grouped: bool) -> Mechanism:
     """Parameters as asked for, else from the manifest, else by what the release looks like and DESIGN 16."""
-    parameters = dict(manifest_of(released).get("parameters", {}))
+    manifest = manifest_of(released)
+    parameters = dict(manifest.get("parameters", {}))
+    method = manifest.get("mechanism")
     if parameters.get("form") in ("split", "cohort"):
         parameters["mode"] = parameters["form"]
-    default = Mechanism(mode="mix" if grouped else "thesis")
+    if method in METHODS:
+        parameters["mode"], claim = method, _claim(manifest.get("guarantee"))
+        default = Mechanism(mode=method, claim=claim)
+    else:
+        default = Mechanism(mode="mix" if grouped else "thesis")
     found = {}
     for name in Asked.__slots__:
         given = getattr(asked, name)
@@ -184,6 +190,13 @@ def find_mechanism(asked: Asked, released: Path, grouped: bool) -> Mechanism:
     if not _can_be(found):
         raise InputError(f"{released.name}: the manifest's parameters are of no mechanism")
     return replace(default, **found)
+
+
+def _claim(guarantee: Any) -> float | None:
+    """What a manifest says of a guess at the owner: the contribution of the worst cluster (001)."""
+    bound = guarantee.get("bound") if isinstance(guarantee, dict) else None
+    worst = bound.get("worst") if isinstance(bound, dict) else None
+    return float(worst) if isinstance(worst, int | float) else None
 
 
 def _can_be(found: dict[str, Any]) -> bool:

@@ -41,8 +41,12 @@ ATTACKS: dict[str, str] = {
 APPLIES: dict[str, tuple[str, ...]] = {
     "split": ("em", "leaf", "alias-link", "join"),
     "cohort": ("em", "leaf", "alias-link", "join", "homogeneity", "vanity"),
+    "microaggregation": ("contribution", "neighbour", "vanity"),
+    "semantic": ("contribution", "neighbour", "vanity"),
+    "nsqc": ("contribution", "neighbour", "vanity"),
+    "k-query": ("vanity",),
 }
-"""Attacks on the forms that hold no pair of a record and another's name under a cycle."""
+"""Attacks on the forms that hold no pair of a record and another's name under a cycle, and on other methods."""
 
 
 def nothing_said(done: float, whole: float) -> None:
@@ -91,5 +95,5 @@ def run_attacks(release: Release, names: Iterable[str] = (), options: Options | 
 def _attacked(name: str, release: Release, options: Options) -> dict[str, Any]:
     attack, mode = load_attack(name), release.mechanism.mode
     if name not in APPLIES.get(mode, ATTACKS):
-        return {"reason": f"does not apply to the form {mode}"}
+        return {"reason": f"does not apply to {mode}"}
     return attack(name, release, options)

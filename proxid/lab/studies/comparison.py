@@ -59,7 +59,8 @@ def guarantee_text(guarantee: dict[str, Any]) -> str:
     if guarantee.get("epsilon_per_query") is not None:
         return f"m·{guarantee['epsilon_per_query']:.3g}-DP for m queries"
     if "outsider" in guarantee:
-        return f"owner ≤ {guarantee['outsider']['bound']}, members ≤ {guarantee['members']['bound']}"
+        members = guarantee.get("members", {}).get("bound")
+        return f"owner ≤ {guarantee['outsider']['bound']}" + (f", members ≤ {members}" if members else "")
     if "bound" in guarantee and isinstance(guarantee["bound"], dict):
         return f"equal logs of {guarantee['k']}; owner ≤ {guarantee['bound']['worst']:.2f}"
     if "k" in guarantee:

@@ -8,13 +8,16 @@ import numpy as np
 from proxid.lab.studies.plots import COLOURS, pyplot, save
 
 COLUMNS = (
-    "mechanism", "paper", "guarantee", "owner found", "person+text", "true topics", "1-issuer texts", "vanity", "rows",
+    "mechanism", "paper", "guarantee", "owner found", "person+text", "leaf words", "joined",
+    "true topics", "1-issuer texts", "vanity", "rows",
     "texts", "JSD L1", "JSD L2", "EMD", "top 100", "caching", "MAP", "subst. cov.", "P@5", "P@5 common", "CPU s",
 )  # fmt: skip
 LEGEND = {
     "guarantee": "for one user replaced, and one release; ZEALOUS and partition release each kind of items alone",
     "owner found": "best attack of the log lab that names the owner of a published record, with the attack's name",
     "person+text": "best attack's guesses in which that person issued that text",
+    "leaf words": "records whose category path says a word of the text that too few people's do",
+    "joined": "person-days that two parties of one audience join by (node, time); links by time alone are in the JSON",
     "true topics": "published (person, full category) pairs that are true of the person",
     "1-issuer texts": "texts that one person alone issued and that are published as they were",
     "vanity": "the same for texts issued more than once",
@@ -46,6 +49,7 @@ def cells(row: dict[str, Any]) -> list[str]:
         row.get("guarantee_text", ""),
         f"{_share(best['owner'])} ({best['attack']})" if best else "–",
         _share(attacks.get("best_pair")),
+        *(_share(attacks.get("links", {}).get(key)) for key in ("leaf", "join")),
         _share(people.get("true_pairs")),
         *(_share(published.get(key)) for key in ("single_issuer_texts", "vanity_texts", "rows", "texts")),
         *(_number(people.get(key)) for key in ("jsd_1", "jsd_2", "emd")),

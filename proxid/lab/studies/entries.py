@@ -60,6 +60,8 @@ def entries(users: int, epsilon: float, k: int = 10) -> list[Entry]:
     return [
         Entry("kbuffer thesis", "Pàmies", "kbuffer", Kind.LOG, {"mode": "thesis", "k": k}),
         Entry("kbuffer mix", "Pàmies+", "kbuffer", Kind.LOG, {"mode": "mix", "k": k, "max_delay": "never"}),
+        Entry("form split", "Pàmies+", "kbuffer", Kind.LOG, {"form": "split", "k": k, "level": 1}),
+        Entry("form cohort", "Pàmies+", "kbuffer", Kind.LOG, {"form": "cohort", "k": k}),
         Entry("microaggregation k=3", "Erola", "microaggregation", Kind.LOG, {"k": 3}),
         Entry("semantic SQC2, ε/m", "Sánchez", "semantic", Kind.LOG, {"criterion": "sqc2", "epsilon": epsilon}),
         Entry(

@@ -3,39 +3,50 @@
 A measure that does not apply to a kind of release is left out of its result.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from proxid.lab.attacks.registry import Options, load_attack
+from proxid.lab.attacks.registry import Options, run_attacks
+from proxid.lab.mechanism import METHODS
 from proxid.lab.released_log import Release
 from proxid.lab.studies.view import Original, People, View
 from proxid.lab.utility.jsd import jensen_shannon
 
 Reals = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
-OWNER_ATTACKS = ("rl3", "neighbour", "group-busiest", "informed", "contribution")
-"""Attacks of the log lab that name an owner: the thesis's best, DESIGN 14's, and the one on microaggregation."""
+OWNER_ATTACKS = ("rl3", "neighbour", "group-busiest", "informed", "contribution", "em")
+"""Attacks of the log lab that name an owner: the thesis's best, DESIGN 14's, the one on microaggregation, profiles."""
+LINKED = {"leaf": "leak_share", "alias-link": "linked", "join": "joined"}
+"""Attacks on kbuffer's forms that link people or find hidden words, and their figures."""
 _CELLS = 4_000_000
 
 
 def attack_success(lab: Release, seed: int) -> dict[str, Any]:
     """Each owner attack's share of right guesses on the records it attacked, and the best one.
 
-    owner: the very record's owner; pair: the guessed person issued the published text (coincidences included).
+    owner: the very record's owner, for `em` of records that show something below the node; claim: what the release says
+    of it; pair: the guessed person issued the published text (coincidences included); links: people joined and words
+    found otherwise.
     """
     found: dict[str, Any] = {}
-    for name in OWNER_ATTACKS:
-        report = load_attack(name)(name, lab, Options(seed=seed))
-        if "same_record" in report and lab.exact:
+    for name, report in run_attacks(lab, OWNER_ATTACKS, Options(seed=seed)).items():
+        if name == "em" and "right" in report:  # over what shows something below the node
+            found[name] = {"owner": report["right"]["value"], "pair": math.nan, **report["right"]}
+        elif "same_record" in report and lab.exact:
             same, pair = report["same_record"]["of_attacked"], report["pair_linkage"]["of_attacked"]
             found[name] = {"owner": same["value"], "pair": pair["value"], "ci95": same["ci95"]}
     usable = {name: values for name, values in found.items() if values["owner"] == values["owner"]}
     if usable:
         best = max(usable, key=lambda name: usable[name]["owner"])
-        found["best"] = {"attack": best, **usable[best]}
-        found["best_pair"] = max(values["pair"] for values in usable.values())
+        found["best"] = {"attack": best, "claim": lab.mechanism.bound, **usable[best]}
+        pairs = [values["pair"] for values in usable.values() if not math.isnan(values["pair"])]
+        found["best_pair"] = max(pairs, default=math.nan)
+    if lab.mechanism.mode not in METHODS:
+        links = run_attacks(lab, tuple(LINKED), Options(seed=seed))
+        found["links"] = {name: links[name].get(key, math.nan) for name, key in LINKED.items()}
     return found
 
 

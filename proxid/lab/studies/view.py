@@ -1,5 +1,6 @@
 """One way to look at any release: what it counts, by kind of item, and the topics it gives to people."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from pyarrow import csv
 from proxid.lab.load import Asked, load_release
 from proxid.lab.logs import LogBatch, read_log
 from proxid.lab.logs.batch import Dictionaries
+from proxid.lab.release.forms.split import contents_path
 from proxid.lab.release.published import read_published
 from proxid.lab.release.semantic.paths import ConceptPaths
 from proxid.lab.release.semantic.topics import FOUR
@@ -82,14 +84,27 @@ def view_of(entry: Entry, original: Original, outputs: dict[str, Path], truth: P
 
 def _log(entry: Entry, original: Original, output: Path, truth: Path | None) -> View:
     batch, _ = read_log(output, dictionaries=original.dictionaries)
-    k, mode = entry.options.get("k", original.k), entry.options.get("mode", "thesis")
+    asked = Asked(k=entry.options.get("k", original.k), level=entry.options.get("level", original.level))
     known = truth if truth is not None and truth.is_file() else None
-    lab = load_release(original.path, output, Asked(mode=mode, k=k, level=original.level), truth=known)
+    lab = load_release(original.path, output, asked, truth=known)
     people = People(batch.user, batch.category, np.ones(len(batch))) if entry.names_people else None
     kinds = counts_of(output)
+    if entry.options.get("form") == "split":
+        kinds["queries"] = contents_texts(output)
     if np.isnan(batch.time).all():
         kinds.pop("pairs", None)  # without times no query comes after another
     return View(kinds, len(batch), people, lab)
+
+
+def contents_texts(output: Path) -> Counts:
+    """Texts and units of the contents of a release in form `split`, and how many records say each."""
+    found: Counts = {}
+    with contents_path(output).open(encoding="utf-8") as file:
+        for line in file:
+            for _, text, records in json.loads(line)["rows"]:
+                if text:
+                    found[text,] = found.get((text,), 0.0) + records
+    return found
 
 
 def _items(outputs: dict[str, Path]) -> View:

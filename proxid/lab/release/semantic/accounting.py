@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from proxid.errors import ConfigError
 from proxid.lab.release.account import Account
-from proxid.lab.release.guarantee import Guarantee, Relation, require_epsilon_delta
+from proxid.lab.release.guarantee import MOST_EPSILON, Guarantee, Relation, require_epsilon_delta
 from proxid.lab.release.purse import Costs, account_details
 from proxid.lab.release.registry import Job
 
@@ -22,8 +22,11 @@ def require_no_seed(job: Job) -> None:
 
 
 def cost_of(mechanism: str, epsilon: float) -> Costs:
-    """A pure ε: one user's log replaced. Raises ConfigError for one that guarantees nothing."""
-    require_epsilon_delta(epsilon, 0.0, zero_delta=True)
+    """A pure ε: one user's log replaced, or what the queries of the busiest user add up to, which may be any sum.
+
+    Raises ConfigError for one that guarantees nothing.
+    """
+    require_epsilon_delta(min(epsilon, MOST_EPSILON), 0.0, zero_delta=True)
     return [(mechanism, Guarantee(epsilon, 0.0, Relation.REPLACE))]
 
 
