@@ -3,11 +3,14 @@
 import json
 import math
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
-from proxid.lab.studies import sessions, sessions_report, zealous, zealous_report
+from proxid.lab.release.zealous.plan import probabilistic_threshold
+from proxid.lab.studies import session_log, sessions, sessions_report, zealous, zealous_report
 from proxid.lab.studies.counted import CountedLog, counted_log, synthetic_or
+from proxid.lab.utility.counted.suggestion import evaluate
 
 SMALL = zealous.Settings(epsilon=10.0, ms=(1, 4), epsilons=(5.0, 10.0), ks=(5, 20), queries=40)
 
@@ -58,6 +61,49 @@ def test_study_sessions_has_every_table_and_figure(log: CountedLog) -> None:
     assert set(first["published"]) == {"KA"}  # K = 3 is under the sensitivity: nothing noisy is published
     for run in found["table_5"].values():
         assert math.isnan(run["own"]["recall_at_5"]) or 0 <= run["own"]["recall_at_5"] <= 1
+
+
+def test_what_zealous_gains_with_the_log_and_what_it_does_not() -> None:
+    """The reasons that the study's remarks give and reject for Figures 5 and 6."""
+    gains, behind = [], []
+    for rows, users in ((10_000, 400), (100_000, 4000)):
+        with synthetic_or(None, rows, users, 1) as path, counted_log(path) as counted:
+            settings = zealous.Settings(ms=(1,), epsilons=(5.0,), ks=(10,), caching_ms=(1,))
+            hits = [zealous.caching(counted, settings) for _ in range(3)]
+            counts = [zealous.differences(counted, "keywords", settings) for _ in range(3)]
+        gains.append(fmean(h["zealous"]["1"][0] / h["k-query"][0] for h in hits))
+        behind.append(fmean(c["zealous"][0] - c["k-query"][0] for c in counts))
+    assert 1 > gains[1] > gains[0]
+    assert behind[1] > behind[0] > 0
+
+
+def test_table_2_is_of_five_million_users(found: dict) -> None:
+    fewer = [probabilistic_threshold(2, 1.0, 0.01, 500_000, tau) for tau in found["table_2"]["tau"]]
+    assert all(here < there for here, there in zip(fewer, found["table_2"]["tau_prime"], strict=True))
+    said = zealous_report.remarks(found)
+    assert any("U = 5,000,000" in remark for remark in said) and any("open" in remark for remark in said)
+
+
+def test_ranking_matters_and_sessions_rank_best(tmp_path: Path) -> None:
+    """004's Table 5: what follows a query, from sessions, ranks its suggestions better than clicks alone."""
+    with synthetic_or(None, 60_000, 3000, 1) as path, counted_log(path) as counted:
+        settings = sessions.Settings(k=8.0, ks=(), most_tests=800, draws=3)
+        found = sessions.run(counted, settings, quiet)
+    runs = {name: run["common"]["precision_at_5"] for name, run in found["table_5"].items()}
+    assert runs["DP_S"] > runs["DP_C"]
+    assert runs["Original"] > max(value for name, value in runs.items() if name != "Original")
+    own = found["table_5"]["Original"]["own"]["precision_at_5"]
+    assert 1 < runs["Original"] / own < 1.5, "own sessions alone explain no factor of 2.7"
+    assert any("is open" in remark for remark in sessions_report.remarks(found))
+
+
+def test_with_as_many_phrasings_as_suggestions_ranking_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_log, "PHRASINGS", session_log.PHRASINGS[:6])
+    with synthetic_or(None, 60_000, 3000, 1) as path, counted_log(path) as counted:
+        counted_once = sessions.count(counted, sessions.Settings(most_tests=300))
+        table = sessions.runs_at(counted_once, sessions.Settings(), 20.0)
+        scores = {name: evaluate(run, counted_once.tests).mean() for name, run in table.items()}
+    assert scores["DP_S"] == scores["DP_C"]
 
 
 @pytest.mark.slow
