@@ -1,6 +1,6 @@
 """A synthetic log in which people rephrase: what the applications of 003 and 004 need, and `proxid synth` has not.
 
-A session is about a topic (Zipf over topics). A topic has a subject of one or two nouns and six phrasings of it; after
+A session is about a topic (Zipf over topics). A topic has a subject of one or two nouns and 18 phrasings of it; after
 one query comes most often the next phrasing, else any of the topic, so that what follows a query can be learnt from
 other people's sessions. Clicks go to the topic's sites, the first most often. A quarter of the queries are the person's
 own and nobody else's. People's activity is log-normal. All of it is guessed; none of it comes from a person.
@@ -19,7 +19,12 @@ from proxid.lab.logs.synth.shape import START
 from proxid.lab.logs.synth.words import nouns
 
 Longs = npt.NDArray[np.int64]
-PHRASINGS: Final = ("{0}", "{0} pictures", "buy {0}", "{0} for sale", "cheap {0}", "{0} reviews")
+PHRASINGS: Final = (
+    "{0}", "{0} pictures", "buy {0}", "{0} for sale", "cheap {0}", "{0} reviews", "used {0}", "{0} online", "best {0}",
+    "{0} prices", "what is {0}", "{0} near me", "free {0}", "{0} history", "{0} how to", "{0} shop", "new {0}",
+    "{0} parts",
+)  # fmt: skip
+"""Many more than the five that are suggested: else every order of them scores the same."""
 SITES: Final = 4
 DAYS: Final = 92
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
 from proxid import __version__
 from proxid.lab.commands.common import FILE, said_columns_of
@@ -37,6 +38,12 @@ def counted_study_options(*own: Callable[..., Any]) -> Callable[..., Any]:
 def log_of(log: Path | None, rows: int, seed: int) -> dict[str, Any]:
     """Which log was studied, for the manifest."""
     return {"log": "synthetic", "rows": rows, "seed": seed} if log is None else {"log": "file"}
+
+
+def print_remarks(console: Console, remarks: Sequence[str]) -> None:
+    """Where figures differ from the paper's, and why, as far as it is known."""
+    for remark in remarks:
+        console.print(f"* {remark}", style="dim", highlight=False)
 
 
 def write_study(

@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.lab.commands.common import FILE, print_json, progress_bar, said_columns_of
-from proxid.lab.commands.study.output import write_study
+from proxid.lab.commands.study.output import print_remarks, write_study
 from proxid.lab.concepts import ConceptMapper
 from proxid.lab.logs.files import read_log
 from proxid.lab.release.semantic.phrases import map_log
 from proxid.lab.release.semantic.topics import FOUR, NINETEEN, OTHER, categorise
 from proxid.lab.studies.semantic import PROFILES, WAYS, Plan, run
-from proxid.lab.studies.semantic_report import METHODS, PROFILE_TITLES, TITLES, figures, summary
+from proxid.lab.studies.semantic_report import METHODS, PROFILE_TITLES, TITLES, figures, remarks, summary
 from proxid.lab.studies.topical_log import LogShape, make_topical_log
 from proxid.ontology.wordnet import load
 
@@ -45,6 +45,7 @@ def command(log: Path | None, users: int, runs: int, settings: str, seed: int, o
     with progress_bar("curves") as progress:
         losses = run(load(), plan, random, progress)
     found = summary(losses) | {"users": plan.users, "phrases": len(plan.user), "runs": plan.runs}
+    found["remarks"] = remarks(found)
     parameters = {"log": "synthetic" if log is None else "file", "users": users, "runs": runs, "seed": seed}
     files = write_study(out, "semantic", found, parameters, figures(losses, out))
     if as_json:
@@ -81,6 +82,7 @@ def _print(found: dict[str, Any], files: list[Path]) -> None:
                 console.print(f"  {PROFILE_TITLES[kind]}; at every ε > 1: {entry[kind][way]['ordering']}\n")
         console.print(f"  D = P: {entry['domains_equal_topics']}")
         console.print(f"  paper: {entry['published']}\n")
+    print_remarks(console, found["remarks"])
     console.print("written: ", *(str(file) for file in files))
 
 

@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.lab.commands.common import print_json, progress_bar
-from proxid.lab.commands.study.output import counted_study_options, log_of, write_study
+from proxid.lab.commands.study.output import counted_study_options, log_of, print_remarks, write_study
 from proxid.lab.studies.counted import counted_log, synthetic_or
 from proxid.lab.studies.sessions import Settings, run
-from proxid.lab.studies.sessions_report import PUBLISHED, figures
+from proxid.lab.studies.sessions_report import PUBLISHED, figures, remarks
 
 
 @click.command("sessions", epilog="\b\nExample: proxid study sessions --rows 200000 --users 8000 --K 10 --out study")
@@ -28,7 +28,7 @@ def command(log: Path | None, rows: int, users: int, seed: int, k: float, b: flo
     bar = progress_bar("study sessions")
     with synthetic_or(log, rows, users, seed) as path, counted_log(path) as counted, bar as progress:
         found = run(counted, Settings(k=k, b=b), progress)
-    found["published"] = PUBLISHED
+    found |= {"published": PUBLISHED, "remarks": remarks(found)}
     files = write_study(out, "sessions", found, log_of(log, rows, seed) | {"K": k, "b": b}, figures(found, out))
     if as_json:
         print_json(found | {"files": [str(file) for file in files]})
@@ -43,6 +43,7 @@ def _print(found: dict[str, Any], files: list[Path]) -> None:
     console.print(_table_5(found["table_5"]))
     for name, held in found["cost"].items():
         console.print(f"{name}: ε = {held['epsilon']:.3g}, δ = {held['delta']:.3g} ({held['relation']} neighbours)")
+    print_remarks(console, found["remarks"])
     console.print(f"{len(files)} files in {files[0].parent}")
 
 

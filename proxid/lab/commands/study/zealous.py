@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.lab.commands.common import print_json, progress_bar
-from proxid.lab.commands.study.output import counted_study_options, log_of, write_study
+from proxid.lab.commands.study.output import counted_study_options, log_of, print_remarks, write_study
 from proxid.lab.studies.counted import counted_log, synthetic_or
 from proxid.lab.studies.zealous import Settings, run
-from proxid.lab.studies.zealous_report import PUBLISHED, figures
+from proxid.lab.studies.zealous_report import PUBLISHED, figures, remarks
 
 
 @click.command("zealous", epilog="\b\nExample: proxid study zealous --rows 200000 --users 8000 --out study")
@@ -30,7 +30,7 @@ def command(
     bar = progress_bar("study zealous")
     with synthetic_or(log, rows, users, seed) as path, counted_log(path) as counted, bar as progress:
         found = run(counted, Settings(epsilon=epsilon, delta=delta), progress)
-    found["published"] = PUBLISHED
+    found |= {"published": PUBLISHED, "remarks": remarks(found)}
     files = write_study(
         out, "zealous", found, log_of(log, rows, seed) | {"epsilon": epsilon, "delta": delta}, figures(found, out)
     )
@@ -52,11 +52,12 @@ def _print(found: dict[str, Any], files: list[Path]) -> None:
         rows = {name: part[name] for name in ("probabilistic", "indistinguishability", "partition", "ratio")}
         console.print(_by_m(f"{kind}: partition beside ZEALOUS, δ = {part['delta']:.2g}", part["m"], rows, None))
     console.print(found["trends"])
+    print_remarks(console, found["remarks"])
     console.print(f"{len(files)} files in {files[0].parent}")
 
 
 def _table_2(part: dict[str, Any]) -> Table:
-    table = Table(title="Table 2: τ′ by τ (m = 2, ε = 1, δ = 0.01)", box=SIMPLE_HEAD)
+    table = Table(title="Table 2: τ′ by τ (m = 2, ε = 1, δ = 0.01, U = 5,000,000)", box=SIMPLE_HEAD)
     for column in ("τ", "τ′", "published"):
         table.add_column(column, justify="right")
     for tau, here, there in zip(part["tau"], part["tau_prime"], PUBLISHED["table_2"]["tau_prime"], strict=True):
