@@ -13,6 +13,7 @@ import numpy.typing as npt
 from proxid.lab.release.microaggregation.matrices import Ints, LevelMatrix
 from proxid.lab.release.microaggregation.mechanism import (
     Queries,
+    Representative,
     make_clusters,
     matrices,
     microaggregate,
@@ -32,13 +33,14 @@ Progress = Callable[[int, int], None]
 class Remains:
     """What is left: `values[categories, partition, k]` is levels × users (NaN: no query at that level).
 
-    seconds: CPU time by (categories, k) of the whole method. classified: share of queries with a category at a level.
-    largest: largest contributions, median over clusters, by (partition, k), with one category.
+    seconds: CPU time by (categories, k, levels) of the whole method, on a tree of so many levels. classified: share of
+    queries with a category at a level. largest: largest contributions, median over clusters, by (partition, k), with
+    one category.
     """
 
     levels: int
     values: dict[tuple[int, str, int], Reals] = field(default_factory=dict)
-    seconds: dict[tuple[int, int], float] = field(default_factory=dict)
+    seconds: dict[tuple[int, int, int], float] = field(default_factory=dict)
     classified: list[float] = field(default_factory=list)
     largest: dict[tuple[str, int], float] = field(default_factory=dict)
 
@@ -64,6 +66,16 @@ def srp(queries: Queries, original: list[LevelMatrix], user: Ints, query: Ints, 
     return np.array(rows)
 
 
+def _timed(result: Remains, queries: Queries, cell: tuple[int, int], seed: int) -> list[Representative]:
+    """The method at a number of categories and k on trees of 1, 2, … levels; what it makes on the whole tree."""
+    first, k = cell
+    for levels in range(1, result.levels + 1):
+        rng, begin = np.random.default_rng(seed), time.process_time()
+        made = microaggregate(queries, make_clusters(queries, k, levels, first, rng), rng)
+        result.seconds[first, k, levels] = time.process_time() - begin
+    return made
+
+
 def run(
     queries: Queries, levels: int, seed: int, progress: Progress = lambda done, total: None,
     sizes: tuple[int, ...] = SIZES, categories: tuple[int, ...] = CATEGORIES,
@@ -76,15 +88,11 @@ def run(
             result.classified = [m.count.sum() / len(queries.user) for m in original]
         for k in sizes:
             for kind in (SIMILAR, RANDOM):
-                rng, begin = np.random.default_rng(seed), time.process_time()
-                clusters = (
-                    make_clusters(queries, k, levels, first, rng)
-                    if kind == SIMILAR
-                    else random_partition(queries.users, k, rng)
-                )
-                representatives = microaggregate(queries, clusters, rng)
+                rng = np.random.default_rng(seed)
                 if kind == SIMILAR:
-                    result.seconds[first, k] = time.process_time() - begin
+                    representatives = _timed(result, queries, (first, k), seed)
+                else:
+                    representatives = microaggregate(queries, random_partition(queries.users, k, rng), rng)
                 if first == 1:
                     result.largest[kind, k] = float(np.median([r.contribution for r in representatives]))
                 user, query, _ = released_columns(representatives)

@@ -41,7 +41,8 @@ def summary(remains: Remains) -> dict[str, Any]:
             "gain_over_random": gain.tolist(), "gain_half_width": gain_half.tolist(),
             "over_theory_at_every_level": bool((average - half > 1 / k).all()),
             "over_random_at_every_level": bool((gain - gain_half > 0).all()),
-            "seconds": remains.seconds[first, k],
+            "seconds": remains.seconds[first, k, remains.levels],
+            "seconds_by_levels": [remains.seconds[first, k, levels] for levels in range(1, remains.levels + 1)],
         })  # fmt: skip
     return {
         "published": PUBLISHED,
@@ -67,15 +68,23 @@ def figures(remains: Remains, folder: Path) -> list[Path]:
     files = draw_panels(
         panels, folder / "microaggregation_srp", title="Semantic remain percentage (Erola et al. 2011, Figure 3)"
     )
-    x = np.array(sizes, float)
-    curves = [Curve(_named(first), x, np.array([remains.seconds[first, k] for k in sizes])) for first in firsts]
+    curves = [
+        Curve(f"k = {k}, {_named(first)}", levels, _seconds(remains, first, k), None, "-" if first == 1 else "--")
+        for first in firsts
+        for k in sizes
+    ]
     marks = [(f"paper: {minutes} min", 60.0 * minutes) for minutes in PUBLISHED["minutes_of_1000_users"]]
-    cost = Panel("Time on one core (Erola et al. 2011, Figure 4)", "k", "seconds", curves, marks, y_scale="log")
+    title = "Time on one core (Erola et al. 2011, Figure 4)"
+    cost = Panel(title, "levels of the tree", "seconds", curves, marks, y_scale="log")
     share = Panel(
         "Queries with a category at a level (Erola et al. 2011, Figure 2)", "level", "share",
         [Curve("this log", levels, np.array(remains.classified))], [("paper: level 5", 0.57)], y_limits=(0, 1.02),
     )  # fmt: skip
     return files + draw_panels([cost, share], folder / "microaggregation_cost")
+
+
+def _seconds(remains: Remains, first: int, k: int) -> Reals:
+    return np.array([remains.seconds[first, k, levels] for levels in range(1, remains.levels + 1)])
 
 
 def _named(first: int) -> str:

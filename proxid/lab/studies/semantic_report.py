@@ -35,15 +35,15 @@ def remarks(found: dict[str, Any]) -> list[str]:
     losses = {method: part["mean"] for method, part in a["topics"]["query"]["loss"].items()}
     equal, last = a["domains_equal_topics"].get(HBDP), found["epsilons"][-1]
     said.append(
-        f"Setting A, ε = {last:g}: 000 finds roughly a fourth of the loss with a criterion of meaning, here it is"
-        f" 1/{losses['nsqc'][-1] / losses['sqc2'][-1]:.1f}. Chance it is not (the intervals are hundredths); the"
-        " paper's topics (its Figure 1) are lost, and why is open."
+        f"Setting A, ε = {last:g}: Sánchez et al. find roughly a fourth of the loss with a criterion of meaning,"
+        f" here it is 1/{losses['nsqc'][-1] / losses['sqc2'][-1]:.1f}. Chance it is not (the intervals are"
+        " hundredths); the paper's topics (its Figure 1) are lost, and why is open."
     )
     if equal is not None:
         low, high = min(losses["nsqc"]), max(losses["nsqc"])
         said.append(
-            f"D = P: 000 finds HBDP similar to NSQC with D > P ({low:.2f} to {high:.2f} here); here HBDP loses"
-            f" {equal:.2f}. Noise for the paper's M instead of 2M would lose less, so that is not it; it is open."
+            f"D = P: Sánchez et al. find HBDP similar to NSQC with D > P ({low:.2f} to {high:.2f} here); here HBDP"
+            f" loses {equal:.2f}. Noise for the paper's M instead of 2M would lose less, so that is not it; it is open."
         )
     return said
 

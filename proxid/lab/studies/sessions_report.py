@@ -30,12 +30,14 @@ def remarks(found: dict[str, Any]) -> list[str]:
     ratio = paper["DP_S"]["precision_at_5"] / paper["Original"]["precision_at_5"]
     here = "the original is best" if original["common"] >= best else "a release is best"
     return [
-        f"Table 5: in 004 the original scores worst and DP_S {ratio:.1f} times as well; here {here}. Scoring each run"
-        f" on its own sessions explains a factor of {original['common'] / original['own']:.2f} of it (the original on"
-        " common sessions over the original on its own); the rest is open, for the paper's log cannot be had.",
+        f"Table 5: in the paper the original scores worst and DP_S {ratio:.1f} times as well; here {here}. Scoring"
+        f" each run on its own sessions explains a factor of {original['common'] / original['own']:.2f} of it (the"
+        " original on common sessions over the original on its own); the rest is open, for the paper's log cannot be"
+        " had.",
         "Table 5: how the releases stand to each other depends on how many phrasings a subject has: with no more than"
         " the five that are suggested, ranking changes nothing, and DP_S is DP_C.",
-        "004 counts a user's identical clicks, here a user counts once: counts are smaller, the sensitivity no larger.",
+        "The paper counts a user's identical clicks, here a user counts once: counts are smaller, the sensitivity no"
+        " larger.",
     ]
 
 

@@ -36,15 +36,17 @@ def remarks(found: dict[str, Any]) -> list[str]:
     said = ", ".join(f"{kind} {share:.0%}" for kind, share in better.items())
     reached = ", ".join(f"{hits:.3f} (m = {m})" for m, hits in best.items())
     return [
-        "Table 2 holds for U = 5,000,000 and not for the 500,000 users that 003 names, for which every τ′ is lower.",
-        "Figure 5: in 003 ZEALOUS is nearer to the counts of keywords for ε > 2, of queries about equal. Here k-query"
-        f" is nearer in these shares of the (ε, k): {said}. The size of the log is not it: on larger synthetic logs"
-        " ZEALOUS falls further behind. Why is open.",
-        "Figure 6: in 003 ZEALOUS caches better than k-query, and m = 6 (over 0.36) better than m = 1 (under 0.33)."
-        f" Here ZEALOUS reaches {reached}, k-query {max(caching['k-query']):.3f}, the log {caching['original']:.3f}."
-        " With its size ZEALOUS gains on k-query (0.47 of its hits with 400 people, 0.50 with 1,600, 0.55 with 6,400,"
-        f" at ε = 5), and {found['users']:,} people are far from the paper's; that it would overtake is not shown.",
-        "MAP: a pair's ratio counts at most once (003 does not say what happens above 1).",
+        "Table 2 holds for five million users and not for the half million that the paper names, for which every τ′"
+        " is lower.",
+        "Figure 5: in the paper ZEALOUS is nearer to the counts of keywords for ε > 2, of queries about equal. Here"
+        f" k-query is nearer in these shares of the (ε, k): {said}. The size of the log is not it: on larger"
+        " synthetic logs ZEALOUS falls further behind. Why is open.",
+        "Figure 6: in the paper ZEALOUS caches better than k-query, and m = 6 (over 0.36) better than m = 1 (under"
+        f" 0.33). Here ZEALOUS reaches {reached}, k-query {max(caching['k-query']):.3f}, the log"
+        f" {caching['original']:.3f}. With its size ZEALOUS gains on k-query (0.47 of its hits with 400 people, 0.50"
+        f" with 1,600, 0.55 with 6,400, at ε = 5), and {found['users']:,} people are far from the paper's; that it"
+        " would overtake is not shown.",
+        "MAP: a pair's ratio counts at most once (the paper does not say what happens above 1).",
     ]
 
 

@@ -57,7 +57,7 @@ def _print(found: dict[str, Any], files: list[Path]) -> None:
 
 
 def _table_2(part: dict[str, Any]) -> Table:
-    table = Table(title="Table 2: τ′ by τ (m = 2, ε = 1, δ = 0.01, U = 5,000,000)", box=SIMPLE_HEAD)
+    table = Table(title="Table 2: τ′ by τ (m = 2, ε = 1, δ = 0.01, U five million)", box=SIMPLE_HEAD)
     for column in ("τ", "τ′", "published"):
         table.add_column(column, justify="right")
     for tau, here, there in zip(part["tau"], part["tau_prime"], PUBLISHED["table_2"]["tau_prime"], strict=True):

@@ -12,8 +12,10 @@ from proxid.lab.columns.released import Released
 from proxid.lab.logs import Dictionaries, LogBatch
 from proxid.lab.released_log import Release, make_release
 from proxid.lab.studies.thesis.chapter3 import release_without_restriction
+from proxid.lab.studies.thesis.growth import growth
 from proxid.lab.studies.thesis.measure import Cost, attacker_costs, feed_timed, record_cost
 from proxid.lab.studies.thesis.plan import Cell
+from proxid.lab.studies.thesis.results import DEANONYMISERS
 from proxid.lab.studies.thesis.series import progress_series
 from proxid.lab.utility.registry import evaluate
 
@@ -38,8 +40,11 @@ def run_cell(batch: LogBatch, dictionaries: Dictionaries, cell: Cell, *, tests: 
     if not cell.ladder:
         result["cost"] = {"anonymiser": cost.as_dict(), **attacker_costs(release, seed)}
         result["cost"]["anonymiser"]["one_record_us"] = record_cost(batch, dictionaries, cell, seed)
+    if cell.mode == "thesis":
+        result["own_texts"] = own_texts(release)
     if cell.mode == "thesis3" and cell.level == 1:
         result["chapter3"] = chapter3(release, cell, seed)
+        result["chapter3"]["growth"] = growth(batch, dictionaries, cell.k, cell.level, seed)
     return result
 
 
@@ -99,4 +104,25 @@ def chapter3(release: Release, cell: Cell, seed: int) -> dict[str, Any]:
         "matches": float((release.released.user == release.owner).sum() / rows_in),
         "matches_without_restriction": float((user == release.original.user[origin]).sum() / rows_in),
         "by_time": {name: found["same_record"]["of_input"] for name, found in by_time.items()},
+        "best_without_own": best_without_own(release, seed),
     }
+
+
+def best_without_own(release: Release, seed: int) -> float:
+    """What the best de-anonymiser finds, over all input, in the release without records under their own owner.
+
+    The printed Algorithm 2 publishes some; whether they are why it finds more than the thesis prints (figure 3.7).
+    """
+    kept = release.released.user != release.owner
+    rest = make_release(
+        release.original, release.released.take(kept), release.tree, release.mechanism,
+        no_text=release.no_text, origin=release.origin[kept],
+    )  # fmt: skip
+    found = [load_attack(name)(name, rest, Options(seed=seed)) for name in DEANONYMISERS]
+    return max(float(one["same_record"]["of_input"]["value"]) for one in found)
+
+
+def own_texts(release: Release) -> float:
+    """Share of the published (user, text) pairs that stand in the input (002 §4.4.3: none): their user asked it too."""
+    keys = [(log.user.astype(np.int64) << 32) | log.query for log in (release.original, release.released)]
+    return float(np.isin(keys[1], keys[0]).mean()) if len(keys[1]) else 0.0

@@ -16,7 +16,7 @@ MODES = ("thesis", "thesis3", "mix")
 LEVELS = (1, 2, 4, 6, 13)
 LADDER_K = 10
 """The k at which mode `mix` also runs with its ladder, to see what that leaves to content."""
-VERSION = 4
+VERSION = 5
 """Counts up when a cell computes something else, so that older results are not taken for new ones."""
 THEOREM_TESTS = 12
 """Attackers of a `mix` cell that are tested against 1/(n-1)."""

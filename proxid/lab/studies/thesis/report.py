@@ -9,6 +9,7 @@ from proxid.lab.studies.thesis.beside import beside, excess, mix_verdicts
 from proxid.lab.studies.thesis.figures.all import draw_all
 from proxid.lab.studies.thesis.mix_table import COLUMNS, mix_rows
 from proxid.lab.studies.thesis.plan import Cell
+from proxid.lab.studies.thesis.processes import measured
 from proxid.lab.studies.thesis.results import Results, percent
 from proxid.lab.studies.thesis.tables import csv_text, linkage_rows, markdown, utility_rows
 
@@ -22,6 +23,8 @@ UTILITY = {"mode": "mode", "ladder": "ladder", "k": "k", "level": "ℓ", "releas
            "delay_records_p50": "delay p50", "delay_records_p99": "delay p99", "emd_loss_n1": "EMD N1",
            "emd_loss_n2": "EMD N2", "emd_loss_n1_unraised": "N1 unraised", "emd_loss_n2_unraised": "N2 unraised",
            "paired_loss_n1": "paired N1", "lost_share": "lost", "true_profile_pairs": "true pairs"}  # fmt: skip
+PROCESSES = {"process": "process", "us": "µs a record", "thesis_us": "thesis", "kib": "KiB grown by",
+             "thesis_kib": "thesis, whole process"}  # fmt: skip
 CONTENT = {"level": "ℓ", "ladder": "ladder", "disclosure-category": "by category %", "disclosure-text": "by text %",
            "claimed": "1/(k+m) %"}  # fmt: skip
 
@@ -29,12 +32,13 @@ CONTENT = {"level": "ℓ", "ladder": "ladder", "disclosure-category": "by catego
 def write_report(results: Results, folder: Path) -> list[Path]:
     """Write everything; returns the files. Raises OutputError."""
     found: dict[str, Any] = {"beside": beside(results), "excess": excess(results), "mix": mix_verdicts(results),
-             "mix_cells": mix_rows(results), "content": content(results)}  # fmt: skip
+             "mix_cells": mix_rows(results), "content": content(results), "processes": processes(results)}  # fmt: skip
     texts = {
         "linkage.csv": csv_text(linkage_rows(results)),
         "utility.csv": csv_text(utility_rows(results)),
         "published.csv": csv_text(found["beside"]),
         "mix.csv": csv_text(found["mix_cells"]),
+        "processes.csv": csv_text(found["processes"]),
         "study.json": json.dumps(found, indent=1) + "\n",
     }
     figures = draw_all(results, folder / "figures")
@@ -43,6 +47,11 @@ def write_report(results: Results, folder: Path) -> list[Path]:
         with whole_file(folder / name) as file:
             file.write(text.encode())
     return [*(folder / name for name in texts), *figures]
+
+
+def processes(results: Results) -> list[dict[str, Any]]:
+    """Time and memory of each process of chapter 3, where that is studied."""
+    return measured(results.plan.source.seed) if "thesis3" in results.plan.modes else []
 
 
 def content(results: Results) -> list[dict[str, Any]]:
@@ -69,6 +78,9 @@ def page(results: Results, found: dict[str, Any], figures: list[Path]) -> str:
         else "",
         "## How far attacks exceed what is claimed\n\nPer cent of the attacked records, same record.\n\n"
         + markdown(found["excess"], EXCESS),
+        "## Processes of chapter 3 (Tables 3.2 and 3.3)\n\n" + markdown(found["processes"], PROCESSES)
+        if found["processes"]
+        else "",
         "## Utility\n\n" + markdown(utility_rows(results), UTILITY),
         _why_411(results),
         "## Figures\n\n" + "\n".join(f"![{path.stem}](figures/{path.name})\n" for path in figures[::2]),

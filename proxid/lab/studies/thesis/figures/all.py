@@ -8,6 +8,8 @@ from proxid.lab.studies.thesis.results import Results
 
 Draw = Callable[[Results, Path], list[Path]]
 FIGURES: tuple[tuple[str | None, Draw], ...] = (
+    ("thesis3", cost.draw_3_4),
+    ("thesis3", cost.draw_3_5),
     ("thesis3", privacy.draw_3_6),
     ("thesis3", privacy.draw_3_7),
     ("thesis3", cost.draw_3_8),

@@ -1,4 +1,4 @@
-"""Figures 3.8, 4.12-4.15 and 4.17-4.19 of 002: time a record and memory.
+"""Figures 3.4, 3.5, 3.8, 4.12-4.15 and 4.17-4.19 of 002: time a record and memory.
 
 Times are of the compiled loops on columns; of the anonymisers also one record at a time in plain Python, as the thesis
 timed them (on a notebook of 2013).
@@ -9,6 +9,8 @@ from pathlib import Path
 from proxid.lab.studies.thesis import published
 from proxid.lab.studies.thesis.figures.style import finish, k_axis, level_axis, mark, panels, save, series
 from proxid.lab.studies.thesis.figures.utility import shown_modes
+from proxid.lab.studies.thesis.growth import ORDERS
+from proxid.lab.studies.thesis.plan import Cell
 from proxid.lab.studies.thesis.results import DEANONYMISERS, Results
 
 MEMORY = {
@@ -21,6 +23,33 @@ TIMES = {
     "4.14": ("rl2", "Figure 4.14: de-anonymiser 2 (record linkage 2)"),
     "4.15": ("rl3", "Figure 4.15: de-anonymiser 3 (record linkage 3)"),
 }
+
+
+def draw_3_4(results: Results, folder: Path) -> list[Path]:
+    """What δ does to time."""
+    return _by_delta(results, folder, "us", "CPU time (µs a record)", "figure-3.4", "Figure 3.4: effects of δ on time")
+
+
+def draw_3_5(results: Results, folder: Path) -> list[Path]:
+    """What δ does to the k that categories end with."""
+    label, title = "k at the end, mean of the categories", "Figure 3.5: effects of δ on final k"
+    return _by_delta(results, folder, "mean_k", label, "figure-3.5", title)
+
+
+def _by_delta(results: Results, folder: Path, what: str, label: str, name: str, title: str) -> list[Path]:
+    figure, axes = panels(len(ORDERS), sharey=True)
+    for panel, order in zip(axes, ORDERS, strict=True):
+        for i, k in enumerate(results.plan.ks):
+            rows = [
+                row for row in results.get(Cell("thesis3", k, 1), "chapter3", "growth") or [] if row["order"] == order
+            ]
+            series(panel, [row["delta"] for row in rows], [row[what] for row in rows], i, f"k = {k}")
+        panel.set_xlabel("δ")
+        panel.set_title(f"in order of {order}", fontsize=9)
+    axes[0].set_ylabel(label)
+    axes[0].set_ylim(bottom=0)
+    finish(figure, f"{title}, mode thesis3, ℓ = 1", axes, legend=None, columns=5)
+    return save(figure, folder, name)
 
 
 def draw_3_8(results: Results, folder: Path) -> list[Path]:
