@@ -86,7 +86,7 @@ class Table:
         for text in texts:
             words = [self._words.get(word) or self._look_up(word, len(shares), others) for word in text]
             starts.append(len(contexts))
-            contexts += _contexts([word.hash for word in words])
+            contexts += phrases([word.hash for word in words])
             places += [word.place for word in words]
             features = len(contexts) - starts[-1] + sum(word.features for word in words)
             shares.append((_TO_UNIT / sqrt(features), _TO_UNIT / sqrt(len(words) or 1)))
@@ -124,7 +124,7 @@ class Table:
         return entry
 
 
-def _contexts(hashes: Sequence[int]) -> list[int]:
+def phrases(hashes: Sequence[int]) -> list[int]:
     """Keys of the pairs and triples of a text: one of each a word, and the pair at the end."""
     keys, first = list[int](), _BEGIN
     for second, third in zip(hashes, [*hashes, _END][1:], strict=True):

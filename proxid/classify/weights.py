@@ -1,6 +1,8 @@
 """How trained rows are stored: few levels a number, a scale a row, a key instead of a name; and how they are read."""
 
-from collections.abc import Sequence
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -57,7 +59,23 @@ def text_array(lines: Sequence[str]) -> NDArray[np.uint8]:
     return np.frombuffer("\n".join(lines).encode(), np.uint8)
 
 
+def to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays as a compressed npz without time stamps, so that the same arrays are the same bytes."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(arrays):
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, np.ascontiguousarray(arrays[name]), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), buffer.getvalue(), zipfile.ZIP_DEFLATED, 9)
+    return written.getvalue()
+
+
+def from_bytes(data: bytes) -> dict[str, NDArray[Any]]:
+    """What `to_bytes` wrote."""
+    with np.load(io.BytesIO(data)) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of a file."""
-    with path.open("rb") as stream, np.load(stream) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+    return from_bytes(path.read_bytes())

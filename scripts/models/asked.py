@@ -10,7 +10,7 @@ from pathlib import Path
 
 from proxid.classify import corpora
 from scripts.models import sources
-from scripts.models.network import words
+from scripts.models.spacy_training import words
 
 SEED = 11
 WORDINGS = {"asked.txt": 3, "asked_more.txt": 2}

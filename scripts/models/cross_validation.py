@@ -1,4 +1,4 @@
-"""Cross-validates the network of categories: `python -m scripts.models.cross_validation [SPLIT [HALF]]`, ten minutes a half.
+"""Cross-validates the network of categories: `python -m scripts.models.cross_validation [SPLIT [HALF]]`.
 
 category_train.tsv is cut into two halves; each is held out of every text that is trained on, with whatever resembles one
 of its queries, and filed by the runtime under a tier-1. Those who use the result to choose must not see report figures.
@@ -6,34 +6,19 @@ of its queries, and filed by the runtime under a tier-1. Those who use the resul
 
 import sys
 
-import numpy as np
-
 from proxid.classify import pipeline
 from proxid.classify.categories import Categories
-from proxid.classify.feature_sum import Network
-from proxid.classify.ontology import Ontology
 from scripts.models import subjects
-from scripts.models.network import words
-from scripts.models.training import packed
-
-SEED = 100
 
 
 def half(split: int, which: int) -> tuple[int, int]:
     """How many queries of a half the network trained without them files right, and how many there are."""
-    rows = subjects.labelled()[0]
-    part = np.random.default_rng(SEED + split).permutation(len(rows)) % 2
-    held = [rows[i] for i in np.flatnonzero(part == which)]
-    net, vocab, classes, paths = subjects.train(subjects.material(frozenset(text for text, _ in held)))
-    arrays = packed(net, vocab, {"top": classes, "node": paths}, subjects.LEVELS)
-    categories = Categories(Network(arrays, ["top", "node"]), Ontology.iab())
-    reader = pipeline.load_default()
-    right = 0
-    for text, top in held:
-        reading = reader.read(text)
-        told = reading.words if reading is not None else words(text)
-        right += categories.top(categories.odds(told)) == top
-    return right, len(held)
+    held = subjects.half(split, which)
+    topic = subjects.train([split, which])
+    assert topic.arrays and isinstance(topic.filing, Categories)
+    states = [pipeline.load_default().read(text) for text, _ in held]
+    tops = [topic.filing.top(topic.filing.odds(state.words)) if state else "" for state in states]
+    return sum(top == wanted for top, (_, wanted) in zip(tops, held, strict=True)), len(held)
 
 
 def main() -> None:

@@ -6,9 +6,9 @@ import re
 import numpy as np
 
 from proxid.classify import corpora
-from proxid.classify.weights import text_array
+from proxid.classify.weights import text_array, to_bytes
 from scripts.models import sources
-from scripts.models.output import SHIPPED, write_arrays, write_gzip
+from scripts.models.output import SHIPPED, write_gzip
 
 MERGED = {
     "alarm": "alarm_set", "calendar": "calendar_query", "calendar_update": "calendar_set", "meeting_schedule": "calendar_query",
@@ -68,8 +68,8 @@ def languages() -> None:
                 grams.setdefault(key, np.zeros(len(LANGUAGES)))[column] += count / totals[len(gram) - 1]
     keys = sorted(grams)
     table = np.log(np.array([grams[key] for key in keys]) + 1e-6)
-    write_arrays("languages.npz", {"grams": text_array(keys), "logs": np.round(table * 8).astype(np.int8),
-                                   "names": text_array(list(LANGUAGES))})  # fmt: skip
+    arrays = {"grams": text_array(keys), "logs": np.round(table * 8).astype(np.int8), "names": text_array(LANGUAGES)}
+    (SHIPPED / "languages.npz").write_bytes(to_bytes(arrays))
 
 
 def main() -> None:

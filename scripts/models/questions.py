@@ -14,8 +14,8 @@ from collections import Counter
 
 from proxid.classify import corpora
 from scripts.models import sources
-from scripts.models.network import words
 from scripts.models.output import write_gzip
+from scripts.models.spacy_training import words
 
 ARCHIVE = "resources/jars/anserini-0.14.3-fatjar.jar"
 TOPICS = {

@@ -2,36 +2,45 @@
 
 Its classes are the corpora's intents and groups of written utterances and of public questions (scripts.models.written). Targets mix these labels
 with what a linear model over the teacher's sentence vectors says; variants without a label have the latter alone. A
-second head learns the type; it is not shipped, but the hidden units are better for it. One utterance and question in twelve,
-by the hash of its text, is held out: the temperature is chosen on these.
+second head learns the type, a third the teacher's vector; they are not shipped, but the hidden units are better for
+them. requests.cfg says how spaCy trains. One utterance and question in twelve, by the hash of its text, is held out:
+the temperature is chosen on these.
 """
 
 import hashlib
 import random
 import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
+from spacy.language import Language
+from spacy.training import Example
+from spacy.util import load_config, registry
 
 from proxid.classify import corpora
-from proxid.classify.intents import FLOOR, WRITTEN, Intents
-from proxid.classify.weights import read_arrays
+from proxid.classify.intents import FLOOR, ORDER, WRITTEN, Intents
+from proxid.classify.weights import to_bytes
 from scripts.models import augment, subjects, teacher, topics
-from scripts.models.network import Network, inputs, softmax, vocabulary, words
-from scripts.models.output import CURVE, INTENT, write_arrays, write_json
-from scripts.models.training import fit, packed
+from scripts.models.output import CURVE, INTENT, write_json
+from scripts.models.spacy_training import examples, softmax, trained, words
 from scripts.models.written import ASKED, groups, made, question_groups, written
 
 Floats = NDArray[np.float32]
-HIDDEN, EPOCHS, SOFT, LEAST, SEED, BATCH, LEVELS = 128, 10, 0.5, 3, 1, 256, 7
-TYPES = ("command", "general", "location")
+CONFIG = Path(__file__).with_suffix(".cfg")
+SOFT, SEED = 0.5, 1
+TYPES = tuple(map(str, ORDER))
 LEFT_OUT = {"clinc": frozenset({"clinc"}), "home": frozenset({"massive", "slurp", "nlu"})}
 """Sources that a network can be trained without, for figures of unseen ones, and the corpora of each."""
 TYPED_WEIGHT, MADE_WEIGHT, REPEATS = 3.0, 1.0, 2
 """What a written example and a query of the topics count when the teacher of types is fitted; how often more the former
 are trained on than other texts."""
+FILED = ("category_train.tsv", "category_nq.tsv", "category_written.tsv")
 GRID = np.arange(0.40, 0.91, 0.01)
 QUESTION_PRIOR = 0.15
 """What the groups of public questions weigh at run time: they are many in training, and a network's odds hold for the
@@ -62,17 +71,21 @@ def held(text: str) -> bool:
     return int(hashlib.md5(corpora.letters(text).encode(), usedforsecurity=False).hexdigest(), 16) % 12 == 0
 
 
-def membership(classes: list[str]) -> Floats:
-    """Which type each intent or written group belongs to, one column a type; ambiguous intents belong to none."""
-    mapping = corpora.types()
-    table = np.zeros((len(classes), len(TYPES)), np.float32)
-    for i, name in enumerate(classes):
-        family, _, intent = name.partition(":")
-        if (family, intent) in mapping:
-            table[i, TYPES.index(mapping[family, intent])] = 1
-        elif name.startswith(WRITTEN):
-            table[i, TYPES.index(intent.split("_")[0])] = 1
-    return table
+def type_of(name: str) -> str:
+    """The type of an intent or group; "" of an intent that has none."""
+    family, _, intent = name.partition(":")
+    return intent.split("_")[0] if name.startswith(WRITTEN) else corpora.types().get((family, intent), "")
+
+
+def general_questions() -> tuple[list[str], list[str]]:
+    """Questions that are general by definition: the public ones; queries that were filed for the network of topics."""
+    asked = corpora.questions()[0]
+    filed = [row["text"] for row in corpora.category(FILED[0]) if not corpora.reported(row["text"])]
+    filed += [text for name in FILED[1:] for text, _ in corpora.labelled(name)]
+    known = {corpora.letters(row.text) for row in corpora.training()[0]} | {*map(corpora.letters, asked)}
+    kept = corpora.questions()[1]
+    free = corpora.apart(filed, kept)
+    return asked, [text for text, ok in zip(filed, free, strict=True) if ok and corpora.letters(text) not in known]
 
 
 def general_texts() -> list[str]:
@@ -81,59 +94,92 @@ def general_texts() -> list[str]:
     return [text for text in made if not corpora.reported(text)]
 
 
-def train(without: frozenset[str], output: str, folder: Path) -> None:
-    """Train on every source but those named, calibrate, write."""
-    rows = unique(corpora.training(without=without)[0])
+class Material(NamedTuple):
+    """What a network trains on.
+
+    texts: labelled ones first, written ones again at the end. intents, kinds: targets of each text, by `classes` and TYPES.
+    types: of the classes that have one. held: (text, type) pairs to calibrate on.
+    """
+
+    texts: list[str]
+    classes: list[str]
+    intents: Floats
+    kinds: Floats
+    vectors: Floats
+    types: dict[str, str]
+    held: list[tuple[str, str]]
+
+
+@cache
+def material(source: str) -> Material:
+    """Everything to train on without a source of LEFT_OUT; "" is the shipped network's."""
+    rows = unique(corpora.training(without=LEFT_OUT.get(source, frozenset()))[0])
     fitting, keeping = [r for r in rows if not held(r.text)], [r for r in rows if held(r.text)]
-    typed, queries, asked = written(), made(), corpora.questions()[0]
-    texts, vectors = encoded(fitting, typed, asked)
+    typed, queries, asked = written(), made(), general_questions()
+    learnt = [[text for text in texts if not held(text)] for texts in asked]
+    texts, vectors = encoded(fitting, typed, learnt)
     first, marked = len(fitting), len(fitting) + len(typed)
-    told = marked + sum(not held(text) for text in asked)
+    told = marked + sum(map(len, learnt))
     labels = [label(row) for row in fitting] + groups(typed, vectors[first:marked])
     labels += question_groups(vectors[marked:told])
     soft, classes = class_targets(labels, vectors)
-    general = dict.fromkeys(asked, "general")
-    kinds = type_targets(
-        fitting, general | dict(queries) | dict(typed), frozenset(text for text, _ in typed), texts, vectors
-    )
+    known = dict.fromkeys(chain(*asked), "general") | dict(queries) | dict(typed)
+    kinds = type_targets(fitting, known, frozenset(text for text, _ in typed), texts, vectors)
     order = list(range(len(texts))) + list(range(first, marked)) * REPEATS
-    vocab = vocabulary(texts, LEAST)
-    table, truth = membership(classes), np.array([_type(row) for row in keeping])
-    keep_batch = inputs([row.text for row in keeping], vocab)
-
-    def report(epoch: int, net: Network) -> None:
-        # Nearly as at run time, where written groups count less.
-        odds = softmax(net.output("intent", net.hidden(keep_batch))) @ table
-        right = np.array(TYPES)[odds.argmax(axis=1)] == truth
-        print(output, epoch, f"held-out type accuracy {right[truth != ''].mean():.4f}", flush=True)
-
-    targets = {"intent": soft[order], "type": kinds[order]}
-    net = fit(inputs(texts, vocab)[order], targets, vectors[order], HIDDEN, EPOCHS, SEED, report, BATCH)
-    arrays = packed(net, vocab, {"intent": classes}, LEVELS)
-    asked_groups = np.array([name.startswith(ASKED) for name in classes], np.float32)
-    arrays["intent.bias"] += np.float32(np.log(QUESTION_PRIOR)) * asked_groups
-    arrays["types"] = table.astype(np.int8)
-    arrays["calibration"] = np.array([1.0, 0.5], np.float32)
-    write_arrays(output, arrays, folder)
-    facts = {"utterances": len(fitting), "variants": len(texts) - len(fitting), "features": len(vocab)}
-    mixture = [(row.text, kind) for row in keeping if (kind := _type(row))]
-    calibrated(output, folder, mixture + [(text, "general") for text in asked if held(text)], facts)
+    pairs = [(row.text, kind) for row in keeping if (kind := _type(row))]
+    pairs += [(text, "general") for text in chain(*asked) if held(text)]
+    types = {name: kind for name in classes if (kind := type_of(name))}
+    return Material([texts[i] for i in order], classes, soft[order], kinds[order], vectors[order], types, pairs)
 
 
-def calibrated(output: str, folder: Path, keeping: list[tuple[str, str]], facts: dict[str, int]) -> None:
-    """Calibrate the written network, as it is read at run time, on the held-out (text, type) pairs; write it again."""
-    arrays = read_arrays(folder / output)
+@registry.readers("proxid.Requests.v1")
+def read_requests(without: str, kept: bool) -> Callable[[Language], Iterator[Example]]:
+    """Examples to train on, or those that are held out."""
+
+    def read(nlp: Language) -> Iterator[Example]:
+        m = material(without)
+        if not kept:
+            heads = {"intent": (m.classes, m.intents), "type": (TYPES, m.kinds)}
+            return examples(nlp, m.texts, heads, m.vectors)
+        wanted = np.array([[kind == name for name in TYPES] for _, kind in m.held], np.float32)
+        return examples(nlp, [text for text, _ in m.held], {"type": (TYPES, wanted)})
+
+    return read
+
+
+@registry.readers("proxid.Types.v1")
+def read_types(without: str) -> dict[str, str]:
+    """The type of each class that has one."""
+    return material(without).types
+
+
+def train(source: str, path: Path) -> None:
+    """Train without a source, weigh the questions, calibrate, write."""
+    m = material(source)
+    config = load_config(CONFIG, overrides={"corpora.train.without": source})
+    nlp = trained(config, len(m.texts))
+    finished(nlp.get_pipe("proxid_intent").arrays, m, path)  # type: ignore[attr-defined]
+
+
+def finished(arrays: dict[str, Any], m: Material, path: Path) -> None:
+    """Weigh the questions and calibrate, as the network is read at run time, on the held-out texts; write."""
+    asked = np.array([name.startswith(ASKED) for name in m.classes], np.float32)
+    arrays["intent.bias"] = arrays["intent.bias"] + np.float32(np.log(QUESTION_PRIOR)) * asked
     intents = Intents(arrays)
-    mixture = np.array([intents.mixture(words(text)) for text, _ in keeping])
-    temperature, curve = calibrate(mixture, np.array([kind for _, kind in keeping]))
-    arrays["calibration"] = np.array([temperature, THRESHOLD], np.float32)
-    write_arrays(output, arrays, folder)
-    found = {"temperature": temperature, "threshold": THRESHOLD, "risk_coverage": curve}
-    path = CURVE if folder == INTENT else (folder / output).with_suffix(".json")
-    write_json(path.name, found | facts, path.parent)
+    mixture = np.array([intents.mixture(words(text)) for text, _ in m.held])
+    temperature, curve = calibrate(mixture, np.array([kind for _, kind in m.held]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(to_bytes(arrays | {"calibration": np.array([temperature, THRESHOLD], np.float32)}))
+    facts = {"texts": len(m.texts), "held": len(m.held), "features": len(arrays["keys"])}
+    where = CURVE if path.parent == INTENT else path.with_suffix(".json")
+    write_json(
+        where.name, {"temperature": temperature, "threshold": THRESHOLD, "risk_coverage": curve} | facts, where.parent
+    )
 
 
-def encoded(fitting: list[corpora.Row], typed: list[tuple[str, str]], asked: list[str]) -> tuple[list[str], Floats]:
+def encoded(
+    fitting: list[corpora.Row], typed: list[tuple[str, str]], asked: list[list[str]]
+) -> tuple[list[str], Floats]:
     """All texts that a run trains on, labelled ones first, and the teacher's vectors of them.
 
     The teacher reads the same lists in every run: all training utterances, the examples and parts of them, the variants
@@ -146,8 +192,7 @@ def encoded(fitting: list[corpora.Row], typed: list[tuple[str, str]], asked: lis
     typed_texts = [text for text, _ in typed]
     texts += typed_texts
     blocks.append(teacher.vectors(typed_texts))
-    fit_asked = [text for text in asked if not held(text)]
-    for more in (fit_asked, [part for part, _ in augment.parts(typed_texts)]):
+    for more in (*asked, [part for part, _ in augment.parts(typed_texts)]):
         texts += more
         blocks.append(teacher.vectors(more))
     for family in ("clinc", "home"):
@@ -212,11 +257,8 @@ def calibrate(mixture: Floats, truth: NDArray[np.str_]) -> tuple[float, list[lis
 
 def main() -> None:
     """Train the shipped network, or with arguments SOURCE PATH one without a source (bench/classify/left_out.py)."""
-    if len(sys.argv) == 3 and sys.argv[1] in LEFT_OUT:
-        path = Path(sys.argv[2])
-        train(LEFT_OUT[sys.argv[1]], path.name, path.parent)
-    else:
-        train(frozenset(), "weights.npz", INTENT)
+    source, path = sys.argv[1:3] if len(sys.argv) == 3 and sys.argv[1] in LEFT_OUT else ("", INTENT / "weights.npz")
+    train(source, Path(path))
 
 
 if __name__ == "__main__":

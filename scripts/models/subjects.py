@@ -1,35 +1,39 @@
-"""Trains the network that files a query under the IAB taxonomy; writes subjects.npz.
+"""Trains the network that files a query under the IAB taxonomy; writes its weights.
 
 The teacher (guide.py) reads sentence vectors; it knows the labelled queries (category_train.tsv, those of
 corpora.LABELLED) and topics.txt's. The network learns these, and imitates the teacher on them, on parts of them, on general
 queries of the corpora, on questions about WordNet's nouns and on those of asked.py, so that it has seen the words it will
-meet; rare.py has vectors of words that words.npz lacks.
+meet; rare.py has vectors of words that words.npz lacks. subjects.cfg says how spaCy trains.
 """
 
 import random
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.training import Example
+from spacy.util import load_config, registry
 
 from proxid.classify import corpora
+from proxid.classify.components.networks import Topic
 from proxid.ontology import wordnet
-from scripts.models import asked, augment, guide, teacher, topics
-from scripts.models.network import Network, inputs, softmax, vocabulary
-from scripts.models.output import TOPIC, write_arrays
-from scripts.models.rare import Rare
-from scripts.models.training import fit, packed
+from scripts.models import asked, augment, guide, rare, teacher, topics
+from scripts.models.output import TOPIC
+from scripts.models.spacy_training import examples, trained
 
 Floats = NDArray[np.float32]
-HIDDEN, EPOCHS, LEAST, SEED, BATCH, LEVELS = 128, 13, 4, 2, 256, 7
-DROP = 0.5
-"""Share of the features that are left out at random in training: the fewer are kept, the more the word vectors count."""
+SEED, FIRST_SPLIT, JUDGED = 2, 100, 2000
+CONFIG = Path(__file__).with_suffix(".cfg")
 SOFT, SOFT_MADE, SOFT_NAMES = 0.2, 0.85, 0.3
 """Share of the teacher in the targets of labelled and of made queries, and of those about names; the rest is the label."""
 NOUNS = 14_000
 MORE_FILLS = 30
-REPEATS = 1
 WEIGHTS = {
     "category_train.tsv": 2.0,
     "category_nq.tsv": 1.0,
@@ -167,8 +171,17 @@ def material(without: frozenset[str] = frozenset()) -> Material:
     return Material(texts, tops, weights, real, paths, named, np.vstack(blocks))
 
 
-def train(m: Material) -> tuple[Network, list[str], list[str], list[str]]:
-    """The trained network, its features, its tier-1 classes, its paths."""
+class Targets(NamedTuple):
+    """Classes of both heads, and the targets of each text."""
+
+    tops: list[str]
+    top: Floats
+    paths: list[str]
+    node: Floats
+
+
+def targets(m: Material) -> Targets:
+    """What the network is to say: labels mixed with the teacher, or the teacher alone."""
     count = len(m.tops)
     classes, top = guide.odds(m.vectors, m.tops, m.weights, m.real)
     soft = np.where(np.arange(count) < m.real, SOFT, SOFT_MADE).astype(np.float32)[:, None]
@@ -179,26 +192,55 @@ def train(m: Material) -> tuple[Network, list[str], list[str], list[str]]:
     paths = sorted(set(m.paths))
     node = np.zeros((len(m.vectors), len(paths)), np.float32)
     node[m.real : count] = one_hot(m.paths, {p: i for i, p in enumerate(paths)}, len(m.paths))
-    order = list(range(len(m.texts))) + list(range(m.real)) * REPEATS
-    vocab, rare = vocabulary(m.texts, LEAST), Rare(m.texts)
-    batch = inputs(m.texts, vocab)
-    batch.means += rare.means(m.texts)
+    return Targets(classes, top, paths, node)
 
-    def report(epoch: int, net: Network) -> None:
-        guess = softmax(net.output("top", net.hidden(batch[np.arange(m.real)]))).argmax(axis=1)
-        print(
-            "subjects", epoch, f"fit {np.mean(np.array(classes)[guess] == np.array(m.tops[: m.real])):.3f}", flush=True
-        )
 
-    targets = {"top": top[order], "node": node[order]}
-    net = fit(batch[order], targets, m.vectors[order], HIDDEN, EPOCHS, SEED, report, BATCH, DROP)
-    return net, rare.fold(net, vocab), classes, paths
+def half(split: int, which: int) -> list[tuple[str, str]]:
+    """The labelled queries of one half of category_train.tsv, for cross-validation."""
+    rows = labelled()[0]
+    part = np.random.default_rng(FIRST_SPLIT + split).permutation(len(rows)) % 2
+    return [rows[i] for i in np.flatnonzero(part == which)]
+
+
+@cache
+def learnt(held: tuple[int, ...]) -> Material:
+    """Everything, or everything apart from a half (SPLIT, HALF)."""
+    return material(frozenset(text for text, _ in half(*held)) if held else frozenset())
+
+
+@registry.readers("proxid.Topics.v1")
+def read_topics(held: list[int], kept: bool) -> Callable[[Language], Iterator[Example]]:
+    """Examples to train on, or those to be judged by: the held half, or else the labelled ones that train."""
+
+    def read(nlp: Language) -> Iterator[Example]:
+        m = learnt(tuple(held))
+        if not kept:
+            t = targets(m)
+            return examples(nlp, m.texts, {"top": (t.tops, t.top), "node": (t.paths, t.node)}, m.vectors)
+        pairs = half(*held) if held else list(zip(m.texts[:JUDGED], m.tops, strict=False))
+        tops = sorted({top for _, top in pairs})
+        wanted = one_hot([top for _, top in pairs], {top: i for i, top in enumerate(tops)}, len(pairs))
+        return examples(nlp, [text for text, _ in pairs], {"top": (tops, wanted)})
+
+    return read
+
+
+@registry.readers("proxid.RareVectors.v1")
+def read_vectors(held: list[int]) -> dict[str, Floats]:
+    """Vectors of the words that words.npz lacks."""
+    return rare.vectors(learnt(tuple(held)).texts)
+
+
+def train(held: list[int]) -> Topic:
+    """The trained component."""
+    config = load_config(CONFIG, overrides={"corpora.train.held": held})
+    nlp = trained(config, len(learnt(tuple(held)).texts))
+    return cast(Topic, nlp.get_pipe("proxid_topic"))
 
 
 def main() -> None:
     """Fit the teacher, train the network, write."""
-    net, vocab, classes, paths = train(material())
-    write_arrays("weights.npz", packed(net, vocab, {"top": classes, "node": paths}, LEVELS), TOPIC)
+    (TOPIC / "weights.npz").write_bytes(train([]).to_bytes())
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from proxid.classify import corpora
 from proxid.classify.feature_sum import key_of
 from proxid.classify.identifiers import gazetteer
-from proxid.classify.weights import pack
+from proxid.classify.weights import pack, to_bytes
 from scripts.models import sources, teacher, topics
-from scripts.models.network import words
-from scripts.models.output import TRAINED, write_arrays
+from scripts.models.output import TRAINED
+from scripts.models.spacy_training import words
 
 Floats = NDArray[np.float64]
 SIZE, LEVELS = 128, 7
@@ -64,7 +64,7 @@ def main() -> None:
     vectors = teacher.vectors(vocab).astype(np.float64)
     rows = reduced(vectors, *axes(vectors), vocab)
     arrays = pack([*map(key_of, vocab)], rows.astype(np.float32), LEVELS)
-    write_arrays("words.npz", arrays, TRAINED)
+    (TRAINED / "words.npz").write_bytes(to_bytes(arrays))
     print(len(vocab), "words")
 
 

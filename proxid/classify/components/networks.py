@@ -1,35 +1,41 @@
 """Components with a trained network: the type and intent of a request, and the topic of a general query (DESIGN 6)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any
 
+import numpy as np
 from spacy.language import Language
-from spacy.tokens import Doc
-from thinc.api import Model
-from thinc.types import Floats2d
+from spacy.training import Example
 
 from proxid.classify import ontology
-from proxid.classify.categories import Categories
-from proxid.classify.components.stage import Pair, Stage
+from proxid.classify.categories import Categories, softmax
+from proxid.classify.components.stage import Pair
+from proxid.classify.components.trained import Arrays, Layer, Trained, heads_of, likeliest
 from proxid.classify.feature_sum import Network
 from proxid.classify.intents import ORDER, Intents
 from proxid.classify.named import NamedCategories
+from proxid.classify.state import state_of
 from proxid.classify.thesis import ThesisCategories
 from proxid.classify.types import RequestType
-from proxid.classify.weights import Doubles, read_arrays
+from proxid.classify.weights import Doubles
 from proxid.errors import ConfigError
 
-Layer = Model[list[Doc], Floats2d]
-WEIGHTS = "weights.npz"
+ONE_ERROR, HALF = 1.0, 0.5
+"""Temperature and threshold of a network that nobody has calibrated: as it is, and a type likelier right than wrong."""
 DEFAULT_MODEL = {"@architectures": "proxid.FeatureSum.v1"}
+LEAST = 3
+"""Texts that a feature is in before training gives it a row."""
 
 
-class Intent(Stage):
+class Intent(Trained):
     """Guesses type and intent; `doc.cats` gets the calibrated probability of each type."""
 
-    def __init__(self, model: Layer, threshold: float | None) -> None:
-        self.model, self._threshold = model, threshold
+    HEADS = ("intent",)
+
+    def __init__(self, name: str, model: Layer, least: int, threshold: float | None) -> None:
+        super().__init__(name, model, least)
+        self._threshold = threshold
         self.intents: Intents
 
     @property
@@ -37,9 +43,22 @@ class Intent(Stage):
         """The probability under which a type is rejected."""
         return self.intents.threshold if self._threshold is None else self._threshold
 
+    def initialize(
+        self, get_examples: Callable[[], Iterable[Example]], *, nlp: Any = None, types: Mapping[str, str] | None = None
+    ) -> None:
+        """Also take the type of each intent; one without a type counts for none.
+
+        Args:
+            types: of intents, and of groups of texts that have a type and no intent (intents.WRITTEN).
+        """
+        super().initialize(get_examples, nlp=nlp)
+        kinds = [(types or {}).get(name, "") for name in self._heads["intent"]]
+        table = np.array([[kind == str(one) for one in ORDER] for kind in kinds], np.int8)
+        self._more = {"types": table, "calibration": np.array([ONE_ERROR, HALF], np.float32)}
+
     def run(self, pairs: Sequence[Pair]) -> None:
         """Set `guess`."""
-        scores = _scores(self.model, pairs)
+        scores = self.scores(pairs)
         guesses = self.intents.guesses(scores, [state.seen for _, state in pairs])
         for (doc, state), guess in zip(pairs, guesses, strict=True):
             state.guess = guess
@@ -47,20 +66,27 @@ class Intent(Stage):
                 state.type = guess.type
             doc.cats = {str(kind): odds for kind, odds in zip(ORDER, guess.odds, strict=True)}
 
-    def from_disk(self, path: Path, *, exclude: Iterable[str] = ()) -> "Intent":
-        """Read the weights."""
-        self.intents = Intents(read_arrays(path / WEIGHTS))
+    def score(self, examples: Iterable[Example], **_: Any) -> dict[str, float]:
+        """Share of the examples with a type of whom it is the likeliest one."""
+        pairs = [(example.predicted.cats, heads_of(example.reference.cats, "type")) for example in examples]
+        told = [likeliest(said) == likeliest(true) for said, true in pairs if said and true]
+        return {"type_accuracy": sum(told) / max(len(told), 1)}
+
+    def read(self, arrays: Arrays) -> None:
+        """Answer from packed weights."""
+        self.intents = Intents(arrays)
         self.model.attrs["network"] = self.intents.network
-        return self
 
 
-class Topic(Stage):
+class Topic(Trained):
     """Files accepted general queries under the ontology."""
 
-    def __init__(self, model: Layer, method: str, ontology_file: str | None) -> None:
+    HEADS = ("top", "node")
+
+    def __init__(self, name: str, model: Layer, least: int, method: str, ontology_file: str | None) -> None:
         if method not in ("network", "thesis"):
             raise ConfigError("the method of classification is network or thesis")
-        self.model = model
+        super().__init__(name, model, least)
         self._tree = ontology.Ontology.load(Path(ontology_file)) if ontology_file else ontology.Ontology.iab()
         self._method = "named" if ontology_file and method == "network" else method
         self.filing: Categories | NamedCategories | ThesisCategories
@@ -72,34 +98,64 @@ class Topic(Stage):
         general = [(doc, state) for doc, state in pairs if state.type is RequestType.GENERAL]
         if not general:
             return
-        if isinstance(self.filing, Categories):
-            scores = _scores(self.model, general)
+        if self._method == "network":
+            scores = self.scores(general)
+            assert isinstance(self.filing, Categories)
             for (_, state), row in zip(general, scores, strict=True):
                 state.path = self.filing.filed(row, state.kept)
         else:
+            assert not isinstance(self.filing, Categories)
             for _, state in general:
                 state.path = self.filing.path(state.words, state.kept)
 
-    def from_disk(self, path: Path, *, exclude: Iterable[str] = ()) -> "Topic":
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Any = None,
+        vectors: dict[str, Any] | None = None,
+    ) -> None:
+        """Also take vectors of words that the shipped ones lack; packing makes rows of them."""
+        self.model.get_ref("means").attrs["more"] = vectors or {}
+        super().initialize(get_examples, nlp=nlp)
+
+    def score(self, examples: Iterable[Example], **_: Any) -> dict[str, float]:
+        """Share of the examples with a tier-1 of whom it is the network's, whatever their type."""
+        pairs = [(one.predicted, heads_of(one.reference.cats, "top")) for one in examples]
+        told = [(doc, likeliest(true)) for doc, true in pairs if true and state_of(doc).words]
+        scores = [*self.scores([(doc, state_of(doc)) for doc, _ in told])] if told else []
+        assert isinstance(self.filing, Categories)
+        tops = [self.filing.top(softmax(row[: len(self.filing.tops)])) for row in scores]
+        right = sum(top == true for top, (_, true) in zip(tops, told, strict=True))
+        return {"topic_accuracy": right / max(len(told), 1)}
+
+    def read(self, arrays: Arrays) -> None:
+        """Answer from packed weights."""
+        network = Network(arrays, self.HEADS)
+        self.filing = Categories(network, self._tree)
+        self.model.attrs["network"] = network
+
+    def to_bytes(self, **_: Any) -> bytes:
+        """The weights, if the method has any."""
+        return super().to_bytes() if self._method == "network" else b""
+
+    def from_bytes(self, data: bytes, **_: Any) -> Trained:
         """Read the weights, if the method needs them."""
-        if self._method == "network":
-            network = Network(read_arrays(path / WEIGHTS), ["top", "node"])
-            self.filing = Categories(network, self._tree)
-            self.model.attrs["network"] = network
-        return self
+        return super().from_bytes(data) if self._method == "network" else self
 
 
-def _scores(model: Layer, pairs: Sequence[Pair]) -> Doubles:
-    return cast(Doubles, model.predict([doc for doc, _ in pairs]))
+@Language.factory("proxid_intent", default_config={"model": DEFAULT_MODEL, "least": LEAST, "threshold": None})
+def intent(nlp: Language, name: str, model: Layer, least: int, threshold: float | None) -> Intent:
+    """Type and intent; `threshold`: the probability under which a type is rejected, None for the trained one.
+
+    `least`: texts that a feature is in before training gives it a row.
+    """
+    return Intent(name, model, least, threshold)
 
 
-@Language.factory("proxid_intent", default_config={"model": DEFAULT_MODEL, "threshold": None})
-def intent(nlp: Language, name: str, model: Layer, threshold: float | None) -> Intent:
-    """Type and intent; `threshold`: the probability under which a type is rejected, None for the trained one."""
-    return Intent(model, threshold)
-
-
-@Language.factory("proxid_topic", default_config={"model": DEFAULT_MODEL, "method": "network", "ontology": None})
-def topic(nlp: Language, name: str, model: Layer, method: str, ontology: str | None) -> Topic:
+@Language.factory(
+    "proxid_topic", default_config={"model": DEFAULT_MODEL, "least": LEAST, "method": "network", "ontology": None}
+)
+def topic(nlp: Language, name: str, model: Layer, least: int, method: str, ontology: str | None) -> Topic:
     """Topic of a general query; `method`: `network`, or `thesis` for 002's Algorithm 1; `ontology`: another file."""
-    return Topic(model, method, ontology)
+    return Topic(name, model, least, method, ontology)

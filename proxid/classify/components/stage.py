@@ -64,7 +64,7 @@ class Stage:
         """Nothing to write."""
         return b""
 
-    def from_bytes(self, _: bytes, **__: Any) -> "Stage":
+    def from_bytes(self, data: bytes, **_: Any) -> "Stage":
         """Nothing to read."""
         return self
 
