@@ -18,7 +18,6 @@ from proxid.classify.named import NamedCategories
 from proxid.classify.state import state_of
 from proxid.classify.thesis import ThesisCategories
 from proxid.classify.types import RequestType
-from proxid.classify.weights import Doubles
 from proxid.errors import ConfigError
 
 ONE_ERROR, HALF = 1.0, 0.5
