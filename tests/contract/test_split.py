@@ -83,14 +83,14 @@ class Both:
         return found
 
     async def tick(self, tick: int) -> None:
-        assert await self.split.tick(EPOCH, tick, SETTINGS)
+        assert await self.split.tick(EPOCH, tick, SETTINGS, 0.0)
         said = self.pool.tick(tick)
         assert await self.taken(tick) == {
             audience: {(one.record.id, one.node) for one in leaving} for audience, leaving in said.items()
         }
-        assert not await self.split.tick(EPOCH, tick + 1, SETTINGS), "a tick under way"
+        assert not await self.split.tick(EPOCH, tick + 1, SETTINGS, 0.0), "a tick under way"
         await self.split.done(EPOCH, tick)
-        assert not await self.split.tick(EPOCH, tick, SETTINGS), "a tick comes once"
+        assert not await self.split.tick(EPOCH, tick, SETTINGS, 0.0), "a tick comes once"
 
 
 class Kept(Splitting):
@@ -137,8 +137,8 @@ async def same(store: Store, run: int) -> None:
         await both.withdraw(f"u{source.randrange(6)}")
         if tick < SETTINGS.ticks:
             await both.tick(tick)
-    assert await both.split.close(EPOCH, SETTINGS)
-    assert not await both.split.close(EPOCH, SETTINGS)
+    assert await both.split.close(EPOCH, SETTINGS, 0.0)
+    assert not await both.split.close(EPOCH, SETTINGS, 0.0)
     await both.new_events()
     expected = dict(both.pool.close())
     for _ in range(2):  # as after a crash: it comes out the same
@@ -163,7 +163,7 @@ async def closed(store: Store) -> None:
     await both.open()
     for i in range(3):
         await both.submit(i, f"u{i}", AUDIENCES[1], ("top", "a"))
-    await both.split.close(EPOCH, SETTINGS)
+    await both.split.close(EPOCH, SETTINGS, 0.0)
     await both.mix_consent("u0", "")
     said = payload(b"%064d" % 9, "u9", AUDIENCES[1], ("top", "a"))
     await store.client.zadd("{ms}:pending", {said.session: 1})

@@ -1,6 +1,7 @@
 """A trial in form `split`: people who ask at three nodes, and an epoch that ends."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -63,6 +64,13 @@ async def house(folder: Path, epoch_seconds: int = 86_400, **anonymiser: Any) ->
     async with running(folder, House, anonymiser=options, epoch_seconds=epoch_seconds) as trial:
         assert isinstance(trial, House)
         yield trial
+
+
+def begun() -> dict[str, Any]:
+    """Options of a house whose epoch has just begun, and has four ticks."""
+    now = int(time.time())
+    epoch = min(range(3600, 7200, 4), key=lambda seconds: now % seconds)
+    return {"bucket": f"{epoch // 4} s", "epoch_seconds": epoch}
 
 
 async def served(trial: House) -> None:

@@ -1,7 +1,6 @@
 """Form `split` by real services: entries, contents, withdrawals, erasures, all clean (DESIGN 8.11)."""
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from gateway.store.library import GatewayStore
 from proxid.protocol.rights import Right
 from proxid.runtime.store import connect
-from tests.support.split_house import NODES, House, clean, contents, entries, house, served
+from tests.support.split_house import NODES, House, begun, clean, contents, entries, house, served
 from tests.support.trial import PARTIES, PEOPLE, running
 
 
@@ -84,12 +83,11 @@ async def test_a_withdrawal_just_after_the_epoch(tmp_path: Path, stored: bool) -
 @pytest.mark.parametrize("stored", [False, True])
 async def test_a_withdrawal_after_a_tick(tmp_path: Path, stored: bool) -> None:
     """What had left is delivered as far as its person still consents, and stands in no round; the rest follows."""
-    now = int(time.time())
-    epoch = min(range(3600, 7200, 4), key=lambda seconds: now % seconds)  # one that has just begun
-    async with house(tmp_path, bucket=f"{epoch // 4} s", epoch_seconds=epoch) as trial:
+    options = begun()
+    async with house(tmp_path, **options) as trial:
         await trial.evening()
         for clock in trial.clocks.values():
-            clock.passed += epoch // 4
+            clock.passed += options["epoch_seconds"] // 4
         await released(trial)
         await served(trial)
         await trial.consent("nothing", PEOPLE[:1])

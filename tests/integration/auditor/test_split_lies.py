@@ -10,6 +10,7 @@ import pytest
 
 from main_service.integrator import Integrator
 from proxid.anonymise.split import rounds
+from proxid.anonymise.split.settings import SplitSettings
 from proxid.anonymise.split.types import Leaving
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.subscriber import open_subscriber
@@ -18,7 +19,7 @@ from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
 from tests.support.lies import GATEWAY, MAIN, Liar, signed_twice
-from tests.support.split_house import NODES, contents, house, served
+from tests.support.split_house import NODES, begun, contents, house, served
 from tests.support.trial import PARTIES, PEOPLE
 
 E = EventType
@@ -28,8 +29,10 @@ def fields(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Any]
     return lambda event: dataclasses.replace(event, fields=encode_header(**change(dict(decode_header(event.fields)))))
 
 
-async def told(folder: Path, patch: pytest.MonkeyPatch, tell: Callable[[Liar], None], receive: bool = True) -> set[int]:
-    async with house(folder) as trial:
+async def told(
+    folder: Path, patch: pytest.MonkeyPatch, tell: Callable[[Liar], None], receive: bool = True, **options: Any
+) -> set[int]:
+    async with house(folder, **options) as trial:
         liar = Liar(trial, patch)
         tell(liar)
         await trial.evening()
@@ -95,6 +98,22 @@ def a_tick_unsaid(liar: Liar) -> None:
     liar.drops(MAIN, E.TICKED)
 
 
+def a_tick_early(liar: Liar) -> None:
+    """The main service lets go what waits at once."""
+    liar.patch.setattr(SplitSettings, "tick", lambda self, since: min(int(since // self.bucket_s) + 1, self.ticks - 1))
+
+
+def an_epoch_without_its_last_tick(liar: Liar) -> None:
+    async def close(*_: Any) -> bool:
+        return False
+
+    async def forget(*_: Any) -> bool:
+        return True
+
+    liar.patch.setattr("main_service.store.split.SplitStore.close", close)
+    liar.patch.setattr("main_service.store.split.SplitStore.forget", forget)
+
+
 def an_entry_lost(liar: Liar) -> None:
     def change(data: bytes) -> bytes:
         said = DeliveredPayload.decode(data)
@@ -115,7 +134,7 @@ def entries_sent_that_nobody_logged(liar: Liar) -> None:
 LIES = [
     (a_ladder_over_the_epoch, 5), (one_batch_a_node, 5), (a_tick_of_one_node, 5), (another_digest, 5),
     (contents_kept_back, 5), (a_tick_unsaid, 5), (an_entry_lost, 3), (never_sent, 7),
-    (entries_sent_that_nobody_logged, 7),
+    (entries_sent_that_nobody_logged, 7), (an_epoch_without_its_last_tick, 5),
 ]  # fmt: skip
 
 
@@ -124,6 +143,10 @@ async def test_a_lie_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Callable[[Liar], None], check: int
 ) -> None:
     assert check in await told(tmp_path, monkeypatch, tell)
+
+
+async def test_a_tick_before_its_time_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 5 in await told(tmp_path, monkeypatch, a_tick_early, **begun())
 
 
 @pytest.mark.parametrize("form", ["split", "pairs"])

@@ -139,9 +139,42 @@ def test_audit_that_goes_on_remembers() -> None:
 
 def test_a_request_is_received_in_an_epoch_that_is_not_over_yet() -> None:
     told = Told().opened(10).opened(11)
-    told.times.verify_received(10)
+    told.times.verify_received(10, EPOCHS.end(10) * 1000)
     told.closed(10)
-    told.times.verify_received(11)
+    told.times.verify_received(11, EPOCHS.end(11) * 1000)
     for epoch in (9, 10):
         with pytest.raises(GroupMismatchError, match="had been closed"):
-            told.times.verify_received(epoch)
+            told.times.verify_received(epoch, EPOCHS.end(epoch) * 1000)
+
+
+BUCKET = DAY // 4
+
+
+def ticked(told: Told, tick: int, at: float) -> None:
+    told.times.ticked(
+        Event(1, EventType.TICKED, bytes(16), encode_header(epoch=10, tick=tick, time=int(at * 1000)), b""), BUCKET
+    )
+
+
+def test_ticks_in_their_time_are_clean_however_late() -> None:
+    told = Told().opened(10)
+    for tick, late in ((1, 0), (3, 2 * HOUR), (4, 301)):
+        ticked(told, tick, EPOCHS.start(10) + tick * BUCKET + late)
+        told.times.verify_received(10, int((EPOCHS.start(10) + tick * BUCKET + late - 120) * 1000))
+    assert told.closed(10, EPOCHS.end(10) + 302).verdict() is Verdict.CLEAN
+
+
+@pytest.mark.parametrize("tick", [1, 4])
+def test_a_tick_before_its_time_is_told(tick: int) -> None:
+    """By MS's own word: its clock may differ from others', and not from itself."""
+    told = Told().opened(10)
+    with pytest.raises(GroupMismatchError, match="before its time"):
+        ticked(told, tick, EPOCHS.start(10) + tick * BUCKET - 1)
+
+
+def test_a_tick_whose_time_had_not_come_when_requests_came_later_is_not_clean() -> None:
+    """MS says the right time of a tick that it does five hours early; people go on asking."""
+    told = Told().opened(10)
+    ticked(told, 1, EPOCHS.start(10) + BUCKET)
+    told.times.verify_received(10, int((EPOCHS.start(10) + HOUR) * 1000))
+    assert told.verdict() is Verdict.UNCHECKED
