@@ -49,13 +49,13 @@ class ServiceLog(Log):
         self._tuples = tuples
         self._sets = sets
         self._groups = Groups(policies, spill)
-        self._split = SplitEvents(policies, self._groups, sets, report)
+        self._times = EpochTimes(policies, report)
+        self._split = SplitEvents(policies, self._groups, sets, self._times, report)
         self._commits: dict[str, tuple[bytes, str] | None] = {}
         """Commit and PROX_ID of requests that were received; None where that cannot be read."""
         self._unknown: set[bytes] = set()
         """Subject tags of people whose consent at MS cannot be read."""
         self._opened: set[int] = set()
-        self._times = EpochTimes(policies, report)
         self._kept = Kept()
         self._taken_back = TakenBack(policies, people, self._groups, obligations, report)
         self._bundles: dict[str, str] = {}
@@ -145,7 +145,7 @@ class ServiceLog(Log):
             self._commits[session] = (blocks[request.COMMIT], blocks[request.USER].decode("utf-8", "replace"))
         self._tuples.received(signed, payload.credential, good)
         with check_of(GROUPS):
-            self._times.verify_received(signed.header.epoch)
+            self._times.verify_received(signed.header.epoch, signed.header.time_ms)
         if signed.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")
 

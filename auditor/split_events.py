@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
+from auditor.checks.c5_epochs import EpochTimes
 from auditor.checks.c5_groups import Groups
+from auditor.checks.c5_split import SplitReplay
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_shown import Named
 from auditor.event_log import check_of
@@ -21,10 +23,11 @@ PARTLY: Final = "entries.partly_checked"
 class SplitEvents:
     """Handlers; they raise as `Log` expects."""
 
-    def __init__(self, policies: Policies, groups: Groups, sets: Sets, report: Report) -> None:
+    def __init__(self, policies: Policies, groups: Groups, sets: Sets, times: EpochTimes, report: Report) -> None:
         self._policies = policies
         self._groups = groups
         self._sets = sets
+        self._times = times
         self._report = report
 
     def entries(
@@ -32,7 +35,7 @@ class SplitEvents:
     ) -> None:
         """RELEASED of a portion; `good` as `c3_records.verify_records`."""
         self._report.counts["entries"] += len(payload.records)
-        split = self._groups.split(epoch)
+        split = self._of(epoch)
         if event.hidden or split is None:
             self._report.counts[PARTLY] += 1
         if not event.hidden and not all(map(all, (x for _, *both in payload.parties for x in both))):
@@ -43,16 +46,19 @@ class SplitEvents:
 
     def ticked(self, event: Event) -> None:
         """TICKED."""
-        split = self._groups.split(int(str(event.fields["epoch"])))
+        epoch = int(str(event.fields["epoch"]))
+        split, judge = self._of(epoch), self._policies.of(epoch)
         if split is not None:
             split.ticked(int(str(event.fields["tick"])))
+        if judge is not None and judge.split is not None:
+            self._times.ticked(event, judge.split.bucket_s)
 
     def batched(self, event: Event) -> None:
         """BATCHED: what parties acknowledge is what the replay of the epoch shows."""
         fields = event.fields
         epoch, number, audience = int(str(fields["epoch"])), int(str(fields["group"])), str(fields["audience"])
         self._report.counts["contents"] += 1
-        split, digest = self._groups.split(epoch), bytes.fromhex(str(fields["digest"]))
+        split, digest = self._of(epoch), bytes.fromhex(str(fields["digest"]))
         with check_of(COMPLETENESS):
             for party, _ in consent.parse_audience(audience.partition("|")[2]):
                 signed = self._sets.vouched((epoch, number, party))
@@ -67,13 +73,20 @@ class SplitEvents:
 
     def entries_unread(self, epoch: int, number: int) -> None:
         """RELEASED of a portion of which nothing can be read."""
-        split = self._groups.split(epoch)
+        split = self._of(epoch)
         self._report.counts[PARTLY] += 1
         if split is not None:
             split.released_unread(number)
 
     def gone(self, epoch: int, session: bytes, reason: str) -> None:
         """SUPPRESSED at the close."""
-        split = self._groups.split(epoch)
+        split = self._of(epoch)
         if split is not None:
             split.gone(session, reason)
+
+    def _of(self, epoch: int) -> SplitReplay | None:
+        """The replay of an epoch, None if that cannot be replayed; raises GroupMismatchError if there is no such."""
+        split = self._groups.split(epoch)
+        if split is None and not self._groups.is_blind(epoch, "general"):
+            raise GroupMismatchError("an epoch that is over, or of another form, has no ticks, entries or contents")
+        return split

@@ -96,8 +96,28 @@ class EpochTimes:
         else:
             self._report.counts["epochs.believed"] += 1
 
-    def verify_received(self, epoch: int) -> None:
-        """RECEIVED of a request of an epoch, whose keys are gone once it is closed; raises GroupMismatchError."""
+    def ticked(self, event: Event, bucket_s: int) -> None:
+        """TICKED in MS's log; raises GroupMismatchError if the tick comes before its time, by MS's own word.
+
+        Args:
+            bucket_s: seconds between two ticks.
+        """
+        fields = event.fields
+        epoch, time = int(str(fields["epoch"])), int(str(fields["time"]))
+        due = self._policies.trust.epochs.start(epoch) + int(str(fields["tick"])) * bucket_s
+        if time < due * 1000:
+            raise GroupMismatchError("a tick came before its time")
+        self._said(epoch, time)
+
+    def verify_received(self, epoch: int, time_ms: int) -> None:
+        """RECEIVED of a request of an epoch, whose keys are gone once it is closed; raises GroupMismatchError.
+
+        Args:
+            time_ms: of the request, which MS held against its clock: whatever time it said before, as that of a tick,
+                had come by then.
+        """
+        if time_ms < self._latest - _LENIENT * 1000:
+            self._doubted.add(epoch)
         if epoch <= self._closed:
             raise GroupMismatchError("a request was received in an epoch that had been closed")
 

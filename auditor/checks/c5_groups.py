@@ -80,7 +80,7 @@ class Groups:
         """EPOCH_CLOSED: nothing waits any more; what the replay held is dropped once its groups are out."""
         at = self._epochs.get(epoch)
         if at is not None and at.split is not None and "general" not in at.blind:
-            at.split.verify_settled()
+            at.split.verify_over()
         if at is not None and not at.formed and not any(slots.formed for slots in at.slots.values()):
             at.buffered.clear()
             at.places.clear()

@@ -108,6 +108,12 @@ class SplitReplay:
         if self._due or self._suppressed or self._batches:
             raise GroupMismatchError("what a tick lets go, gives up or shows is missing")
 
+    def verify_over(self) -> None:
+        """EPOCH_CLOSED: the last tick was, and nothing is due; raises GroupMismatchError."""
+        if not self._pool.closed:
+            raise GroupMismatchError("an epoch ended without its last tick")
+        self.verify_settled()
+
     @property
     def pending(self) -> int:
         """Portions and contents that are due."""

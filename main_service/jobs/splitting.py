@@ -45,9 +45,9 @@ class Splitting:
         if settings is None:
             return
         await self._finish(secrets, settings)
-        since = self._service.clock() - self._service.epochs.start(epoch)
-        due = settings.tick(since)
-        if due and await self._store.tick(epoch, due, settings):
+        now = self._service.clock()
+        due = settings.tick(now - self._service.epochs.start(epoch))
+        if due and await self._store.tick(epoch, due, settings, now):
             await self._finish(secrets, settings)
 
     async def close(self, epoch: int) -> None:
@@ -57,7 +57,7 @@ class Splitting:
         if settings is None:
             return
         await self._finish(secrets, settings)
-        if await self._store.close(epoch, settings):
+        if await self._store.close(epoch, settings, self._service.clock()):
             await self._finish(secrets, settings)
         while not await self._store.forget(epoch):
             pass

@@ -91,13 +91,18 @@ class SplitStore:
         )  # fmt: skip
         return str(result.decode())
 
-    async def tick(self, epoch: int, tick: int, settings: SplitSettings) -> bool:
-        """Take what may leave at a tick; False if the tick was before, or the last one is still under way."""
-        return bool(await self._call("ms_split_tick", KEYS, epoch, self._salt(), tick, settings.n, MIN_NODES))
+    async def tick(self, epoch: int, tick: int, settings: SplitSettings, now: float) -> bool:
+        """Take what may leave at a tick; False if the tick was before, or the last one is still under way.
 
-    async def close(self, epoch: int, settings: SplitSettings) -> bool:
+        Args:
+            now: Unix seconds, which the event says.
+        """
+        lot = (epoch, self._salt(), tick, settings.n, MIN_NODES, int(now * 1000))
+        return bool(await self._call("ms_split_tick", KEYS, *lot))
+
+    async def close(self, epoch: int, settings: SplitSettings, now: float) -> bool:
         """End the epoch: nothing enters and nothing is taken back any more; False if the last tick is under way."""
-        return bool(await self._call("ms_split_close", KEYS, epoch, self._salt(), settings.ticks))
+        return bool(await self._call("ms_split_close", KEYS, epoch, self._salt(), settings.ticks, int(now * 1000)))
 
     async def state(self, epoch: int, settings: SplitSettings) -> SplitState:
         """Where an epoch stands, and what it holds, by node."""

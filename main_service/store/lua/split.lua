@@ -94,17 +94,17 @@ local function is_open(p, audience, node, n)
     or redis.call('HLEN', k(p, 'c', node_key(audience, node))) >= n
 end
 
-local function ticked(p, tick)
+local function ticked(p, tick, time)
   redis.call('HSET', k(p, 'state'), 'tick', tick, 'busy', tick)
-  append_event(p.prefix, 'TICKED', p.salt(), string.format('{"epoch":%s,"tick":%s}', p.epoch, tick), '')
+  append_event(p.prefix, 'TICKED', p.salt(), string.format('{"epoch":%s,"tick":%s,"time":%s}', p.epoch, tick, time), '')
 end
 
--- ARGV: epoch, salt seed, tick, n, least number of nodes. What waits at open nodes of an audience is taken, if that may
+-- ARGV: epoch, salt seed, tick, n, least number of nodes, now (ms). What waits at open nodes of an audience is taken, if that may
 -- leave. Returns 1 unless the tick was before.
 local function ms_split_tick(keys, a)
   local p, tick, n = open_split(keys[1], a[1], a[2]), a[3], tonumber(a[4])
   if p.closed or p.busy or tonumber(tick) <= p.tick then return 0 end
-  ticked(p, tick)
+  ticked(p, tick, a[6])
   for _, audience in ipairs(sorted(k(p, 'aud'))) do
     local nodes, total, most = {}, 0, 0
     for _, node in ipairs(sorted(k(p, 'nodes', audience))) do
@@ -127,12 +127,12 @@ local function ms_split_tick(keys, a)
   return 1
 end
 
--- ARGV: epoch, salt seed, the last tick. Nothing enters any more, and nothing is taken back.
+-- ARGV: epoch, salt seed, the last tick, now (ms). Nothing enters any more, and nothing is taken back.
 local function ms_split_close(keys, a)
   local p = open_split(keys[1], a[1], a[2])
   if p.closed or p.busy then return 0 end
   redis.call('HSET', k(p, 'state'), 'closed', '1')
-  ticked(p, a[3])
+  ticked(p, a[3], a[4])
   return 1
 end
 

@@ -44,6 +44,11 @@ class SplitPool:
         self._ticked = 0
         self._closed = False
 
+    @property
+    def closed(self) -> bool:
+        """Whether the epoch was closed."""
+        return self._closed
+
     def submit(self, record: SplitRecord) -> bool:
         """Let a record wait; False if one with its id was submitted before: a retry is harmless.
 
