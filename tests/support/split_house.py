@@ -73,6 +73,18 @@ def begun() -> dict[str, Any]:
     return {"bucket": f"{epoch // 4} s", "epoch_seconds": epoch}
 
 
+async def released(trial: House) -> None:
+    """The tick that is due has come."""
+    main = connect(trial.url("main-service"))
+    try:
+        async with asyncio.timeout(60):
+            while not await main.xlen("{ms}:outbox"):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+    finally:
+        await main.aclose()
+    await trial.settle()
+
+
 async def served(trial: House) -> None:
     """The services have compared their clocks again."""
     async with asyncio.timeout(60):

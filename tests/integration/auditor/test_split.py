@@ -1,6 +1,5 @@
 """Form `split` by real services: entries, contents, withdrawals, erasures, all clean (DESIGN 8.11)."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from gateway.store.library import GatewayStore
 from proxid.protocol.rights import Right
 from proxid.runtime.store import connect
-from tests.support.split_house import NODES, House, begun, clean, contents, entries, house, served
+from tests.support.split_house import NODES, House, begun, clean, contents, entries, house, released, served
 from tests.support.trial import PARTIES, PEOPLE, running
 
 
@@ -103,18 +102,6 @@ async def test_a_withdrawal_after_a_tick(tmp_path: Path, stored: bool) -> None:
         clean(report)
         assert report.counts["main-service.TICKED"] >= 2
         assert report.counts["withheld.tick_uniform"] == len(PEOPLE) - 1
-
-
-async def released(trial: House) -> None:
-    """The tick that is due has come."""
-    main = connect(trial.url("main-service"))
-    try:
-        async with asyncio.timeout(60):
-            while not await main.xlen("{ms}:outbox"):  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-    finally:
-        await main.aclose()
-    await trial.settle()
 
 
 async def test_an_erasure_between_close_and_delivery(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
 from tests.support.lies import GATEWAY, MAIN, Liar, signed_twice
-from tests.support.split_house import NODES, begun, contents, house, served
+from tests.support.split_house import NODES, begun, contents, house, released, served
 from tests.support.trial import PARTIES, PEOPLE
 
 E = EventType
@@ -29,10 +29,8 @@ def fields(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Any]
     return lambda event: dataclasses.replace(event, fields=encode_header(**change(dict(decode_header(event.fields)))))
 
 
-async def told(
-    folder: Path, patch: pytest.MonkeyPatch, tell: Callable[[Liar], None], receive: bool = True, **options: Any
-) -> set[int]:
-    async with house(folder, **options) as trial:
+async def told(folder: Path, patch: pytest.MonkeyPatch, tell: Callable[[Liar], None], receive: bool = True) -> set[int]:
+    async with house(folder) as trial:
         liar = Liar(trial, patch)
         tell(liar)
         await trial.evening()
@@ -146,7 +144,12 @@ async def test_a_lie_is_caught(
 
 
 async def test_a_tick_before_its_time_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 5 in await told(tmp_path, monkeypatch, a_tick_early, **begun())
+    async with house(tmp_path, **begun()) as trial:
+        liar = Liar(trial, monkeypatch)
+        a_tick_early(liar)
+        await trial.evening()
+        await released(trial)
+        assert 5 in await liar.caught()
 
 
 @pytest.mark.parametrize("form", ["split", "pairs"])
