@@ -1,5 +1,6 @@
 """Lies about form `split`, told by real services: each is caught by the check that it is (DESIGN 10.4)."""
 
+import asyncio
 import dataclasses
 from collections import Counter
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
 from tests.support.lies import GATEWAY, MAIN, Liar, signed_twice
-from tests.support.split_house import NODES, begun, contents, house, released, served
+from tests.support.split_house import NODES, begun, contents, house, served
 from tests.support.trial import PARTIES, PEOPLE
 
 E = EventType
@@ -148,7 +149,11 @@ async def test_a_tick_before_its_time_is_found(tmp_path: Path, monkeypatch: pyte
         liar = Liar(trial, monkeypatch)
         a_tick_early(liar)
         await trial.evening()
-        await released(trial)
+        main = connect(trial.url("main-service"))
+        async with asyncio.timeout(60):
+            while not [key async for key in main.scan_iter("{ms}:split:*:state") if await main.hexists(key, "tick")]:
+                await asyncio.sleep(0.05)
+        await main.aclose()
         assert 5 in await liar.caught()
 
 
