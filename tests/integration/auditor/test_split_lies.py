@@ -151,7 +151,7 @@ async def test_a_tick_before_its_time_is_found(tmp_path: Path, monkeypatch: pyte
         await trial.evening()
         main = connect(trial.url("main-service"))
         async with asyncio.timeout(60):
-            while not [key async for key in main.scan_iter("{ms}:split:*:state") if await main.hexists(key, "tick")]:
+            while not [k async for k in main.scan_iter("{ms}:split:*:state") if await main.hexists(k, "tick")]:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         await main.aclose()
         assert 5 in await liar.caught()
