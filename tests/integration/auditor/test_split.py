@@ -1,11 +1,17 @@
 """Form `split` by real services: entries, contents, withdrawals, erasures, all clean (DESIGN 8.11)."""
 
+import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateway.store.library import GatewayStore
+from proxid.clients.subscriber.config import PartyConfig
+from proxid.clients.subscriber.subscriber import open_subscriber
 from proxid.protocol.rights import Right
+from proxid.runtime.config import load
 from proxid.runtime.store import connect
 from tests.support.split_house import NODES, House, begun, clean, contents, entries, house, released, served
 from tests.support.trial import PARTIES, PEOPLE, running
@@ -155,6 +161,48 @@ async def test_what_goes_by_a_right_is_no_withdrawal_of_the_services(tmp_path: P
         report = await trial.audit()
         clean(report)
         assert report.counts["main-service.WITHDRAWN"] == 1
+
+
+@pytest.mark.parametrize("closed", [False, True])
+async def test_an_account_that_withdraws_just_after_each_epoch_denies_a_connected_party_nothing(
+    tmp_path: Path, closed: bool
+) -> None:
+    """Before or after the close; a day later it consents again. Its own entries go, nobody else's, and no contents."""
+    got: list[Any] = []
+
+    async def follow(subscriber: Any) -> None:
+        async for group in subscriber.groups(True):
+            got.append(group)
+
+    async with house(tmp_path) as trial, AsyncExitStack() as stack:
+        config = load(PartyConfig, tmp_path / "parties/acme/party.toml")
+        following = asyncio.create_task(follow(await stack.enter_async_context(open_subscriber(config))))
+        for day in (1, 2):
+            await trial.evening()
+            trial.leap(310 if closed else 1)
+            if closed:
+                await trial.over()
+                await delivered(got, day)
+            await served(trial)
+            await trial.consent("nothing", PEOPLE[:1])
+            if not closed:
+                for clock in trial.clocks.values():
+                    clock.passed += 310
+                await trial.over()
+                await delivered(got, day)
+            await served(trial)
+        following.cancel()
+        asked = len(NODES) * len(PEOPLE) + 5
+        assert entries(got) == 2 * (asked if closed else asked - len(NODES) - 2)
+        assert len(contents(got)) == 2
+        report = await trial.audit()
+        clean(report)
+
+
+async def delivered(got: list[Any], many: int) -> None:
+    async with asyncio.timeout(60):
+        while len(contents(got)) < many:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
 
 
 async def test_contents_that_wait_too_long_are_not_sent(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gateway.store.library import GatewayStore
 from main_service.integrator import Integrator
 from proxid.anonymise.split import rounds
 from proxid.anonymise.split.settings import SplitSettings
@@ -205,6 +206,29 @@ async def test_other_entries_are_dropped_than_is_said(tmp_path: Path, monkeypatc
         assert 7 in await liar.caught()
 
 
+@pytest.mark.parametrize("reason", ["withdrawn", "late"])
+async def test_contents_that_are_dropped_without_a_reason_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    """Nobody went, or no day is over; told at once as something nobody can check, and soon as what it is."""
+    async with house(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        await trial.evening()
+        await trial.close()
+        gateway, time = connect(trial.url("gateway")), int(trial.clocks["gateway"].wall())
+        if reason == "late":
+            assert await GatewayStore(gateway).drop_late(PARTIES, time + 86_500) == len(PARTIES)
+            liar.changes(GATEWAY, E.DROPPED, fields(lambda f: {**f, "time": time}))
+        else:
+            async for name in gateway.scan_iter(match="{gw}:g:*"):
+                if await gateway.hget(name, "t") == b"contents":
+                    await gateway.hset(name, "y", 1)
+        await trial.receive()
+        await gateway.aclose()
+        liar.hides = reason == "withdrawn"
+        assert 7 in await liar.caught()
+
+
 async def test_entries_that_vanish_are_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry of a portion that is neither delivered nor said to be dropped, though the rest was delivered."""
     async with house(tmp_path) as trial:
@@ -238,18 +262,21 @@ async def test_what_is_delivered_after_a_later_epochs_withdrawal_is_found(
         assert 6 in await liar.caught()
 
 
-@pytest.mark.parametrize("withdraws", [False, True])
+@pytest.mark.parametrize(("withdraws", "hours"), [(False, 4), (True, 4), (False, 0)])
 async def test_contents_sent_after_an_objection_or_withdrawal_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, withdraws: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, withdraws: bool, hours: int
 ) -> None:
-    """A gateway that does not drop them, though who goes has entries that were delivered."""
+    """A gateway that does not drop them, though who goes has entries that were delivered.
+
+    Hours after the epoch contents are not on their way any more; at once it is told by what came after them.
+    """
     async with house(tmp_path) as trial:
         liar = Liar(trial, monkeypatch)
         await trial.evening()
         await trial.close()
         gateway = connect(trial.url("gateway"))
         held = {}
-        for party in PARTIES:  # contents are kept back from the stream at first
+        for party in PARTIES if hours else PARTIES[:1]:  # contents are kept back from the stream at first
             for cursor in await gateway.zrange(f"{{gw}}:f:{party}", 0, -1):
                 if await gateway.hget(f"{{gw}}:g:{party}:{cursor.decode()}", "t") == b"contents":
                     held[party] = cursor
@@ -257,8 +284,10 @@ async def test_contents_sent_after_an_objection_or_withdrawal_are_found(
         await trial.receive()
         async for key in gateway.scan_iter(match="{gw}:ie:*"):
             await gateway.delete(key)  # it forgets who has entries
+        for clock in trial.clocks.values():
+            clock.passed += hours * 3600
+        await served(trial)
         if withdraws:
-            await served(trial)
             await trial.consent("nothing", PEOPLE[:1])
         else:
             await trial.exercise(Right.OBJECT, PEOPLE[0])

@@ -12,6 +12,7 @@ from gateway.store.rights import RightsStore
 from gateway.store.steps import PREFIX
 from proxid.encoding import decode
 from proxid.evidence.events import decode_header
+from proxid.protocol.contents import LATE_SECONDS
 from proxid.protocol.entry import portion_number
 from proxid.protocol.record import group_number
 
@@ -19,7 +20,9 @@ EPOCH, PARTY = 7, "acme"
 PORTION, CONTENTS = portion_number(4, 1), group_number("contents", 1)
 PEOPLE = ("aa" * 16, "bb" * 16)
 GRANT = f"{PARTY}|general|user_id"
-LATE = 1 << 40
+AUDIENCE = "general|acme:user_id"
+LANE = ("general|user_id", AUDIENCE)
+NOW = 1 << 40
 
 
 @pytest.fixture
@@ -44,7 +47,7 @@ ENTRIES = (entry(1, PEOPLE[0]), entry(2, PEOPLE[1]), entry(3, PEOPLE[0]))
 
 
 async def put(store: GatewayStore, entries: Sequence[PutEntry] = ENTRIES, release: int = 1) -> str:
-    return await store.append_entries(PARTY, (EPOCH, PORTION), "general|user_id", release, entries)
+    return await store.append_entries(PARTY, (EPOCH, PORTION), LANE, release, entries)
 
 
 async def withdraw(store: GatewayStore, who: str, epoch: int = EPOCH, version: int = 2) -> list[str]:
@@ -59,7 +62,13 @@ async def test_a_portion_comes_whole_in_its_order_and_once(store: GatewayStore, 
         (taken,) = await store.take(PARTY, 0, 9, "stream")
         assert decode(taken.records) == [b"pair-1", b"pair-2", b"pair-3"]
     assert await events(client, "SENT") == [
-        {"entries": [f"{n:02x}" * 16 for n in (1, 2, 3)], "epoch": EPOCH, "group": PORTION, "party": PARTY}
+        {
+            "audience": AUDIENCE,
+            "entries": [f"{n:02x}" * 16 for n in (1, 2, 3)],
+            "epoch": EPOCH,
+            "group": PORTION,
+            "party": PARTY,
+        }
     ]
 
 
@@ -110,8 +119,8 @@ async def test_an_erasure_takes_acknowledged_entries_out_of_the_feed_too(store: 
     assert await events(client, "DROPPED") == []
 
 
-async def contents(store: GatewayStore, release: int = 2, late: int = LATE) -> str:
-    return await store.append_contents(PARTY, (EPOCH, CONTENTS), b"message", release, late)
+async def contents(store: GatewayStore, release: int = 2, now: int = NOW, audience: str = AUDIENCE) -> str:
+    return await store.append_contents(PARTY, (EPOCH, CONTENTS), audience, b"message", release, now)
 
 
 async def test_contents_go_whole_until_somebody_among_them_goes(store: GatewayStore, client: Redis) -> None:
@@ -133,7 +142,6 @@ async def test_contents_that_were_not_sent_are_dropped(store: GatewayStore, clie
         await RightsStore(store).settle(PEOPLE[0], how)
     assert [d["reason"] for d in await events(client, "DROPPED") if d["group"] == CONTENTS] == ["withdrawn"]
     assert [one.group for one in await store.take(PARTY, 0, 9, "stream")] == [PORTION]
-    assert await contents(store, release=3) == "DROPPED", "nor is what comes later"
 
 
 async def test_whoever_has_no_entry_takes_no_contents_back(store: GatewayStore, client: Redis) -> None:
@@ -157,12 +165,13 @@ async def test_what_was_sent_is_not_dropped_and_not_sent_again(store: GatewaySto
 
 
 async def test_contents_are_late_after_their_time(store: GatewayStore, client: Redis) -> None:
-    await contents(store, release=1, late=100)
-    await contents(store, release=2, late=100)
+    await contents(store, release=1, now=100)
+    await contents(store, release=2, now=100)
     (first,) = await store.take(PARTY, 0, 1, "stream")
-    assert await store.drop_late([PARTY], 99) == 0
-    assert await store.drop_late([PARTY], 100) == 1
-    assert [d["reason"] for d in await events(client, "DROPPED")] == ["late"]
+    assert await store.drop_late([PARTY], 100 + LATE_SECONDS - 1) == 0
+    assert await store.drop_late([PARTY], 100 + LATE_SECONDS) == 1
+    (dropped,) = await events(client, "DROPPED")
+    assert (dropped["reason"], dropped["time"], dropped["audience"]) == ("late", 100 + LATE_SECONDS, AUDIENCE)
     assert [one.cursor for one in await store.take(PARTY, 0, 9, "stream")] == [first.cursor], "what was sent stays"
 
 
@@ -192,6 +201,9 @@ HOWS = ("erased", "objected", "withdrawn")
 async def test_whoever_goes_before_the_close_comes_is_not_delivered(
     store: GatewayStore, client: Redis, how: str, contents_first: bool
 ) -> None:
+    """Long after the epoch; of who is erased in any case."""
+    if how != "erased":
+        store.coming = lambda: EPOCH + 1
     await store.consent(PEOPLE[0], EPOCH + 1, 1, b"v1", (GRANT,), 1000)
     known = await gone(store, client, PEOPLE[1], how)
     if contents_first:
@@ -204,6 +216,44 @@ async def test_whoever_goes_before_the_close_comes_is_not_delivered(
     assert [d["reason"] for d in await events(client, "DROPPED") if d["group"] == CONTENTS] == ["withdrawn"]
 
 
+@pytest.mark.parametrize("how", ["objected", "withdrawn"])
+async def test_whoever_goes_just_after_the_epoch_denies_its_contents_to_nobody_who_is_connected(
+    store: GatewayStore, client: Redis, how: str
+) -> None:
+    """Before the close: their own entries go. After it, once a party has taken it: nothing goes."""
+    await store.consent(PEOPLE[0], EPOCH + 1, 1, b"v1", (GRANT,), 1000)
+    await put(store, (entry(1, PEOPLE[0]), entry(3, PEOPLE[1])))
+    await store.take(PARTY, 0, 9, "stream")
+    await store.untake("stream")
+    known = await gone(store, client, PEOPLE[1], how)
+    assert await put(store, (entry(2, known),), release=2) == "DROPPED"
+    assert await contents(store, release=3) == "NEW"
+    taken = await store.take(PARTY, 0, 9, "stream")
+    assert [one.group for one in taken] == [PORTION, CONTENTS]
+    assert await store.drop_late([PARTY], NOW + LATE_SECONDS) == 0
+    assert await store.delivered(PARTY, taken[1], b"ack", 1000) == "NEW"
+
+
+async def test_contents_that_somebody_took_back_before_they_came_wait_for_nobody(
+    store: GatewayStore, client: Redis
+) -> None:
+    await put(store)
+    await RightsStore(store).settle(PEOPLE[0], "objected")
+    assert await contents(store, release=3) == "NEW"
+    assert await store.drop_late([PARTY], NOW + 59) == 0
+    assert await store.drop_late([PARTY], NOW + 60) == 1
+    assert [d["reason"] for d in await events(client, "DROPPED") if d["group"] == CONTENTS] == ["withdrawn"]
+
+
+async def test_another_audience_loses_nothing(store: GatewayStore, client: Redis) -> None:
+    store.coming = lambda: EPOCH + 1
+    await put(store)
+    await RightsStore(store).settle(PEOPLE[0], "objected")
+    assert await contents(store, release=2, audience="general|acme:user_id,globex:alias") == "NEW"
+    assert await contents(store, release=3) == "DROPPED"
+    assert not [key async for key in client.scan_iter(match=f"{PREFIX}:cx:*")], "it is known as long as it is needed"
+
+
 async def test_a_grant_given_again_counts_for_its_own_epoch_alone(store: GatewayStore, client: Redis) -> None:
     await store.consent(PEOPLE[1], EPOCH + 1, 1, b"v1", (GRANT,), 1000)
     await withdraw(store, PEOPLE[1], EPOCH + 1)
@@ -212,7 +262,7 @@ async def test_a_grant_given_again_counts_for_its_own_epoch_alone(store: Gateway
     (taken,) = await store.take(PARTY, 0, 9, "stream")
     assert decode(taken.records) == [b"pair-1"]
     place = (EPOCH + 1, PORTION)
-    assert await store.append_entries(PARTY, place, "general|user_id", 2, (entry(3, PEOPLE[1]),)) == "NEW"
+    assert await store.append_entries(PARTY, place, LANE, 2, (entry(3, PEOPLE[1]),)) == "NEW"
 
 
 @pytest.mark.parametrize("first", ["alias", "user_id"])
@@ -258,5 +308,5 @@ async def test_contents_that_no_index_knows_any_more_are_not_sent_again(store: G
     await contents(store)
     assert len(await store.take(PARTY, 0, 9, "stream")) == 2
     await store.untake("stream")
-    await client.delete(f"{PREFIX}:ct:{PARTY}:{EPOCH}")  # its time was over
+    await client.delete(f"{PREFIX}:ct:{PARTY}:{EPOCH}:{AUDIENCE}")  # its time was over
     assert [one.group for one in await store.take(PARTY, 0, 9, "stream")] == [PORTION]

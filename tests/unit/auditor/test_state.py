@@ -20,7 +20,7 @@ def nothing() -> Saved:
 
     parts = Parts(
         ({}, {}, {}, {}, {}), ({}, {}, {}, set()), ({}, {}, False),
-        (Consents(), set(), {}, set(), {}, ({}, set(), False)),
+        (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False)),
         (set(), set(), set(), {}, {}, set(), ([], False, 0)),
         ((bytes(32), {}, {}), {}, set(), {}, set(), times, ({}, {}), (set(), {})),
         ({}, {}, {}, set(), {}, -1, set()), ({}, {}, False),
