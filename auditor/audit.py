@@ -176,6 +176,7 @@ class Audit:
         settled_ms = min([now_ms, *exported]) - int(self._options.settle * 1000)
         check(self._sets, settled_ms, seen, self.report)
         self._service.finish()
+        self._gateway.finish()
         self._policies.check(self._erasures.epochs.values(), self.report)
         self._policies.check_expiry(self._erasures.links, self._erasures.expired, self.report)
         self._obligations.check(seen, self.report)

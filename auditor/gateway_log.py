@@ -10,7 +10,7 @@ from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c6_consents import Consents
 from auditor.checks.c6_split import SplitDeliveries, SplitDeliveriesState
 from auditor.checks.c7_completeness import Sets
-from auditor.checks.c7_shown import Shown, of_pairs
+from auditor.checks.c7_shown import of_pairs
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import Log, check_of
 from auditor.findings import COMPLETENESS, CONSENT, ERASURE, GATEWAY, GROUPS, OPENING, SIGNATURES, Report
@@ -59,7 +59,7 @@ class GatewayLog(Log):
         self._obligations = obligations
         self.consents = Consents()
         self.acknowledged: set[tuple[bytes, int]] = set()
-        self._split = SplitDeliveries(people, sets)
+        self._split = SplitDeliveries(policies, people, sets, self.consents, report)
         self._untold: dict[str, int] = {}
         """Parties that were not told of an erasure → number of ERASED: they have left in the next epoch."""
         self._asked: dict[str, Person | None] = {}
@@ -98,6 +98,10 @@ class GatewayLog(Log):
         super().__init__(GATEWAY, rules, hidden, report)
         self.damage.keys = True
 
+    def finish(self) -> None:
+        """When the main service's log was read, too."""
+        self._split.finish(max(self._policies.told, default=0))
+
     def begin(self, generation: int, base: int) -> None:
         """See `Log.begin`."""
         super().begin(generation, base)
@@ -110,7 +114,7 @@ class GatewayLog(Log):
     def restore(self, state: GatewayState) -> None:
         """Go on from a state."""
         self.consents, self.acknowledged, self._asked, unlinked, self._untold, split = state
-        self._split.restore(split)
+        self._split.restore(split, self.consents)
         self.unlinked.update(unlinked)
 
     def _verify_form(self, said: bool) -> None:
@@ -145,7 +149,8 @@ class GatewayLog(Log):
             if self._consent_unread(event) != (blocks[consent.ACK_HASH], version):
                 raise MessageInvalidError("event names another consent than it holds")
             with check_of(CONSENT):
-                self._split.took_back(*self.consents.acknowledged(decode_text(blocks[consent.ACK_USER]), version))
+                taken = self.consents.acknowledged(decode_text(blocks[consent.ACK_USER]), version)
+                self._split.took_back(*taken, event.number, pair.original.header.time_ms)
             return
         person, vector = self._tuples.consent(payload)
         self._report.checked[CONSENT] += 1
@@ -208,7 +213,7 @@ class GatewayLog(Log):
     def _delivered_unread(self, event: Event) -> None:
         named = self._named_delivery(event)
         if kind_and_number(named[1])[0] != "contents":
-            self._sets.shown.delivered(named, Shown({}, len(event.tags) - 1))
+            self._split.delivered_unread(named, len(event.tags) - 1)
         self._obligations.delivered(event, ())
 
     def _named_delivery(self, event: Event) -> tuple[int, int, str]:
@@ -246,7 +251,7 @@ class GatewayLog(Log):
     def _dropped(self, event: Event) -> None:
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
-        if self._split.dropped(named, fields):
+        if self._split.dropped(event):
             self._sets.dropped(named, str(fields["reason"]), event.number)
         if fields["reason"] == PARTY_LEFT and not self._policies.may_have_left(named[2]):
             raise RecordMismatchError("a group was dropped as of a party that has not left")
@@ -274,8 +279,8 @@ class GatewayLog(Log):
     def _forget(self, tags: set[bytes]) -> None:
         for tag in tags:
             person = self._people.erased(tag)
+            self._split.erased("" if person is None else person.user_id)
             if person is not None:
-                self._split.went(person.user_id)
                 self.consents.forget(person.prox_id)
         self._exercised(Right.ERASE.value)
 
@@ -284,7 +289,7 @@ class GatewayLog(Log):
         request = RightsRequest.decode(disclosure.request)
         self._exercised(request.right.value)
         if request.right is Right.OBJECT:
-            self._split.went(request.user_id)
+            self._split.objected(request.user_id, event.number, request.time_ms)
         self._objection(event, request)
 
     def _objected_unread(self, event: Event) -> None:

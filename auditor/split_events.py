@@ -34,6 +34,8 @@ class SplitEvents:
         self, event: Event, epoch: int, number: int, payload: ReleasedPayload, good: Mapping[str, Named]
     ) -> None:
         """RELEASED of a portion; `good` as `c3_records.verify_records`."""
+        for party, _, _ in payload.parties:
+            self._sets.lies_in((epoch, number, party), str(event.fields["audience"]))
         self._report.counts["entries"] += len(payload.records)
         split = self._of(epoch)
         if event.hidden or split is None:
@@ -63,6 +65,7 @@ class SplitEvents:
             for party, _ in consent.parse_audience(audience.partition("|")[2]):
                 signed = self._sets.vouched((epoch, number, party))
                 self._sets.released((epoch, number, party), event.number)
+                self._sets.lies_in((epoch, number, party), audience)
                 self._sets.vouch_contents((epoch, number, party), contents_digest(digest))
                 if signed not in (b"", contents_digest(digest)):
                     raise RecordMismatchError("a party got other contents than the ones of the epoch and audience")

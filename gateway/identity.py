@@ -15,6 +15,7 @@ from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import SealingKey
 from proxid.encoding import encode, label
 from proxid.errors import EncodingError, EpochError, FreshnessError
+from proxid.protocol.contents import COMING_SECONDS
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.opening import EpochOpening
 from proxid.runtime.clock import Clocks, ClockWatch
@@ -91,6 +92,10 @@ class Screener:
         self.watch.require()
         if epoch != self.epochs.number(self.clock()):
             raise EpochError("epoch is not the current one")
+
+    def coming(self) -> int:
+        """The first epoch whose contents may still come from the main service (form `split`)."""
+        return self.epochs.number(self.clock() - COMING_SECONDS)
 
     def verify_fresh(self, time_ms: int, skew: float) -> None:
         """Second half of check 2 of 5.2: the time is within the skew, in seconds; raises FreshnessError."""

@@ -19,11 +19,10 @@ from proxid.encoding import decode_text, encode_text
 from proxid.errors import RecordMismatchError
 from proxid.evidence.events import AliasedPayload, SanitizedPair
 from proxid.protocol import record
+from proxid.protocol.consent import parse_audience
 from proxid.protocol.contents import ContentsMessage
 from proxid.protocol.entry import EntryPlace, places_of
 
-LATE_SECONDS: Final = 86_400
-"""A content message that was not sent within a day is not sent any more."""
 GENERAL: Final = "general"
 
 
@@ -68,6 +67,13 @@ def restore_entries(
             said = AliasedPayload(person.user_id, group.party, period, entries[-1].name, prox)
             aliases.append(said.encode() if known else b"")
     return RestoredPortion(tuple(entries), f"{GENERAL}|{fidelity}", tuple(aliases))
+
+
+def verify_audience(group: ReleasedGroup) -> None:
+    """Check that the audience of entries or contents names their party; raises RecordMismatchError, EncodingError."""
+    kind, _, audience = group.audience.partition("|")
+    if kind != GENERAL or group.party not in dict(parse_audience(audience)):
+        raise RecordMismatchError("entries or contents are for another audience than their party's")
 
 
 def _none(place: EntryPlace) -> PutEntry:

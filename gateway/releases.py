@@ -14,7 +14,7 @@ import structlog
 from gateway.blocks import exactly
 from gateway.epochs import OpenEpochs
 from gateway.identity import Screener
-from gateway.portions import LATE_SECONDS, restore_entries, verify_contents
+from gateway.portions import restore_entries, verify_audience, verify_contents
 from gateway.store.library import GatewayStore
 from gateway.store.links import Person
 from gateway.upstream import MainServiceClient, ReleasedGroup
@@ -24,6 +24,7 @@ from proxid.encoding import decode_text, encode, encode_text
 from proxid.errors import ProxidError, RecordMismatchError, StoreError, UpstreamError, UpstreamRefusedError
 from proxid.evidence.events import AliasedPayload, SanitizedPair
 from proxid.protocol import record
+from proxid.protocol.contents import LATE_SECONDS
 
 _log = structlog.get_logger(__name__)
 FIRST_DELAY: Final = 0.5
@@ -110,6 +111,8 @@ class Releases:
             return await self._drop(group, "party_left")
         try:
             kind = record.kind_and_number(group.group)[0]
+            if kind in ("contents", "entries"):
+                verify_audience(group)
             if kind == "contents":
                 return await self._contents(group)
             return await (self._entries(group) if kind == "entries" else self._group(group))
@@ -125,8 +128,8 @@ class Releases:
 
     async def _contents(self, group: ReleasedGroup) -> str:
         verify_contents(self._screener, group)
-        late, place = self._screener.clock() + LATE_SECONDS, (group.epoch, group.group)
-        return await self._store.append_contents(group.party, place, group.contents, group.cursor, late)
+        now, place = self._screener.clock(), (group.epoch, group.group)
+        return await self._store.append_contents(group.party, place, group.audience, group.contents, group.cursor, now)
 
     async def _entries(self, group: ReleasedGroup) -> str:
         people = await self._store.people([_prox(r) for r in group.records])
@@ -134,7 +137,14 @@ class Releases:
         made = restore_entries(self._screener, group, people, seconds)
         place, ttl = (group.epoch, group.group), self._alias_ttl(group.epoch, seconds)
         return await self._store.append_entries(
-            group.party, place, made.grant, group.cursor, made.entries, made.aliases, ttl
+            group.party,
+            place,
+            (made.grant, group.audience),
+            group.cursor,
+            made.entries,
+            made.aliases,
+            ttl,
+            self._screener.epochs.seconds + 2 * LATE_SECONDS,
         )
 
     async def _group(self, group: ReleasedGroup) -> str:

@@ -143,7 +143,7 @@ async def serve(
     if config.store_url is None:
         raise ConfigError("store_url is not resolved")
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
-    store = GatewayStore(connect(config.store_url))
+    store = GatewayStore(connect(config.store_url), coming=screener.coming)
     await store.open()
     # Before anything is bound: a log that does not open is named, and the address stays free.
     evidence = EvidenceOptions("gateway", PREFIX, screener.key)

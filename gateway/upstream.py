@@ -44,7 +44,7 @@ class ReleasedGroup:
     """One group, portion of entries or content message for one party, as MS sends it: nothing is checked yet.
 
     Attributes:
-        records: none if one of them is no record.
+        records: none if one of them is no record. audience: `TYPE|AUDIENCE` of entries and contents.
     """
 
     cursor: int
@@ -53,6 +53,7 @@ class ReleasedGroup:
     group: int
     records: tuple[SignedMessage, ...]
     contents: bytes = b""
+    audience: str = ""
 
 
 class MainServiceClient:
@@ -179,7 +180,7 @@ class MainServiceClient:
                 release = _said(found)
                 records = _readable(release.records)
                 place = (release.cursor, release.party, release.epoch, release.group)
-                yield ReleasedGroup(*place, records, release.contents)
+                yield ReleasedGroup(*place, records, release.contents, release.audience)
 
     async def acknowledge(self, cursor: int) -> None:
         """Tell MS that everything up to a cursor is stored here."""

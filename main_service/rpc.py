@@ -109,6 +109,7 @@ class MainService(MainServiceServicer):
         await self._compared()
         async for entry in self._outbox.follow(request.after):
             release = wire.Release(cursor=entry.cursor, party=entry.party, epoch=entry.epoch, group=entry.group)
+            release.audience = entry.audience
             if kind_and_number(entry.group)[0] == "contents":
                 release.contents = entry.records[0]
             else:

@@ -1,42 +1,67 @@
 """Deliveries of form `split` (checks 6 and 7 of DESIGN 10.4): entries are their own person's, contents everybody's.
 
-Whoever has an entry at a party and is erased, objects, or in a later epoch takes the grant back, takes the contents of
-that epoch back from it, as far as they were not sent. SENT says when they were: before that nothing was delivered,
-after it contents are not dropped.
+Whoever has an entry at a party and is erased, objects, or in a later epoch takes the grant back, takes back the
+contents of that epoch and audience which the party was not sent. What had not come yet when they went was formed
+without knowing, and may still go to who is connected: as long as contents may be on their way (`COMING_SECONDS`), and
+not after an erasure. SENT says when something was: before that nothing was delivered, after it nothing is dropped.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
 from auditor.checks.c3_links import People
+from auditor.checks.c6_consents import Consents
 from auditor.checks.c7_completeness import Sets
-from auditor.checks.c7_shown import Delivery
+from auditor.checks.c7_shown import Delivery, Shown
 from auditor.event_log import check_of
-from auditor.findings import COMPLETENESS, CONSENT
+from auditor.findings import COMPLETENESS, CONSENT, GATEWAY, Report, Unchecked
+from auditor.policies import Policies
 from proxid.encoding import decode_text
 from proxid.errors import ConsentError, RecordMismatchError
 from proxid.evidence.events import Event, Header, SanitizedPair
+from proxid.protocol.contents import COMING_SECONDS, LATE_SECONDS
 from proxid.protocol.record import kind_and_number
 
-Epochs = set[tuple[str, int]]
-"""Parties and epochs."""
-SplitDeliveriesState = tuple[dict[str, Epochs], Epochs, bool]
-"""What `SplitDeliveries` remembers: by user where they have entries, of which epochs a party may get no contents any
-more, whether groups are said to be sent."""
+Lane = tuple[str, int, str]
+"""Party, epoch, audience."""
+SplitDeliveriesState = tuple[
+    dict[str, set[Lane]], set[Lane], dict[Lane, int], set[Lane], set[str], list[tuple[Delivery, int, int]],
+    list[tuple[Lane, int]], bool, bool,
+]  # fmt: skip
+"""What `SplitDeliveries` remembers, in the order of its attributes."""
 _KINDS: Final = frozenset({"entries", "contents"})
 _LEFT: Final = "party_left"
+_PERSONS: Final = frozenset({"erased", "objected", "withdrawn"})
+_LENIENT: Final = 3600.0
+"""Seconds by which the gateway's clock may differ, and by which its policy's grace may be longer than is usual."""
+_SOON: Final = 2
+"""Epochs within which it is said who went."""
+_UNASKED: Final = "contents were dropped that nobody had taken back"
+_AGAIN: Final = "contents were sent although somebody among whom they are had taken them back"
 
 
 class SplitDeliveries:
     """What the gateway's log says of them."""
 
-    def __init__(self, people: People, sets: Sets) -> None:
-        self._people = people
-        self._sets = sets
-        self._entered: dict[str, Epochs] = {}
+    def __init__(self, policies: Policies, people: People, sets: Sets, consents: Consents, report: Report) -> None:
+        self._epochs = policies.trust.epochs
+        self._people, self._sets, self._consents, self._report = people, sets, consents, report
+        self._entered: dict[str, set[Lane]] = {}
         """Where a user has delivered entries."""
-        self._barred: Epochs = set()
-        """Where somebody with entries went or objected: contents are not sent any more."""
+        self._barred: set[Lane] = set()
+        """Where somebody with entries went, and no contents are sent any more."""
+        self._went: dict[Lane, int] = {}
+        """Where somebody with entries went while contents might be on their way → the first event that says so."""
+        self._excused: set[Lane] = set()
+        """Where somebody with entries is gone, whoever it was: contents may be dropped."""
+        self._objected: set[str] = set()
+        """Users who ever objected."""
+        self._doubtful: list[tuple[Delivery, int, int]] = []
+        """Contents that were sent after somebody went: whether they had come before that; both events."""
+        self._withheld: list[tuple[Lane, int]] = []
+        """Contents that were dropped as somebody went; the event."""
+        self._erases = False
+        """Whether somebody was erased."""
         self._says = False
         """Whether the log says when groups were sent: a gateway of version 2 says it of none."""
 
@@ -45,13 +70,23 @@ class SplitDeliveries:
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
         self._sets.sent(named, event.number)
-        self._says = self._says or kind_and_number(named[1])[0] not in _KINDS
-        entries = fields.get("entries")
+        kind, entries = kind_and_number(named[1])[0], fields.get("entries")
+        if kind not in _KINDS:
+            self._says = True
+            return
+        lane = self._told(named, fields)
         if isinstance(entries, list):
             self._sets.shown.sent(named, [str(entry) for entry in entries])
-        with check_of(CONSENT):
-            if kind_and_number(named[1])[0] == "contents" and (named[2], named[0]) in self._barred:
-                raise ConsentError("contents were sent although somebody among whom they are took them back")
+        elif lane in self._barred:
+            with check_of(CONSENT):
+                raise ConsentError(_AGAIN)
+        elif lane in self._went:
+            self._doubtful.append((named, self._went[lane], event.number))
+
+    def _told(self, named: Delivery, fields: Header) -> Lane:
+        """What the gateway says is the audience."""
+        self._sets.told(named, str(fields["audience"]))
+        return named[2], named[0], str(fields["audience"])
 
     def verify_sent(self, named: Delivery) -> None:
         """That what was delivered was sent before; raises RecordMismatchError."""
@@ -75,38 +110,112 @@ class SplitDeliveries:
                     raise RecordMismatchError("a party got other contents than the ones of the epoch and audience")
             self._sets.vouch_contents(named, digest)
         if kind == "entries":
-            for pair in filter(None, pairs):
-                person = self._people.of_prox(decode_text(pair.original.message.user_block))
-                self._entered.setdefault(person.user_id, set()).add((named[2], named[0]))
+            self._have_entries(named, pairs)
         return kind == "contents"
 
-    def dropped(self, named: Delivery, fields: Header) -> bool:
+    def _have_entries(self, named: Delivery, pairs: Sequence[SanitizedPair | None]) -> None:
+        lane = (named[2], named[0], self._sets.audience(named))
+        for pair in pairs:
+            if pair is None:
+                self._excused.add(lane)
+                continue
+            user_id = self._people.of_prox(decode_text(pair.original.message.user_block)).user_id
+            self._entered.setdefault(user_id, set()).add(lane)
+            later = self._consents.taken_back.get(user_id, {}).get(f"{named[2]}|general", 0) > named[0]
+            if later or user_id in self._objected:
+                self._excused.add(lane)
+
+    def delivered_unread(self, named: Delivery, records: int) -> None:
+        """DELIVERED of which nothing can be read but of how many records it was."""
+        self._sets.shown.delivered(named, Shown({}, records))
+        self._excused.add((named[2], named[0], self._sets.audience(named)))
+
+    def dropped(self, event: Event) -> bool:
         """DROPPED; whether nothing of the group, portion or contents is left.
 
         Raises:
-            RecordMismatchError: contents that were sent before.
+            RecordMismatchError: contents that were sent before, or were not late.
         """
-        entries = fields.get("entries")
+        fields = event.fields
+        named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
+        kind, reason, entries = kind_and_number(named[1])[0], str(fields["reason"]), fields.get("entries")
+        if kind not in _KINDS or "audience" not in fields:
+            return True  # a party left, or it was invalid
+        lane = self._told(named, fields)
         if isinstance(entries, list):
+            if reason in _PERSONS or (reason == "no_consent" and self._erases):
+                self._excused.add(lane)
             self._sets.shown.dropped(named, [str(entry) for entry in entries], int(str(fields["left"])))
             return fields["left"] == 0
-        if kind_and_number(named[1])[0] == "contents" and self._sets.is_sent(named) and fields["reason"] != _LEFT:
+        if self._sets.is_sent(named) and reason != _LEFT:
             raise RecordMismatchError("contents were dropped after they were sent")
+        if reason == "late":
+            due = self._epochs.end(named[0]) + LATE_SECONDS - _LENIENT
+            if int(str(fields["time"])) < due:
+                raise RecordMismatchError("contents were dropped as late before they were")
+        elif reason == "withdrawn":
+            self._withheld.append((lane, event.number))
+        elif reason != _LEFT:
+            raise RecordMismatchError("contents were dropped for a reason that there is not")
         return True
 
-    def went(self, user_id: str) -> None:
-        """A user was erased, or objects."""
+    def erased(self, user_id: str) -> None:
+        """A user was erased, who is not named if nothing of theirs was ever read."""
+        self._erases = True
         self._barred |= self._entered.pop(user_id, set())
+        self._objected.discard(user_id)
 
-    def took_back(self, user_id: str, epoch: int, parties: frozenset[str]) -> None:
-        """It was acknowledged to a user that in an epoch these parties are no longer allowed anything."""
+    def objected(self, user_id: str, event: int, time_ms: int) -> None:
+        """A user objects, as they signed at a time."""
+        self._objected.add(user_id)
+        self._go(self._entered.get(user_id, set()), event, time_ms)
+
+    def took_back(self, user_id: str, epoch: int, parties: frozenset[str], event: int, time_ms: int) -> None:
+        """It was acknowledged to a user at a time that in an epoch these parties are no longer allowed anything."""
         entered = self._entered.get(user_id, set())
-        self._barred |= {(party, before) for party, before in entered if party in parties and before < epoch}
+        self._go({lane for lane in entered if lane[0] in parties and lane[1] < epoch}, event, time_ms)
+
+    def _go(self, lanes: set[Lane], event: int, time_ms: int) -> None:
+        for lane in lanes:
+            if time_ms / 1000 >= self._epochs.end(lane[1]) + COMING_SECONDS + _LENIENT:
+                self._barred.add(lane)
+            else:
+                self._went.setdefault(lane, event)
+
+    def finish(self, newest: int) -> None:
+        """When the main service's log was read, too.
+
+        Args:
+            newest: the epoch that the gateway opened last. Whose entries are under way just then is said soon after.
+        """
+        gone = {*self._barred, *self._went, *self._excused}
+        self._withheld = [(lane, event) for lane, event in self._withheld if lane not in gone]
+        for lane, event in list(self._withheld):
+            if lane[1] + _SOON < newest:
+                self._report.add(COMPLETENESS, GATEWAY, event, f"DROPPED: {_UNASKED}")
+                self._withheld.remove((lane, event))
+            else:
+                self._report.missing.append(Unchecked(COMPLETENESS, GATEWAY, f"leaf {event}: {_UNASKED}"))
+        pending = []
+        for named, went, event in self._doubtful:
+            place = self._sets.place(named)
+            if place is None:
+                pending.append((named, went, event))
+            elif self._sets.last_handled(went) > place:
+                self._report.add(CONSENT, GATEWAY, event, f"SENT: {_AGAIN}")
+        self._doubtful = pending
 
     def state(self) -> SplitDeliveriesState:
         """For storing."""
-        return self._entered, self._barred, self._says
+        return (
+            self._entered, self._barred, self._went, self._excused, self._objected, self._doubtful, self._withheld,
+            self._erases, self._says,
+        )  # fmt: skip
 
-    def restore(self, state: SplitDeliveriesState) -> None:
+    def restore(self, state: SplitDeliveriesState, consents: Consents) -> None:
         """Go on from a state."""
-        self._entered, self._barred, self._says = state
+        self._consents = consents
+        (
+            self._entered, self._barred, self._went, self._excused, self._objected, self._doubtful, self._withheld,
+            self._erases, self._says,
+        ) = state  # fmt: skip

@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS sessions (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS deliveries (
     epoch INTEGER, grp INTEGER, party TEXT, released INTEGER, delivered INTEGER, dropped INTEGER, reason TEXT,
-    good BLOB, place INTEGER, sent INTEGER,
+    good BLOB, place INTEGER, sent INTEGER, told TEXT,
+    audience TEXT,
     PRIMARY KEY (epoch, grp, party)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS replay (epoch INTEGER, id BLOB, value BLOB, PRIMARY KEY (epoch, id)) WITHOUT ROWID;
@@ -132,7 +133,7 @@ class Sets:
         row = self._db.execute(f"SELECT {column} FROM sessions WHERE id=?", (_key(session),)).fetchone()  # noqa: S608
         return row is not None and row[0] is not None
 
-    def _deliver(self, named: Delivery, column: str, value: int, reason: str | None = None) -> None:
+    def _deliver(self, named: Delivery, column: str, value: int | str, reason: str | None = None) -> None:
         self._db.execute(
             f"INSERT INTO deliveries (epoch, grp, party, {column}, reason) VALUES (?,?,?,?,?) "  # noqa: S608
             f"ON CONFLICT (epoch, grp, party) DO UPDATE SET {column}=excluded.{column}, "
@@ -181,6 +182,25 @@ class Sets:
         """The last release, by its place, that was delivered or dropped before an event of the gateway; 0 for none."""
         query = "SELECT COALESCE(MAX(place), 0) FROM deliveries WHERE COALESCE(delivered, dropped)<?"
         return int(self._db.execute(query, (before,)).fetchone()[0])
+
+    def last_handled(self, before: int) -> int:
+        """The last release, by its place, that was sent, delivered or dropped before an event; 0 for none."""
+        query = "SELECT COALESCE(MAX(place), 0) FROM deliveries WHERE COALESCE(sent, delivered, dropped)<?"
+        return int(self._db.execute(query, (before,)).fetchone()[0])
+
+    def told(self, named: Delivery, audience: str) -> None:
+        """The gateway says whose entries or contents these are."""
+        self._deliver(named, "told", audience)
+
+    def lies_in(self, named: Delivery, audience: str) -> None:
+        """The main service says whose entries or contents these are."""
+        self._deliver(named, "audience", audience)
+
+    def audience(self, named: Delivery) -> str:
+        """What the gateway said, or empty."""
+        query = "SELECT told FROM deliveries WHERE epoch=? AND grp=? AND party=?"
+        row = self._db.execute(query, named).fetchone()
+        return "" if row is None else row[0] or ""
 
     def settled(self, party: str) -> int:
         """How many groups were delivered to a party, or dropped for it."""

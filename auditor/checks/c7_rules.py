@@ -12,6 +12,8 @@ _UNRECEIVED = "FROM sessions WHERE forwarded IS NOT NULL AND received IS NULL AN
 _RULES: Final = (
     (GATEWAY, "a party got other records than were released to it",
      "FROM deliveries d JOIN shown USING (epoch, grp, party) WHERE differs=1", "COALESCE(d.delivered, d.dropped)"),
+    (GATEWAY, "the logs name different audiences of entries or contents", "FROM deliveries WHERE told<>audience",
+     "COALESCE(sent, delivered, dropped)"),
     (MAIN_SERVICE, "an answered request was never received", f"{_UNRECEIVED} AND answered<=:seen", "forwarded_at"),
     (MAIN_SERVICE, "a forwarded request was neither received, refused nor unreached",
      f"{_UNRECEIVED} AND answered IS NULL AND forwarded<:settled", "forwarded_at"),

@@ -15,6 +15,7 @@ from proxid.evidence.events import encode_header
 from proxid.runtime.store.connection import store_errors
 from proxid.runtime.store.functions import named
 
+_DAY: Final = 86_400
 KEPT_SECONDS: Final = 15
 """For which a stream counts as open when nobody says so again: whoever wrote to it may have been killed."""
 
@@ -79,12 +80,14 @@ class FeedSteps(Steps):
         return str(state.decode())
 
     async def append_entries(
-        self, party: str, place: tuple[int, int], grant: str, release: int, entries: Sequence[PutEntry],
-        aliases: Sequence[bytes] = (), alias_ttl: int = 0,
+        self, party: str, place: tuple[int, int], lane: tuple[str, str], release: int, entries: Sequence[PutEntry],
+        aliases: Sequence[bytes] = (), alias_ttl: int = 0, kept: int = 3 * _DAY,
     ) -> str:  # fmt: skip
         """Append a portion to a feed: each entry whose person consents; the others are dropped. As `append`.
 
         Args:
+            lane: `TYPE|FIDELITY`, `TYPE|AUDIENCE`. kept: seconds for which it is known whose entries they were: until
+                the epoch's contents are not sent any more.
             aliases: of each entry the payload of ALIASED, empty for an unknown person, if names are aliases.
         """
         epoch, group = place
@@ -96,26 +99,26 @@ class FeedSteps(Steps):
         state = await self.call(
             "gw_append_entries",
             *named(
-                *rows, party=party, epoch=epoch, group=group, grant=grant, release=release, salt=self._salt(),
-                alias_ttl=alias_ttl, entries=len(entries),
+                *rows, party=party, epoch=epoch, group=group, grant=lane[0], audience=lane[1], release=release,
+                salt=self._salt(), alias_ttl=alias_ttl, kept=kept, coming=self.coming(), entries=len(entries),
             ),
         )  # fmt: skip
         return str(state.decode())
 
     async def append_contents(
-        self, party: str, place: tuple[int, int], message: bytes, release: int, late: float
+        self, party: str, place: tuple[int, int], audience: str, message: bytes, release: int, now: float
     ) -> str:
         """Append a content message to a feed, or drop it; as `append`.
 
         Args:
-            late: Unix seconds after which it is not sent any more.
+            now: Unix seconds. What is not sent within a day is not sent any more.
         """
         epoch, group = place
         state = await self.call(
             "gw_append_contents",
             *named(
-                party=party, epoch=epoch, group=group, message=message, release=release, salt=self._salt(),
-                late=int(late),
+                party=party, epoch=epoch, group=group, audience=audience, message=message, release=release,
+                salt=self._salt(), now=int(now),
             ),
         )  # fmt: skip
         return str(state.decode())
@@ -126,7 +129,7 @@ class FeedSteps(Steps):
 
     async def take(self, party: str, after: int, limit: int, stream: str) -> list[FeedEntry]:
         """The next groups of a feed, which are on the wire from now on, until the stream ends or is not kept."""
-        taken = await self.call("gw_take", party, after, limit, self._salt(), stream, KEPT_SECONDS)
+        taken = await self.call("gw_take", party, after, limit, self._salt(), stream, KEPT_SECONDS, self.coming())
         if taken:
             await self.on_disk()
         rows = [taken[i : i + 4] for i in range(0, len(taken), 4)]

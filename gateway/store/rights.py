@@ -105,7 +105,7 @@ class RightsStore:
     """See the module; every method raises StoreError when the store is away."""
 
     def __init__(self, store: GatewayStore, random: Callable[[int], bytes] = os.urandom) -> None:
-        self._call = store.call
+        self._call, self._coming = store.call, store.coming
         self._random = random
 
     def _salt(self) -> bytes:
@@ -141,7 +141,8 @@ class RightsStore:
             reason: why all of them go; empty for those that lost a grant. epoch: of these alone.
         """
         which = "" if epoch is None else epoch
-        return [party.decode() for party in await self._call("gw_settle", user_tag, which, reason, self._salt())]
+        told = (user_tag, which, reason, self._salt(), self._coming())
+        return [party.decode() for party in await self._call("gw_settle", *told)]
 
     async def finish_erasure(
         self, user_tag: str, receipt: bytes, event: tuple[bytes, bytes], parties: Sequence[str],

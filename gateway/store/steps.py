@@ -34,11 +34,18 @@ SOURCES: Final = (
 
 
 class Steps:
-    """Atomic steps by their names; every method of its parts raises StoreError when the store is away or full."""
+    """Atomic steps by their names; every method of its parts raises StoreError when the store is away or full.
 
-    def __init__(self, client: Redis, random: Callable[[int], bytes] = os.urandom) -> None:
+    Args:
+        coming: the first epoch whose contents may still come from the main service (form `split`).
+    """
+
+    def __init__(
+        self, client: Redis, random: Callable[[int], bytes] = os.urandom, coming: Callable[[], int] = lambda: 0
+    ) -> None:
         self._functions = FunctionLibrary(client, "proxid_gw", SOURCES, DURABLE, TOLD)
         self._random = random
+        self.coming = coming
         self.client = client
 
     async def open(self) -> None:

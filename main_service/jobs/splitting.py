@@ -131,15 +131,16 @@ class Splitting:
             release = await asyncio.to_thread(
                 self._integrator.release_entries, portion, number, secrets, settings, payloads
             )
-            header = encode_header(
-                audience=portion[0].record.audience, epoch=secrets.epoch, group=number, kind="entries", tick=tick
-            )
+            audience = portion[0].record.audience
+            header = encode_header(audience=audience, epoch=secrets.epoch, group=number, kind="entries", tick=tick)
             parties = [(party.party, party.records) for party in release.parties]
             event = (EventType.RELEASED, header, release.payload.encode())
-            await self._store.release(secrets.epoch, number, event, parties)
+            await self._store.release(secrets.epoch, (number, audience), event, parties)
 
     async def _show(self, secrets: EpochSecrets, settings: SplitSettings, contents: Contents, number: int) -> None:
         plaintext = await asyncio.to_thread(contents_plaintext, contents, secrets.epoch, settings, secrets.seed)
         messages = self._integrator.release_contents(contents.audience, number, secrets.epoch, plaintext)
         header = batched_header(contents, secrets.epoch, number, digest_of(plaintext))
-        await self._store.release(secrets.epoch, number, (EventType.BATCHED, header, b""), messages)
+        await self._store.release(
+            secrets.epoch, (number, contents.audience), (EventType.BATCHED, header, b""), messages
+        )

@@ -18,13 +18,14 @@ _BLOCK_MS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class OutboxEntry:
-    """One group for one party; `records` in the order shown."""
+    """One group for one party; `records` in the order shown, `audience` of entries and contents."""
 
     cursor: int
     party: str
     epoch: int
     group: int
     records: tuple[bytes, ...]
+    audience: str = ""
 
 
 class Outbox:
@@ -65,5 +66,5 @@ def _flat(rows: Any) -> Any:
 def _entry(number: bytes, fields: dict[bytes, bytes]) -> OutboxEntry:
     return OutboxEntry(
         int(number.partition(b"-")[0]), fields[b"party"].decode(), int(fields[b"e"]), int(fields[b"n"]),
-        tuple(decode(fields[b"r"])),
+        tuple(decode(fields[b"r"])), fields.get(b"d", b"").decode(),
     )  # fmt: skip

@@ -132,21 +132,26 @@ class SplitStore:
         return found
 
     async def release(
-        self, epoch: int, number: int, event: tuple[EventType, bytes, bytes],
+        self, epoch: int, place: tuple[int, str], event: tuple[EventType, bytes, bytes],
         parties: Sequence[tuple[str, tuple[bytes, ...]]],
     ) -> bool:  # fmt: skip
         """Record what goes out, with its event, and put it into the outbox of each party, once.
 
         Args:
-            number: of the portion or contents. event: its type, header and payload.
+            place: number and audience of the portion or contents. event: its type, header and payload.
 
         Returns:
             False if it was done before.
         """
         kind, header, payload = event
         outbox = [item for party, records in parties for item in (party, encode(*records))]
-        fields = {"number": number, "type": kind.value, "header": header, "payload": payload}
-        done = await self._call("ms_split_release", KEYS, *named(*outbox, epoch=epoch, salts=self._salt(), **fields))
+        done = await self._call(
+            "ms_split_release", KEYS,
+            *named(
+                *outbox, epoch=epoch, salts=self._salt(), number=place[0], audience=place[1], type=kind.value,
+                header=header, payload=payload,
+            ),
+        )  # fmt: skip
         return bool(done)
 
     async def suppress(self, epoch: int, tick: int, gone: Sequence[Suppressed]) -> None:

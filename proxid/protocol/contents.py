@@ -22,6 +22,11 @@ from proxid.errors import RecordMismatchError
 SIZES: Final = tuple(1 << bits for bits in range(16, 22))
 """Padded sizes in bytes: powers of two from 64 KiB, as far as a message travels."""
 
+COMING_SECONDS: Final = 7200
+"""After an epoch's end: within them its contents are on their way, and whoever goes then denies them to nobody."""
+LATE_SECONDS: Final = 86_400
+"""A content message that was not sent within a day is not sent any more."""
+
 _CONTENTS: Final = label("contents")
 _DIGEST: Final = label("contents-digest")
 _MESSAGE: Final = label("contents-message")

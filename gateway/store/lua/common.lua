@@ -76,10 +76,11 @@ local function forget_group(prefix, party, cursor)
   redis.call('DEL', entry, key(prefix, 'ge', party, cursor))
 end
 
--- DROPPED; what goes because somebody is being erased is remembered with the erasure, whose event will name it.
-local function dropped(prefix, party, epoch, group, reason, salt, members)
-  local header = cjson.encode({epoch = tonumber(epoch), group = tonumber(group), party = party, reason = reason})
-  append_event(prefix, 'DROPPED', salt, header, '')
+-- DROPPED, whose header says `more`; what goes because somebody is being erased is remembered with the erasure, whose event will name it.
+local function dropped(prefix, party, epoch, group, reason, salt, members, more)
+  local header = more or {}
+  header.epoch, header.group, header.party, header.reason = tonumber(epoch), tonumber(group), party, reason
+  append_event(prefix, 'DROPPED', salt, cjson.encode(header), '')
   for _, user in ipairs(reason == 'erased' and members or {}) do
     local job = key(prefix, 'j', user)
     if user ~= '' and redis.call('EXISTS', job) == 1 then
@@ -88,10 +89,11 @@ local function dropped(prefix, party, epoch, group, reason, salt, members)
   end
 end
 
-local function drop_group(prefix, party, cursor, reason, salt)
-  local fields = redis.call('HMGET', key(prefix, 'g', party, cursor), 'e', 'n', 'm')
+local function drop_group(prefix, party, cursor, reason, salt, time)
+  local fields = redis.call('HMGET', key(prefix, 'g', party, cursor), 'e', 'n', 'm', 'd')
   forget_group(prefix, party, cursor)
-  dropped(prefix, party, fields[1], fields[2], reason, salt, members_of(fields[3]))
+  local more = {audience = fields[4] or nil, time = time}
+  dropped(prefix, party, fields[1], fields[2], reason, salt, members_of(fields[3]), more)
 end
 
 -- A person's groups in feeds: party, cursor, and the group's fields of these names; in the order of their names.

@@ -38,11 +38,11 @@ local function gw_consent(keys, a)
   return 'NEW'
 end
 
--- ARGV: user tag, epoch or '' for all, reason or '', salt. Drops the person's groups that may not go out (any more) and
+-- ARGV: user tag, epoch or '' for all, reason or '', salt, the first epoch whose contents may still come. Drops the person's groups that may not go out (any more) and
 -- are not on the wire; the parties where one still is. With a reason all go, whatever was granted.
 local function gw_settle(keys, a)
   local prefix, user, wait = keys[1], a[1], {}
-  settle_contents(prefix, user, a[3], a[4])
+  settle_contents(prefix, user, a[3], a[4], a[5])
   for _, group in ipairs(groups_of(prefix, user, 'e', 'k', 's', 'a', 't')) do
     local party, cursor, f = group[1], group[2], group[3]
     local why, all = a[3], a[2] == '' or f[1] == a[2]

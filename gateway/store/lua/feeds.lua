@@ -47,7 +47,7 @@ local function held_by(prefix, party, fields, more)
   end
 end
 
--- ARGV: party, after, limit, salt, stream, seconds for which it is kept open. The groups count as on the wire for as long
+-- ARGV: party, after, limit, salt, stream, seconds for which it is kept open, the first epoch whose contents may still come. The groups count as on the wire for as long
 -- as the stream is open; those that may not go out any more are dropped.
 local function gw_take(keys, a)
   local prefix, party, stream, taken = keys[1], a[1], a[5], {}
@@ -57,7 +57,7 @@ local function gw_take(keys, a)
     local allowed = fields[1] ~= false
     if not allowed then redis.call('ZREM', key(prefix, 'f', party), cursor) end
     if allowed and fields[9] then
-      allowed = fields[6] == '1' or may_send(prefix, party, cursor, fields, a[4])
+      allowed = fields[6] == '1' or may_send(prefix, party, cursor, fields, a[4], a[7])
       if allowed and fields[9] == 'entries' then
         fields[3] = portion_records(prefix, party, cursor)
         fields[5], fields[8] = unpack(redis.call('HMGET', entry, 'm', 'w'))

@@ -2,23 +2,32 @@
 -- consent, and content messages, which name nobody. Keys and helpers are common.lua's; beside those:
 --
 --   g:PARTY:CURSOR  of a portion: t entries, i ids, m user tags and w names in the same order; of contents: t contents, r the
---                   message. z 1 once SENT is recorded
---   ge:PARTY:CURSOR hash id -> pair of a portion         ie:UTAG  set PARTY|EPOCH of what entries there were for whom
---   ct:PARTY:EPOCH  cursors of contents in the feed      cx:PARTY:EPOCH  somebody among them took back what was asked
+--                   message, y the second until which they are sent although somebody among them went. d the audience;
+--                   z 1 once SENT is recorded
+--   ge:PARTY:CURSOR hash id -> pair of a portion
+--   ie:UTAG         set PARTY|EPOCH|AUDIENCE of what entries there were for whom
+--   ct:PARTY:EPOCH:AUDIENCE  cursors of contents in the feed
+--   cx:PARTY:EPOCH:AUDIENCE  somebody among those whose contents have not come yet went: 'soon' or 'none'
 --   late:PARTY      sorted set of contents' cursors by the second after which they are not sent any more
+--
+-- Who goes takes back what is in the feed and was not sent. Contents that come afterwards, as they do within COMING of their
+-- epoch's end, were formed without knowing: they go to a party that is connected then ('soon'), so that nobody denies
+-- it a day by going at the right moment, and to no other. What comes later, or is of somebody erased, does not go ('none').
 
--- Seconds. What contents hold of a person is known for longer than they are sent.
-local KEPT = 8 * 86400
+-- Seconds: that contents are sent at most; and within which a party that is connected takes what comes.
+local DAY, SOON = 86400, 60
 
 local function portion_of(prefix, party, cursor)
-  local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'e', 'n', 'k', 'i', 'm', 'w')
-  return {epoch = f[1], number = f[2], grant = f[3], ids = members_of(f[4]), users = members_of(f[5]), names = cjson.decode(f[6])}
+  local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'e', 'n', 'd', 'i', 'm', 'w')
+  return {epoch = f[1], number = f[2], audience = f[3], ids = members_of(f[4]), users = members_of(f[5]),
+    names = cjson.decode(f[6])}
 end
 
 -- DROPPED of entries: `left` of the portion stay.
-local function dropped_entries(prefix, party, epoch, number, reason, salt, ids, users, left)
-  local header = cjson.encode({entries = ids, epoch = tonumber(epoch), group = tonumber(number), left = left, party = party,
-    reason = reason})
+local function dropped_entries(prefix, party, p, reason, salt, ids, users, left)
+  local epoch, number = p.epoch, p.number
+  local header = cjson.encode({audience = p.audience, entries = ids, epoch = tonumber(epoch), group = tonumber(number),
+    left = left, party = party, reason = reason})
   append_event(prefix, 'DROPPED', salt, header, '')
   for _, user in ipairs(reason == 'erased' and users or {}) do
     local job = key(prefix, 'j', user)
@@ -54,7 +63,7 @@ local function keep_entries(prefix, party, cursor, why, salt, quiet)
   for n, reason in ipairs(gone) do
     left = left - #gone[reason].ids
     if not quiet then
-      dropped_entries(prefix, party, p.epoch, p.number, reason, redis.sha1hex(salt .. cursor .. n):sub(1, 16), gone[reason].ids,
+      dropped_entries(prefix, party, p, reason, redis.sha1hex(salt .. cursor .. n):sub(1, 16), gone[reason].ids,
         gone[reason].users, left)
     end
   end
@@ -74,51 +83,58 @@ end
 -- Recorded before a byte leaves, once for what is sent: from here on the party may hold it.
 local function sent(prefix, party, cursor, salt)
   local entry = key(prefix, 'g', party, cursor)
-  local f = redis.call('HMGET', entry, 'e', 'n', 'i', 'z')
+  local f = redis.call('HMGET', entry, 'e', 'n', 'i', 'z', 'd')
   if f[4] == '1' then return end
   redis.call('HSET', entry, 'z', '1')
-  local header = {epoch = tonumber(f[1]), group = tonumber(f[2]), party = party}
+  local header = {audience = f[5] or nil, epoch = tonumber(f[1]), group = tonumber(f[2]), party = party}
   if f[3] then header.entries = members_of(f[3]) end
   append_event(prefix, 'SENT', redis.sha1hex(salt .. 'z' .. cursor):sub(1, 16), cjson.encode(header), '')
 end
 
 -- Somebody with an entry of an epoch takes back what a party may get: contents that were not sent to it are dropped, and what
--- was sent and not acknowledged is not sent again.
-local function drop_contents(prefix, party, epoch, salt)
-  redis.call('SET', key(prefix, 'cx', party, epoch), '1', 'EX', KEPT)
-  for _, cursor in ipairs(redis.call('SMEMBERS', key(prefix, 'ct', party, epoch))) do
+-- was sent and not acknowledged is not sent again. Of contents that have not come yet it is remembered.
+local function drop_contents(prefix, party, epoch, audience, salt, strict)
+  local mark, cursors = key(prefix, 'cx', party, epoch, audience), redis.call('SMEMBERS', key(prefix, 'ct', party, epoch, audience))
+  if #cursors == 0 then
+    if strict then redis.call('SET', mark, 'none', 'EX', DAY) else redis.call('SET', mark, 'soon', 'EX', DAY, 'NX') end
+  end
+  for _, cursor in ipairs(cursors) do
     local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'z', 'a')
     if f[2] == '0' and f[1] == '1' then redis.call('ZREM', key(prefix, 'f', party), cursor)
     elseif f[2] == '0' then drop_group(prefix, party, cursor, 'withdrawn', redis.sha1hex(salt .. 'c' .. cursor):sub(1, 16)) end
   end
-  redis.call('DEL', key(prefix, 'ct', party, epoch))
+  redis.call('DEL', key(prefix, 'ct', party, epoch, audience))
 end
 
 -- Take out of a portion what may not go. The main service forms contents of an epoch without those whom it knows to have withdrawn in
--- it; whoever went otherwise may be in them, so they go too. An unknown user ('-') was erased. Returns how many stay.
-local function keep_allowed(prefix, party, cursor, epoch, grant, salt, lost)
-  local strike = false
+-- it; whoever went otherwise may be in them. An unknown user ('-') was erased. coming: the first epoch whose contents may
+-- still come. Returns how many stay.
+local function keep_allowed(prefix, party, cursor, epoch, grant, salt, lost, coming)
+  local audience = redis.call('HGET', key(prefix, 'g', party, cursor), 'd')
+  local strike, strict = false, tonumber(epoch) < tonumber(coming)
   local left = keep_entries(prefix, party, cursor, function(user)
     local why = refusal(prefix, user, epoch, party .. '|' .. grant)
+    strict = strict or user == '-' or why == 'erased'
     strike = strike or user == '-' or (why and why ~= 'no_consent')
     return why == 'no_consent' and lost or why
   end, salt)
-  if strike then drop_contents(prefix, party, epoch, salt) end
+  if strike then drop_contents(prefix, party, epoch, audience, salt, strict) end
   return left
 end
 
 -- Whether what is not acknowledged may go to a party: what may not is dropped, or not sent again; what may is SENT.
-local function may_send(prefix, party, cursor, fields, salt)
+local function may_send(prefix, party, cursor, fields, salt, coming)
   if fields[9] == 'entries' then
-    if keep_allowed(prefix, party, cursor, fields[1], fields[4], salt, 'withdrawn') == 0 then return false end
-  elseif redis.call('EXISTS', key(prefix, 'cx', party, fields[1])) == 1 then
-    if redis.call('HGET', key(prefix, 'g', party, cursor), 'z') == '1' then redis.call('ZREM', key(prefix, 'f', party), cursor)
-    else drop_group(prefix, party, cursor, 'withdrawn', salt) end
-    return false
-  elseif redis.call('HGET', key(prefix, 'g', party, cursor), 'z') == '1'
-    and redis.call('SISMEMBER', key(prefix, 'ct', party, fields[1]), cursor) == 0 then
-    redis.call('ZREM', key(prefix, 'f', party), cursor)  -- nobody could take it back any more
-    return false
+    if keep_allowed(prefix, party, cursor, fields[1], fields[4], salt, 'withdrawn', coming) == 0 then return false end
+  else
+    local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'z', 'd', 'y')
+    if f[1] == '1' and redis.call('SISMEMBER', key(prefix, 'ct', party, fields[1], f[2]), cursor) == 0 then
+      redis.call('ZREM', key(prefix, 'f', party), cursor)  -- nobody could take it back any more
+      return false
+    elseif f[1] ~= '1' and f[3] and tonumber(f[3]) < tonumber(redis.call('TIME')[1]) then
+      drop_group(prefix, party, cursor, 'withdrawn', salt)
+      return false
+    end
   end
   sent(prefix, party, cursor, salt)
   return true
@@ -138,8 +154,8 @@ local function next_cursor(prefix, party)
   return cursor
 end
 
--- Named fields: party, epoch, group, grant (TYPE|FIDELITY), release (MS's cursor), salt, alias_ttl (s), entries (their number);
---       then of each its user tag or '-', name, id, pair; then if names are aliases of each: salt, header, payload
+-- Named fields: party, epoch, group, audience, grant (TYPE|FIDELITY), release (MS's cursor), salt, alias_ttl (s), kept (s, for
+--       which it is known whose entries they were), coming, entries (their number); then of each its user tag or '-', name, id, pair; then if names are aliases of each: salt, header, payload
 local function gw_append_entries(keys, a)
   local prefix, f, rows = keys[1], named(a)
   local party, epoch, group, grant, salt, ttl = f.party, f.epoch, f.group, f.grant, f.salt, f.alias_ttl
@@ -152,8 +168,8 @@ local function gw_append_entries(keys, a)
     redis.call('HSET', key(prefix, 'ge', party, cursor), id, pair)
     if user ~= '-' then
       redis.call('SADD', key(prefix, 'ig', user), party .. '|' .. cursor)
-      redis.call('SADD', key(prefix, 'ie', user), party .. '|' .. epoch)
-      redis.call('EXPIRE', key(prefix, 'ie', user), 2 * KEPT)
+      redis.call('SADD', key(prefix, 'ie', user), party .. '|' .. epoch .. '|' .. f.audience)
+      redis.call('EXPIRE', key(prefix, 'ie', user), f.kept)
     end
     if at <= #a then
       local alias = 'al:' .. party .. ':' .. name
@@ -165,36 +181,42 @@ local function gw_append_entries(keys, a)
       at = at + 3
     end
   end
-  redis.call('HSET', key(prefix, 'g', party, cursor), 't', 'entries', 'e', epoch, 'n', group, 'k', grant, 'i',
-    table.concat(ids, ','), 'm', table.concat(users, ','), 'w', cjson.encode(names), 's', '0', 'a', '0')
-  local left = keep_allowed(prefix, party, cursor, epoch, grant, salt, 'no_consent')
+  redis.call('HSET', key(prefix, 'g', party, cursor), 't', 'entries', 'e', epoch, 'n', group, 'k', grant, 'd', f.audience,
+    'i', table.concat(ids, ','), 'm', table.concat(users, ','), 'w', cjson.encode(names), 's', '0', 'a', '0')
+  local left = keep_allowed(prefix, party, cursor, epoch, grant, salt, 'no_consent', f.coming)
   return left == 0 and 'DROPPED' or 'NEW'
 end
 
--- Named fields: party, epoch, group, message, release (MS's cursor), salt, late (second after which it is)
+-- Named fields: party, epoch, group, audience, message, release (MS's cursor), salt, now (s)
 local function gw_append_contents(keys, a)
   local prefix, f = keys[1], named(a)
   local party, epoch, group = f.party, f.epoch, f.group
   if handled(prefix, party, epoch, group, f.release) then return 'SAME' end
-  if redis.call('EXISTS', key(prefix, 'cx', party, epoch)) == 1 then
-    dropped(prefix, party, epoch, group, 'withdrawn', f.salt, {})
+  local mark, waiting = key(prefix, 'cx', party, epoch, f.audience), key(prefix, 'ct', party, epoch, f.audience)
+  local went = redis.call('GET', mark)
+  redis.call('DEL', mark)
+  if went == 'none' then
+    dropped(prefix, party, epoch, group, 'withdrawn', f.salt, {}, {audience = f.audience})
     return 'DROPPED'
   end
   local cursor = next_cursor(prefix, party)
   redis.call('HSET', key(prefix, 'g', party, cursor), 't', 'contents', 'e', epoch, 'n', group, 'k', 'general', 'r', f.message, 'm', '',
-    'w', '[]', 's', '0', 'a', '0')
-  redis.call('SADD', key(prefix, 'ct', party, epoch), cursor)
-  redis.call('EXPIRE', key(prefix, 'ct', party, epoch), KEPT)
-  redis.call('ZADD', key(prefix, 'late', party), f.late, cursor)
+    'd', f.audience, 'w', '[]', 's', '0', 'a', '0')
+  if went then redis.call('HSET', key(prefix, 'g', party, cursor), 'y', redis.call('TIME')[1] + SOON) end
+  redis.call('SADD', waiting, cursor)
+  redis.call('EXPIRE', waiting, 2 * DAY)
+  redis.call('ZADD', key(prefix, 'late', party), f.now + (went and SOON or DAY), cursor)
   return 'NEW'
 end
 
 -- What a person's change means for contents: with a reason (erasure, objection) those of all epochs with an entry of theirs;
 -- else, if a party lost what it had, those of epochs before. Of this one the main service forms none with them.
-local function settle_contents(prefix, user, reason, salt)
+local function settle_contents(prefix, user, reason, salt, coming)
   for _, name in ipairs(redis.call('SMEMBERS', key(prefix, 'ie', user))) do
-    local party, of = string.match(name, '^(.*)|(%d+)$')
-    if reason ~= '' or took_back(prefix, user, of, party .. '|general') then drop_contents(prefix, party, of, salt) end
+    local party, of, audience = string.match(name, '^([^|]*)|(%d+)|(.*)$')
+    if reason ~= '' or took_back(prefix, user, of, party .. '|general') then
+      drop_contents(prefix, party, of, audience, salt, reason == 'erased' or tonumber(of) < tonumber(coming))
+    end
   end
 end
 
@@ -204,9 +226,10 @@ local function gw_drop_late(keys, a)
   for i = 3, #a do
     for _, cursor in ipairs(redis.call('ZRANGEBYSCORE', key(prefix, 'late', a[i]), '-inf', a[1], 'LIMIT', 0, 1000)) do
       redis.call('ZREM', key(prefix, 'late', a[i]), cursor)
-      local f = redis.call('HMGET', key(prefix, 'g', a[i], cursor), 't', 'z', 'a')
+      local f = redis.call('HMGET', key(prefix, 'g', a[i], cursor), 't', 'z', 'a', 'y')
       if f[1] == 'contents' and f[2] ~= '1' and f[3] == '0' then
-        drop_group(prefix, a[i], cursor, 'late', redis.sha1hex(a[2] .. a[i] .. cursor):sub(1, 16))
+        local why = f[4] and 'withdrawn' or 'late'
+        drop_group(prefix, a[i], cursor, why, redis.sha1hex(a[2] .. a[i] .. cursor):sub(1, 16), tonumber(a[1]))
         gone = gone + 1
       end
     end

@@ -180,13 +180,13 @@ local function ms_split_payloads(keys, a)
   return found
 end
 
--- Named fields: epoch, salts (a seed), number, type (of the event), header, payload; then for each party: name, records. Once.
+-- Named fields: epoch, salts (a seed), number, audience, type (of the event), header, payload; then for each party: name, records. Once.
 local function ms_split_release(keys, a)
   local f, rows = named(a)
   local p = open_split(keys[1], f.epoch, f.salts)
   if redis.call('SADD', k(p, 'out'), f.number) == 0 then return 0 end
   append_event(p.prefix, f.type, p.salt(), f.header, f.payload)
-  outbox_add(p.prefix, p.epoch, f.number, a, rows)
+  outbox_add(p.prefix, p.epoch, f.number, a, rows, f.audience)
   return 1
 end
 

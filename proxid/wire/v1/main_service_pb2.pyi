@@ -275,12 +275,15 @@ class Release(_message.Message):
     GROUP_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
     CONTENTS_FIELD_NUMBER: _builtins.int
+    AUDIENCE_FIELD_NUMBER: _builtins.int
     cursor: _builtins.int
     party: _builtins.str
     epoch: _builtins.int
     group: _builtins.int
     contents: _builtins.bytes
     """instead of records: a content message"""
+    audience: _builtins.str
+    """TYPE|AUDIENCE of entries and contents"""
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SignedMessage]: ...
     def __init__(
@@ -292,10 +295,11 @@ class Release(_message.Message):
         group: _builtins.int = ...,
         records: _abc.Iterable[_common_pb2.SignedMessage] | None = ...,
         contents: _builtins.bytes = ...,
+        audience: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contents", b"contents", "cursor", b"cursor", "epoch", b"epoch", "group", b"group", "party", b"party", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["audience", b"audience", "contents", b"contents", "cursor", b"cursor", "epoch", b"epoch", "group", b"group", "party", b"party", "records", b"records"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
