@@ -104,6 +104,11 @@ LEFT_ALONE = (
     "the offer is valid until five",
     "is the login slow",
     "what is r two d two",
+    "what are the carry on fees with delta",
+    "do i need a visa to travel to israel",
+    "what is the store phone number",
+    "what is my work email address",
+    "is the principal in today",
 )
 """Free of identifiers, however near they come to one."""
 LEAKING = [
