@@ -6,6 +6,7 @@ Asked only where somebody may be named; each is a place where the score of a sin
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from proxid.classify.identifiers.gazetteer import UNKNOWN
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
 from proxid.classify.identifiers.kinds import kinds
 from proxid.classify.identifiers.name_contexts import closed
@@ -20,6 +21,7 @@ _MADE, _SAYS, _AUXILIARIES = words("names", "made"), words("names", "says"), wor
 _POSTED, _BE = words("names", "posted"), frozenset({"is", "was", "are", "were", "have", "had", "has"})
 _DAYS = frozenset({"birthday", "bday", "birthdays", "anniversary"})
 _BANDS, _FAMILIES = words("names", "bands"), words("names", "families")
+_REACHED, _REACHED_BY, _RANKS = words("names", "reached"), words("names", "reached_by"), words("names", "ranks")
 _KNOWN_FAMILIES = words("names", "known_families")
 _VISITED = words("names", "contact") | {"with"}
 _WORD, _PARTICLES = kinds("word"), words("names", "particles")
@@ -122,6 +124,27 @@ def _family(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
     return plain or (named and not _FAMILIES.isdisjoint(u.bag) and (own <= 1 or u.word(i - 2) in _VISITED))
 
 
+def _reached(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "toms cell number", "charles telephone number": whose it is, where "'s" was not heard."""
+    if u.word(i + 1) not in _REACHED or _REACHED_BY.isdisjoint(u.words[i + 2 : i + 4]):
+        return False
+    word, names = u.words[i], load_gazetteer()
+    stem = names.get(word[:-1], UNKNOWN) if word.endswith("s") else UNKNOWN
+    given = max(known(names, word).given, stem.given) >= 4
+    return u.word(i - 1) not in ("the", "a") and (given or unknown(word))
+
+
+def _ranked(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "emails from principal lowry"."""
+    grades = known(load_gazetteer(), u.words[i])
+    return (
+        u.word(i - 1) in _RANKS
+        and grades.common <= 1
+        and (grades.surname >= 3 or not any(grades))
+        and unknown(u.words[i])
+    )
+
+
 def _given(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
     """A very common given name that is nothing else."""
     grades = known(load_gazetteer(), u.words[i])
@@ -145,7 +168,7 @@ LEAST = 3
 """Tokens before "says" in a sentence that is told."""
 _OF_RARE = [_with_surname, _given, _foreign]
 _RULES = (
-    (frozenset({"will"}), _will), (frozenset({"the"}), _family), (frozenset({"and"}), _joined), (_MADE, _made), (_SAYS, _says), (_DAYS, _birthday),
-    (_POSTED, _written_to),
+    (frozenset({"will"}), _will), (frozenset({"the"}), _family), (_REACHED, _reached), (_RANKS, _ranked),
+    (frozenset({"and"}), _joined), (_MADE, _made), (_SAYS, _says), (_DAYS, _birthday), (_POSTED, _written_to),
 )  # fmt: skip
 """The other rules, each with words of which an utterance has one where it finds anything."""

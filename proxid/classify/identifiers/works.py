@@ -13,6 +13,7 @@ from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.tables import phrases, words
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
+from proxid.classify.places import load as load_places
 
 _DOES, _PARTS, _BETWEEN = words("works", "does"), words("works", "parts"), words("works", "between")
 _WORKS, _PARTED, _ASKS = words("works", "works") | _PARTS, words("works", "parted"), words("works", "asks")
@@ -24,6 +25,8 @@ _OWNERS = words("names", "owners") | words("names", "kin") | words("names", "kin
 _UNMISTAKABLE = phrases("works", "unmistakable")
 _EPONYMS, _NAMED_AFTER, _DISEASES = (words("works", key) for key in ("eponyms", "named_after", "diseases"))
 _SIGNS, _ZODIAC, _QUESTIONS = words("works", "signs"), words("works", "zodiac"), words("names", "questions")
+_AIRLINES, _FLYING = words("works", "airlines"), words("works", "flying")
+_TRAVELLED, _TO = words("works", "travelled"), words("works", "to")
 _MUSIC = frozenset({"play", "sing", "stream"})
 REACH = 8
 """Tokens in which "who played" is looked for before a title."""
@@ -42,7 +45,7 @@ def _titles() -> tuple[re.Pattern[str], frozenset[str]]:
 def titles(u: Utterance) -> list[tuple[int, int]]:
     """Characters of the titles in an utterance that are surely meant as works."""
     pattern, firsts = _titles()
-    found = [u.span(*place) for place in (*_played(u), *_eponyms(u), *_signs(u))]
+    found = [u.span(*place) for place in (*_played(u), *_eponyms(u), *_plain(u))]
     if firsts.isdisjoint(u.bag):
         return found
     for match in pattern.finditer(u.clean.folded):
@@ -70,11 +73,17 @@ def _eponyms(u: Utterance) -> Iterator[tuple[int, int]]:
                 yield i, i
 
 
-def _signs(u: Utterance) -> Iterator[tuple[int, int]]:
-    """ "is leo compatible with aries"."""
+def _plain(u: Utterance) -> Iterator[tuple[int, int]]:
+    """ "is leo compatible with aries", "how many bags may i take with delta", "a visa to israel"."""
     signs = _SIGNS & u.bag
-    if len(signs) > 1 or (signs and not _ZODIAC.isdisjoint(u.bag) and _PERSONAL.isdisjoint(u.bag)):
-        yield from ((i, i) for i, word in enumerate(u.words) if word in signs)
+    meant = signs if len(signs) > 1 or not _ZODIAC.isdisjoint(u.bag) else frozenset()
+    meant |= frozenset() if _FLYING.isdisjoint(u.bag) else _AIRLINES
+    travelled = not _TRAVELLED.isdisjoint(u.bag)
+    asked = u.bag - {"tell"} if "me" in u.bag else u.bag
+    if (travelled or not meant.isdisjoint(u.bag)) and _PERSONAL.isdisjoint(asked):
+        for i, word in enumerate(u.words):
+            if word in meant or (travelled and word in load_places() and u.word(i - 1) in _TO):
+                yield i, i
 
 
 def _meant(u: Utterance, first: int, last: int) -> bool:
