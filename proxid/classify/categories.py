@@ -1,8 +1,8 @@
 """The path of a general query: an IAB head of at most four levels, then WordNet hypernyms down to a noun of the query.
 
 The head comes from the subjects network; a lower IAB level also from its name in the text. The tail is the chain of
-hypernyms from the tier-1's anchor (anchors.py) to the most specific noun that has a sense below it. Names never get
-into a path: nouns are looked for in the masked text.
+hypernyms from the tier-1's anchor (data/anchors.tsv: "taco" under Food & Drink is the dish) to the most specific noun
+that has a sense below it. Names never get into a path: nouns are looked for in the masked text.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,8 @@ from math import exp
 
 import numpy as np
 
-from proxid.classify.anchors import ANCHORS
 from proxid.classify.feature_sum import Network
-from proxid.classify.lexicon import lexicon
+from proxid.classify.lexicon import lexicon, mapping
 from proxid.classify.ontology import MAX_LEVELS, Ontology
 from proxid.classify.weights import Doubles
 from proxid.ontology import wordnet
@@ -88,7 +87,7 @@ def softmax(scores: Doubles) -> Doubles:
 def _anchors(top: str) -> frozenset[int]:
     net = wordnet.load()
     found = []
-    for name in ANCHORS.get(top, ()):
+    for name in mapping("anchors").get(top, "").split():
         lemma, _, number = name.rpartition(".n.")
         senses = net.senses(lemma)
         if int(number) <= len(senses):

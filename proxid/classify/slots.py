@@ -6,49 +6,14 @@ the kind of place it is; a person is `name` or the kind of relation (DESIGN 8.8,
 
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 
 from proxid.classify import places, times
 from proxid.classify.identifiers.spans import Span
+from proxid.classify.identifiers.tables import buckets
+from proxid.classify.lexicon import mapping
 from proxid.classify.types import Slot
 
-RELATIONS = {
-    word: kind
-    for kind, words in {
-        "family": "mom mother mommy mum dad father daddy parents wife husband spouse son daughter kids "
-        "children brother sister "
-        "family grandma grandpa grandmother grandfather aunt uncle cousin nephew niece",
-        "friend": "friend friends girlfriend boyfriend buddy roommate neighbor",
-        "work": "boss coworker coworkers colleague colleagues manager team client secretary assistant",
-        "service": "doctor dentist lawyer plumber landlord teacher vet",
-    }.items()
-    for word in words.split()
-}
-ITEMS = {
-    word: kind
-    for kind, words in {
-        "food": "milk eggs bread butter cheese chicken rice pasta pizza sushi burger burgers apples "
-        "bananas fruit vegetables "
-        "coffee tea beer wine groceries food dinner lunch breakfast tacos salad sugar flour meat fish snacks",
-        "music": "jazz rock pop country classical rap blues reggae metal song songs music album playlist artist band",
-        "media": "podcast podcasts audiobook book news movie show video game",
-        "message": "email emails tweet post message text facebook twitter instagram",
-        "colour": "red blue green yellow orange purple pink white black",
-        "money": "dollars dollar euros pounds bucks payment bill rent",
-        "cuisine": "chinese italian mexican indian thai japanese french greek vegan vegetarian",
-    }.items()
-    for word in words.split()
-}
-
-
 _HERE = frozenset("here nearby nearest closest local near around outside".split())
-
-
-@cache
-def mapping(name: str) -> dict[str, str]:
-    """A two-column list of the package as a mapping."""
-    text = (files("proxid.classify") / "data" / f"{name}.tsv").read_text()
-    return dict(line.split("\t")[:2] for line in text.splitlines())
 
 
 def slots(text: str, words: Sequence[str], masked: Iterable[Span]) -> tuple[Slot, ...]:
@@ -67,7 +32,11 @@ def slots(text: str, words: Sequence[str], masked: Iterable[Span]) -> tuple[Slot
 @cache
 def _named() -> dict[str, tuple[Slot, ...]]:
     """The slots that a word fills by itself."""
-    tables = ("device", mapping("devices")), ("venue", mapping("venues")), ("contact", RELATIONS), ("item", ITEMS)
+    tables = (
+        ("device", mapping("devices")),
+        ("venue", mapping("venues")),
+        *((kind, buckets("slots", kind)) for kind in ("contact", "item")),
+    )
     words = {word for _, table in tables for word in table}
     return {word: tuple(slot(kind, table[word]) for kind, table in tables if table.get(word)) for word in words}
 

@@ -5,56 +5,15 @@ import re
 from collections.abc import Sequence
 
 from proxid.classify.identifiers.numbers import DIGITS, SCALES, TEENS, TENS
+from proxid.classify.identifiers.tables import buckets
 
-PARTS = {
-    "morning": "morning",
-    "breakfast": "morning",
-    "sunrise": "morning",
-    "dawn": "morning",
-    "noon": "afternoon",
-    "midday": "afternoon",
-    "lunch": "afternoon",
-    "lunchtime": "afternoon",
-    "afternoon": "afternoon",
-    "evening": "evening",
-    "dinner": "evening",
-    "sunset": "evening",
-    "dusk": "evening",
-    "tonight": "evening",
-    "night": "night",
-    "midnight": "night",
-    "bedtime": "night",
-}
-WEEKDAYS = frozenset(
-    {
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "mondays",
-        "tuesdays",
-        "wednesdays",
-        "thursdays",
-        "fridays",
-        "weekday",
-        "weekdays",
-    }
-)
-WEEKEND = frozenset({"saturday", "sunday", "saturdays", "sundays", "weekend", "weekends"})
+PARTS, DAYS = buckets("slots", "part"), buckets("slots", "day")
 _CLOCK = re.compile(
     r"\b(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?:(?::| )(?:\d\d|oh \w+|fifteen|"
     r"thirty|forty five|forty|twenty|ten|fifty)(?: \w+)?)? ?(a\.? ?m\b|p\.? ?m\b|o'clock)"
 )
 _COLON = re.compile(r"\b([01]?\d|2[0-3]):[0-5]\d\b")
 _MONTHS = frozenset("january february march april may june july august september october november december".split())
-DAYS = {
-    **dict.fromkeys(("today", "tonight", "now", "today's", "currently"), "today"),
-    **dict.fromkeys(("tomorrow", "tomorrow's"), "tomorrow"),
-    **dict.fromkeys(("yesterday", "ago"), "past"),
-    **dict.fromkeys(WEEKDAYS, "weekday"),
-    **dict.fromkeys(WEEKEND, "weekend"),
-}
 _PART_WORDS = frozenset(PARTS)
 _NUMBERS = {**SCALES, **TENS, **TEENS, **DIGITS}
 _NUMBER_WORDS = frozenset(_NUMBERS)

@@ -10,7 +10,7 @@ from functools import cache
 
 from proxid.classify.identifiers.digit_runs import Run, measure
 from proxid.classify.identifiers.kinds import kinds, sequence
-from proxid.classify.identifiers.searches import rule, starts
+from proxid.classify.identifiers.searches import rule
 from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.tables import table, words
 from proxid.classify.identifiers.utterance import Utterance
@@ -60,8 +60,6 @@ def keywords() -> dict[str, str]:
 
 
 _KEY = re.compile("|".join(rf"(?P<{kind}>\b(?:{pattern})(?![\w]))" for kind, pattern in keywords().items()))
-_STARTS = starts("|".join(keywords().values()))
-_WORD = re.compile(r"\b[a-z]")
 _NUMBER = re.compile(r"\b(?:numbers?|id|i d|code)(?!\w)")
 NEAR = 8
 """A value is looked for in that many tokens after its keyword."""
@@ -72,7 +70,7 @@ def announced(u: Utterance) -> Iterator[Span]:
     """Values beside a keyword, after it or before it."""
     if _NUMBERS.isdisjoint(u.kinds) and sum(map(u.codes.count, _ANY_LETTER)) < LEAST_LETTERS:
         return
-    for match in _keys(u.clean.folded):
+    for match in _KEY.finditer(u.clean.folded):
         found = u.within(*match.span())
         if found is not None:
             yield from _beside(u, *found, str(match.lastgroup))
@@ -80,18 +78,6 @@ def announced(u: Utterance) -> Iterator[Span]:
         found = u.within(*match.span())
         if found is not None and u.word(found[0] - 1) not in _COUNTED:
             yield from _beside(u, *found, "ID", strict=True)
-
-
-def _keys(text: str) -> Iterator[re.Match[str]]:
-    """`_KEY.finditer(text)`, tried only at the words with which a keyword can begin."""
-    end = 0
-    for word in _WORD.finditer(text):
-        at = word.start()
-        if at >= end and any(text[at : at + n] in _STARTS for n in (3, 2)):
-            match = _KEY.match(text, at)
-            if match:
-                end = match.end()
-                yield match
 
 
 def _beside(u: Utterance, first: int, last: int, kind: str, *, strict: bool = False) -> Iterator[Span]:

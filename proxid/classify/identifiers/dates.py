@@ -7,8 +7,9 @@ from proxid.classify.identifiers.searches import Search, rule
 from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.tables import words
 from proxid.classify.identifiers.utterance import Utterance
+from proxid.classify.lexicon import lexicon
 
-_MONTHS = words("dates", "months")
+_MONTHS = lexicon("months")
 _MONTH = rf"{either(sorted(_MONTHS, reverse=True))}\.?"
 _DAY_WORDS = rf"(?:{DAY_ORDINAL}|\d{{1,2}}(?:st|nd|rd|th)?|{UNDER_100})"
 _DAY = rf"(?:the )?{_DAY_WORDS}"

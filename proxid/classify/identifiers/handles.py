@@ -50,12 +50,12 @@ def handles(u: Utterance) -> Iterator[Span]:
         return
     for match in _HANDLE.matches(text):
         yield from _told(u, u.after(match.end()), bool(match["sign"]))
-    for match in _PAIR.matches(text):
-        yield Span(*match.span("user"), "HANDLE", "login")
-        yield Span(*match.span("word"), "ID", "login")
     for match in _LOGIN.matches(text):
         if match[1].split()[0] not in lexicon("stopwords"):
             yield Span(match.start(1), match.end(1), "HANDLE", "keyword")
+    for match in _PAIR.matches(text):
+        yield Span(*match.span("user"), "HANDLE", "login")
+        yield Span(*match.span("word"), "ID", "login")
     yield from _on_networks(u)
 
 

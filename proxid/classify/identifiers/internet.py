@@ -174,12 +174,10 @@ def _scheme(u: Utterance, first: int) -> int:
     i = first
     while i > 0 and u.codes[i - 1] in kinds("slash colon"):
         i -= 1
-    if i < first and u.word(i - 1) in ("http", "https", "ftp"):
-        return i - 1
-    if i < first and u.words[max(i - 4, 0) : i] == ["h", "t", "t", "p"]:
-        return i - 4
-    if i < first and u.words[max(i - 5, 0) : i] == ["h", "t", "t", "p", "s"]:
-        return i - 5
+    for size, scheme in ((1, "http https ftp"), (4, "http"), (5, "https")) if i < first else ():
+        said = u.words[max(i - size, 0) : i]
+        if said and (said[0] in scheme.split() if size == 1 else "".join(said) == scheme):
+            return i - size
     return first
 
 

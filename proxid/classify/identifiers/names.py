@@ -1,5 +1,6 @@
 """Personal names: what the tagger finds, what a phrase such as "my name is" announces, and what is spelled out."""
 
+import re
 from collections.abc import Iterator
 
 from proxid.classify.identifiers import full_names, name_contexts, name_neighbours, tagger
@@ -25,6 +26,8 @@ _INNER, _PARTICLES = words("names", "inner"), words("names", "particles")
 _NAME, _LONE = kinds("name"), kinds("letter letter-o")
 _LINKS = frozenset({"-", ".", "'"})
 _ENDS = frozenset({".", "!", "?", ":", '"'})
+_STRETCH = re.compile("[hb](?:[lb]{0,2}+[hb])*")
+"""h: a name; l: what may link two; b: both."""
 LONGEST = 3
 """Words taken as a name after a phrase that announces one."""
 
@@ -197,28 +200,11 @@ def _given_before(u: Utterance, index: int, tags: tagger.Tagger) -> bool:
 
 
 def _stretches(u: Utterance, hits: list[bool]) -> Iterator[tuple[int, int]]:
-    """Neighbouring name words as one span, with the hyphens, dots and initials between them."""
-    i, n = 0, len(hits)
-    while i < n:
-        if not hits[i]:
-            i += 1
-            continue
-        last = i
-        while last + 1 < n:
-            step = last + 1
-            while (
-                step < n
-                and step - last <= 2
-                and (u.words[step] in _LINKS or (u.codes[step] == kinds("letter") and u.words[step] not in ("a", "i")))
-            ):
-                step += 1
-            if (
-                step < n
-                and hits[step]
-                and (step == last + 1 or u.words[step - 1] != "." or not u.glued(step - 1) or step - last > 1)
-            ):
-                last = step
-            else:
-                break
-        yield i, last
-        i = last + 1
+    """Neighbouring name words as one span, with up to two hyphens, dots and initials between them."""
+    linked = [
+        word in _LINKS or (code == kinds("letter") and word not in ("a", "i"))
+        for word, code in zip(u.words, u.codes, strict=True)
+    ]
+    marks = "".join("-lhb"[2 * hit + link] for hit, link in zip(hits, linked, strict=True))
+    for match in _STRETCH.finditer(marks):
+        yield match.start(), match.end() - 1

@@ -115,37 +115,3 @@ def rule(words: frozenset[str] = frozenset(), kinds: str = "") -> Callable[[Find
     """Make a detector a rule that is asked only where one of the words or of the kinds (names, see kinds.py) is."""
     letters = kind_letters(kinds) if kinds or words else "".join(KINDS.values())
     return lambda find: Rule(find, words, frozenset(letters))
-
-
-def starts(pattern: str, length: int = 3) -> frozenset[str]:
-    """What matches of an expression begin with: literals of `length` characters, shorter ones where little is sure."""
-    return frozenset(prefix for prefix, _ in _starts(parser.parse(pattern), length))
-
-
-def _starts(items: Iterable[Any], length: int) -> set[tuple[str, bool]]:
-    """Prefixes of a sequence, each with whether it may still grow."""
-    found = {("", True)}
-    for code, value in items:
-        grown = set()
-        for prefix, growing in found:
-            if growing and len(prefix) < length:
-                grown |= {((prefix + more)[:length], goes) for more, goes in _starts_of(code, value, length)}
-            else:
-                grown.add((prefix, growing))
-        found = grown
-    return found
-
-
-def _starts_of(code: Any, value: Any, length: int) -> set[tuple[str, bool]]:
-    found = {("", code in (op.AT, op.ASSERT, op.ASSERT_NOT))}
-    if code is op.LITERAL:
-        found = {(chr(value), True)}
-    elif code is op.SUBPATTERN:
-        found = _starts(value[-1], length)
-    elif code is op.BRANCH:
-        found = set[tuple[str, bool]]().union(*(_starts(branch, length) for branch in value[1]))
-    elif code is op.IN and all(kind is op.LITERAL for kind, _ in value):
-        found = {(chr(letter), True) for _, letter in value}
-    elif code is op.MAX_REPEAT and value[1] == 1:
-        found = _starts(value[2], length) | ({("", True)} if value[0] == 0 else set())
-    return found

@@ -15,12 +15,6 @@ def table(name: str) -> Mapping[str, Any]:
     return tomllib.loads((files("proxid.classify") / "data" / "rules" / f"{name}.toml").read_text())
 
 
-def content() -> bytes:
-    """The bytes of every table, for what names the version of the rules."""
-    paths = sorted((files("proxid.classify") / "data" / "rules").iterdir(), key=lambda path: path.name)
-    return b"".join(path.read_bytes() for path in paths)
-
-
 def phrases(name: str, key: str) -> frozenset[str]:
     """The phrases of one list: an underscore stands for a blank, and "?" says that the character before it may be missing."""
     found = set[str]()
@@ -28,6 +22,11 @@ def phrases(name: str, key: str) -> frozenset[str]:
         parts = [("", part[0]) if part.endswith("?") else (part,) for part in re.findall(r".\??", entry)]
         found |= {"".join(choice).replace("_", " ") for choice in product(*parts)}
     return frozenset(found)
+
+
+def buckets(name: str, key: str) -> dict[str, str]:
+    """The words of a section's lists, each with the name of its list."""
+    return {word: bucket for bucket, listed in table(name)[key].items() for word in listed.split()}
 
 
 def words(name: str, key: str) -> frozenset[str]:
