@@ -108,6 +108,10 @@ class Subjects:
             async with asyncio.timeout(_RELEASE_SECONDS):
                 while await self._store.is_leaving(prox_id, await self._epochs.open_epochs()):  # noqa: ASYNC110
                     await asyncio.sleep(_POLL)
+                # Nothing of the person enters the outbox any more, and IS takes what is in it in its order.
+                last = await self._store.last_release(prox_id)
+                while last and await self._store.waits(last):  # noqa: ASYNC110
+                    await asyncio.sleep(_POLL)
         except TimeoutError:
             raise StoreError("a group with the person is not released in time") from None
 

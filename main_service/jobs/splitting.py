@@ -125,7 +125,8 @@ class Splitting:
     async def _let_go(
         self, secrets: EpochSecrets, settings: SplitSettings, tick: int, leaving: dict[str, list[Leaving]]
     ) -> None:
-        for number, portion in portions(tick, leaving, Draws(secrets.seed)):
+        # Beside the loop: a close may have a hundred thousand lots to draw.
+        for number, portion in await asyncio.to_thread(_portions, tick, leaving, Draws(secrets.seed)):
             payloads = await self._store.payloads(secrets.epoch, [one.record.id for one in portion])
             # Beside the loop, as all that takes long here: requests are answered meanwhile.
             release = await asyncio.to_thread(
@@ -139,8 +140,13 @@ class Splitting:
 
     async def _show(self, secrets: EpochSecrets, settings: SplitSettings, contents: Contents, number: int) -> None:
         plaintext = await asyncio.to_thread(contents_plaintext, contents, secrets.epoch, settings, secrets.seed)
-        messages = self._integrator.release_contents(contents.audience, number, secrets.epoch, plaintext)
+        own = (contents.audience, number, secrets.epoch, plaintext)
+        messages = await asyncio.to_thread(self._integrator.release_contents, *own)
         header = batched_header(contents, secrets.epoch, number, digest_of(plaintext))
         await self._store.release(
             secrets.epoch, (number, contents.audience), (EventType.BATCHED, header, b""), messages
         )
+
+
+def _portions(tick: int, leaving: dict[str, list[Leaving]], draws: Draws) -> list[tuple[int, list[Leaving]]]:
+    return list(portions(tick, leaving, draws))

@@ -13,6 +13,9 @@ from proxid.runtime.store import FunctionLibrary
 SHOWN: Final = 2000
 """Records of a kind that a share reads at most; more would not fit an answer."""
 
+_ROWS: Final = 8
+"""Releases that one step looks through: each may be a portion of 64 entries."""
+
 
 @dataclass(frozen=True, slots=True)
 class HeldBySubject:
@@ -43,8 +46,20 @@ class SubjectStore:
         return None if found is None else bytes(found)
 
     async def is_leaving(self, prox_id: str, epochs: Sequence[int]) -> bool:
-        """Whether a formed group or a release on its way to IS holds the person."""
+        """Whether a formed group or a tick under way holds the person."""
         return bool(await self._call("ms_leaving", KEYS, prox_id, *epochs))
+
+    async def last_release(self, prox_id: str) -> bytes:
+        """The cursor of the last release on its way to IS that holds the person, or empty; read some rows at a time."""
+        after, found = b"0-0", b""
+        while after:
+            after, mine = await self._call("ms_outbox_of", KEYS, prox_id, after, _ROWS)
+            found = mine or found
+        return found
+
+    async def waits(self, cursor: bytes) -> bool:
+        """Whether IS has not taken a release yet."""
+        return bool(await self._call("ms_outbox_has", KEYS, cursor))
 
     async def erased(self, prox_id: str, tag: bytes) -> None:
         """Remove what is left of a person and record ERASED, which names the subject tag of the evidence alone."""

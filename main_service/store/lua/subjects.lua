@@ -102,7 +102,7 @@ local function ms_share(keys, a)
   return {consent[1] or 'nothing', consent[2] or '0', answered, waiting, places}
 end
 
--- ARGV: PROX_ID, epoch…: 1 while a formed group or a release on its way holds the person. These are gone in a moment.
+-- ARGV: PROX_ID, epoch…: 1 while a formed group or a tick under way holds the person. These are gone in a moment.
 local function ms_leaving(keys, a)
   local prefix, prox = keys[1], a[1]
   for i = 2, #a do
@@ -116,12 +116,25 @@ local function ms_leaving(keys, a)
       end
     end
   end
-  for _, row in ipairs(redis.call('XRANGE', prefix .. ':outbox', '-', '+')) do
+  return 0
+end
+
+-- ARGV: PROX_ID, cursor, rows: reads so many rows of the outbox after the cursor: the last one, and the last one that holds
+-- the person, each '' if there is none.
+local function ms_outbox_of(keys, a)
+  local last, mine = '', ''
+  for _, row in ipairs(redis.call('XRANGE', keys[1] .. ':outbox', '(' .. a[2], '+', 'COUNT', a[3])) do
+    last = row[1]
     for _, value in ipairs(row[2]) do
-      if string.find(value, prox, 1, true) then return 1 end
+      if string.find(value, a[1], 1, true) then mine = last end
     end
   end
-  return 0
+  return {last, mine}
+end
+
+-- ARGV: cursor. 1 while it is in the outbox.
+local function ms_outbox_has(keys, a)
+  return #redis.call('XRANGE', keys[1] .. ':outbox', a[1], a[1])
 end
 
 redis.register_function('ms_erase', ms_erase)
@@ -131,3 +144,5 @@ redis.register_function('ms_unrestrict', ms_unrestrict)
 redis.register_function{function_name = 'ms_credential_of', callback = ms_credential_of, flags = {'no-writes'}}
 redis.register_function{function_name = 'ms_share', callback = ms_share, flags = {'no-writes'}}
 redis.register_function{function_name = 'ms_leaving', callback = ms_leaving, flags = {'no-writes'}}
+redis.register_function{function_name = 'ms_outbox_of', callback = ms_outbox_of, flags = {'no-writes'}}
+redis.register_function{function_name = 'ms_outbox_has', callback = ms_outbox_has, flags = {'no-writes'}}
