@@ -11,18 +11,21 @@ import pytest
 
 from gateway.store.library import GatewayStore
 from main_service.integrator import Integrator
+from main_service.jobs import splitting
 from proxid.anonymise.split import rounds
 from proxid.anonymise.split.settings import SplitSettings
 from proxid.anonymise.split.types import Leaving
+from proxid.classify import Classification
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.subscriber import open_subscriber
 from proxid.evidence.events import DeliveredPayload, EventType, decode_header, encode_header
+from proxid.protocol.contents import ContentsBody
 from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
 from tests.support.lies import GATEWAY, MAIN, Liar, signed_twice
-from tests.support.split_house import NODES, begun, contents, house, served
-from tests.support.trial import PARTIES, PEOPLE
+from tests.support.split_house import NODES, House, begun, contents, house, released, served
+from tests.support.trial import PARTIES, PEOPLE, FixedClassifier, running
 
 E = EventType
 
@@ -86,6 +89,71 @@ def a_tick_of_one_node(liar: Liar) -> None:
     liar.patch.setattr("main_service.jobs.splitting.leaving_at_close", leaving)
 
 
+def a_batch_formed_again(liar: Liar) -> None:
+    """Once more, without somebody: whoever compares the two sees what was theirs."""
+    honest = rounds.form
+
+    def form(audience: str, left: Any, settings: Any, draws: Any) -> Any:
+        left = list(left)
+        return honest(audience, [one for one in left if one.record.person != left[0].record.person], settings, draws)
+
+    liar.patch.setattr("main_service.jobs.splitting.form", form)
+
+
+def a_batch_said_twice(liar: Liar) -> None:
+    liar.records(MAIN, lambda events: [one for e in events for one in [e] * (2 if e.type is E.BATCHED else 1)])
+
+
+def entries_in_order_of_arrival(liar: Liar) -> None:
+    honest = splitting.portions
+
+    def portions(tick: int, leaving: Any, draws: Any) -> Any:
+        came = {one.record.id: at for lots in leaving.values() for at, one in enumerate(lots)}
+        for number, lot in honest(tick, leaving, draws):
+            yield number, sorted(lot, key=lambda one: came[one.record.id])
+
+    liar.patch.setattr(splitting, "portions", portions)
+
+
+def formed_with(liar: Liar, **changes: Any) -> None:
+    honest = rounds.form
+
+    def form(audience: str, left: Any, settings: Any, draws: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, change in changes.items():
+                patch.setattr(rounds, name, change)
+            return honest(audience, left, settings, draws)
+
+    liar.patch.setattr("main_service.jobs.splitting.form", form)
+
+
+def rows_in_order_of_arrival(liar: Liar) -> None:
+    honest = rounds.add_up
+    formed_with(liar, add_up=lambda shown: honest(shown)[::-1])
+
+
+def a_path_without_the_ladder(liar: Liar) -> None:
+    formed_with(liar, _prefix=lambda path, *_: path)
+
+
+def a_row_under_the_threshold(liar: Liar) -> None:
+    honest = rounds.show
+    less = lambda said, depth, settings: honest(said, depth, dataclasses.replace(settings, min_text_users=1))  # noqa: E731
+    formed_with(liar, show=less)
+
+
+def two_plaintexts(liar: Liar) -> None:
+    """One party gets other contents than the others."""
+    honest = Integrator.release_contents
+
+    def release(self: Integrator, audience: str, number: int, epoch: int, plaintext: bytes) -> Any:
+        first, *rest = honest(self, audience, number, epoch, plaintext)
+        body = dataclasses.replace(ContentsBody.decode(plaintext), withheld=0).encode(bytes(32))
+        return [first, *honest(self, audience, number, epoch, body)[1:]][: 1 + len(rest)]
+
+    liar.patch.setattr(Integrator, "release_contents", release)
+
+
 def another_digest(liar: Liar) -> None:
     liar.changes(MAIN, E.BATCHED, fields(lambda f: {**f, "digest": "00" * 32}))
 
@@ -134,6 +202,8 @@ def entries_sent_that_nobody_logged(liar: Liar) -> None:
 LIES = [
     (a_ladder_over_the_epoch, 5), (one_batch_a_node, 5), (a_tick_of_one_node, 5), (another_digest, 5),
     (contents_kept_back, 5), (a_tick_unsaid, 5), (an_entry_lost, 3), (never_sent, 7),
+    (a_batch_formed_again, 5), (a_batch_said_twice, 7), (rows_in_order_of_arrival, 5), (entries_in_order_of_arrival, 5),
+    (two_plaintexts, 7),
     (entries_sent_that_nobody_logged, 7), (an_epoch_without_its_last_tick, 5),
 ]  # fmt: skip
 
@@ -190,6 +260,80 @@ async def test_what_nobody_took_back_is_not_withdrawn_in_silence(
         await trial.close()
         await served(trial)
         assert 6 in await liar.caught()
+
+
+class Deep(FixedClassifier):
+    """Files an utterance of two words under both, and knows the second as a unit."""
+
+    version = "deep-1"
+
+    def classify(self, text: str) -> Classification:
+        node, leaf = text.split(" ")
+        return dataclasses.replace(super().classify(text), path=("Home", node, leaf), units=(leaf,))
+
+
+class DeepHouse(House):
+    classifier = Deep()
+
+
+@pytest.mark.parametrize("tell", [None, a_path_without_the_ladder, a_row_under_the_threshold])
+async def test_what_too_few_of_a_round_carry_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Callable[[Liar], None] | None
+) -> None:
+    """Four people say `all`, and two each something else."""
+    options = {"form": "split", "level": 2, "min_text_users": 2, "bucket": "1 d"}
+    async with running(tmp_path, DeepHouse, anonymiser=options) as trial:
+        assert isinstance(trial, House)
+        liar = Liar(trial, monkeypatch)
+        if tell is not None:
+            tell(liar)
+        await trial.consent()
+        for node in NODES:
+            for leaf, first, last in (("all", 0, 4), ("one", 4, 6), ("two", 6, 8)):
+                await trial.ask(f"{node} {leaf}", PEOPLE[first:last])
+        await trial.settle()
+        await trial.close()
+        (shown,) = contents((await trial.receive())["acme"])
+        few = [row for row in shown.rows if {"one", "two"} & {*row.path, row.text.split(" ")[-1]}]
+        assert bool(few) is (tell is not None)
+        assert ({5} if tell is not None else set()) == await liar.caught()
+
+
+async def test_a_tick_of_one_node_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the epoch's ends, where what waits could have waited."""
+    options = begun()
+    async with house(tmp_path, **options) as trial:
+        liar = Liar(trial, monkeypatch)
+        monkeypatch.setattr("main_service.store.split.MIN_NODES", 0)
+        await trial.consent()
+        for node in NODES[:2]:
+            await trial.ask(f"{node} of today")
+        await trial.settle()
+        for clock in trial.clocks.values():
+            clock.passed += options["epoch_seconds"] // 4
+        await released(trial)
+        monkeypatch.undo()
+        assert 5 in await liar.caught()
+
+
+async def test_a_raised_record_in_a_round_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = rounds.form
+
+    def form(audience: str, left: Any, settings: Any, draws: Any) -> Any:
+        lowered = [one._replace(node=("Home", "sports"), raised=False) if one.raised else one for one in left]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rounds, "check", lambda *_: None)
+            return honest(audience, lowered, settings, draws)
+
+    async with house(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        monkeypatch.setattr("main_service.jobs.splitting.form", form)
+        await trial.evening()
+        await trial.ask("sports of today", PEOPLE[:2])
+        await trial.ask("music of today", PEOPLE[2:4])
+        await trial.settle()
+        await trial.close()
+        assert 5 in await liar.caught()
 
 
 async def test_other_entries_are_dropped_than_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
