@@ -17,6 +17,7 @@ from proxid.encoding import decode_text
 from proxid.errors import Code, NoteInvalidError, RefusedError
 from proxid.evidence.events import EventType
 from proxid.evidence.note import Note, Verifier
+from proxid.runtime.evidence_log.held import HeldHeads
 from proxid.runtime.provision.public import PublicFile
 from tests.support.addresses import free_address
 from tests.support.auditing import auditor_serving, calling, held, provision_auditor, report_number
@@ -149,12 +150,14 @@ async def test_two_auditors_exchange_heads_and_find_who_shows_each_another_histo
             async with auditor_serving(other):  # so far both are shown the same
                 report = json.loads((await report_number(other, 1) / "report.json").read_text())
             assert (report["verdict"], report["scope"]["known_heads"]) == ("clean", 2)
+            # Whoever lies does not stop by itself when the other service holds another head of its log.
+            monkeypatch.setattr(HeldHeads, "_compare", lambda *_: None)
             fork(Liar(trial, monkeypatch), GATEWAY)
             await trial.ask("node5 question")
             shutil.rmtree(other / "auditor/data")
             async with auditor_serving(other):
                 report = json.loads((await report_number(other, 1) / "report.json").read_text())
-    assert {(v["rule"], v["log"]) for v in report["violations"]} == {(1, "gateway")}
+    assert {(v["rule"], v["log"]) for v in report["violations"]} == {(1, "gateway")}, report["unchecked"]
     assert any("somebody else was shown" in v["text"] for v in report["violations"])
 
 
