@@ -71,7 +71,7 @@ def provision(
             "main-service": {"metrics_listen": "127.0.0.1:0"},
             "auditor": {"require_witness": False},
         },
-        anonymiser=_anonymiser(k, **(anonymiser or {})),
+        anonymiser=_anonymiser(k, anonymiser or {}),
     )
     now = datetime.datetime.now(datetime.UTC)
     init_trial(folder, TrialOptions(PARTIES, ("household-1",), settings), now)
@@ -84,13 +84,13 @@ def provision(
     enrolment.accept(state, issued, config.trust.enrolment_authority)
 
 
-def _anonymiser(k: int, **chosen: Any) -> dict[str, Any]:
+def _anonymiser(k: int, chosen: Mapping[str, Any]) -> dict[str, Any]:
     return {"form": "pairs", "k": k, "min_text_users": 1, **chosen}
 
 
 def policy_text(parties: Sequence[str], k: int, **anonymiser: Any) -> str:
     """A policy file that says what `provision` does, unless told otherwise."""
-    return render_policy(tuple(parties), Settings(anonymiser=_anonymiser(k, **anonymiser)))
+    return render_policy(tuple(parties), Settings(anonymiser=_anonymiser(k, anonymiser)))
 
 
 class MovedClock:
