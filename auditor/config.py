@@ -21,6 +21,7 @@ class AuditorConfig(GovernedConfig):
         floors: below which no accepted policy may fall.
         require_witness: a head that the trusted witness cosigned must be there, and not be older than `witness_lag`
             unless it covers the whole log.
+        alias_period: seconds after which aliases changed, of evidence from before policies were documents.
         classify: what the service added to the classifier: without the same, its records are not classified again.
         pipeline_again: whether disclosed utterances are classified again (check 4).
         listen, metrics_listen: of `proxid serve auditor`. every: seconds between the starts of two audits.
@@ -43,6 +44,7 @@ class AuditorConfig(GovernedConfig):
     floors: Floors = Field(default_factory=Floors)
     require_witness: bool = True
     witness_lag: Duration = Field(default=120.0, gt=0)
+    alias_period: Duration = Field(default=30 * 86400.0, ge=60)
     classify: ClassifySettings = Field(default_factory=ClassifySettings)
     pipeline_again: bool = True
     listen: Address = "127.0.0.1:7445"

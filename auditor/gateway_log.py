@@ -155,7 +155,7 @@ class GatewayLog(Log):
         person, vector = self._tuples.consent(payload)
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
-            withdrawn = self.consents.changed(person, vector)
+            withdrawn = self.consents.changed(person, vector, self._policies.naming)
             self._obligations.verify_grants(person.user_id, len(vector.grants))
         self._exercised("consent")
         if withdrawn:

@@ -77,6 +77,13 @@ class Policies:
             return self.trust
         return None if epoch in self.blind else self.judged(digest).trust
 
+    def naming(self, epoch: int, kind: str, granted: str) -> str:
+        """How an epoch's record names its user; empty for a place or command where that is not known."""
+        judge = self.of(epoch)
+        if judge is None:
+            return granted if kind == "general" else ""
+        return judge.naming.fidelity(kind, granted)
+
     def may_have_left(self, party: str) -> bool:
         """Whether the newest epoch that the gateway opened goes by a document that does not list a party, or may."""
         terms = self._terms(self.named[max(self.told)]) if self.told else UNACCEPTED
@@ -111,7 +118,7 @@ class Policies:
             return Judged(KEYLESS, None, tuple(fallen))
         own = replace(
             trust, bundles=terms.bundles, settings=terms.settings, slots=terms.slots, places=terms.places,
-            noise=terms.noise, season_seconds=terms.season_seconds, alias_period=terms.alias_period,
+            noise=terms.noise, season_seconds=terms.season_seconds, naming=terms.naming,
             split=terms.split, content=terms.anonymiser.content,
             pipeline=terms.pipeline, clock_skew=terms.clock_skew, epoch_grace=terms.epoch_grace,
         )  # fmt: skip

@@ -8,6 +8,7 @@ from auditor.trust import Trust
 from proxid.classify import load_default
 from proxid.errors import ConfigError
 from proxid.protocol.epochs import Epochs
+from proxid.protocol.naming import Naming
 from proxid.runtime.config.bundles import bundles_of
 from proxid.runtime.config.terms import Terms, document_of, grid_of, terms_of
 from proxid.runtime.provision.keyfile import load_opening_key
@@ -38,7 +39,7 @@ def trust_of(config: AuditorConfig, pipeline: bool = True) -> Trust:
         noise=config.anonymiser.place_noise(),
         epochs=Epochs(config.epoch_seconds),
         season_seconds=config.season_days * 86_400,
-        alias_period=int(config.alias_period),
+        naming=Naming(int(config.alias_period)),
         classifier=load_default(patterns=config.classify.patterns) if pipeline else None,
         witness=trust.witness if config.require_witness else None,
         witness_lag=config.witness_lag,

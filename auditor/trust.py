@@ -13,6 +13,7 @@ from proxid.crypto.hpke import OpeningKey
 from proxid.evidence.checkpoint import WITNESS
 from proxid.protocol.consent import Bundles
 from proxid.protocol.epochs import Epochs
+from proxid.protocol.naming import Naming
 from proxid.runtime.config.base import Floors
 from proxid.runtime.config.terms import Terms
 
@@ -26,14 +27,15 @@ class Trust:
         witness: key of the witness whose cosignature must be there, or None; witness_lag: seconds (check 1).
         unwitnessed: a witness is demanded, and no key of one is known.
         places, noise: how fine, and under what noise, places may be shown.
-        party_keys: parties' acknowledgement keys. season_seconds, alias_period: as IS is configured.
+        party_keys: parties' acknowledgement keys. season_seconds: as IS is configured. naming: how records
+        name people.
         clock_skew, epoch_grace: seconds, as the services are configured.
         pipeline: version of classifier and masking that must have been used; any if empty.
         accepted: the settings of a policy document that the operator accepted, by its digest; raises ConfigError.
         floors: below which no document may fall.
         split, content: of the form `split`, None if general queries leave as pairs; whether it has contents.
 
-    What a policy says (bundles, settings, slots, places, noise, season, alias period, pipeline) is that of the
+    What a policy says (bundles, settings, slots, places, noise, season, naming, pipeline) is that of the
     auditor's own configuration, until `policies.Policies.of` puts an epoch's document in its place.
     """
 
@@ -50,7 +52,7 @@ class Trust:
     noise: PlaceNoise | None = None
     epochs: Epochs = field(default_factory=Epochs)
     season_seconds: float = 7 * 86_400.0
-    alias_period: int = 30 * 86_400
+    naming: Naming = field(default_factory=lambda: Naming(30 * 86_400))
     classifier: Classifier | None = None
     """Runs the recorded pipeline again (check 4); None leaves the texts unchecked."""
     witness: bytes | None = None

@@ -21,7 +21,6 @@ from proxid.errors import ConsentError, MessageInvalidError
 from proxid.evidence.events import ConsentPayload, SanitizedPair
 from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector
-from proxid.protocol.record import fidelity_of
 from proxid.runtime.config.terms import Terms
 
 
@@ -51,7 +50,9 @@ class Consents:
         person = await self._verify(vector, message, terms)
         sanitized = self._sanitize(message, person)
         payload = ConsentPayload(vector_bytes, SanitizedPair(message, sanitized).encode(), b"").encode()
-        grants = [f"{g.party}|{kind}|{fidelity_of(kind, g.fidelity)}" for g in vector.grants for kind in g.types]
+        grants = [
+            f"{g.party}|{kind}|{terms.naming.fidelity(kind, g.fidelity)}" for g in vector.grants for kind in g.types
+        ]
         await self._store.consent(
             person.user_tag, person.epoch, vector.version, payload, grants,
             self._screener.link_ttl(person.epoch, terms.retention.links),

@@ -22,6 +22,7 @@ from proxid.protocol import record
 from proxid.protocol.consent import parse_audience
 from proxid.protocol.contents import ContentsMessage
 from proxid.protocol.entry import EntryPlace, places_of
+from proxid.protocol.naming import Naming
 
 GENERAL: Final = "general"
 
@@ -36,13 +37,13 @@ class RestoredPortion:
 
 
 def restore_entries(
-    screener: Screener, group: ReleasedGroup, people: Sequence[Person], alias_seconds: int
+    screener: Screener, group: ReleasedGroup, people: Sequence[Person], naming: Naming
 ) -> RestoredPortion:
     """Verify every entry and put the user, or the party's alias, into it.
 
     Args:
         people: of each entry; an unknown one's entry is restored to nobody, and will be dropped.
-        alias_seconds: after which a party's aliases change.
+        naming: of the epoch.
 
     Raises:
         RecordMismatchError: not one portion for this party. SignatureInvalidError, HeaderMismatchError.
@@ -52,7 +53,7 @@ def restore_entries(
     expected = record.expectation(screener.service, group.epoch, screener.service_key, screener.key.public, fidelity)
     common = (records[0].header.time_ms, encode_text(group.party), encode_text(GENERAL))
     entries, aliases = [], []
-    period = record.alias_period(GENERAL, common[0], alias_seconds)
+    period = naming.period(GENERAL, group.epoch, common[0])
     for signed, place, person in zip(records, places, people, strict=True):
         verify(signed, expected, Role.SIGNER)
         blocks = signed.message.blocks

@@ -25,6 +25,7 @@ from proxid.errors import ProxidError, RecordMismatchError, StoreError, Upstream
 from proxid.evidence.events import AliasedPayload, SanitizedPair
 from proxid.protocol import record
 from proxid.protocol.contents import LATE_SECONDS
+from proxid.protocol.naming import Naming
 
 _log = structlog.get_logger(__name__)
 FIRST_DELAY: Final = 0.5
@@ -133,9 +134,9 @@ class Releases:
 
     async def _entries(self, group: ReleasedGroup) -> str:
         people = await self._store.people([_prox(r) for r in group.records])
-        seconds = (await self._epochs.terms(group.epoch)).alias_period
-        made = restore_entries(self._screener, group, people, seconds)
-        place, ttl = (group.epoch, group.group), self._alias_ttl(group.epoch, seconds)
+        naming = (await self._epochs.terms(group.epoch)).naming
+        made = restore_entries(self._screener, group, people, naming)
+        place, ttl = (group.epoch, group.group), self._alias_ttl(group.epoch, naming)
         return await self._store.append_entries(
             group.party,
             place,
@@ -150,18 +151,18 @@ class Releases:
     async def _group(self, group: ReleasedGroup) -> str:
         place = (group.epoch, group.group)
         people = await self._store.people([_prox(r) for r in group.records])
-        restored = self.restore(group, people, (await self._epochs.terms(group.epoch)).alias_period)
+        restored = self.restore(group, people, (await self._epochs.terms(group.epoch)).naming)
         records = encode(*(pair.encode() for pair in restored.pairs))
         return await self._store.append(
             group.party, place, restored.grant, records, group.cursor, restored.members, restored.aliases,
             restored.alias_ttl,
         )  # fmt: skip
 
-    def restore(self, group: ReleasedGroup, people: Sequence[Person], alias_seconds: int) -> RestoredGroup:
+    def restore(self, group: ReleasedGroup, people: Sequence[Person], naming: Naming) -> RestoredGroup:
         """Verify every record and put the user, or the party's alias, into it.
 
         Args:
-            alias_seconds: after which a party's aliases change.
+            naming: of the epoch.
 
         Raises:
             RecordMismatchError: not one whole group for this party. SignatureInvalidError, HeaderMismatchError.
@@ -175,20 +176,22 @@ class Releases:
             self._verify(signed, group, position, (kind, fidelity))
         if len({p.user_tag for p in people}) != len(people):
             raise RecordMismatchError("group publishes a person twice")
-        if kind != "general" and fidelity != "alias":
+        if kind != "general" and fidelity != "alias" and not naming.one:
             raise RecordMismatchError("a place or command would be published under a lasting name")
-        period = record.alias_period(kind, records[0].header.time_ms, alias_seconds)
+        period = naming.period(kind, group.epoch, records[0].header.time_ms)
         names = [self._name(p, group, fidelity, period) for p in people]
         pairs = tuple(SanitizedPair(r, self._sanitize(r, n)) for r, n in zip(records, names, strict=True))
         aliases = self._aliases(people, names, group, period) if fidelity == "alias" else ()
-        grant = f"{kind}|{record.fidelity_of(kind, fidelity)}"
+        grant = f"{kind}|{naming.fidelity(kind, fidelity)}"
         members = tuple((p.user_tag, n) for p, n in zip(people, names, strict=True))
-        return RestoredGroup(pairs, members, grant, aliases, self._alias_ttl(group.epoch, alias_seconds))
+        return RestoredGroup(pairs, members, grant, aliases, self._alias_ttl(group.epoch, naming))
 
-    def _alias_ttl(self, epoch: int, alias_seconds: int) -> int:
+    def _alias_ttl(self, epoch: int, naming: Naming) -> int:
         """Seconds for which ALIASED need not be said again: any alias of the epoch is out of use by then."""
         screener = self._screener
-        return max(1, int(screener.epochs.end(epoch) - screener.clock())) + 2 * alias_seconds
+        return max(1, int(screener.epochs.end(epoch) - screener.clock())) + 2 * (
+            naming.alias_seconds or screener.epochs.seconds
+        )
 
     def _verify(self, signed: SignedMessage, group: ReleasedGroup, position: int, common: tuple[str, str]) -> None:
         screener, (kind, fidelity) = self._screener, common

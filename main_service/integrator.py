@@ -27,7 +27,6 @@ from proxid.protocol.record import (
     Placed,
     Recipient,
     RecordBody,
-    fidelity_of,
     group_number,
 )
 
@@ -97,7 +96,8 @@ class Integrator:
         bodies = [bodies_by_record[member.id] for member in members]
         published = tuple(member.person for member in members)
         _, _, audience = group.audience.partition("|")
-        recipients = [self._recipient(party, fidelity_of(kind, f)) for party, f in parse_audience(audience)]
+        naming = secrets.terms.naming
+        recipients = [self._recipient(party, naming.fidelity(kind, f)) for party, f in parse_audience(audience)]
         parties = tuple(self._for_party(to, bodies, published, _places(number, len(published))) for to in recipients)
         records = tuple(member.id for member in members)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)

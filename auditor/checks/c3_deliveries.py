@@ -69,10 +69,10 @@ class Deliveries:
             raise RecordMismatchError("acknowledgement is of another group")
         return ack
 
-    @staticmethod
-    def granted(pair: SanitizedPair, kind: str) -> str:
+    def granted(self, pair: SanitizedPair, kind: str) -> str:
         """How this record names its user, which every member of its group must have granted."""
-        return record.fidelity_of(kind, "user_id" if pair.original.header.limit is Limit.LINKED_USER else "alias")
+        header = pair.original.header
+        return self._policies.naming(header.epoch, kind, "user_id" if header.limit is Limit.LINKED_USER else "alias")
 
     def state(self) -> DeliveriesState:
         """For storing."""
@@ -92,7 +92,7 @@ class Deliveries:
         if fidelity != "user_id":
             shown = decode_text(pair.sanitized.message.user_block)
             name = self._alias(person.user_id, ack, header.time_ms, kind, shown)
-        elif kind != "general":
+        elif self._policies.naming(ack.epoch, kind, fidelity) == "day":
             raise RecordMismatchError("a place or command is published under a lasting name")
         verify_pair(pair, expected, (person.prox_id, name), self._signatures)
         if person.epoch != ack.epoch:
@@ -106,7 +106,7 @@ class Deliveries:
         judge = self._policies.of(ack.epoch)
         if judge is None:
             return shown
-        period = record.alias_period(kind, time_ms, judge.alias_period)
+        period = judge.naming.period(kind, ack.epoch, time_ms)
         alias = self._alias_of.get((ack.party, period, user_id))
         if alias is None and self.incomplete:
             return shown

@@ -12,7 +12,7 @@ from proxid.errors import GroupMismatchError
 from proxid.evidence.events import ReleasedPayload
 from proxid.protocol import record
 from proxid.protocol.consent import parse_audience
-from proxid.protocol.record import Place, RecordBody, fidelity_of
+from proxid.protocol.record import Place, RecordBody
 
 
 def verify_records(
@@ -38,7 +38,7 @@ def verify_records(
             raise GroupMismatchError("group is not released whole")
         for position, (data, body) in enumerate(zip(records, padded, strict=True)):
             signed = SignedMessage.decode(data)
-            expected = _expected(trust, bodies[position], fidelity_of(kind, fidelity))
+            expected = _expected(trust, bodies[position], trust.naming.fidelity(kind, fidelity))
             expected.verify_header(signed.message)
             Signatures.message(signed, Role.SIGNER, good.get(party, {}).get(position_of(position), b""))
             place = Place(bodies[position].group, position, len(bodies)).encode()

@@ -243,7 +243,7 @@ class Groups:
         """RELEASED of a location or command group; raises GroupMismatchError."""
         slots = self.slots(place[0], kind, close)
         cycles, seed = self.replay(place[0]).cycles, self._tag_seed(place[0])
-        slots.release(self._trust, cycles, place, payload, good, seed)
+        slots.release(self._judge(place[0]), cycles, place, payload, good, seed)
 
     def _tag_seed(self, epoch: int) -> bytes:
         """What an epoch's audiences are named under; nothing in version 1, whose keys name no policy."""
@@ -294,7 +294,7 @@ class Groups:
         if tuple(at.buffered[p.record].prox_id for p in pairs) != payload.owners:
             raise GroupMismatchError("a text is filed under another person than asked")
         bodies = [mix_body(pair, group, epoch, settings, at.buffered[pair.record], seed) for pair in pairs]
-        verify_records(self._trust, payload, group.audience, bodies, good)
+        verify_records(self._judge(epoch), payload, group.audience, bodies, good)
         for pair in pairs:
             del at.buffered[pair.record]
         return group

@@ -7,15 +7,17 @@ its way from earlier ones, too; a gateway that holds to that says of each group 
 version 2 did not.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from auditor.checks.c3_links import Person
 from proxid.errors import ConsentError
 from proxid.protocol.consent import ConsentVector
-from proxid.protocol.record import fidelity_of
 
 Grants = frozenset[tuple[str, str, str]]
-"""Party, type, fidelity."""
+"""Party, type, and how records of the type name the person."""
+Named = Callable[[int, str, str], str]
+"""How a record names its person: by epoch, type and what the bundle says."""
 
 
 @dataclass(slots=True)
@@ -42,14 +44,16 @@ class Consents:
     timeline: dict[tuple[int, str], int] = field(default_factory=dict)
     taken_back: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def changed(self, person: Person, vector: ConsentVector) -> bool:
+    def changed(self, person: Person, vector: ConsentVector, named: Named) -> bool:
         """A vector was taken into effect; whether it took a grant back. Raises ConsentError if not the next version."""
         at = self.standing.setdefault(person.prox_id, Standing())
         if vector.version != at.version + 1:
             raise ConsentError("consent is not the next version")
         at.user_id, at.epoch, at.version = person.user_id, person.epoch, vector.version
         last, at.before = at.grants, at.before | at.grants
-        at.grants = frozenset((g.party, t, fidelity_of(t, g.fidelity)) for g in vector.grants for t in g.types)
+        at.grants = frozenset(
+            (g.party, kind, named(person.epoch, kind, g.fidelity)) for g in vector.grants for kind in g.types
+        )
         for offer in _offers(at.grants):
             self.taken_back.setdefault(person.user_id, {}).setdefault(offer, 0)
         key = (person.epoch, vector.bundle)

@@ -175,7 +175,7 @@ def settings(report: Report, config: AuditorConfig) -> Section:
         ("People who must have said a text before it is shown", "min_text_users + margin", shown),
         ("Age of an account before it counts towards k", code("season_days"), f"{config.season_days:g} days"),
         ("Length of a period (epoch)", code("epoch_seconds"), duration(config.epoch_seconds)),
-        ("Substitute names (aliases) change after", code("alias_period"), duration(config.alias_period)),
+        ("Substitute names (aliases) change after", code("epoch_seconds"), duration(config.epoch_seconds)),
         ("Witness's countersignature demanded", code("require_witness"), _demanded(config)),
         ("Rules for texts (pipeline) applied again", "version", report.scope.pipeline or "no"),
     ]  # fmt: skip

@@ -113,7 +113,9 @@ class Day:
         self._keys = keys
         self.auditor = OpeningKey(self._random(96))
         self._opening, self._acme = OpeningKey(self._random(96)), OpeningKey(self._random(96))
-        rules = GovernedConfig.model_validate({"name": "day", "policy": _POLICY, "anonymiser": {"k": 10, "level": 2}})
+        rules = GovernedConfig.model_validate(
+            {"name": "day", "policy": _POLICY, "anonymiser": {"form": "pairs", "k": 10}}
+        )
         self._terms = terms_of(document_of(rules))
         self._settings = self._terms.settings
         self._epoch_seed = self._random(32)
@@ -265,7 +267,7 @@ class Day:
         people = [by_prox[signed.message.user_block.decode()] for signed in records]
         restored = self._releases.restore(
             ReleasedGroup(group.number, "acme", EPOCH, group.number, records),
-            [Person(user, user, EPOCH) for user in people], self._terms.alias_period,
+            [Person(user, user, EPOCH) for user in people], self._terms.naming,
         )  # fmt: skip
         digest = group_digest([pair.sanitized for pair in restored.pairs])
         ack = DeliveryAck("acme", _NAME, EPOCH, group.number, digest).sign(self._keys["acme"])

@@ -12,8 +12,9 @@ import click
 from device_sim.commands.common import CONFIG, JSON, load_households, open_households
 from proxid.clients.household.household import Answer, Household, Standing
 from proxid.errors import InputError
-from proxid.protocol.consent import Bundles, Grant
-from proxid.protocol.record import fidelity_of
+from proxid.protocol.consent import Grant
+from proxid.protocol.naming import Naming
+from proxid.protocol.policy import PolicyDocument
 from proxid.runtime.process.ended import run_async
 
 _USER = click.option("-u", "--user", required=True, help="The recognised speaker's USER_ID.")
@@ -54,11 +55,12 @@ def consent(path: Path, user: str, bundle: str | None, as_json: bool) -> None:
     Returns when both services have acknowledged: from then on nothing of the user is delivered that the bundle does
     not allow.
     """
-    found, bundles = run_async(_consent(path, user, bundle))
+    found, policy = run_async(_consent(path, user, bundle))
+    bundles, naming = policy.bundles, Naming.of(policy.settings)
     until = datetime.datetime.fromtimestamp(found.until, datetime.UTC)
     done = {"user": user, "bundle": found.bundle, "version": found.version, "policy": found.policy.hex()}
     if as_json:
-        offered = {} if bundle is not None else {"offered": {name: _allowed(bundles[name]) for name in bundles}}
+        offered = {} if bundle is not None else {"offered": {name: _allowed(bundles[name], naming) for name in bundles}}
         click.echo(json.dumps({**done, "until": until.isoformat(), **offered}))
         return
     click.echo(
@@ -68,29 +70,34 @@ def consent(path: Path, user: str, bundle: str | None, as_json: bool) -> None:
     if bundle is None:
         click.echo("offered:")
         for name, grants in bundles.items():
-            click.echo(f"  {name}: {_in_words(grants)}")
+            click.echo(f"  {name}: {_in_words(grants, naming)}")
 
 
-_AS: Final = {"user_id": "the person", "alias": "an alias", "day": "an alias of the day"}
+_AS: Final = {
+    (True, "user_id"): "the person", (True, "alias"): "an alias of the epoch",
+    (False, "user_id"): "the person", (False, "alias"): "an alias", (False, "day"): "an alias of the day",
+}  # fmt: skip
+"""In words, by whether all kinds come under one name."""
 
 
-def _in_words(grants: Iterable[Grant]) -> str:
-    """`acme: general as the person, command and location as an alias of the day; globex: …`"""
+def _in_words(grants: Iterable[Grant], naming: Naming) -> str:
+    """`acme: command and general and location as the person; globex: …`"""
     said = []
     for grant in grants:
         named: dict[str, list[str]] = {}
-        for row in _allowed([grant]):
-            named.setdefault(_AS[row["as"]], []).append(row["type"])
+        for row in _allowed([grant], naming):
+            named.setdefault(_AS[naming.one, row["as"]], []).append(row["type"])
         said.append(f"{grant.party}: " + ", ".join(f"{' and '.join(kinds)} as {how}" for how, kinds in named.items()))
     return "; ".join(said) or "nothing to nobody"
 
 
-def _allowed(grants: Iterable[Grant]) -> list[dict[str, str]]:
-    """What grants come to: places and commands are never shown under a lasting name."""
-    return [{"party": g.party, "type": kind, "as": fidelity_of(kind, g.fidelity)} for g in grants for kind in g.types]
+def _allowed(grants: Iterable[Grant], naming: Naming) -> list[dict[str, str]]:
+    """What grants come to."""
+    rows = [(grant.party, kind, naming.fidelity(kind, grant.fidelity)) for grant in grants for kind in grant.types]
+    return [{"party": party, "type": kind, "as": said} for party, kind, said in rows]
 
 
-async def _consent(path: Path, user: str, bundle: str | None) -> tuple[Standing, Bundles]:
+async def _consent(path: Path, user: str, bundle: str | None) -> tuple[Standing, PolicyDocument]:
     async with open_households(load_households([path])) as speakers:
         household = _household(speakers, user)
         if bundle is not None:

@@ -27,9 +27,6 @@ BLOCKS: Final = 6
 BODY_SIZE: Final = 768
 """One padded size for every body (bytes); a text that does not fit is withheld (DESIGN 8.4.1)."""
 ALIAS_PREFIX: Final = "al1"
-ALIAS_DAY: Final = 86_400
-"""Places and commands are published under an alias of the day: a place under a lasting name is a track (DESIGN 8.8)."""
-
 KIND_BASE: Final = {"general": 0, "location": 1 << 40, "command": 1 << 41, "entries": 1 << 42, "contents": 1 << 43}
 """Groups are numbered without gaps from 1 in each kind and epoch; the upper bits of a number say the kind."""
 TICK_BITS: Final = 20
@@ -41,7 +38,6 @@ _ALIAS = label("alias")
 _AUDIENCE = label("audience")
 _AUDIENCE_2 = label("audience", 2)
 _SALT_SIZE: Final = 32
-_DAY_PERIODS: Final = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +155,6 @@ def group_name(group: int) -> str:
     return f"group {number}" if kind == "general" else f"{kind} group {number}"
 
 
-def fidelity_of(kind: str, fidelity: str) -> str:
-    """How a record names its user: `user_id`, `alias`, or `day` for places and commands, whatever was granted."""
-    return fidelity if kind == "general" else "day"
-
-
 def limit_of(fidelity: str) -> Limit:
     """Which limit the user block of a record has."""
     return Limit.LINKED_USER if fidelity == "user_id" else Limit.LINKED_ALIAS
@@ -239,13 +230,6 @@ def open_body(signed: SignedMessage, party: str, key: OpeningKey) -> RecordBody:
     if body_hash(padded) != blocks[BODY_HASH]:
         raise RecordMismatchError("body differs from its hash")
     return RecordBody.decode(padded)
-
-
-def alias_period(kind: str, time_ms: int, seconds: int) -> int:
-    """The period that an alias is for: of the configured length, or a day for places and commands (numbered apart)."""
-    if kind == "general":
-        return time_ms // (1000 * seconds)
-    return _DAY_PERIODS + time_ms // (1000 * ALIAS_DAY)
 
 
 def alias(key: bytes, party: str, period: int, user_id: str) -> str:

@@ -24,6 +24,8 @@ SETTLE_SECONDS: Final = 120.0
 QUIET_SECONDS: Final = 6.0
 """After the last slot has closed: what it still held is released and delivered by then."""
 AUDIT_SECONDS: Final = 120.0
+AUDIT_REQUEST_SECONDS: Final = 0.1
+"""What an audit may take: at least, and for each request, on a busy machine."""
 _POLL_SECONDS: Final = 0.5
 
 
@@ -116,7 +118,7 @@ async def _settle(trial: DemoTrial, watch: Watch) -> None:
 
 async def _audit(trial: DemoTrial) -> dict[str, Any]:
     child = trial.audit()
-    status = await asyncio.to_thread(child.finish, AUDIT_SECONDS)
+    status = await asyncio.to_thread(child.finish, AUDIT_SECONDS + AUDIT_REQUEST_SECONDS * len(trial.events()))
     if status not in {0, 1}:
         raise ChildError("the auditor could not check")
     try:

@@ -31,8 +31,8 @@ from proxid.errors import (
     RefusedError,
 )
 from proxid.protocol import request, response
-from proxid.protocol.consent import Bundles
 from proxid.protocol.epochs import Epochs
+from proxid.protocol.policy import PolicyDocument
 from proxid.protocol.request import Route, Utterance
 
 T = TypeVar("T")
@@ -217,10 +217,10 @@ class Household:
 
         return await self.in_epoch(user_id, choose)
 
-    async def offered(self, user_id: str) -> Bundles:
-        """The bundles that a user may choose now, `nothing` among them; raises as `session`."""
+    async def offered(self, user_id: str) -> PolicyDocument:
+        """The policy whose bundles a user may choose now, `nothing` among them; raises as `session`."""
         session = await self.session(user_id)
-        return (await self._policies.of(session.route.policy)).bundles
+        return await self._policies.of(session.route.policy)
 
     async def standing(self, user_id: str) -> Standing:
         """What a user's consent is now, under which policy, and until when; raises as `session`."""

@@ -11,7 +11,7 @@ from proxid.protocol.epochs import EPOCH_SECONDS
 from proxid.runtime.config.anonymiser import AnonymiserConfig, Retention
 from proxid.runtime.config.fields import CENTURY, Address, ConfigPath, Duration, Name, StoreUrl
 from proxid.runtime.config.loading import Config, Section
-from proxid.runtime.config.policy import Policy, PolicyField, with_settings
+from proxid.runtime.config.policy import Policy, PolicyField, RequestType, with_settings
 from proxid.runtime.config.trust import Tls, Trust, TrustField
 
 
@@ -55,7 +55,6 @@ class GovernedConfig(PartyBase):
 
     Attributes:
         season_days: age of an account before it counts towards k (8.5).
-        alias_period: seconds after which a party's aliases change (9).
         pipeline: version of classifier and masking that must be used; any if empty.
     """
 
@@ -64,7 +63,6 @@ class GovernedConfig(PartyBase):
     epoch_grace: Duration = Field(default=300.0, ge=0)
     clock_skew: Duration = Field(default=120.0, gt=0)
     season_days: float = Field(default=7.0, ge=0, le=36_525)
-    alias_period: Duration = Field(default=30 * 86400.0, ge=60)
     notice_spread: Duration = Field(default=86400.0, ge=0)
     pipeline: str = ""
     anonymiser: AnonymiserConfig = Field(default_factory=AnonymiserConfig)
@@ -106,6 +104,19 @@ class ServiceConfig(GovernedConfig):
     shutdown_grace: Duration = Field(default=10.0, ge=0)
     signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
     nonce_ttl: Duration = Field(default=300.0, ge=300)
+
+    @model_validator(mode="after")
+    def _one_name(self) -> Self:
+        """Places and commands used to come under names of their own: who goes on with an old file has to say it."""
+        named = [(bundle, party) for bundle, grants in self.policy.bundles.items() for party, grant in grants.items()
+                 if not self.policy.one_name and grant.types != {RequestType.GENERAL}]  # fmt: skip
+        for bundle, party in named[:1]:
+            raise ValueError(
+                f"policy: bundle {bundle} gives {party} places or commands; a party gets all kinds of requests of a "
+                "person under one name now, the user_id or an alias of the epoch, since time alone joins two names: "
+                f"write one_name = true if {bundle} is meant so, or give it other types"
+            )
+        return self
 
 
 class Floors(Section):

@@ -54,15 +54,19 @@ class Policy(Section):
     """Parties in a fixed order, and for each bundle what each party may receive.
 
     Settings that are None are left to each configuration.
+
+    Attributes:
+        one_name: says that places and commands come under the same name as general requests; needed where a bundle
+        has them.
     """
 
     parties: tuple[Name, ...] = ()
     bundles: Mapping[Name, Bundle] = {}
+    one_name: bool = False
     epoch_seconds: int | None = Field(default=None, ge=60, le=CENTURY)
     epoch_grace: Duration | None = Field(default=None, ge=0)
     clock_skew: Duration | None = Field(default=None, gt=0)
     season_days: float | None = Field(default=None, ge=0, le=36_525)
-    alias_period: Duration | None = Field(default=None, ge=60)
     pipeline: str | None = None
     anonymiser: AnonymiserConfig | None = None
     retention: Retention | None = None
@@ -89,8 +93,8 @@ class Policy(Section):
         return tuple(sorted(party for party, grant in grants.items() if kind in grant.types))
 
 
-SETTINGS: Final = tuple(name for name in Policy.model_fields if name not in {"parties", "bundles"})
-"""What a policy says besides parties and bundles."""
+SETTINGS: Final = tuple(name for name in Policy.model_fields if name not in {"parties", "bundles", "one_name"})
+"""What a policy says besides parties, bundles and how people are named."""
 
 
 def with_settings(data: Any) -> Any:

@@ -16,8 +16,9 @@ from proxid.anonymise.slotted.places import PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.split.settings import SplitSettings
 from proxid.encoding import encode, label
-from proxid.errors import ConfigError
+from proxid.errors import ConfigError, EncodingError
 from proxid.protocol.consent import Bundles
+from proxid.protocol.naming import ALIAS_EPOCH, Naming
 from proxid.protocol.policy import PolicyDocument
 from proxid.runtime.config.anonymiser import AnonymiserConfig, Retention
 from proxid.runtime.config.base import Floors, GovernedConfig
@@ -31,7 +32,7 @@ Grids = Callable[[str], Grid | None]
 _GRID: Final = label("population")
 _BEFORE: Final = {"slot_rounds": False}
 """What a document means that is from before the setting."""
-_SCALARS: Final = ("epoch_seconds", "epoch_grace", "clock_skew", "season_days", "alias_period", "pipeline")
+_SCALARS: Final = ("epoch_seconds", "epoch_grace", "clock_skew", "season_days", "pipeline")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Terms:
     epoch_grace: float
     clock_skew: float
     season_seconds: float
-    alias_period: int
+    naming: Naming
     pipeline: str
 
     @property
@@ -79,7 +80,8 @@ def document_of(config: GovernedConfig) -> PolicyDocument:
     if config.anonymiser.population is not None:
         anonymiser["population"] = grid_digest(load_population(config.anonymiser.population))
     settings: dict[str, Any] = {name: getattr(config, name) for name in _SCALARS}
-    settings |= {"anonymiser": anonymiser, "retention": config.retention.model_dump(mode="json")}
+    retention = config.retention.model_dump(mode="json")
+    settings |= {"anonymiser": anonymiser, "retention": retention, "alias_period": ALIAS_EPOCH}
     return PolicyDocument(tuple(sorted(config.policy.parties)), bundles_of(config.policy), settings)
 
 
@@ -107,7 +109,8 @@ def terms_of(document: PolicyDocument, grids: Grids = lambda digest: None) -> Te
         # A document from before there were two forms means pairs.
         rules = AnonymiserConfig.model_validate({"form": "pairs", **anonymiser})
         retention = Retention.model_validate(said.pop("retention"))
-        if set(said) != set(_SCALARS):
+        naming = Naming.of(said)
+        if set(said) != {*_SCALARS, "alias_period"}:
             raise ConfigError("policy document holds other settings than this version of proxid knows")
         places = replace(rules.place_rules(), population=_grid(grid, grids), min_population=int(least))
         seconds = int(said["epoch_seconds"])
@@ -115,9 +118,9 @@ def terms_of(document: PolicyDocument, grids: Grids = lambda digest: None) -> Te
         return Terms(
             document, rules, rules.settings(), split, rules.slot_settings(), places, rules.place_noise(), retention,
             seconds, float(said["epoch_grace"]), float(said["clock_skew"]),
-            float(said["season_days"]) * 86_400, int(said["alias_period"]), str(said["pipeline"]),
+            float(said["season_days"]) * 86_400, naming, str(said["pipeline"]),
         )  # fmt: skip
-    except (ValidationError, KeyError, TypeError, ValueError):
+    except (ValidationError, EncodingError, KeyError, TypeError, ValueError):
         raise ConfigError("policy document holds a setting that this version of proxid cannot use") from None
 
 

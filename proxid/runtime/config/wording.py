@@ -20,7 +20,10 @@ PATTERNS: Final = {
     LOCALE_PATTERN: "must be a language tag, as en-US",
     FINGERPRINT_PATTERN: "must be a fingerprint: 64 hexadecimal digits in lower case",
 }
-_REMOVED: Final = {"rate_burst": "is no key any more and never had an effect: take it out"}
+_REMOVED: Final = {
+    "rate_burst": "is no key any more and never had an effect: take it out",
+    "alias_period": "is no key here any more, since aliases last an epoch: take it out",
+}
 """Keys of older files, and what to do about them."""
 _WORDS: Final[Mapping[str, str | Callable[[Mapping[str, Any]], str]]] = {
     "missing": "is missing",

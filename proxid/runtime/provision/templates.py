@@ -162,7 +162,7 @@ def render_policy(parties: tuple[str, ...], settings: Settings) -> str:
     """A first policy: settings, and all bundles that make sense for any parties; the operator edits it (DESIGN 7).
 
     `nothing` always · `everything` all types by user id · `searches` general queries alone · `aliased` all types
-    under aliases · `only-NAME` everything, to the first party alone, if there are others.
+    under aliases of the epoch · `only-NAME` everything, to the first party alone, if there are others.
 
     Raises:
         InputError: a party's name is none.
@@ -178,6 +178,7 @@ def render_policy(parties: tuple[str, ...], settings: Settings) -> str:
     bundles += [(f"only-{party}"[:63], (party,), every, "user_id") for party in parties[:1] if len(parties) > 1]
     table: dict[str, Any] = {
         "parties": parties,
+        "one_name": True,
         **settings.governed,
         "anonymiser": _anonymiser(settings),
     }

@@ -19,12 +19,12 @@ async def test_what_is_in_effect_and_what_is_offered(tmp_path: Path, capsys: pyt
 
         before = json.loads((await said("--json")).splitlines()[-1])
         assert (before["bundle"], before["version"]) == ("nothing", 0) and before["until"]
-        assert {"party": "acme", "type": "location", "as": "day"} in before["offered"]["everything"]
+        assert {"party": "acme", "type": "location", "as": "user_id"} in before["offered"]["everything"]
         assert before["offered"]["nothing"] == []
         await said("searches")
         text = await said()
         assert "searches is in effect until" in text
-        assert "everything: acme: command and location as an alias of the day, general as the person; globex:" in text
+        assert "everything: acme: command and general and location as the person; globex:" in text
         assert "nothing: nothing to nobody" in text
         assert await run_command("subscribe", "--config", str(tmp_path / "parties/acme/party.toml")) == 0
         assert "no new groups" in capsys.readouterr().err

@@ -46,12 +46,10 @@ def test_group_opens() -> None:
     assert [(o.user, o.fidelity, o.body) for o in opened] == [(u, "user_id", BODY) for u in ("ann", "bob", "cem")]
 
 
-def test_places_come_under_an_alias_of_the_day_whatever_was_granted() -> None:
+def test_places_come_under_the_name_that_was_granted() -> None:
     place = replace(BODY, kind="location")
-    opened = open_group(group(body=place, fidelity="day"), 7, 4, READER)
-    assert {one.fidelity for one in opened} == {"day"}
-    with pytest.raises(RecordMismatchError, match="lasting name"):
-        open_group(group(body=place, fidelity="user_id"), 7, 4, READER)
+    for fidelity in ("user_id", "alias"):
+        assert {one.fidelity for one in open_group(group(body=place, fidelity=fidelity), 7, 4, READER)} == {fidelity}
 
 
 @pytest.mark.parametrize(

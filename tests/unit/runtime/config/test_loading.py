@@ -72,7 +72,7 @@ def test_environment_overrides_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (f'name = "g"\nappendfsync = "{PLANTED}"', "appendfsync"),
         (f'name = "g"\nlisten = "{PLANTED}"', "listen"),
         (f'name = "g"\nstore_url = "{PLANTED}"', "store_url"),
-        (f'name = "g"\nalias_period = "{PLANTED}"', "alias_period"),
+        (f'name = "g"\nnotice_spread = "{PLANTED}"', "notice_spread"),
         (f'name = "g"\n[tls]\nkeyy = "{PLANTED}"', "tls.keyy"),
         (f'name = "g"\n[[trust.peers]]\nfingerprint = "{PLANTED}"\nrole = "device"\nname = "h"', "trust.peers.0"),
         (f'name = "g"\n[trust]\nservice = "{PLANTED}"', "trust.service"),
@@ -120,6 +120,19 @@ def test_default_of_everybody_is_nothing() -> None:
 def test_bundle_of_unlisted_party_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="not listed"):
         load_policy(write(tmp_path, 'parties = ["a"]\n[bundles.all.b]\ntypes = ["general"]'))
+
+
+def test_two_names_of_a_person_at_one_party_are_refused_at_start_and_what_to_do_is_said(tmp_path: Path) -> None:
+    """Places used to come under an alias of the day: an older file must not begin to mean another name by itself."""
+    mixed = 'parties = ["a"]\n[bundles.all.a]\ntypes = ["general", "location"]\n'
+    policy = tmp_path / "policy.toml"
+    config = write(tmp_path, 'name = "g"\npolicy = "policy.toml"' + TRUST)
+    policy.write_text(mixed)
+    with pytest.raises(ConfigError, match=r"policy: bundle all gives a places or commands; .* write one_name = true"):
+        load(GatewayConfig, config)
+    policy.write_text("one_name = true\n" + mixed)
+    with pytest.raises(ConfigError, match=r"^[^;]*trust\.parties lacks"):
+        load(GatewayConfig, config)
 
 
 def test_main_service_needs_every_partys_key(tmp_path: Path) -> None:
