@@ -76,6 +76,11 @@ class OpenEpochs:
         found = await self._known(self._screener.epochs.number(self._screener.clock()))
         return None if found is None else self.policies.terms(found.policy)
 
+    @property
+    def time_ms(self) -> int:
+        """The gateway's time, Unix milliseconds."""
+        return int(self._screener.clock() * 1000)
+
     def in_force(self) -> Terms:
         """What this side alone goes by, with or without MS; raises PolicyError."""
         return self.policies.in_force(self._screener.epochs.number(self._screener.clock()))

@@ -35,7 +35,7 @@ class GatewayService(GatewayServicer):
     async def GetParameters(self, request: wire.ParametersRequest, peer: Peer) -> wire.Parameters:
         """The current epoch and MS's signed key for it."""
         key = await self._epochs.current()
-        return wire.Parameters(epoch=key.epoch, epoch_key=key.encode())
+        return wire.Parameters(epoch=key.epoch, epoch_key=key.encode(), time_ms=self._epochs.time_ms)
 
     @unary("device")
     async def Link(self, request: wire.LinkRequest, peer: Peer) -> wire.LinkReply:

@@ -24,6 +24,8 @@ from proxid.errors import CommitMismatchError, EncodingError, FreshnessError, Me
 
 SALT_SIZE: Final = 32
 COMMIT_SIZE: Final = 32
+LOCALE: Final = "en-US"
+"""Of everybody who does not ask for another: a rare one marks a person."""
 BUCKETS: Final = (512, 1024, 4096, 16384)
 """Sizes of the padded plaintext in bytes; a longer utterance is refused by the device."""
 PURPOSE_ANSWER: Final = b"answer"
@@ -63,7 +65,7 @@ class Utterance:
 
     @classmethod
     def new(
-        cls, text: str, time_ms: int, locale: str = "en", location: str = "", random: Random = os.urandom
+        cls, text: str, time_ms: int, locale: str = LOCALE, location: str = "", random: Random = os.urandom
     ) -> "Utterance":
         """An utterance with fresh secrets."""
         return cls(text, locale, time_ms, location, random(SALT_SIZE), random(RESPONSE_KEY_SIZE))

@@ -49,6 +49,7 @@ class FakeGateway:
     text: str = POLICY.text
     wrong_prox_id: bool = False
     seal: OpeningKey = SEAL
+    time_ms: int = 0
     strict: bool = False
     """Whether it refuses messages of another epoch."""
     fetched: int = 0
@@ -67,7 +68,7 @@ class FakeGateway:
     async def parameters(self) -> Parameters:
         self.fetched += 1
         key = self.epoch_key or EpochKey(SERVICE, self.epoch, SEAL.public.data, bytes(32), POLICY.digest).issue(MS)
-        return Parameters(self.epoch, key.encode())
+        return Parameters(self.epoch, key.encode(), self.time_ms)
 
     async def policy(self, digest: bytes) -> str:
         return self.text

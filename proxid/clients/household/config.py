@@ -8,6 +8,7 @@ from pydantic_settings import SettingsConfigDict
 
 from proxid.clients.auditing.config import PresentingConfig
 from proxid.protocol.epochs import EPOCH_SECONDS
+from proxid.protocol.request import LOCALE
 from proxid.runtime.config.base import require
 from proxid.runtime.config.fields import CENTURY, Address, ConfigPath, Duration, Name
 from proxid.runtime.config.loading import Config
@@ -22,6 +23,8 @@ class DeviceConfig(PresentingConfig):
         gateway: address of the gateway; gateway_name: the name its certificate must carry.
         timeout: seconds of one call. attempts: calls with the same nonce before giving up.
         epoch_seconds, clock_skew: by them it judges the epoch that the gateway tells.
+        locale: of all its people; another than the usual one marks them.
+        exact_location: whether places are sent as they are given, not only to about a hundred metres.
         policy: of earlier versions, and of no effect: what counts is the document that the epoch's key names.
     """
 
@@ -34,7 +37,8 @@ class DeviceConfig(PresentingConfig):
     attempts: int = Field(default=12, ge=1)
     epoch_seconds: int = Field(default=EPOCH_SECONDS, ge=60, le=CENTURY)
     clock_skew: Duration = Field(default=120.0, gt=0)
-    locale: str = Field(default="en-US", max_length=35, pattern=LOCALE_PATTERN)
+    locale: str = Field(default=LOCALE, max_length=35, pattern=LOCALE_PATTERN)
+    exact_location: bool = False
     policy: PolicyField = Field(default_factory=Policy)
 
     @model_validator(mode="after")

@@ -7,7 +7,8 @@ of their version and the next is the one that IS expects.
 from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.household.policies import Policies
 from proxid.clients.household.receipts import Receipt, ReceiptBook
-from proxid.clients.household.session import Clock, Random, Session
+from proxid.clients.household.session import Random, Session
+from proxid.clients.household.shown_time import ShownTime
 from proxid.clients.household.state import ConsentState
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.encoding import encode_text
@@ -25,14 +26,14 @@ class Consents:
     """
 
     def __init__(
-        self, gateway: GatewayClient, service_key: bytes, policies: Policies, receipts: ReceiptBook, clock: Clock,
+        self, gateway: GatewayClient, service_key: bytes, policies: Policies, receipts: ReceiptBook, shown: ShownTime,
         random: Random,
     ) -> None:  # fmt: skip
         self._gateway = gateway
         self._service_key = service_key
         self._policies = policies
         self._receipts = receipts
-        self._clock = clock
+        self._shown = shown
         self._random = random
 
     async def choose(self, session: Session, bundle: str) -> int:
@@ -81,7 +82,7 @@ class Consents:
         )
         message = consent.make(
             state.bundle, state.version, user.user_id, session.key, (route.service, route.epoch, route.screener),
-            int(self._clock() * 1000), self._random,
+            self._shown.ms(), self._random,
         )  # fmt: skip
         return vector.sign(user.key).encode(), message
 

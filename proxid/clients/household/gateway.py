@@ -20,10 +20,11 @@ _RIGHT_SECONDS = 180.0
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What the gateway says of the current epoch; not trusted until verified."""
+    """What the gateway says of the current epoch, and its time; not trusted until verified."""
 
     epoch: int
     epoch_key: bytes
+    time_ms: int
 
 
 class GatewayClient:
@@ -65,7 +66,7 @@ class GatewayClient:
         """The current epoch; raises RefusedError, UpstreamError."""
         request = wire.ParametersRequest()
         reply = await call(lambda: self._stub.GetParameters(request, timeout=self._timeout), self.attempts())
-        return Parameters(reply.epoch, bytes(reply.epoch_key))
+        return Parameters(reply.epoch, bytes(reply.epoch_key), reply.time_ms)
 
     async def policy(self, digest: bytes) -> str:
         """The text of a policy document, to be checked by its digest; raises RefusedError, UpstreamError."""

@@ -16,8 +16,9 @@ from proxid.clients.household.consents import Consents
 from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.household.policies import Policies
 from proxid.clients.household.receipts import Receipt, ReceiptBook
-from proxid.clients.household.said import check_location, check_text
+from proxid.clients.household.said import check_location, check_text, coarse
 from proxid.clients.household.session import Clock, Pinned, Random, Session
+from proxid.clients.household.shown_time import ShownTime
 from proxid.clients.household.state import HouseholdState, UserState
 from proxid.crypto.hpke import SealingKey
 from proxid.crypto.identity import EpochKey, Link
@@ -80,10 +81,11 @@ class Household:
         self._random = random
         self._pinned = Pinned(config.trust.service, config.trust.screener)
         self._epochs = Epochs(config.epoch_seconds)
+        self.shown = ShownTime(clock, self._epochs, config.clock_skew)
         self._users = state.users()
         self._receipts = ReceiptBook(config.data_dir / "receipts.jsonl")
         self._policies = Policies(gateway, config.data_dir)
-        self._consents = Consents(gateway, self._pinned.service, self._policies, self._receipts, clock, random)
+        self._consents = Consents(gateway, self._pinned.service, self._policies, self._receipts, self.shown, random)
         self._route: Route | None = None
         self._fetching = asyncio.Lock()
         self._fetched = -1
@@ -130,17 +132,20 @@ class Household:
             now, route = self._clock(), self._route
             near = self._epochs.near(now, self._config.clock_skew)
             # Near an epoch's end the gateway may be in another one than this clock: it says so when that matters.
-            if route is None or self._fetched != self._epochs.number(now) or route.epoch not in near:
+            stale = route is None or self._fetched != self._epochs.number(now) or route.epoch not in near
+            if route is None or stale or self.shown.due:
                 route = self._route = await self._fetch_route()
                 self._fetched = self._epochs.number(now)
             return route
 
     async def _fetch_route(self) -> Route:
-        told, pinned, service = await self._gateway.parameters(), self._pinned, self._config.service
+        asked, pinned, service = self._clock(), self._pinned, self._config.service
+        told = await self._gateway.parameters()
         if told.epoch not in self._epochs.near(self._clock(), self._config.clock_skew):
             raise EpochError("the gateway names an epoch that this device's clock contradicts")
         epoch_key = EpochKey.decode(told.epoch_key)
         epoch_key.verify(pinned.service, service, told.epoch)
+        self.shown.heard(told.time_ms, asked)
         return Route(service, told.epoch, pinned.screener, SealingKey(epoch_key.seal_key), epoch_key.policy)
 
     async def _link(self, user: UserState, route: Route) -> Session:
@@ -155,7 +160,7 @@ class Household:
         """Ask on behalf of a recognised speaker; a retry sends the same nonce.
 
         Args:
-            text: NFC. location: "lat,lon" or empty.
+            text: NFC. location: "lat,lon" or empty; sent to about a hundred metres unless configured otherwise.
 
         Raises:
             InputError: nothing is said, or the location is no place.
@@ -164,7 +169,8 @@ class Household:
         """
         check_text(text)
         check_location(location)
-        return await self.in_epoch(user_id, lambda session: self._ask(session, text, location))
+        place = location if self._config.exact_location else coarse(location)
+        return await self.in_epoch(user_id, lambda session: self._ask(session, text, place))
 
     async def in_epoch(self, user_id: str, act: Callable[[Session], Awaitable[T]]) -> T:
         """Do something in the user's session; once more in a new one if the epoch, its key or the link is no more.
@@ -196,7 +202,7 @@ class Household:
         return await self._current_route() != route
 
     async def _ask(self, session: Session, text: str, location: str) -> Answer:
-        now_ms = int(self._clock() * 1000)
+        now_ms = self.shown.ms()
         utterance = Utterance.new(text, now_ms, self._config.locale, location, self._random)
         user_id, route = session.user.user_id, session.route
         signed = request.make(utterance, user_id, session.key, route, now_ms, self._random)

@@ -129,7 +129,7 @@ class RightsClient:
         }
 
     async def _ask_share(self, session: Session) -> tuple[int, str]:
-        now_ms = int(self._clock() * 1000)
+        now_ms = self._household.shown.ms()
         utterance = Utterance.new("", now_ms, random=self._random)
         user_id, route = session.user.user_id, session.route
         asked = request.make(

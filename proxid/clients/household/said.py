@@ -13,6 +13,8 @@ from proxid.protocol.request import BUCKETS
 _LARGEST: Final = BUCKETS[-1] - 512
 """Bytes of a text; the rest of the largest message is for what goes along with it."""
 _SPACES: Final = "\t\n\r"
+_DIGITS: Final = 3
+"""Of degrees behind the point: 111 m at most."""
 
 _LOCATION = 'a location is "LAT,LON": latitude from -90 to 90, longitude from -180 to 180, as in "48.85,2.35"'
 
@@ -37,3 +39,8 @@ def check_location(text: str) -> None:
         raise InputError(_LOCATION) from None
     if not (math.isfinite(latitude) and math.isfinite(longitude) and abs(latitude) <= 90 and abs(longitude) <= 180):
         raise InputError(_LOCATION)
+
+
+def coarse(location: str) -> str:
+    """A place that was checked, to about a hundred metres: finer than any that is released; empty if there is none."""
+    return ",".join(f"{float(part):.{_DIGITS}f}" for part in location.split(",")) if location else ""

@@ -42,17 +42,21 @@ class Parameters(_message.Message):
 
     EPOCH_FIELD_NUMBER: _builtins.int
     EPOCH_KEY_FIELD_NUMBER: _builtins.int
+    TIME_MS_FIELD_NUMBER: _builtins.int
     epoch: _builtins.int
     epoch_key: _builtins.bytes
+    time_ms: _builtins.int
+    """the gateway's, by which devices set what they show of theirs"""
     def __init__(
         self,
         *,
         epoch: _builtins.int = ...,
         epoch_key: _builtins.bytes = ...,
+        time_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "epoch_key", b"epoch_key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "epoch_key", b"epoch_key", "time_ms", b"time_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

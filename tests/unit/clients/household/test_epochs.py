@@ -52,10 +52,11 @@ async def test_key_that_is_said_to_be_stale_and_is_not_is_no_loop(config: Device
 
 async def test_consent_at_an_epochs_end_is_given_in_the_next(config: DeviceConfig, gateway: FakeGateway) -> None:
     clock = Clock()
+    clock.now = 20_001 * DAY - 2.0
     device = household(config, gateway, clock)
     await device.session("ann")
     gateway.epoch, gateway.consent_fails = 20_001, [RefusedError(Code.EPOCH_NOT_CURRENT)]
-    clock.now = 20_001 * DAY - 1.0
+    clock.now += 1.0
     assert await device.consent("ann", "all") == 1
     assert [message.header.epoch for _, message in gateway.consents] == [20_000, 20_001]
 

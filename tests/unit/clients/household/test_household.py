@@ -26,10 +26,11 @@ from proxid.errors import (
     RefusedError,
     UpstreamError,
 )
-from proxid.protocol import consent
+from proxid.protocol import consent, request
 from proxid.protocol.consent import TYPES, ConsentVector, Grant
 from proxid.protocol.policy import PolicyDocument
 from proxid.runtime.config import load
+from proxid.runtime.transport.convert import to_wire
 from tests.support.fake_gateway import (
     IS,
     MS,
@@ -182,10 +183,11 @@ async def test_response_must_be_for_this_user_by_both_services(config: DeviceCon
 
 async def test_end_of_the_epoch_on_the_way_gives_a_new_key(config: DeviceConfig, gateway: FakeGateway) -> None:
     clock = Clock()
+    clock.now = 20_001 * DAY - 2.0
     device = household(config, gateway, clock)
     await device.ask("ann", "x")
     gateway.refuse, gateway.epoch = [Code.EPOCH_NOT_CURRENT], 20_001
-    clock.now = 20_001 * DAY - 1.0
+    clock.now += 1.0
     await device.ask("ann", "y")
     assert [link.epoch for link in gateway.links] == [20_000, 20_001]
 
@@ -280,3 +282,29 @@ async def test_a_document_that_is_damaged_on_disk_is_read_anew(config: DeviceCon
     path.write_text("{}")
     assert await household(config, gateway).consent("ann", "nothing") == 2
     assert path.read_text() == POLICY.text
+
+
+async def test_requests_and_answers_have_a_few_sizes_on_the_wire(config: DeviceConfig, gateway: FakeGateway) -> None:
+    """Whatever is said, from where, when: the bytes that travel say only which of a few classes it is in."""
+    clock, sizes, told = Clock(), list[int](), set[int]()
+    device = household(config, gateway, clock)
+
+    def heard(reply: SignedMessage) -> SignedMessage:
+        told.add(to_wire(reply).ByteSize())
+        return reply
+
+    gateway.change = heard
+    for length in range(1, 2000, 37):
+        clock.now += 61.0
+        gateway.answer = "a" * (length // 8 + 1)
+        await device.ask("ann", "x" * length, "48.8,2.3" if length % 2 else "")
+        sizes.append(to_wire(gateway.asked[-1]).ByteSize())
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) == 3 and len(told) == 1
+
+
+async def test_places_are_sent_to_a_hundred_metres_unless_asked_for(config: DeviceConfig, gateway: FakeGateway) -> None:
+    for exact, sent in ((False, "48.857,2.352"), (True, "48.85661,2.35222")):
+        chosen = config.model_copy(update={"exact_location": exact})
+        await household(chosen, gateway).ask("ann", "x", "48.85661,2.35222")
+        assert request.open_body(gateway.asked[-1], SEAL).location == sent
