@@ -1,13 +1,19 @@
 """What a gateway learns of nodes from whose entries leave at which tick, with a throw-away account at every node.
 
-The gateway sees people, ticks and its own requests. A person whose entries leave at ticks at which a node is present is
-likelier to be at that node; it is even told how many entries of the tick each node has. The measure is how much oftener
-it is right than by naming the biggest node of the tick.
+The gateway sees people, ticks and which of its own accounts' entries leave. Of two attacks the better one counts.
+By presence: a person whose entries leave at ticks at which a node is present is likelier to be at that node. By
+profiles: expectation-maximisation over people's shares of nodes, each tick's entries spread over the nodes that are
+present. Both are even told what the gateway is not: the first how many entries of a tick each node has, the second
+what share each node has in all. The measure is how much oftener they are right than by naming the biggest node of the
+tick. What profiles would find if a tick's numbers were told as well stands beside it: that is what is hidden.
 """
 
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
 
 from bench import Figure
 from proxid.anonymise.split.draws import Draws
@@ -19,17 +25,25 @@ PEOPLE, DAYS, NODES, REQUESTS = (100, 300, 2000), 10, 20, 5
 HOUR = 3600.0
 Tick = list[tuple[str, str]]
 """(person, node) of every entry that left."""
+Reals = npt.NDArray[np.float64]
+ROUNDS, FITS, PRIOR = 40, 15, 5.0
+"""Of expectation-maximisation, of fitting to a tick's numbers, and entries that the shares of all count for."""
 
 
 def run(options: Mapping[str, str]) -> dict[str, Figure]:
-    """The worst of the populations."""
-    found = {people: excess(days_of(people, DAYS, seed=2)) for people in PEOPLE}
-    said = ", ".join(f"{people} people {right:.3f} of {biggest:.3f}" for people, (right, biggest) in found.items())
-    worst = max(right - biggest for right, biggest in found.values())
+    """The worst of the populations, by the better attack."""
+    worst, said = 0.0, []
+    for people in PEOPLE:
+        ticks = days_of(people, DAYS, seed=2)
+        right, biggest = excess(ticks)
+        learnt, told, most = by_profiles(ticks, told=False), by_profiles(ticks, told=True), share_of_biggest(ticks)
+        worst = max(worst, right - biggest, learnt - most)
+        said.append(f"{people} people {right:.3f} of {biggest:.3f}, {learnt:.3f} (told {told:.3f}) of {most:.3f}")
     return {
         "gateway_node_excess": {
             "value": worst, "unit": "of entries", "reach": 0.02,
-            "baseline": f"right node of biggest node of the tick, a probe a node, {DAYS} days: {said}",
+            "baseline": f"right node of biggest node of the tick, by presence and by profiles, a probe a node, {DAYS} "
+            f"days: {'; '.join(said)}",
         }
     }  # fmt: skip
 
@@ -93,3 +107,47 @@ def excess(ticks: list[Tick]) -> tuple[float, float]:
             biggest += share
             entries += 1
     return right / max(entries, 1), biggest / max(entries, 1)
+
+
+def by_profiles(ticks: list[Tick], told: bool) -> float:
+    """Share of people's entries whose node is named by learnt profiles; `told`: with each tick's numbers."""
+    seen = [_tick(tick) for tick in ticks]
+    people = sorted({person for persons, _, _ in seen for person in persons})
+    at = {person: i for i, person in enumerate(people)}
+    shares = sum((np.bincount(nodes, minlength=NODES) for _, nodes, _ in seen), np.zeros(NODES))
+    shares /= shares.sum()
+    profiles = np.tile(shares, (len(people), 1))
+    for _ in range(ROUNDS):
+        learnt, right = PRIOR * np.tile(shares, (len(people), 1)), 0
+        for persons, nodes, present in seen:
+            rows = [at[person] for person in persons]
+            guess = _spread(profiles[rows] * present, np.bincount(nodes, minlength=NODES) if told else None)
+            np.add.at(learnt, rows, guess)
+            right += int((guess.argmax(1) == nodes).sum())
+        profiles = learnt / learnt.sum(1, keepdims=True)
+    return right / sum(len(persons) for persons, _, _ in seen)
+
+
+def share_of_biggest(ticks: list[Tick]) -> float:
+    """Share of people's entries that are at the node with most of people's entries of their tick."""
+    counts = [np.bincount(nodes, minlength=NODES) for _, nodes, _ in map(_tick, ticks)]
+    return float(sum(count.max() for count in counts) / sum(count.sum() for count in counts))
+
+
+def _tick(tick: Tick) -> tuple[list[str], npt.NDArray[np.intp], Reals]:
+    """People's entries of a tick: whose, at which node; and 1 for each node that an account of the gateway is at."""
+    own = [(person, node) for person, node in tick if not person.startswith("probe")]
+    present = np.zeros(NODES)
+    for person, node in tick:
+        if person.startswith("probe"):
+            present[int(node[1:])] = 1.0
+    return [person for person, _ in own], np.array([int(node[1:]) for _, node in own], np.intp), present
+
+
+def _spread(guess: Reals, counts: npt.NDArray[np.intp] | None) -> Reals:
+    """Rows that sum to 1, and columns to `counts` if those are told."""
+    for _ in range(0 if counts is None else FITS):
+        guess = guess / np.maximum(guess.sum(1, keepdims=True), 1e-12)
+        guess = guess * (counts / np.maximum(guess.sum(0), 1e-12))
+    spread: Reals = guess / np.maximum(guess.sum(1, keepdims=True), 1e-12)
+    return spread

@@ -64,18 +64,23 @@ def filled(text: str) -> str:
 
 def gateway() -> str:
     """What ticks tell."""
-    from bench.privacy.gateway import DAYS, NODES, PEOPLE, REQUESTS, days_of, excess
+    from bench.privacy.gateway import DAYS, NODES, PEOPLE, REQUESTS, by_profiles, days_of, excess, share_of_biggest
 
-    found = []
+    found, learnt = [], []
     for people in PEOPLE:
-        right, biggest = excess(days_of(people, DAYS, seed=2))
+        ticks = days_of(people, DAYS, seed=2)
+        right, biggest = excess(ticks)
         found.append(f"for {people:,} people {_percent(right)} ({_percent(biggest)})")
-    said = ", ".join(found)
+        blind, told = by_profiles(ticks, told=False), by_profiles(ticks, told=True)
+        learnt.append(f"{_percent(blind)} ({_percent(share_of_biggest(ticks))}; {_percent(told)})")
+    said, profiles = ", ".join(found), ", ".join(learnt)
     return f"""## What a gateway learns
 
 With an account of its own at each of {NODES} nodes, {DAYS} days, {REQUESTS} requests a person and day (`-o
 part=gateway`): it names the right node of an entry as often as the biggest node of the tick is right,
-{said}.
+{said}; by profiles that it learns from which nodes are there at each tick, {profiles}. The last figure is what it
+would find if it were told how many entries of a tick each node has, which nothing tells it: that is what the flat list
+hides.
 """
 
 
