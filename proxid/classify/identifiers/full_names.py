@@ -22,6 +22,7 @@ _POSTED, _BE = words("names", "posted"), frozenset({"is", "was", "are", "were", 
 _DAYS = frozenset({"birthday", "bday", "birthdays", "anniversary"})
 _BANDS, _FAMILIES = words("names", "bands"), words("names", "families")
 _REACHED, _REACHED_BY, _RANKS = words("names", "reached"), words("names", "reached_by"), words("names", "ranks")
+_PEOPLE = words("names", "kin") | words("names", "more_kin") | _RANKS
 _KNOWN_FAMILIES = words("names", "known_families")
 _VISITED = words("names", "contact") | {"with"}
 _WORD, _PARTICLES = kinds("word"), words("names", "particles")
@@ -102,7 +103,9 @@ def _says(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
 
 def _birthday(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
     """ "add bola birthday": whose it is, where "'s" was not heard."""
-    return u.word(i + 1) in _DAYS and unknown(u.words[i]) and u.words[i] not in load_places()
+    stem = known(load_gazetteer(), u.words[i].removesuffix("s"))
+    told = unknown(u.words[i]) or (i > 0 and hits[i - 1] and stem.surname >= 3)
+    return u.word(i + 1) in _DAYS and told and u.words[i] not in load_places()
 
 
 def _written_to(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
@@ -145,6 +148,13 @@ def _ranked(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
     )
 
 
+def _whose(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
+    """ "toms principal", "jessicas mother": whose somebody is, where "'s" was not heard."""
+    word = u.words[i]
+    stem = load_gazetteer().get(word[:-1], UNKNOWN) if word.endswith("s") else UNKNOWN
+    return u.word(i + 1) in _PEOPLE and stem.given >= 4 and known(load_gazetteer(), word).common <= 1
+
+
 def _given(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
     """A very common given name that is nothing else."""
     grades = known(load_gazetteer(), u.words[i])
@@ -168,7 +178,7 @@ LEAST = 3
 """Tokens before "says" in a sentence that is told."""
 _OF_RARE = [_with_surname, _given, _foreign]
 _RULES = (
-    (frozenset({"will"}), _will), (frozenset({"the"}), _family), (_REACHED, _reached), (_RANKS, _ranked),
+    (frozenset({"will"}), _will), (frozenset({"the"}), _family), (_REACHED, _reached), (_RANKS, _ranked), (_PEOPLE, _whose),
     (frozenset({"and"}), _joined), (_MADE, _made), (_SAYS, _says), (_DAYS, _birthday), (_POSTED, _written_to),
 )  # fmt: skip
 """The other rules, each with words of which an utterance has one where it finds anything."""

@@ -33,7 +33,10 @@ LONGEST = 3
 
 
 def names(u: Utterance, tags: tagger.Tagger, raised: float = 0.0) -> list[Span]:
-    """Every span of a personal name; all occurrences of a word found once as a name are names."""
+    """Every span of a personal name; all occurrences of a word found once as a name are names.
+
+    `raised`: what is added to the tagger's threshold; where it is, names of two words are not looked for.
+    """
     lower = u.clean.shown == u.clean.folded
     shown = u.words if lower else [u.clean.shown[t.start : t.end] for t in u.tokens]
     shapes = ["-"] * len(shown) if lower else tagger.shapes_of(shown)
@@ -48,7 +51,7 @@ def names(u: Utterance, tags: tagger.Tagger, raised: float = 0.0) -> list[Span]:
         hits[i] = True
     for i in name_neighbours.neighbours(u, hits):
         hits[i] = True
-    for i in () if raised else full_names.pairs(u, hits):
+    for i in () if raised > 0 else full_names.pairs(u, hits):
         hits[i] = True
     if not lower:
         _capitals(u.words, shown, shapes, (grades, candidates), hits)

@@ -36,8 +36,8 @@ RULES: tuple[Rule, ...] = (
     addresses.addresses, foreign_streets.foreign, address_parts.units, address_parts.announced, addresses.postal_codes,
     dates.dates, ages.ages,
 )  # fmt: skip
-RAISED = 2.5
-"""What is added to the tagger's threshold for requests that name nobody."""
+NAMELESS, NAMING = 5.0, -0.15
+"""What is added to the tagger's threshold for requests that name nobody, and for the others (docs/models.md)."""
 _QUESTIONS = words("names", "questions")
 _LEFT = Search(r"[a-z0-9]@[a-z0-9]|\b(?:dot|\.) ?(?:com|org|net|edu|gov)\b|\b\d{3}-\d{2}-\d{4}\b|://")
 _RUN = re.compile(rf"(?:\b(?:{DIGIT}|\d)\b[ -]?){{{LONG},}}")
@@ -65,7 +65,7 @@ class Redactor:
         `nameless`: the request is of a kind in which hardly anybody is named (a recipe, a conversion, the weather), so
         that a name has to be plain to count as one.
         """
-        people = works.without(names(u, self.tags, RAISED if nameless else 0.0), works.titles(u))
+        people = works.without(names(u, self.tags, NAMELESS if nameless else NAMING), works.titles(u))
         if not nameless and (people or u.words[0] not in _QUESTIONS):
             found = [*found, *dates.full(u)]
         return merge([*found, *people, *address_parts.streets(u, people)])
