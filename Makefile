@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BASE := $(VENV)/.base-stamp
 CLASSIFY := $(VENV)/.classify-stamp
+AGENT := $(VENV)/.agent-stamp
 LAB := $(VENV)/.lab-stamp
 STAMP := $(VENV)/.dev-stamp
 PEERS := $(VENV)/.peers-stamp
@@ -12,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check 
 QUICK := tests/arch tests/vectors $(addprefix tests/property/,crypto evidence protocol anonymise/test_mix_pool.py) \
 	$(addprefix tests/unit/,auditor clients crypto device_sim gateway protocol runtime)
 
-.PHONY: install classify lab dev java demo test test-quick test-slow test-peers lint bench proto lock models
+.PHONY: install classify agent lab dev java demo test test-quick test-slow test-peers lint bench proto lock models
 
 $(BASE): requirements/base.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -25,6 +26,10 @@ $(CLASSIFY): $(BASE) requirements/classify.txt models/en_proxid/pyproject.toml
 	@echo "installing the classifier into $(VENV) …"
 	@$(PIP) --require-hashes -r requirements/classify.txt
 	@$(PIP) --no-deps --no-build-isolation -e models/en_proxid
+	@touch $@
+
+$(AGENT): $(CLASSIFY) requirements/agent.txt
+	@$(PIP) --require-hashes -r requirements/agent.txt
 	@touch $@
 
 $(LAB): $(CLASSIFY) requirements/lab.txt
@@ -47,6 +52,9 @@ install: $(BASE)
 
 # What reads requests: the Main Service, the auditor, `proxid classify`; the weights lie in models/en_proxid.
 classify: $(CLASSIFY)
+
+# A household's daemon, with doors for assistants: proxid agent.
+agent: $(AGENT)
 
 # The query-log laboratory: release, attack, evaluate, profile, study, synth.
 lab: $(LAB)

@@ -8,10 +8,11 @@ ROOT = Path(__file__).resolve().parent.parent
 EXTRAS: dict[str, list[str]] = {
     "base": ["build"],
     "classify": ["build", "classify", "upstream"],
+    "agent": ["build", "classify", "agent"],
     "lab": ["build", "classify", "upstream", "lab"],
-    "dev": ["build", "classify", "upstream", "lab", "dev"],
-    "models": ["build", "classify", "upstream", "lab", "dev", "models"],
-    "peers": ["build", "classify", "upstream", "lab", "dev", "peers"],
+    "dev": ["build", "classify", "upstream", "agent", "lab", "dev"],
+    "models": ["build", "classify", "upstream", "agent", "lab", "dev", "models"],
+    "peers": ["build", "classify", "upstream", "agent", "lab", "dev", "peers"],
     "spark": ["lab", "spark"],
 }
 

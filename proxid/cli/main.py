@@ -27,6 +27,7 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 _PIPE_CLOSED: Final = 128 + signal.SIGPIPE
 
 COMMANDS: dict[str, str] = {
+    "agent": "proxid.clients.agent.command:command",
     "audit": "auditor.commands.audit:command",
     "bench": "bench:command",
     "classify": "proxid.cli.classify:command",

@@ -7,9 +7,11 @@ from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from proxid.clients.auditing.config import PresentingConfig
+from proxid.clients.household.doors import AgentSettings
 from proxid.protocol.epochs import EPOCH_SECONDS
 from proxid.protocol.request import LOCALE
 from proxid.runtime.config.base import require
+from proxid.runtime.config.classify import ClassifySettings
 from proxid.runtime.config.fields import CENTURY, Address, ConfigPath, Duration, Name
 from proxid.runtime.config.loading import Config
 from proxid.runtime.config.policy import Policy, PolicyField
@@ -25,6 +27,7 @@ class DeviceConfig(PresentingConfig):
         epoch_seconds, clock_skew: by them it judges the epoch that the gateway tells.
         locale: of all its people; another than the usual one marks them.
         exact_location: whether places are sent as they are given, not only to about a hundred metres.
+        agent: doors of `proxid agent`. classify: what is added to the classifier that tells it home commands.
         policy: of earlier versions, and of no effect: what counts is the document that the epoch's key names.
     """
 
@@ -39,6 +42,8 @@ class DeviceConfig(PresentingConfig):
     clock_skew: Duration = Field(default=120.0, gt=0)
     locale: str = Field(default=LOCALE, max_length=35, pattern=LOCALE_PATTERN)
     exact_location: bool = False
+    agent: AgentSettings = Field(default_factory=AgentSettings)
+    classify: ClassifySettings = Field(default_factory=ClassifySettings)
     policy: PolicyField = Field(default_factory=Policy)
 
     @model_validator(mode="after")

@@ -37,6 +37,8 @@ CALL_SECONDS: Final = Histogram("proxid_call_seconds", "Duration of a call.", ["
 RESPONDER_CALLS: Final = Counter("proxid_responder_calls", "Questions for the upstream, by outcome.", ["outcome"])
 RESPONDER_SECONDS: Final = Histogram("proxid_responder_seconds", "Duration of a question.", buckets=_SECONDS)
 
+AGENT_DROPPED: Final = Counter("proxid_agent_dropped", "What assistants sent and proxid does not carry.", ["kind"])
+
 # Of several workers one keeps the gauges, another one after it died: the newest value counts.
 WAITING: Final = Gauge(
     "proxid_waiting_people", "People with a record that waits for its group, by type.", ["type"],
