@@ -185,6 +185,12 @@ async def test_an_account_that_withdraws_just_after_each_epoch_denies_a_connecte
                 await delivered(got, day)
             await served(trial)
             await trial.consent("nothing", PEOPLE[:1])
+            if closed:
+                acme, *_ = trial.device.sent_before(PEOPLE[0])
+                assert acme.in_words() == (
+                    f"acme had been sent {day * 5} records under your name or alias and {day} messages without names "
+                    "that yours may be among; that stays with it."
+                )
             if not closed:
                 for clock in trial.clocks.values():
                     clock.passed += 310

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from gateway.store.consents import SentBefore
 from gateway.store.feeds import PutEntry
 from gateway.store.library import GatewayStore
 from gateway.store.rights import RightsStore
@@ -162,6 +163,21 @@ async def test_what_was_sent_is_not_dropped_and_not_sent_again(store: GatewaySto
     assert [one.group for one in await store.take(PARTY, 0, 9, "stream")] == [PORTION]
     assert [d["group"] for d in await events(client, "DROPPED")] == [PORTION]
     assert await store.delivered(PARTY, taken[1], b"ack", 1000) == "NEW", "its acknowledgement may still come"
+
+
+async def test_what_had_been_sent_before_is_known(store: GatewayStore) -> None:
+    """Of each party the records under the person's name, those it has not acknowledged, and contents."""
+    assert await store.sent_before(PEOPLE[0]) == []
+    await put(store)
+    await contents(store)
+    assert await store.sent_before(PEOPLE[0]) == [], "what waits was not sent"
+    portion, _ = await store.take(PARTY, 0, 9, "stream")
+    assert await store.sent_before(PEOPLE[0]) == [SentBefore(PARTY, 2, 2, 1)]
+    assert await store.delivered(PARTY, portion, b"ack", 1000) == "NEW"
+    assert await store.sent_before(PEOPLE[0]) == [SentBefore(PARTY, 2, 0, 1)]
+    await RightsStore(store).settle(PEOPLE[0], "objected")
+    assert await store.sent_before(PEOPLE[0]) == [SentBefore(PARTY, 2, 0, 1)], "whoever goes is told, too"
+    assert await store.sent_before(PEOPLE[1]) == [SentBefore(PARTY, 1, 0, 1)]
 
 
 async def test_contents_are_late_after_their_time(store: GatewayStore, client: Redis) -> None:
