@@ -9,6 +9,7 @@ from gateway.epochs import OpenEpochs
 from gateway.erasures import settle
 from gateway.identity import Screener
 from gateway.requests import Registrations
+from gateway.store.consents import SentBefore
 from gateway.store.library import GatewayStore
 from gateway.store.links import Registration
 from gateway.store.rights import RightsStore
@@ -38,8 +39,8 @@ class Consents:
         self._registrations = registrations
         self._epochs = epochs
 
-    async def change(self, vector_bytes: bytes, message: SignedMessage) -> SignedMessage:
-        """Put a change into effect on both sides; MS's acknowledgement, its user restored.
+    async def change(self, vector_bytes: bytes, message: SignedMessage) -> tuple[SignedMessage, list[SentBefore]]:
+        """Put a change into effect on both sides; MS's acknowledgement, its user restored, and what had been sent.
 
         Raises:
             ConsentError: vector and message disagree, unknown bundle, or not the next version.
@@ -58,8 +59,10 @@ class Consents:
             self._screener.link_ttl(person.epoch, terms.retention.links),
         )  # fmt: skip
         await settle(self._store, self._rights, person.user_tag, "", person.epoch)
+        # From here on nothing leaves that the change takes back: what had left is what no withdrawal reaches.
+        sent = await self._store.sent_before(person.user_tag)
         acknowledgement = await self._upstream.consent(sanitized, person.credential)
-        return await self._acknowledge(vector, message, acknowledgement, person)
+        return await self._acknowledge(vector, message, acknowledgement, person), sent
 
     async def _verify(self, vector: ConsentVector, message: SignedMessage, terms: Terms) -> Registration:
         screener, header = self._screener, message.header

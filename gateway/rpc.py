@@ -46,8 +46,9 @@ class GatewayService(GatewayServicer):
     @unary("device")
     async def Consent(self, request: wire.ConsentRequest, peer: Peer) -> wire.ConsentReply:
         """Change a consent."""
-        acknowledgement = await self._consents.change(request.vector, from_wire(request.message))
-        return wire.ConsentReply(acknowledgement=to_wire(acknowledgement))
+        acknowledgement, sent = await self._consents.change(request.vector, from_wire(request.message))
+        rows = [wire.SentBefore(**row._asdict()) for row in sent]
+        return wire.ConsentReply(acknowledgement=to_wire(acknowledgement), sent=rows)
 
     @unary("device")
     async def Ask(self, request: wire.AskRequest, peer: Peer) -> wire.AskReply:

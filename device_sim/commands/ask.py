@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from device_sim.commands.common import CONFIG, JSON, load_households, open_households
+from proxid.clients.household.gateway import SentBefore
 from proxid.clients.household.household import Answer, Household, Standing
 from proxid.errors import InputError
 from proxid.protocol.consent import Grant
@@ -53,20 +54,25 @@ def consent(path: Path, user: str, bundle: str | None, as_json: bool) -> None:
     epoch ends.
 
     Returns when both services have acknowledged: from then on nothing of the user is delivered that the bundle does
-    not allow.
+    not allow. What a party that is not allowed anything any more had been sent before is said.
     """
-    found, policy = run_async(_consent(path, user, bundle))
+    found, policy, sent = run_async(_consent(path, user, bundle))
     bundles, naming = policy.bundles, Naming.of(policy.settings)
+    allowed = {grant.party for grant in bundles.get(found.bundle, ())}
+    lost = [row for row in sent if row.party not in allowed and (row.records or row.contents)]
     until = datetime.datetime.fromtimestamp(found.until, datetime.UTC)
     done = {"user": user, "bundle": found.bundle, "version": found.version, "policy": found.policy.hex()}
     if as_json:
         offered = {} if bundle is not None else {"offered": {name: _allowed(bundles[name], naming) for name in bundles}}
-        click.echo(json.dumps({**done, "until": until.isoformat(), **offered}))
+        before = {"sent": [row._asdict() for row in lost]} if lost else {}
+        click.echo(json.dumps({**done, "until": until.isoformat(), **offered, **before}))
         return
     click.echo(
         f"{found.bundle} is in effect until {until:%a %d %b %Y %H:%M} UTC "
         f"(version {found.version} of this epoch, policy {found.policy.hex()[:16]})"
     )
+    for row in lost:
+        click.echo(row.in_words())
     if bundle is None:
         click.echo("offered:")
         for name, grants in bundles.items():
@@ -97,12 +103,15 @@ def _allowed(grants: Iterable[Grant], naming: Naming) -> list[dict[str, str]]:
     return [{"party": party, "type": kind, "as": said} for party, kind, said in rows]
 
 
-async def _consent(path: Path, user: str, bundle: str | None) -> tuple[Standing, PolicyDocument]:
+async def _consent(
+    path: Path, user: str, bundle: str | None
+) -> tuple[Standing, PolicyDocument, tuple[SentBefore, ...]]:
     async with open_households(load_households([path])) as speakers:
         household = _household(speakers, user)
         if bundle is not None:
             await household.consent(user, bundle)
-        return await household.standing(user), await household.offered(user)
+        sent = household.sent_before(user)
+        return await household.standing(user), await household.offered(user), sent
 
 
 def _household(speakers: Mapping[str, Household], user: str) -> Household:

@@ -4,6 +4,7 @@ Each method is one atomic step of `lua/consents.lua`.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from gateway.store.steps import Steps
 from proxid.errors import (
@@ -13,6 +14,15 @@ from proxid.errors import (
 )
 from proxid.evidence.events import encode_header
 from proxid.runtime.store.functions import named
+
+
+class SentBefore(NamedTuple):
+    """What a party was sent: records under a person's name, of these not acknowledged, messages of contents."""
+
+    party: str
+    records: int
+    unacknowledged: int
+    contents: int
 
 
 class ConsentSteps(Steps):
@@ -43,6 +53,11 @@ class ConsentSteps(Steps):
             raise ObjectedError("user has objected to any passing on")
         if state == b"STALE":
             raise ConsentError("consent is not the next version")
+
+    async def sent_before(self, user_tag: str) -> list[SentBefore]:
+        """What has left for each party of a user's, as far as the feeds still hold it."""
+        rows = await self.call("gw_sent_before", user_tag)
+        return [SentBefore(party.decode(), *map(int, counts)) for party, *counts in rows]
 
     async def close_streams(self, parties: Sequence[str]) -> None:
         """Ask whoever streams to these parties to stop."""

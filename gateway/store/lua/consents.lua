@@ -58,6 +58,35 @@ local function gw_settle(keys, a)
   return flying_of(wait)
 end
 
+-- ARGV: user tag: of each party that was sent something of the person: its name, records, those not acknowledged, contents.
+local function gw_sent_before(keys, a)
+  local prefix, user, found, rows = keys[1], a[1], {}, {}
+  local function count(party, at, more)
+    if not found[party] then
+      found[party] = {party, 0, 0, 0}
+      rows[#rows + 1] = found[party]
+    end
+    found[party][at] = found[party][at] + more
+  end
+  for _, group in ipairs(groups_of(prefix, user, 'z', 'a', 'm')) do
+    local party, f = group[1], group[3]
+    for _, member in ipairs((f[1] == '1' or f[2] == '1') and members_of(f[3]) or {}) do
+      if member == user then
+        count(party, 2, 1)
+        if f[2] ~= '1' then count(party, 3, 1) end
+      end
+    end
+  end
+  for _, name in ipairs(redis.call('SMEMBERS', key(prefix, 'ie', user))) do
+    local party, epoch, audience = string.match(name, '^([^|]*)|(%d+)|(.*)$')
+    for _, cursor in ipairs(redis.call('SMEMBERS', key(prefix, 'ct', party, epoch, audience))) do
+      if redis.call('HGET', key(prefix, 'g', party, cursor), 'z') == '1' then count(party, 4, 1) end
+    end
+  end
+  table.sort(rows, function(one, other) return one[1] < other[1] end)
+  return rows
+end
+
 -- ARGV: party…: ask whoever streams to them to stop.
 local function gw_close_streams(keys, a)
   for _, party in ipairs(a) do redis.call('INCR', key(keys[1], 'close', party)) end
@@ -78,4 +107,5 @@ redis.register_function('gw_consent', gw_consent)
 redis.register_function('gw_settle', gw_settle)
 redis.register_function('gw_close_streams', gw_close_streams)
 reads('gw_closings', gw_closings)
+reads('gw_sent_before', gw_sent_before)
 redis.register_function('gw_consent_acknowledged', gw_consent_acknowledged)

@@ -101,9 +101,11 @@ local function drop_contents(prefix, party, epoch, audience, salt, strict)
   for _, cursor in ipairs(cursors) do
     local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'z', 'a')
     if f[2] == '0' and f[1] == '1' then redis.call('ZREM', key(prefix, 'f', party), cursor)
-    elseif f[2] == '0' then drop_group(prefix, party, cursor, 'withdrawn', redis.sha1hex(salt .. 'c' .. cursor):sub(1, 16)) end
+    elseif f[2] == '0' then
+      drop_group(prefix, party, cursor, 'withdrawn', redis.sha1hex(salt .. 'c' .. cursor):sub(1, 16))
+      redis.call('SREM', key(prefix, 'ct', party, epoch, audience), cursor)
+    end
   end
-  redis.call('DEL', key(prefix, 'ct', party, epoch, audience))
 end
 
 -- Take out of a portion what may not go. The main service forms contents of an epoch without those whom it knows to have withdrawn in

@@ -4,7 +4,7 @@ What is sent lies on disk before: after a crash the same bytes are sent again, a
 of their version and the next is the one that IS expects.
 """
 
-from proxid.clients.household.gateway import GatewayClient
+from proxid.clients.household.gateway import GatewayClient, SentBefore
 from proxid.clients.household.policies import Policies
 from proxid.clients.household.receipts import Receipt, ReceiptBook
 from proxid.clients.household.session import Random, Session
@@ -35,6 +35,8 @@ class Consents:
         self._receipts = receipts
         self._shown = shown
         self._random = random
+        self.sent: dict[str, tuple[SentBefore, ...]] = {}
+        """By user what had been sent to parties before their last change took effect."""
 
     async def choose(self, session: Session, bundle: str) -> int:
         """Choose a bundle for the rest of the session's epoch; returns the version in effect.
@@ -93,13 +95,14 @@ class Consents:
         # On disk before it is sent: after a crash the same bytes are sent again.
         pending = ConsentState(state.version, state.bundle, (vector, message.encode()))
         user.save_consent(route.epoch, pending)
-        acknowledgement = await self._gateway.consent(vector, message)
+        acknowledgement, sent = await self._gateway.consent(vector, message)
         expected = consent.ack_expectation(route.service, route.epoch, self._service_key, route.screener)
         verify(acknowledgement, expected, Role.SANITIZER)
         if acknowledgement.message.user_block != encode_text(user.user_id):
             raise ResponseMismatchError("acknowledgement is for another user")
         consent.verify_ack(acknowledgement, message)
         self._receipts.add(Receipt("consent", message.session_id, acknowledgement))
+        self.sent[user.user_id] = sent
         settled = ConsentState(state.version, state.bundle)
         user.save_consent(route.epoch, settled)
         return settled

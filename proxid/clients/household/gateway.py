@@ -1,6 +1,7 @@
 """A device's calls to the gateway, repeated when they fail on the way (DESIGN 5.2(5))."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import grpc
 
@@ -25,6 +26,28 @@ class Parameters:
     epoch: int
     epoch_key: bytes
     time_ms: int
+
+
+class SentBefore(NamedTuple):
+    """What a party was sent of a person's before a consent changed: no change takes it back.
+
+    Attributes:
+        records: under the person's name or alias. unacknowledged: of these, which the party may hold.
+        contents: messages without names among which the person's contents may be.
+    """
+
+    party: str
+    records: int
+    unacknowledged: int
+    contents: int
+
+    def in_words(self) -> str:
+        """A sentence."""
+        held = f" ({self.unacknowledged} of them not acknowledged)" if self.unacknowledged else ""
+        named = f"{self.records} records under your name or alias{held}"
+        unnamed = f"{self.contents} messages without names that yours may be among"
+        said = [text for many, text in ((self.records, named), (self.contents, unnamed)) if many]
+        return f"{self.party} had been sent {' and '.join(said)}; that stays with it."
 
 
 class GatewayClient:
@@ -79,11 +102,12 @@ class GatewayClient:
         reply = await call(lambda: self._stub.Link(request, timeout=self._timeout), self.attempts())
         return reply.prox_id, reply.seasoned
 
-    async def consent(self, vector: bytes, message: SignedMessage) -> SignedMessage:
-        """Change a consent: the acknowledgement. Raises RefusedError, UpstreamError."""
+    async def consent(self, vector: bytes, message: SignedMessage) -> tuple[SignedMessage, tuple[SentBefore, ...]]:
+        """Change a consent: the acknowledgement, and what had been sent before. Raises RefusedError, UpstreamError."""
         request = wire.ConsentRequest(vector=vector, message=to_wire(message))
         reply = await call(lambda: self._stub.Consent(request, timeout=self._timeout), self.attempts())
-        return from_wire(reply.acknowledgement)
+        sent = (SentBefore(row.party, row.records, row.unacknowledged, row.contents) for row in reply.sent)
+        return from_wire(reply.acknowledgement), tuple(sent)
 
     async def right(self, enrolment: Enrolment, signed: bytes) -> tuple[bytes, str]:
         """Exercise a right: receipt, empty while an erasure is under way, and for access and status IS's share.

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.consents import Consents
-from proxid.clients.household.gateway import GatewayClient
+from proxid.clients.household.gateway import GatewayClient, SentBefore
 from proxid.clients.household.policies import Policies
 from proxid.clients.household.receipts import Receipt, ReceiptBook
 from proxid.clients.household.said import check_location, check_text, coarse
@@ -222,6 +222,10 @@ class Household:
                 return await self._consents.choose(session, bundle)
 
         return await self.in_epoch(user_id, choose)
+
+    def sent_before(self, user_id: str) -> tuple[SentBefore, ...]:
+        """What parties had been sent of a user's when their last change of consent here took effect."""
+        return self._consents.sent.get(user_id, ())
 
     async def offered(self, user_id: str) -> PolicyDocument:
         """The policy whose bundles a user may choose now, `nothing` among them; raises as `session`."""

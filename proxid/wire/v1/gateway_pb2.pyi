@@ -177,20 +177,59 @@ class ConsentReply(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     ACKNOWLEDGEMENT_FIELD_NUMBER: _builtins.int
+    SENT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def acknowledgement(self) -> _common_pb2.SignedMessage: ...
+    @_builtins.property
+    def sent(self) -> _containers.RepeatedCompositeFieldContainer[Global___SentBefore]:
+        """what had left for a party before the change took effect"""
+
     def __init__(
         self,
         *,
         acknowledgement: _common_pb2.SignedMessage | None = ...,
+        sent: _abc.Iterable[Global___SentBefore] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["acknowledgement", b"acknowledgement"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledgement", b"acknowledgement"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledgement", b"acknowledgement", "sent", b"sent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ConsentReply: _TypeAlias = ConsentReply  # noqa: Y015
+
+@_typing.final
+class SentBefore(_message.Message):
+    """What no change of consent takes back any more."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PARTY_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    UNACKNOWLEDGED_FIELD_NUMBER: _builtins.int
+    CONTENTS_FIELD_NUMBER: _builtins.int
+    party: _builtins.str
+    records: _builtins.int
+    """under the person's name or alias"""
+    unacknowledged: _builtins.int
+    """of these: the party may hold them"""
+    contents: _builtins.int
+    """messages without names among which the person's contents may be"""
+    def __init__(
+        self,
+        *,
+        party: _builtins.str = ...,
+        records: _builtins.int = ...,
+        unacknowledged: _builtins.int = ...,
+        contents: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["contents", b"contents", "party", b"party", "records", b"records", "unacknowledged", b"unacknowledged"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SentBefore: _TypeAlias = SentBefore  # noqa: Y015
 
 @_typing.final
 class AskRequest(_message.Message):
