@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from proxid.clients.household.gateway import Parameters
+from proxid.clients.household.gateway import Parameters, SentBefore
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import Enrolment, EpochKey, Link
@@ -92,7 +92,7 @@ class FakeGateway:
         reply = restored(made, message.message.user_block)
         return self.change(reply) if self.change else reply
 
-    async def consent(self, vector: bytes, message: SignedMessage) -> SignedMessage:
+    async def consent(self, vector: bytes, message: SignedMessage) -> tuple[SignedMessage, tuple[SentBefore, ...]]:
         self.consents.append((vector, message))
         if self.consent_fails:
             raise self.consent_fails.pop(0)
@@ -103,7 +103,7 @@ class FakeGateway:
         pseudonym = prox_id(SERVICE, message.header.epoch, message.header.signer)
         made = consent.make_ack(message, pseudonym, MS, 0)
         reply = restored(made, message.message.user_block)
-        return self.change(reply) if self.change else reply
+        return self.change(reply) if self.change else reply, ()
 
 
 def other_user(signed: SignedMessage) -> SignedMessage:
