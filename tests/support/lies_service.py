@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import main_service.integrator
@@ -35,14 +36,17 @@ E = EventType
 async def service_releases_below_k(liar: Liar) -> None:
     from main_service.store.pool import PoolStore
 
-    honest = PoolStore._arguments
+    honest = PoolStore._call
 
-    async def fewer(self: PoolStore, epoch: int) -> list[Any]:
-        arguments = await honest(self, epoch)
-        arguments[1] -= 1
-        return arguments
+    async def fewer(self: PoolStore, function: str, epoch: int, *rows: Any, **fields: Any) -> Any:
+        async def lowered(epoch: int) -> Any:
+            settings = await self._settings(epoch)
+            read = {name: getattr(settings, name) for name in dir(settings) if not name.startswith("_")}
+            return SimpleNamespace(**{**read, "n": settings.n - 1})
 
-    liar.patch.setattr(PoolStore, "_arguments", fewer)
+        return await honest(PoolStore(self._functions, lowered, self._random), function, epoch, *rows, **fields)
+
+    liar.patch.setattr(PoolStore, "_call", fewer)
     liar.patch.setattr("proxid.anonymise.mix.pairs.check_restrictions", lambda *arguments: None)
     await liar.trial.busy(1)
 
@@ -163,16 +167,16 @@ async def service_buffers_another_utterance(liar: Liar) -> None:
 
 @lie(4)
 async def service_files_a_text_that_its_pipeline_does_not_give(liar: Liar) -> None:
-    honest = Anonymiser.decide
+    honest = Anonymiser._decided
 
-    def decide(self: Anonymiser, *asked: Any) -> Any:
+    def decided(self: Anonymiser, *asked: Any) -> Any:
         found = honest(self, *asked)
         if isinstance(found, Submission):
             texts = ("with the name left in", *found.payload.texts[1:])
             return dataclasses.replace(found, payload=dataclasses.replace(found.payload, texts=texts))
         return found
 
-    liar.patch.setattr(Anonymiser, "decide", decide)
+    liar.patch.setattr(Anonymiser, "_decided", decided)
     await liar.trial.busy(1)
 
 

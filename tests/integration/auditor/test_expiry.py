@@ -65,6 +65,8 @@ def segments(trial: Trial, role: str) -> list[Path]:
 
 @pytest.fixture
 def retention(monkeypatch: pytest.MonkeyPatch) -> Retention:
+    """Here nothing is too young to expire."""
+    monkeypatch.setenv("PROXID_AUDITOR__FLOORS__PAYLOADS", "0")
     return Retention(monkeypatch)
 
 

@@ -9,10 +9,15 @@ from pathlib import Path
 import pytest
 
 import tests.support.lies_epochs
+import tests.support.lies_expiry
+import tests.support.lies_keys
+import tests.support.lies_ported
+import tests.support.lies_reasons
 import tests.support.lies_screener
 import tests.support.lies_service
 import tests.support.lies_stored  # noqa: F401 - each registers its lies
-from tests.support.lies import LIES, Liar
+from auditor.findings import Verdict
+from tests.support.lies import LIES, UNSEEN, Liar
 from tests.support.trial import running
 
 
@@ -24,6 +29,18 @@ async def test_every_lie_is_caught_by_its_check(
         liar = Liar(trial, monkeypatch)
         await tell(liar)
         assert check in await liar.caught()
+
+
+@pytest.mark.parametrize(("row", "tell"), UNSEEN)
+async def test_what_no_audit_can_see_is_a_row_of_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, tell: Callable[[Liar], Awaitable[None]]
+) -> None:
+    async with running(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        await tell(liar)
+        report = await trial.audit(**liar.options)
+    assert report.verdict is Verdict.CLEAN, (report.violations, report.reasons)
+    assert report.believed[row] > 0
 
 
 def test_there_are_enough_lies() -> None:

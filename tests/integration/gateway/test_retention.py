@@ -5,7 +5,11 @@ Time passes for the store by its keys' times to live, for the gateway by its clo
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
+
+import pytest
 
 from auditor.findings import Verdict
 from gateway.expiry import LinkExpiry
@@ -21,6 +25,8 @@ from tests.integration.gateway.test_rights import dump
 from tests.support.trial import PEOPLE, Trial, running
 
 YEAR = 366 * 86_400
+OPEN: Any = SimpleNamespace(current=AsyncMock())
+"""As if the epoch of so much later had begun; the main service's clock is not moved."""
 
 
 async def pass_time(client: Any, seconds: int) -> None:
@@ -47,7 +53,7 @@ async def later(trial: Trial, seconds: int, say: bool = True) -> None:
     config = trial.config("gateway")
     screener = believed(config, seconds)
     if say:
-        assert await LinkExpiry(screener, GatewayStore(client)).step()
+        assert await LinkExpiry(screener, GatewayStore(client), OPEN).step()
     await pass_time(client, seconds)
     await client.aclose()
 
@@ -59,7 +65,10 @@ async def held(trial: Trial) -> bytes:
     return found
 
 
-async def test_links_and_evidence_keys_expire_by_an_event_and_nothing_opens_any_more(tmp_path: Path) -> None:
+async def test_links_and_evidence_keys_expire_by_an_event_and_nothing_opens_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROXID_AUDITOR__FLOORS__LINKS", "0")  # no epoch shows that time has passed
     async with running(tmp_path) as trial:
         await trial.busy(1)
         before = await trial.audit(state=True)
@@ -86,7 +95,7 @@ async def test_links_and_evidence_keys_expire_by_an_event_and_nothing_opens_any_
 async def later_says(trial: Trial) -> bool:
     client = connect(trial.url("gateway"))
     screener = believed(trial.config("gateway"), 2 * YEAR)
-    said = await LinkExpiry(screener, GatewayStore(client)).step()
+    said = await LinkExpiry(screener, GatewayStore(client), OPEN).step()
     await client.aclose()
     return said
 

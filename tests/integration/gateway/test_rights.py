@@ -185,6 +185,7 @@ def newest_with_payloads(segments: Path) -> Path:
 async def test_payloads_expire_by_an_event_and_headers_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for service in ("GATEWAY", "MAIN_SERVICE"):
         monkeypatch.setenv(f"PROXID_{service}__RETENTION__PAYLOADS", "2 s")
+    monkeypatch.setenv("PROXID_AUDITOR__FLOORS__PAYLOADS", "0")
     first = "data/evidence/segments/000000000001"
     async with running(tmp_path) as trial:
         await trial.busy(1)

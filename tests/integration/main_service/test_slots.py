@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from auditor.findings import GROUPS
+from proxid.anonymise.slotted.types import SlotGroup
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.rights import RightsClient
 from proxid.errors import LogDamagedError, RestrictionError
@@ -47,24 +49,33 @@ async def test_commands_and_an_erasure_are_clean_from_nothing_and_from_before(tm
     assert fresh["groups.hidden_owners"] > going_on["groups.hidden_owners"]
 
 
-async def test_a_slot_group_that_breaks_a_restriction_is_withheld_whole_and_no_violation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("honest", [True, False])
+async def test_a_slot_group_is_withheld_whole_if_it_breaks_a_restriction_and_else_that_is_a_violation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, honest: bool
 ) -> None:
-    def broken(*arguments: object) -> None:
-        raise RestrictionError("as if")
+    given_up, first = set[bytes](), [True]
 
+    def broken(group: SlotGroup, _: object) -> None:
+        ids = {member.id for member in group.members}
+        if first:
+            given_up.update(ids)
+        if (honest and ids & given_up) or (not honest and first):
+            raise RestrictionError("as if")
+
+    monkeypatch.setattr("proxid.evidence.bodies.verify_slot_group", broken)
+    monkeypatch.setattr("auditor.checks.c5_slots.verify_slot_group", broken)
     async with running(tmp_path, CommandTrial, anonymiser=SHORT_SLOTS) as trial:
         assert isinstance(trial, CommandTrial)
         await trial.consent()
-        with monkeypatch.context() as patch:
-            patch.setattr("main_service.integrator.slot_bodies", broken)
-            await trial.commands(1)
+        await trial.commands(1)
+        first.clear()
         await trial.commands(await trial.made() + 1)
         await trial.receive()
         reports = await trial.fresh_and_incremental()
         again = await trial.audit(state=True)
+    assert given_up
     for report in (*reports, again):
-        assert report.violations == []
+        assert {v.rule for v in report.violations} == (set() if honest else {GROUPS})
     assert reports[0].counts["withheld.restriction"] >= 3 and reports[0].counts["released"] > 0
 
 

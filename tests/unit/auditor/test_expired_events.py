@@ -8,9 +8,10 @@ from auditor.checks.c3_links import People
 from auditor.checks.c3_signatures import Signatures
 from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c5_spill import Spill
+from auditor.checks.c6_consents import Consents
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c8_obligations import Obligations
-from auditor.findings import COMMITS, CONSENT, GROUPS, Report
+from auditor.findings import CONSENT, GROUPS, Report
 from auditor.gateway_log import GatewayLog
 from auditor.plain import dumps, loads
 from auditor.policies import Policies
@@ -95,7 +96,7 @@ def service(*events: Event, stored: bool = False) -> tuple[ServiceLog, Report]:
     people = People(policies)
     tuples = Tuples(policies, people, Signatures())
     obligations = Obligations(trust, people, sets)
-    log = ServiceLog(policies, people, tuples, sets, Erasures(trust), obligations, Spill(sets), report)
+    log = ServiceLog(policies, people, tuples, sets, Erasures(trust), obligations, Spill(sets), report, Consents)
     for number, event in enumerate(events, 1):
         log.take(replace(event, number=number))
         if stored:
@@ -109,6 +110,6 @@ def test_a_record_of_a_request_that_has_expired_is_compared_with_what_is_left() 
     buffered = Event(3, EventType.BUFFERED, bytes(16), session_header(SESSION), payload.encode(), 0, (TAG,))
     received = gone(1, EventType.RECEIVED, session_header(SESSION))
     consent = gone(2, EventType.CONSENT, encode_header(epoch=1))
-    assert read_service(buffered) == {COMMITS}
+    assert read_service(buffered) == {GROUPS}
     assert read_service(received, buffered) == {CONSENT}
     assert read_service(received, consent, buffered) == {GROUPS}  # no log shows its link

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c2_expiry import check_expiry
 from auditor.findings import ERASURE, GATEWAY, HEADS, Report, Violation
 from auditor.policies import Policies
 from auditor.reading.damage import Damage, count, excuse_compared
@@ -79,18 +80,21 @@ def test_damage_that_is_admitted_and_is_none_excuses_nothing() -> None:
 def test_what_expires_before_its_time_leaves_nothing_clean(
     monkeypatch: pytest.MonkeyPatch, years: int, hidden: bool
 ) -> None:
-    monkeypatch.setattr(Policies, "_retention", lambda *_: Retention())
+    monkeypatch.setattr(Policies, "retention", lambda *_: Retention())
     trust = trusted()
     policies, report = Policies(trust), Report()
     report.scope.started = trust.epochs.start(100) + years * 366 * 86_400.0
     for number, epoch in ((1, 99), (9, 100)):
         policies.given_unread(opened(number, epoch))
-    policies.check_expiry([99], {GATEWAY: 20}, report)
+    erasures = Erasures(trust)
+    erasures.links, erasures.expired = {99}, {GATEWAY: 20}
+    check_expiry(policies, erasures, 0, report)
     assert report.violations == []
     found = [reason.text.partition(" have")[0] for reason in report.missing]
     assert found == ["links of epoch 99", "payloads of epoch 100"] * hidden
     report.missing.clear()
-    policies.check_expiry([], {GATEWAY: 0}, report)
+    erasures.links, erasures.expired = set(), {GATEWAY: 0}
+    check_expiry(policies, erasures, 0, report)
     assert report.missing == []
 
 

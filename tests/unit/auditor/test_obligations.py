@@ -65,7 +65,7 @@ def test_under_an_objection_nothing_is_granted_or_delivered_until_it_is_taken_ba
     event = Event(2, EventType.OBJECTED, bytes(16), encode_header(notices=[]), b"")
 
     def exercised(right: Right) -> Any:
-        return SimpleNamespace(right=right, user_id="ann")
+        return SimpleNamespace(right=right, user_id="ann", time_ms=1000)
 
     found.objected(event, exercised(Right.OBJECT))
     with pytest.raises(ConsentError):

@@ -17,13 +17,16 @@ KEY = OpeningKey(bytes(range(96)))
 def nothing() -> Saved:
     times: tuple[set[int], int, int, bool, int, set[int]] = (set(), -1, -1, False, 0, set())
     from auditor.checks.c6_consents import Consents
+    from auditor.checks.c7_arrivals import ArrivalsState
+    from auditor.checks.c7_withheld import WithheldState
 
+    withheld = WithheldState({}, [], {}, False, ArrivalsState({}, 0))
     parts = Parts(
-        ({}, {}, {}, {}, {}), ({}, {}, {}, set()), ({}, {}, False),
+        ({}, {}, {}, {}, {}), ({}, {}, {}, set(), {}), ({}, {}, False),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False)),
-        (set(), set(), set(), {}, {}, set(), ([], False, 0)),
-        ((bytes(32), {}, {}), {}, set(), {}, set(), times, ({}, {}), (set(), {})),
-        ({}, {}, {}, set(), {}, -1, set()), ({}, {}, False),
+        (set(), set(), {}, {}, set(), ([], False, 0, []), {}),
+        ((bytes(32), {}, {}), withheld, set(), ({}, set()), times, ({}, {}), (set(), {})),
+        ({}, {}, {}, set(), {}, -1, set(), []), ({}, {}, False),
     )  # fmt: skip
     return Saved({}, parts, [], {}, {"groups": 1})
 

@@ -83,16 +83,16 @@ class MainService(Refusing, main_service.requests.RequestPath):
 class Refusals:
     """Stands where a refusal would be recorded."""
 
-    async def refuse(self, *_: Any) -> None:
-        return
+    async def refuse(self, _session: bytes, rule: str, _ttl: int) -> str:
+        return rule
 
 
 SEEN: list[int] = []
 TURNS: list[Turns] = []
-NOTHING = cast(Any, None)
+NOTHING, SERVICE = cast(Any, None), cast(Any, SimpleNamespace(nonce_ttl=300))
 PATHS = {
     "gateway": lambda: Gateway(*[NOTHING] * 5).ask,
-    "main service": lambda: MainService(NOTHING, cast(Any, Refusals()), *[NOTHING] * 5).ask,
+    "main service": lambda: MainService(SERVICE, cast(Any, Refusals()), *[NOTHING] * 5).ask,
 }
 
 

@@ -1,0 +1,169 @@
+"""Lies told in clocks, order, versions, aliases, labels and randomness; and those that no log can show."""
+
+import dataclasses
+import json
+from typing import Any
+
+import gateway.releases
+from gateway.store.library import GatewayStore
+from gateway.store.requests import RequestSteps
+from main_service.requests import RequestPath
+from proxid.crypto.identity import EpochKey
+from proxid.encoding import encode
+from proxid.errors import RateLimitError, RefusedError
+from proxid.evidence.events import EpochOpened, EventType, encode_header
+from proxid.protocol import record, response
+from proxid.protocol.rights import Right
+from proxid.runtime.evidence_log.encryptor import PlainEvent
+from proxid.runtime.provision.keyfile import load_signing_key
+from tests.integration.gateway.test_rights import rights
+from tests.support.lies import GATEWAY, MAIN, Liar, lie, store_of, unseen
+from tests.support.trial import PEOPLE
+
+E = EventType
+
+
+async def aliased(liar: Liar) -> None:
+    await liar.trial.consent("aliased")
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
+    await liar.trial.receive()
+
+
+@lie(3)
+async def gateway_shows_a_name_where_an_alias_belongs(liar: Liar) -> None:
+    liar.patch.setattr(gateway.releases.Releases, "_name", lambda self, person, *_: person.user_id)
+    await aliased(liar)
+
+
+@lie(3)
+async def gateway_gives_a_person_one_alias_at_all_parties(liar: Liar) -> None:
+    """Then two parties can put their feeds together."""
+
+    def name(self: Any, person: Any, group: Any, fidelity: str, period: int) -> str:
+        return record.alias(self._screener.secret, "", period, person.user_id)
+
+    liar.patch.setattr(gateway.releases.Releases, "_name", name)
+    await aliased(liar)
+
+
+@lie(5)
+async def service_puts_the_time_of_the_request_into_a_record(liar: Liar) -> None:
+    """A label that differs: whoever knows when somebody asked knows whose text stands where."""
+    honest, turn = record.make, iter(range(1 << 30))
+
+    def make(body: Any, *rest: Any, time: int | None = None, **more: Any) -> Any:
+        return honest(body, *rest, time=body.time_bucket + next(turn), **more)
+
+    liar.patch.setattr(record, "make", make)
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
+
+
+@lie(5)
+async def service_commits_to_another_seed_in_its_log_than_towards_devices(liar: Liar) -> None:
+    """The seed could be drawn after the arrivals."""
+    key = load_signing_key(liar.trial.folder / "main-service/signing.key")
+
+    def other(event: PlainEvent) -> PlainEvent:
+        opened = EpochOpened.decode(event.payload)
+        told = EpochKey.decode(opened.key)
+        changed = dataclasses.replace(told, seed_commitment=bytes(32), signature=b"").issue(key)
+        opened = dataclasses.replace(opened, key=changed.encode())
+        return dataclasses.replace(event, fields=opened.header, payload=opened.payload)
+
+    liar.changes(MAIN, E.EPOCH_OPENED, other)
+    await liar.trial.busy(1)
+
+
+@lie(5)
+async def service_says_that_it_is_tomorrow_and_moves_up_what_waits(liar: Liar) -> None:
+    """Nobody can tell a wrong clock from that: it is unchecked."""
+    liar.hides = True
+    waiting: list[PlainEvent] = []
+
+    def tomorrow(events: list[PlainEvent]) -> list[PlainEvent]:
+        out = []
+        for event in events:
+            out.append(event)
+            if event.type is not E.BUFFERED or waiting:
+                continue
+            waiting.append(event)
+            fields, at = json.loads(event.fields), liar.trial.clocks[MAIN].wall() + 90_000
+            said = {"epoch": fields["epoch"], "session": fields["session"], "time": repr(at)}
+            header = encode_header(**said, source=["Home", "node1"], target=["Home"])
+            out.append(dataclasses.replace(event, type=E.RAISED, fields=header, payload=b""))
+        return out
+
+    liar.records(MAIN, tomorrow)
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question", PEOPLE[:1])
+    await liar.trial.settle()
+    await liar.trial.ask("node2 question", PEOPLE[1:2])
+    await liar.trial.settle()
+
+
+@lie(6)
+async def gateway_takes_a_grant_of_somebody_who_objects(liar: Liar) -> None:
+    await liar.trial.consent("nothing")
+    client = rights(liar.trial)
+    await client.exercise(Right.OBJECT, PEOPLE[1])
+    await client.close()
+    store = await store_of(liar, GATEWAY)
+    async for key in store.scan_iter(match="{gw}:ob:*"):
+        await store.delete(key)
+    await store.aclose()
+    await liar.trial.consent("everything", PEOPLE[1:2])
+
+
+@unseen("turned_away")
+async def gateway_turns_everybody_away_but_whom_it_chooses(liar: Liar) -> None:
+    honest = RequestSteps.forward
+
+    async def forward(self: GatewayStore, *asked: Any) -> Any:
+        if chosen:
+            return await honest(self, *asked)
+        raise RateLimitError("as if")
+
+    chosen = [True]
+    liar.patch.setattr(RequestSteps, "forward", forward)
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question", PEOPLE[:4])
+    chosen.clear()
+    for person in PEOPLE[4:]:
+        try:
+            await liar.trial.ask("node1 question", (person,))
+        except RefusedError:
+            continue
+    await liar.trial.settle()
+
+
+@unseen("texts")
+async def service_says_that_it_was_not_certain(liar: Liar) -> None:
+    await liar.trial.consent()
+    await liar.trial.ask("secret question", PEOPLE[:2])
+    await liar.trial.settle()
+
+
+@unseen("answers")
+async def service_answers_what_it_likes(liar: Liar) -> None:
+    async def answer(self: RequestPath, accepted: Any, utterance: Any) -> Any:
+        now_ms = int(self._service.clock() * 1000)
+        prox_id, key = accepted.person.prox_id, self._service.key
+        return response.make("buy this", utterance.response_key, accepted.signed, prox_id, key, now_ms)
+
+    liar.patch.setattr(RequestPath, "_answer", answer)
+    await liar.trial.busy(1)
+
+
+@unseen("seals")
+async def service_hides_the_owner_in_the_salt_of_a_record(liar: Liar) -> None:
+    honest = record.make
+
+    def make(body: Any, prox_id: str, *rest: Any, **more: Any) -> Any:
+        named = encode(prox_id)
+        return honest(body, prox_id, *rest, random=lambda size: (named * size)[:size], **more)
+
+    liar.patch.setattr(record, "make", make)
+    await liar.trial.busy(1)

@@ -1,0 +1,94 @@
+"""How old what expires is (check 2): counted in epochs that both services vouch for, and not by the auditor's clock."""
+
+from dataclasses import replace
+
+import pytest
+
+from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c2_expiry import check_expiry
+from auditor.findings import GATEWAY, MAIN_SERVICE, OPENING, Report
+from auditor.policies import Policies
+from proxid.evidence.events import EventType, encode_header
+from proxid.runtime.config.anonymiser import Retention
+from proxid.runtime.config.base import Floors
+from tests.unit.auditor.test_expired_events import gone, trusted
+
+DAY = 86_400.0
+FLOOR = 30
+
+
+class Logs:
+    """Both logs, of which every epoch from 100 on is event 10, 20, 30 and so on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Policies, "retention", lambda *_: Retention())
+        self.trust = replace(trusted(), floors=Floors(payloads=FLOOR * DAY, links=FLOOR * DAY))
+        self.policies, self.erasures = Policies(self.trust), Erasures(self.trust)
+        self.erasures.epochs[b"t" * 16] = 100
+
+    def open(self, epoch: int, vouched: bool = True) -> None:
+        number = (epoch - 99) * 10
+        self.policies.begins[GATEWAY].append((number, epoch))
+        self.policies.told[epoch] = b""
+        if vouched:
+            self.policies.begins[MAIN_SERVICE].append((number, epoch))
+            self.policies.opened[epoch] = b""
+
+    def expire(self, log: str, number: int, **said: object) -> None:
+        self.erasures.expiry(log, gone(number, EventType.EXPIRED, encode_header(**said)), 0)  # type: ignore[arg-type]
+
+    def check(self, epoch: float) -> tuple[list[tuple[int, str, int]], int]:
+        """Violations, and how much is unchecked, by an auditor's clock in an epoch."""
+        report = Report()
+        report.scope.started = epoch * DAY
+        check_expiry(self.policies, self.erasures, 10**9, report)
+        return [(v.rule, v.log, v.event) for v in report.violations], len(report.missing)
+
+
+@pytest.fixture
+def logs(monkeypatch: pytest.MonkeyPatch) -> Logs:
+    return Logs(monkeypatch)
+
+
+KINDS = [
+    (GATEWAY, {"kind": "payloads", "until": 15}),
+    (MAIN_SERVICE, {"kind": "payloads", "until": 15}),
+    (GATEWAY, {"kind": "links", "first": 100, "until": 100}),
+]
+
+
+@pytest.mark.parametrize(("log", "said"), KINDS)
+def test_what_expires_within_the_floor_is_a_violation_and_stays_one(
+    logs: Logs, log: str, said: dict[str, object]
+) -> None:
+    logs.open(100)
+    logs.expire(log, 17, **said)
+    assert logs.check(100.5)[0] == [(OPENING, log, 17)]
+    for epoch in range(101, 500):
+        logs.open(epoch)
+    assert logs.check(600)[0] == [(OPENING, log, 17)]
+
+
+@pytest.mark.parametrize(("log", "said"), KINDS)
+def test_what_expires_when_its_time_is_over_is_none_whoever_was_away(
+    logs: Logs, log: str, said: dict[str, object]
+) -> None:
+    logs.open(100)
+    logs.open(466)
+    logs.expire(log, 3675, **said)
+    assert logs.check(467) == ([], 0)
+    assert logs.erasures.said == []
+
+
+@pytest.mark.parametrize(("log", "said"), KINDS)
+def test_a_house_where_nobody_asked_anything_is_not_accused(logs: Logs, log: str, said: dict[str, object]) -> None:
+    logs.open(100)
+    logs.expire(log, 17, **said)
+    assert logs.check(467) == ([], 1)
+
+
+def test_an_epoch_that_the_other_service_never_opened_makes_nothing_older(logs: Logs) -> None:
+    logs.open(100)
+    logs.open(466, vouched=False)
+    logs.expire(GATEWAY, 3675, kind="links", first=100, until=100)
+    assert logs.check(105)[0] == [(OPENING, GATEWAY, 3675)]
