@@ -46,7 +46,6 @@ class Screener:
 
     Attributes:
         service: id of the Main Service. key: sk_IS. service_key: pk_MS. authority: pk_EA.
-        answer_without_evidence: answer without logging while the store is away, instead of refusing.
         secret: HMAC key of aliases, user tags and tombstones, 32 bytes. party_keys: acknowledgement keys.
         watch: whether `clock` can be relied on.
         party_seals: what notices to a party are sealed to.
@@ -61,7 +60,6 @@ class Screener:
     epochs: Epochs = field(default_factory=Epochs)
     limits: Limits = field(default_factory=Limits)
     clock: Callable[[], float] = field(default=time.time)
-    answer_without_evidence: bool = False
     party_seals: dict[str, SealingKey] = field(default_factory=dict)
     watch: ClockWatch = field(default_factory=lambda: ClockWatch(Clocks(), 120.0))
 

@@ -44,6 +44,7 @@ class Links:
         if (link.service, link.screener) != (screener.service, screener.key.public):
             raise CredentialError("link is for another service or screener")
         now = screener.clock()
+        enrolment.verify_time(now)
         terms = await self._epochs.verify_current(link.epoch, int(now * 1000))
         # Of the person's evidence in this epoch: IS keeps the private half, and deletes it on erasure (10.3).
         evidence = OpeningKey.generate(self._random)

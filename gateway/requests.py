@@ -104,12 +104,7 @@ class RequestPath:
     async def _carry(
         self, signed: SignedMessage, sanitized: SignedMessage, person: Registration, ttl: int
     ) -> SignedMessage:
-        try:
-            stored = await self._mark(signed, sanitized, ttl)
-        except StoreError:
-            if not self._screener.answer_without_evidence:
-                raise
-            return await self._ask_without_evidence(signed.session_id, sanitized, person)
+        stored = await self._mark(signed, sanitized, ttl)
         if stored is not None:
             return SignedMessage.decode(stored)
         answer = await self._forward(signed.session_id, sanitized, person.credential)
@@ -118,13 +113,6 @@ class RequestPath:
         encoded = restored.encode()
         first = await self._store.answered(signed.session_id, encoded, payload, ttl, person.user_tag)
         return restored if first == encoded else SignedMessage.decode(first)
-
-    async def _ask_without_evidence(
-        self, session: bytes, sanitized: SignedMessage, person: Registration
-    ) -> SignedMessage:
-        answer, _ = await self._upstream.ask(sanitized, person.credential, without_evidence=True)
-        await self._scheduler.slot()
-        return self._restore(session, answer, person)[0]
 
     async def _verify(self, signed: SignedMessage) -> tuple[Registration, int]:
         """Whose request it is, and the seconds for which its nonce and answer are kept."""
@@ -161,16 +149,13 @@ class RequestPath:
 
     async def _forward(self, session: bytes, sanitized: SignedMessage, credential: bytes) -> SignedMessage:
         try:
-            answer, logged = await self._upstream.ask(sanitized, credential)
+            return await self._upstream.ask(sanitized, credential)
         except (UpstreamError, UpstreamClockError):
             await self._store.unreached(session)
             raise
         except UpstreamRefusedError:
             await self._store.settled(session)
             raise
-        if not logged:
-            await self._store.unreached(session)
-        return answer
 
     def _restore(self, session: bytes, answer: SignedMessage, person: Registration) -> tuple[SignedMessage, bytes]:
         screener = self._screener

@@ -15,7 +15,7 @@ from gateway.erasures import Erasures, newest, settle
 from gateway.identity import Screener
 from gateway.notices import Notices
 from gateway.store.library import GatewayStore
-from gateway.store.rights import Held, RightsState, RightsStore
+from gateway.store.rights import Exercised, Held, RightsState, RightsStore
 from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import SealingKey
 from proxid.crypto.identity import Enrolment
@@ -80,6 +80,8 @@ class Rights:
             return Granted(self._receipt(request), json.dumps(_status(state), ensure_ascii=False))
         if request.right is Right.ACCESS:
             return await self._access(enrolment, request)
+        if await self._rights.is_carried_out(request.digest):
+            return Granted(self._receipt(request))  # whoever sends it again: what was asked since stays
         return Granted(await self._object(user_tag, enrolment, request))
 
     def _disclosed(self, enrolment: Enrolment, request: RightsRequest) -> bytes:
@@ -90,10 +92,13 @@ class Rights:
         screener = self._screener
         return RightsReceipt(request.digest, request.right, int(screener.clock() * 1000)).sign(screener.key)
 
+    def _exercised(self, request: RightsRequest, header: bytes) -> Exercised:
+        return Exercised(request.digest, header, self._screener.limits.nonce_ttl)
+
     async def _access(self, enrolment: Enrolment, request: RightsRequest) -> Granted:
         held = await self._rights.held(self._screener.user_tag(request.user_id))
-        header = encode_header(request=request.digest.hex())
-        await self._rights.accessed(header, self._disclosed(enrolment, request))
+        header = encode_header(request=request.digest.hex(), v=2)
+        await self._rights.accessed(self._exercised(request, header), self._disclosed(enrolment, request))
         return Granted(self._receipt(request), json.dumps(_share(request.user_id, held), ensure_ascii=False))
 
     async def _object(self, user_tag: str, enrolment: Enrolment, request: RightsRequest) -> RightsReceipt:
@@ -111,10 +116,10 @@ class Rights:
         header = encode_header(
             request=request.digest.hex(), right=request.right.value,
             person=self._screener.conceal(user_tag, request.digest),
-            notices=[f"{n.party}:{n.digest.hex()}" for n in notices],
+            notices=[f"{n.party}:{n.digest.hex()}" for n in notices], v=2,
         )  # fmt: skip
-        payload = self._disclosed(enrolment, request)
-        if not await self._rights.objected(user_tag, objects, header, payload, notices):
+        exercised, payload = self._exercised(request, header), self._disclosed(enrolment, request)
+        if not await self._rights.objected(user_tag, objects, exercised, payload, notices):
             raise ConsentError("user is not known here")
         return self._receipt(request)
 

@@ -86,7 +86,6 @@ def screener_of(config: GatewayConfig, clocks: Clocks = Clocks()) -> Screener:  
         limits=limits,
         clock=clocks.wall,
         watch=ClockWatch(clocks, config.clock_skew),
-        answer_without_evidence=config.on_store_failure == "answer",
         party_seals={name: SealingKey(keys.seal) for name, keys in trust.parties.items()},
     )
 
@@ -116,7 +115,7 @@ def _jobs(
 ) -> list[Coroutine[Any, Any, None]]:
     """What worker 0 runs beside the requests, and nothing else needs."""
     return [
-        LinkExpiry(screener, store).run(),
+        LinkExpiry(screener, store, epochs).run(),
         Timekeeper(screener, upstream, heard).run(),
         Releases(screener, store, upstream, epochs).follow(),
         Departures(store, epochs).run(),

@@ -105,20 +105,14 @@ class MainServiceClient:
                 raise
         return bytes(reply.epoch_key), bytes(reply.newest)
 
-    async def ask(
-        self, message: SignedMessage, credential: bytes, without_evidence: bool = False
-    ) -> tuple[SignedMessage, bool]:
-        """Forward a sanitised request; the answer, and whether MS could log it.
-
-        Args:
-            without_evidence: this side cannot log it, so MS must not either.
+    async def ask(self, message: SignedMessage, credential: bytes) -> SignedMessage:
+        """Forward a sanitised request; the answer.
 
         Raises:
             UpstreamError: it may not have arrived. UpstreamRefusedError: MS refused it.
         """
         method = self._ask_alone if request.asks_access(message) else self._ask_on_stream
-        reply = await self._forward(method, message, credential, without_evidence)
-        return from_wire(reply.message), not reply.without_evidence
+        return from_wire((await self._forward(method, message, credential)).message)
 
     async def _ask_alone(self, asked: wire.ForwardRequest) -> wire.ForwardReply:
         # It makes MS read all that it holds of a person: nobody else's answer shall wait for that.
@@ -148,10 +142,10 @@ class MainServiceClient:
 
     async def _forward(
         self, method: Callable[[wire.ForwardRequest], Awaitable[wire.ForwardReply]], message: SignedMessage,
-        credential: bytes, without_evidence: bool = False,
+        credential: bytes,
     ) -> wire.ForwardReply:  # fmt: skip
         key = message.header.signer
-        asked = wire.ForwardRequest(message=to_wire(message), without_evidence=without_evidence)
+        asked = wire.ForwardRequest(message=to_wire(message))
         if key not in self._known:
             asked.credential = credential
         try:

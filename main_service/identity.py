@@ -26,7 +26,6 @@ class Service:
         clock_skew, grace: seconds, as in force at the start: for clocks, which epoch is current, and how long the
             store keeps what is an epoch's. Its messages and its end go by its own document.
         watch: whether `clock` can be relied on.
-        answer_without_evidence: answer without logging while a store is away, instead of refusing.
     """
 
     name: str
@@ -39,7 +38,6 @@ class Service:
     nonce_ttl: int = 300
     grace: float = 300.0
     clock: Callable[[], float] = field(default=time.time)
-    answer_without_evidence: bool = False
     watch: ClockWatch = field(default_factory=lambda: ClockWatch(Clocks(), 120.0))
 
     def verify_fresh(self, epoch: int, time_ms: int, skew: float) -> None:

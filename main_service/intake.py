@@ -19,7 +19,7 @@ from proxid.anonymise.slotted.types import SlotRecord
 from proxid.anonymise.slotted.visible import COMMAND_RESOLUTION, command_path, location_text
 from proxid.classify import Classification, Classifier, RequestType
 from proxid.errors import ProxidError
-from proxid.evidence.disclosure import slot_record, unit_digest
+from proxid.evidence.disclosure import mix_record, slot_record
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.consent import audience, audience_id
 from proxid.protocol.request import Utterance
@@ -44,6 +44,7 @@ class NotLogged(StrEnum):
     CONSENT_CHANGED = "consent_changed"
     EPOCH_OVER = "epoch_over"
     UNSEASONED = "unseasoned"
+    RESTRICTED = "restricted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +169,12 @@ class Anonymiser:
         if room < 0:
             return NotLogged.UNPROCESSABLE
         shown = tuple(text for text in texts if len(text.encode()) <= room)
-        record = Record(
-            id=pending.session, person=pending.prox_id, seasoned=pending.seasoned, audience=f"general|{audience}",
-            path=found.path, units=tuple(unit_digest(text) for text in shown), time=pending.time_ms / 1000,
-        )  # fmt: skip
         payload = BufferedPayload(
             session=pending.session, prox_id=pending.prox_id, seasoned=pending.seasoned, audience=audience,
             kind="general", opening=pending.opening, pipeline=self.pipeline, path=found.path, texts=shown,
             time_ms=pending.time_ms,
         )  # fmt: skip
-        return Submission(record, payload)
+        return Submission(mix_record(payload), payload)
 
     def _location(
         self, pending: Pending, found: Classification, audience: str, cells: tuple[str, ...]

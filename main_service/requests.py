@@ -23,12 +23,13 @@ from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
 from proxid.encoding import encode
 from proxid.errors import (
     ClockError,
+    Code,
     CredentialError,
     CredentialNeededError,
-    EpochError,
     MessageInvalidError,
     ProxidError,
     StoreError,
+    refusal_of,
 )
 from proxid.evidence.events import ReceivedPayload
 from proxid.protocol import request, response
@@ -40,9 +41,6 @@ _POLL: Final = 0.2
 """Seconds between two looks for what another worker answers."""
 _SETTLE: Final = 2.0
 """Seconds that a worker has to store what an upstream told it."""
-
-Answer = tuple[SignedMessage, bool]
-"""A response, and whether the request was logged."""
 
 
 class Known:
@@ -128,17 +126,18 @@ class RequestPath:
         self._upstream = upstream
         self._wake = wake
         self._share = share
-        self._running: dict[bytes, asyncio.Future[Answer]] = {}
+        self._running: dict[bytes, asyncio.Future[SignedMessage]] = {}
         self._scheduler = FairScheduler()
 
-    async def ask(self, signed: SignedMessage, shown: bytes, without_evidence: bool = False) -> Answer:
-        """The sealed, signed response to a request that IS forwards, and whether it was logged.
+    async def ask(self, signed: SignedMessage, shown: bytes) -> SignedMessage:
+        """The sealed, signed response to a request that IS forwards.
 
         Args:
-            shown: credential, or empty. without_evidence: IS cannot log it, so it must not be logged here either.
+            shown: credential, or empty.
 
         Raises:
-            CredentialNeededError: repeat with the credential. ProxidError: a check failed, and REFUSED is recorded.
+            CredentialNeededError: repeat with the credential. ProxidError: a check failed, and REFUSED is recorded,
+                once: the same bytes get the same refusal for `nonce_ttl`.
         """
         session = signed.session_id
         while (running := self._running.get(session)) is not None:
@@ -152,7 +151,7 @@ class RequestPath:
                 # The original was given up, not the retry, which takes its place.
         future = self._running[session] = asyncio.get_running_loop().create_future()
         try:
-            answer = await self._ask(signed, shown, without_evidence)
+            answer = await self._ask(signed, shown)
             future.set_result(answer)
         except asyncio.CancelledError:
             future.cancel()
@@ -165,30 +164,21 @@ class RequestPath:
             del self._running[session]
         return answer
 
-    async def _ask(self, signed: SignedMessage, shown: bytes, without_evidence: bool) -> Answer:
+    async def _ask(self, signed: SignedMessage, shown: bytes) -> SignedMessage:
         await self._scheduler.slot()
         try:
             accepted = await self._verify(signed, shown)
             utterance = request.open_body(signed, accepted.secrets.opening)
             request.verify_time(signed, utterance, accepted.secrets.terms.clock_skew)
-            answer = await self._answer(accepted, utterance)
+            return await self._log(accepted, utterance, await self._answer(accepted, utterance))
         except (ClockError, CredentialNeededError, StoreError):
             # Nothing was looked at: IS says that it was not reached. The same bytes may be answered later.
             raise
         except ProxidError as error:
-            await self._store.refuse(signed.session_id, error.code.value)
-            raise
-        if without_evidence and self._service.answer_without_evidence:
-            return answer, False
-        try:
-            return await self._log(accepted, utterance, answer), True
-        except EpochError as error:
-            await self._store.refuse(signed.session_id, error.code.value)
-            raise
-        except StoreError:
-            if not self._service.answer_without_evidence:
+            first = await self._store.refuse(signed.session_id, error.code.value, self._service.nonce_ttl)
+            if first == error.code.value:
                 raise
-            return answer, False
+            raise refusal_of(Code(first)) from None
 
     async def _verify(self, signed: SignedMessage, shown: bytes) -> Accepted:
         service, header = self._service, signed.header

@@ -79,8 +79,7 @@ class MainService(MainServiceServicer):
     async def _ask(self, request: wire.ForwardRequest) -> wire.ForwardReply:
         await self._compared()
         message = from_wire(request.message)
-        answer, logged = await self._requests.ask(message, request.credential, request.without_evidence)
-        return wire.ForwardReply(message=to_wire(answer), without_evidence=not logged)
+        return wire.ForwardReply(message=to_wire(await self._requests.ask(message, request.credential)))
 
     @unary("gateway")
     async def Consent(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:

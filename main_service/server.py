@@ -79,7 +79,6 @@ def service_of(config: MainServiceConfig, clocks: Clocks = Clocks()) -> Service:
         grace=config.epoch_grace,
         clock=clocks.wall,
         watch=ClockWatch(clocks, config.clock_skew),
-        answer_without_evidence=config.on_store_failure == "answer",
     )
 
 

@@ -43,6 +43,9 @@ _STEPS = {"sign": "signed", "request": "requested"}
 @click.option("--people", type=click.IntRange(1), help="At most so many of them.")
 @click.option("--ea", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The authority's folder.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Since when the account exists (default: now).")
+@click.option(
+    "--until", type=click.DateTime(["%Y-%m-%d"]), help="From when on nobody is linked by it (default: never)."
+)
 @click.option("--alike", is_flag=True, help="At the authority: enrol a name too that looks like one in its register.")
 @click.option("--request", type=_FILE, help="Write the request here instead.")
 @click.option("--sign", type=_FILE, help="At the authority: sign this request into --answer.")
@@ -79,11 +82,12 @@ class Known:
 def _enrol(options: dict[str, Any], known: Known) -> int:
     now = datetime.datetime.now(datetime.UTC)
     since = int((options["since"] or now).replace(tzinfo=datetime.UTC).timestamp())
-    if since < 0:
-        raise InputError("--since is 1970-01-01 or later")
+    until = 0 if options["until"] is None else int(options["until"].replace(tzinfo=datetime.UTC).timestamp())
+    if since < 0 or 0 < until <= since or (options["until"] is not None and until <= 0):
+        raise InputError("--since is 1970-01-01 or later, and --until after it")
     if options["sign"] is not None:
         requests = enrolment.read_request(options["sign"])
-        issued = enrolment.issue(_authority(options), requests, since, options["alike"])
+        issued = enrolment.issue(_authority(options), requests, since, options["alike"], until)
         enrolment.write_answer(_need(options, "answer"), issued)
         return len(requests)
     configs = load_households(options["paths"])
@@ -96,7 +100,8 @@ def _enrol(options: dict[str, Any], known: Known) -> int:
     authority = _authority(options)
     return sum(
         _accept(
-            config, enrolment.issue(authority, enrolment.make_request(_state(config), part), since, options["alike"])
+            config,
+            enrolment.issue(authority, enrolment.make_request(_state(config), part), since, options["alike"], until),
         )
         for config, part in share_out(users, configs)
     )

@@ -67,6 +67,11 @@ class LinkSteps(Steps):
         )  # fmt: skip
         return bytes(kept)
 
+    async def links_expire(self, now: float) -> bool:
+        """Whether the links of any epoch expire by a time (Unix seconds)."""
+        with store_errors():
+            return bool(await self.client.zcount(f"{PREFIX}:expiring", "-inf", int(now)))
+
     async def expire_links(self, now: float) -> int:
         """Record which epochs' links expire by a time, each once; how many epochs."""
         return int(await self.call("gw_expire_links", self._salt(), int(now)))

@@ -59,7 +59,7 @@ class RequestSteps(Steps):
 
     async def unreached(self, session: bytes) -> None:
         """Record that MS could not be reached for a session, unless it has been settled."""
-        await self.call("gw_unreached", session, self._salt(), session_header(session))
+        await self.call("gw_unreached", session, self._salt(), encode_header(session=session.hex(), v=2))
 
     async def settled(self, session: bytes) -> None:
         """MS refused the session, and has recorded it."""

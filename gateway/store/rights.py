@@ -101,6 +101,15 @@ class Held:
     objects: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Exercised:
+    """A request that was carried out: its digest, the event's header, and the seconds for which it is remembered."""
+
+    digest: bytes
+    header: bytes
+    ttl: int
+
+
 class RightsStore:
     """See the module; every method raises StoreError when the store is away."""
 
@@ -177,22 +186,31 @@ class RightsStore:
         state = await self._call("gw_object", user_tag)
         return None if state is None else bool(state != b"2")
 
+    async def is_carried_out(self, request: bytes) -> bool:
+        """Whether a request, by its digest, was carried out before."""
+        return bool(await self._call("gw_right_seen", request.hex()))
+
     async def objected(
-        self, user_tag: str, objects: bool, header: bytes, payload: bytes, notices: Sequence[PutNotice] = ()
+        self, user_tag: str, objects: bool, request: Exercised, payload: bytes, notices: Sequence[PutNotice] = ()
     ) -> bool:
-        """Record that an objection is in effect, or that it is taken back; False for an unknown or erased user."""
+        """Record that an objection is in effect, or that it is taken back, once a request.
+
+        Returns:
+            False for an unknown or erased user.
+        """
         rows = [item for notice in notices for item in notice.row]
         state = await self._call(
             "gw_objected",
             *named(
-                *rows, user_tag=user_tag, objects=int(objects), salt=self._salt(), header=header, payload=payload
+                *rows, user_tag=user_tag, objects=int(objects), request=request.digest.hex(), ttl=request.ttl,
+                salt=self._salt(), header=request.header, payload=payload,
             ),
         )  # fmt: skip
-        return bool(state == b"NEW")
+        return bool(state != b"UNKNOWN")
 
-    async def accessed(self, header: bytes, payload: bytes) -> None:
-        """Record an access."""
-        await self._call("gw_accessed", self._salt(), header, payload)
+    async def accessed(self, request: Exercised, payload: bytes) -> None:
+        """Record an access, once a request."""
+        await self._call("gw_accessed", self._salt(), request.header, payload, request.digest.hex(), request.ttl)
 
     async def held(self, user_tag: str) -> Held:
         """What IS holds of a user."""

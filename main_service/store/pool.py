@@ -96,16 +96,13 @@ class PoolStore:
 
     async def log(self, epoch: int, version: int, record: Record, payload: BufferedPayload) -> str:
         """Take an answered request into the pool, unless its consent changed or its epoch is over; its fate."""
-        session = record.id.hex()
-        gone = {why: encode_header(reason=why, session=session) for why in ("consent_changed", "epoch_over")}
         fields = self._record(epoch, record, payload)
-        result = await self._call("ms_log", epoch, **fields, version=version, salt=self._random(SALT_SIZE), **gone)
+        result = await self._call("ms_log", epoch, **fields, version=version, salt=self._random(SALT_SIZE))
         return str(result[0].decode())
 
     async def suppress(self, session: bytes, reason: str, kind: str = UNKNOWN) -> None:
         """An answered request of a type is not logged; nothing of it stays but the reason."""
-        header = encode_header(reason=reason, session=session.hex())
-        await self._functions.call("ms_suppress", KEYS, session, self._random(SALT_SIZE), header, kind, reason)
+        await self._functions.call("ms_suppress", KEYS, session, self._random(SALT_SIZE), kind, reason)
 
     async def tick(self, epoch: int, now: float, limit: int = STEP_LIMIT) -> StoreStep:
         """Move up, or at the root suppress, at most `limit` records that waited too long."""

@@ -11,7 +11,7 @@ from main_service.store.library import KEYS, PREFIX
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_int, decode_text
-from proxid.errors import EpochError, NonceReplayError
+from proxid.errors import Code, EpochError, NonceReplayError, refusal_of
 from proxid.evidence.events import SALT_SIZE, encode_header, session_header
 from proxid.runtime.evidence_log.writer import evidence_key_name
 from proxid.runtime.store import FunctionLibrary
@@ -105,6 +105,7 @@ class RequestStore:
 
         Raises:
             NonceReplayError: the nonce was another message's. EpochError: its epoch was closed meanwhile.
+            ProxidError: the message was refused before, in the same way.
         """
         header, session = signed.header, signed.session_id
         ttl, withheld = kept
@@ -120,12 +121,18 @@ class RequestStore:
             raise NonceReplayError("nonce was used before for another message")
         if result[0] == b"OVER":
             raise EpochError("epoch was closed while the request was answered")
+        if result[0] == b"REFUSED":
+            raise refusal_of(Code(result[1].decode()))
         return bytes(result[1]) if result[0] == b"ANSWERED" else None
 
-    async def refuse(self, session: bytes, rule: str) -> None:
-        """Record REFUSED with the rule's code."""
-        header = encode_header(rule=rule, session=session.hex())
-        await self._functions.call("ms_refuse", KEYS, self._salt(), header)
+    async def refuse(self, session: bytes, rule: str, ttl: int) -> str:
+        """Record REFUSED with the rule's code, once; the code by which the message was refused first.
+
+        Args:
+            ttl: seconds for which the same bytes get the same refusal.
+        """
+        header = encode_header(rule=rule, session=session.hex(), v=2)
+        return str((await self._functions.call("ms_refuse", KEYS, self._salt(), header, session, rule, ttl)).decode())
 
     async def pending(self, limit: int) -> list[Pending]:
         """Requests that wait for anonymisation, oldest first."""

@@ -82,8 +82,6 @@ class SlotStore:
         kind, session = payload.kind, record.id.hex()
         settings = (await self._settings(epoch))[kind]
         waiting = enter(record, 0, settings, self._epochs.end(epoch))
-        whys = ("consent_changed", "epoch_over", "slot_quota")
-        gone = {why: encode_header(epoch=epoch, reason=why, session=session) for why in whys}
         result: list[bytes] = await self._functions.call(
             "ms_slot_log", KEYS,
             *named(
@@ -91,7 +89,7 @@ class SlotStore:
                 person=record.person, audience=record.audience, record=_encode(record), depth=waiting.depth,
                 starts=repr(waiting.start), ends=repr(waiting.end), payload=payload.encode(),
                 one_each=int(not settings.rounds),
-                header=encode_header(epoch=epoch, kind=kind, session=session), **gone,
+                header=encode_header(epoch=epoch, kind=kind, session=session),
             ),
         )  # fmt: skip
         return result

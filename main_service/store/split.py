@@ -78,14 +78,13 @@ class SplitStore:
         if any(SEPARATOR in part or not part for part in payload.path):
             raise InputError("a category path has an empty component or a control character")
         data, session = payload.encode(), payload.session
-        gone = [encode_header(reason=why, session=session.hex()) for why in ("consent_changed", "epoch_over")]
         header = encode_header(epoch=epoch, session=session.hex())
         node = SEPARATOR.join(node_of(payload.path, settings))
         result = await self._call(
             "ms_split_log", KEYS,
             *named(
-                epoch=epoch, salts=self._salt(), session=session, version=version, consent_changed=gone[0],
-                epoch_over=gone[1], person=payload.prox_id, audience=f"{payload.kind}|{payload.audience}", node=node,
+                epoch=epoch, salts=self._salt(), session=session, version=version,
+                person=payload.prox_id, audience=f"{payload.kind}|{payload.audience}", node=node,
                 payload=data, header=header,
             ),
         )  # fmt: skip

@@ -21,6 +21,8 @@ from proxid.errors import CredentialError, EncodingError
 
 _ENROL = label("enrol")
 _LINK = label("link")
+_ENROLMENT = 5
+"""Parts of an enrolment at most."""
 _POP = label("pop")
 _CRED = label("cred")
 _EPOCH_KEY = label("epoch-key", 2)
@@ -37,18 +39,27 @@ def _sized(data: bytes, *sizes: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Enrolment:
-    """The EA's word that a user owns a key since a time (Unix seconds), so that IS cannot invent users."""
+    """The EA's word that a user owns a key since a time (Unix seconds), so that IS cannot invent users.
+
+    Attributes:
+        until: Unix seconds from which nothing is linked by it any more; 0 if it does not end.
+    """
 
     user_id: str = field(repr=False)
     user_key: bytes = field(repr=False)
     since: int
     signature: bytes = b""
+    until: int = 0
 
     def _body(self) -> bytes:
-        return encode(_ENROL, self.user_id, self.user_key, self.since)
+        return encode(_ENROL, self.user_id, self.user_key, self.since, *self._end)
+
+    @property
+    def _end(self) -> tuple[int, ...]:
+        return (self.until,) if self.until else ()
 
     @classmethod
-    def issue(cls, user_id: str, user_key: bytes, since: int, authority: SigningKey) -> "Enrolment":
+    def issue(cls, user_id: str, user_key: bytes, since: int, authority: SigningKey, until: int = 0) -> "Enrolment":
         """Certify a user's key.
 
         Raises:
@@ -56,8 +67,13 @@ class Enrolment:
         """
         ed25519.verify_key(user_key)
         verify_user_id(user_id)
-        unsigned = cls(user_id, user_key, since)
+        unsigned = cls(user_id, user_key, since, until=until)
         return replace(unsigned, signature=authority.sign(unsigned._body()))
+
+    def verify_time(self, now: float) -> None:
+        """Check that it has not ended at a time (Unix seconds); raises CredentialError."""
+        if self.until and now >= self.until:
+            raise CredentialError("enrolment has ended")
 
     def verify(self, authority: bytes) -> None:
         """Check the EA's signature, the key and the name.
@@ -71,14 +87,18 @@ class Enrolment:
 
     def encode(self) -> bytes:
         """Canonical form."""
-        return encode(self.user_id, self.user_key, self.since, self.signature)
+        return encode(self.user_id, self.user_key, self.since, self.signature, *self._end)
 
     @classmethod
     def decode(cls, data: bytes) -> "Enrolment":
         """The enrolment of an encoding; raises EncodingError."""
-        user_id, key, since, signature = decode(data, 4)
+        items = decode(data)
+        end = [decode_int(item) for item in items[4:]]
+        if not 4 <= len(items) <= _ENROLMENT or end == [0]:
+            raise EncodingError("an enrolment has four parts, and a fifth if it ends")
+        user_id, key, since, signature = items[:4]
         return cls(
-            decode_text(user_id), _sized(key, KEY_SIZE), decode_int(since), _sized(signature, SIGNATURE_SIZE)
+            decode_text(user_id), _sized(key, KEY_SIZE), decode_int(since), _sized(signature, SIGNATURE_SIZE), *end
         )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from proxid.errors.calls import (
     UpstreamClockError,
     UpstreamError,
     UpstreamRefusedError,
+    refusal_of,
 )
 from proxid.errors.codes import Code, ProxidError
 from proxid.errors.evidence import (
@@ -31,6 +32,7 @@ from proxid.errors.evidence import (
     AuditStateError,
     EvidenceForeignError,
     EvidenceLostError,
+    EvidenceOlderError,
     EvidenceUnreadableError,
     GroupMismatchError,
     HistoryForkedError,
@@ -39,6 +41,7 @@ from proxid.errors.evidence import (
     PayloadUnreadableError,
     PolicyUnacceptedError,
     TreeProofError,
+    VersionUnknownError,
 )
 from proxid.errors.files import BudgetError, ChildError, ConfigError, InputError, OutputError
 from proxid.errors.messages import (
@@ -76,6 +79,7 @@ __all__ = [
     "EpochError",
     "EvidenceForeignError",
     "EvidenceLostError",
+    "EvidenceOlderError",
     "EvidenceUnreadableError",
     "FreshnessError",
     "GroupMismatchError",
@@ -115,4 +119,6 @@ __all__ = [
     "UpstreamClockError",
     "UpstreamError",
     "UpstreamRefusedError",
+    "VersionUnknownError",
+    "refusal_of",
 ]

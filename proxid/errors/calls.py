@@ -109,6 +109,14 @@ class RefusedError(ProxidError):
         self.remote = remote
 
 
+def refusal_of(code: Code) -> ProxidError:
+    """The failure of a code as it is told again to whoever was refused by it before."""
+    kinds = [ProxidError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    return next(kind for kind in kinds if kind.code is code)("the message was refused before")
+
+
 class ObjectedError(ProxidError):
     """The person has objected to any passing on: no grant is taken until that is taken back (DESIGN 11)."""
 

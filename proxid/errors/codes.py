@@ -45,6 +45,8 @@ class Code(StrEnum):
     GROUP_MISMATCH = "group_mismatch"
     EVIDENCE_UNREADABLE = "evidence_unreadable"
     EVIDENCE_FOREIGN = "evidence_foreign"
+    EVIDENCE_OLDER = "evidence_older"
+    VERSION_UNKNOWN = "version_unknown"
     EVIDENCE_LOST = "evidence_lost"
     AUDIT_STATE_DAMAGED = "audit_state_damaged"
     AUDIT_BUSY = "audit_busy"

@@ -73,3 +73,15 @@ class PolicyUnacceptedError(ProxidError):
     """An auditor cannot judge epochs: it has not accepted their policy document, or lacks keys of its parties."""
 
     code = Code.POLICY_UNACCEPTED
+
+
+class EvidenceOlderError(ProxidError):
+    """Entries of an earlier version say too little to be judged."""
+
+    code = Code.EVIDENCE_OLDER
+
+
+class VersionUnknownError(ProxidError):
+    """Entries go by a version of the pipeline, or name a rule, that this auditor does not have."""
+
+    code = Code.VERSION_UNKNOWN

@@ -44,11 +44,7 @@ def slot_bodies(
     Raises:
         RestrictionError: a person stands twice in the group, or fewer than k + m of them are seasoned.
     """
-    people = {member.person for member in group.members}
-    if len(people) != len(group.members):
-        raise RestrictionError("a person stands twice in a group")
-    if sum(member.seasoned for member in group.members) < settings.n:
-        raise RestrictionError("a group has fewer distinct seasoned people than k + m")
+    verify_slot_group(group, settings)
     mechanism = Mechanism("slots", settings.k, settings.margin, settings.depth, len(group.node))
     path, audience = shown_path(kind, group.node), audience_tag(group.audience.partition("|")[2], seed)
     bodies = {}
@@ -58,3 +54,12 @@ def slot_bodies(
             audience, kind, mechanism, epoch, number, int(group.start), TEXT if text else CATEGORY, path, text
         )
     return bodies
+
+
+def verify_slot_group(group: SlotGroup, settings: SlotSettings) -> None:
+    """The restrictions of a group of a slot; raises RestrictionError as `slot_bodies`."""
+    people = {member.person for member in group.members}
+    if len(people) != len(group.members):
+        raise RestrictionError("a person stands twice in a group")
+    if sum(member.seasoned for member in group.members) < settings.n:
+        raise RestrictionError("a group has fewer distinct seasoned people than k + m")

@@ -91,6 +91,7 @@ _SERVICE: Final[dict[EventType, Callable[[bytes], str]]] = {
     EventType.CONSENT: _of_service_consent,
     EventType.RECEIVED: lambda p: _user_block(ReceivedPayload.decode(p).request),
     EventType.BUFFERED: lambda p: BufferedPayload.decode(p).prox_id,
+    EventType.SUPPRESSED: lambda p: BufferedPayload.decode(p).prox_id,
 }
 PERSONS: Final = {"gateway": _SCREENER, "main-service": _SERVICE}
 """For each log the types whose payload concerns one person, and who it is."""

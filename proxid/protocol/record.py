@@ -10,6 +10,7 @@ import base64
 import hashlib
 import hmac
 import os
+import re
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -27,6 +28,7 @@ BLOCKS: Final = 6
 BODY_SIZE: Final = 768
 """One padded size for every body (bytes); a text that does not fit is withheld (DESIGN 8.4.1)."""
 ALIAS_PREFIX: Final = "al1"
+_ALIAS_FORM: Final = re.compile(ALIAS_PREFIX + "[a-z2-7]{32}")
 KIND_BASE: Final = {"general": 0, "location": 1 << 40, "command": 1 << 41, "entries": 1 << 42, "contents": 1 << 43}
 """Groups are numbered without gaps from 1 in each kind and epoch; the upper bits of a number say the kind."""
 TICK_BITS: Final = 20
@@ -230,6 +232,11 @@ def open_body(signed: SignedMessage, party: str, key: OpeningKey) -> RecordBody:
     if body_hash(padded) != blocks[BODY_HASH]:
         raise RecordMismatchError("body differs from its hash")
     return RecordBody.decode(padded)
+
+
+def is_alias(name: str) -> bool:
+    """Whether a name has the form of an alias, which no USER_ID is taken for."""
+    return _ALIAS_FORM.fullmatch(name) is not None
 
 
 def alias(key: bytes, party: str, period: int, user_id: str) -> str:

@@ -6,6 +6,7 @@
 --   eo:UTAG     set of the keys that it replaced: none of them is taken again
 --   ek:SUBJECT  private evidence key            es:NAME        public one of a PROX_ID, for the writer
 --   ob:UTAG     the user objected: no grant is taken
+--   rq:DIGEST   a right was exercised by this request, which is not carried out twice
 --   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID
 --   n:NONCE     request hash seen under a nonce a:SESSION      stored answer          open   sessions not answered
 --   c:UTAG:E    hash of a consent: v version, and a field PARTY|TYPE|FIDELITY for each grant

@@ -92,13 +92,25 @@ local function gw_object(keys, a)
   return redis.call('GET', key(prefix, 'ob', user))
 end
 
--- Named fields: user_tag, objects (1, or 0 if that is taken back), salt, header, payload; then notices.
+-- Whether a request of a right was carried out before; it is remembered for as long as it counts as fresh.
+local function carried_out(prefix, request, ttl)
+  return not redis.call('SET', key(prefix, 'rq', request), '1', 'EX', ttl, 'NX')
+end
+
+-- ARGV: digest of a request
+local function gw_right_seen(keys, a)
+  return redis.call('EXISTS', key(keys[1], 'rq', a[1]))
+end
+
+-- Named fields: user_tag, objects (1, or 0 if that is taken back), request (its digest), ttl (s, for which it is remembered),
+-- salt, header, payload; then notices.
 local function gw_objected(keys, a)
   local prefix, f, rows = keys[1], named(a)
   local user = f.user_tag
   if redis.call('EXISTS', key(prefix, 'e', user)) == 0 or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then
     return 'UNKNOWN'
   end
+  if carried_out(prefix, f.request, f.ttl) then return 'SAME' end
   if f.objects == '0' then redis.call('DEL', key(prefix, 'ob', user)) else redis.call('SET', key(prefix, 'ob', user), '2') end
   append_event(prefix, 'OBJECTED', f.salt, f.header, f.payload)
   put_notices(prefix, user, a, rows)
@@ -138,8 +150,9 @@ local function gw_rights_status(keys, a)
     redis.call('HGETALL', key(prefix, 'it', user)), notices}
 end
 
--- ARGV: salt, header, payload
+-- ARGV: salt, header, payload, digest of the request, ttl (s, for which it is remembered)
 local function gw_accessed(keys, a)
+  if carried_out(keys[1], a[4], a[5]) then return 0 end
   return append_event(keys[1], 'ACCESSED', a[1], a[2], a[3])
 end
 
@@ -167,6 +180,7 @@ redis.register_function('gw_object', gw_object)
 redis.register_function('gw_objected', gw_objected)
 redis.register_function('gw_noticed', gw_noticed)
 redis.register_function('gw_accessed', gw_accessed)
+reads('gw_right_seen', gw_right_seen)
 reads('gw_share', gw_share)
 reads('gw_erase_jobs', gw_erase_jobs)
 reads('gw_erase_job', gw_erase_job)

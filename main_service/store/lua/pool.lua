@@ -82,6 +82,14 @@ local function queue_key(p, where, seasoned)
   return k(p, seasoned == '1' and 's' or 'o', where)
 end
 
+-- SUPPRESSED of a record that did not enter: the event holds it, so that the auditor finds the reason again.
+local function turned_away(p, f, reason)
+  local header = string.format('{"epoch":%s,"kind":"general","reason":"%s","session":"%s","v":2}', p.epoch, reason, hex(f.id))
+  append_event(p.prefix, 'SUPPRESSED', p.salt(), header, f.payload)
+  count_withheld(p.prefix, 'general', reason)
+  return reason, {}
+end
+
 local function suppressed_event(p, id, reason)
   local header = string.format('{"epoch":%s,"reason":"%s","session":"%s","time":"%.17g"}', p.epoch, reason, hex(id), p.clock)
   append_event(p.prefix, 'SUPPRESSED', p.salt(), header, '')
@@ -201,13 +209,9 @@ local function pool_submit(p, f)
   local node = node_at(f.path, p.level)
   local where = node_key(audience, node)
   if #units > 0 and redis.call('SISMEMBER', k(p, 'in', audience, person), units:sub(1, 16)) == 1 then
-    suppressed_event(p, id, 'repeated')
-    return 'repeated', {}
+    return turned_away(p, f, 'repeated')
   end
-  if is_full(p, where, person) then
-    suppressed_event(p, id, 'capped')
-    return 'capped', {}
-  end
+  if is_full(p, where, person) then return turned_away(p, f, 'capped') end
   set_clock(p, tonumber(f.time))
   local arrival = redis.call('HINCRBY', k(p, 'arrivals'), audience, 1)
   if arrival == 1 then redis.call('ZADD', k(p, 'aud'), next_move(p), audience) end

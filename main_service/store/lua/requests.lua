@@ -4,6 +4,7 @@
 --   b:SESSION when (ms) the one call of an upstream ends
 --   pending   sorted set of sessions by arrival   w:SESSION   hash of what waits   arrivals   counter
 --   c:PROX    hash of a consent: b bundle, v version, h hash of the message, a acknowledgement
+--   rf:SESSION  the code by which a message was refused, which the same bytes are refused by again
 --   closed    the newest epoch that was closed    opening   hash of IS's latest word that an epoch has begun
 --   epoch:N   hash of an epoch's secrets          ob:PROX   the person objected: nothing is logged, whatever was consented
 --   i:PROX    what is found by the person's own index alone: sorted set of q, n, a, b and w keys by the second at which they
@@ -21,6 +22,13 @@ local function own(prefix, prox, ttl, ...)
   redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
   for _, name in ipairs({...}) do redis.call('ZADD', index, now + ttl + 1, name) end
   if redis.call('TTL', index) < ttl + KEPT then redis.call('EXPIRE', index, ttl + KEPT) end
+end
+
+-- SUPPRESSED of a request that never waited. `payload`: what would have waited, if the reason is about that.
+local function not_logged(prefix, salt, session, kind, reason, payload)
+  local header = string.format('{"kind":"%s","reason":"%s","session":"%s","v":2}', kind, reason, hex(session))
+  append_event(prefix, 'SUPPRESSED', salt, header, payload or '')
+  count_withheld(prefix, kind, reason)
 end
 
 -- ARGV: key tag
@@ -67,6 +75,8 @@ local function ms_receive(keys, a)
   local session, prox = f.session, f.prox_id
   local known = known_answer(prefix, f.nonce_tag, session)
   if known[1] ~= 'NEW' then return known end
+  local refused = redis.call('GET', mkey(prefix, 'rf', session))
+  if refused then return {'REFUSED', refused} end
   -- Its keys are gone: what was answered meanwhile is not received any more.
   if tonumber(f.epoch) <= tonumber(redis.call('GET', mkey(prefix, 'closed')) or '-1') then return {'OVER', ''} end
   require_room(prefix)
@@ -76,11 +86,9 @@ local function ms_receive(keys, a)
   local consent = redis.call('HMGET', mkey(prefix, 'c', prox), 'b', 'v')
   local reason, restricted = f.withheld, redis.call('EXISTS', mkey(prefix, 'ob', prox)) == 1
   own(prefix, prox, tonumber(f.ttl), 'n:' .. f.nonce_tag, 'a:' .. session)
-  if reason == '' and (not consent[1] or consent[1] == 'nothing' or restricted) then reason = 'no_consent' end
-  if reason ~= '' then
-    local id = cjson.decode(f.header).session
-    append_event(prefix, 'SUPPRESSED', f.suppressed_salt, cjson.encode({reason = reason, session = id}), '')
-    count_withheld(prefix, 'unknown', reason)
+  if reason == '' and (not consent[1] or consent[1] == 'nothing') then reason = 'no_consent' end
+  if reason == '' and restricted then reason = 'restricted' end
+  if reason ~= '' then not_logged(prefix, f.suppressed_salt, session, 'unknown', reason)
   else
     redis.call('HSET', mkey(prefix, 'w', session), 'p', f.pending, 'b', consent[1], 'v', consent[2])
     own(prefix, prox, KEPT, 'w:' .. session)
@@ -89,9 +97,17 @@ local function ms_receive(keys, a)
   return {'NEW', ''}
 end
 
--- ARGV: salt, header
+-- ARGV: salt, header, session, code, ttl (s). The first refusal stays, and is recorded; what was received is not refused any
+-- more. Returns the code that counts.
 local function ms_refuse(keys, a)
-  return append_event(keys[1], 'REFUSED', a[1], a[2], '')
+  local prefix, entry = keys[1], mkey(keys[1], 'rf', a[3])
+  local first = redis.call('GET', entry)
+  if first then return first end
+  if redis.call('EXISTS', mkey(prefix, 'a', a[3])) == 0 then
+    redis.call('SET', entry, a[4], 'EX', a[5])
+    append_event(prefix, 'REFUSED', a[1], a[2], '')
+  end
+  return a[4]
 end
 
 -- ARGV: limit
@@ -110,17 +126,17 @@ local function settle_pending(prefix, session)
   return redis.call('ZREM', mkey(prefix, 'pending'), session) == 1
 end
 
--- Whether the consent that a request was received under is still the one in effect.
-local function consent_unchanged(prefix, prox, version)
-  if redis.call('EXISTS', mkey(prefix, 'ob', prox)) == 1 then return false end
-  return (redis.call('HGET', mkey(prefix, 'c', prox), 'v') or '0') == version
+-- Why a request does not wait any more that was received under a consent of this version; nil if it may.
+local function not_allowed(prefix, prox, version)
+  if redis.call('EXISTS', mkey(prefix, 'ob', prox)) == 1 then return 'restricted' end
+  if (redis.call('HGET', mkey(prefix, 'c', prox), 'v') or '0') ~= version then return 'consent_changed' end
 end
 
--- ARGV: session, salt, header, type, reason
+-- ARGV: session, salt, type, reason
 local function ms_suppress(keys, a)
   if not settle_pending(keys[1], a[1]) then return 0 end
-  count_withheld(keys[1], a[4], a[5])
-  return append_event(keys[1], 'SUPPRESSED', a[2], a[3], '')
+  not_logged(keys[1], a[2], a[1], a[3], a[4])
+  return 1
 end
 
 -- ARGV: epoch

@@ -1,20 +1,14 @@
 -- Steps that join the request path and the pool.
 
--- Named fields: settings, what pool_submit takes (id: the session), version (of the consent); salt of SUPPRESSED, and its
---       header if the consent changed meanwhile (consent_changed) or the epoch is over (epoch_over)
+-- Named fields: settings, what pool_submit takes (id: the session), version (of the consent); salt of SUPPRESSED
 local function ms_log(keys, a)
   local f = named(a)
   local p = open_pool(keys[1], f)
   if not settle_pending(p.prefix, f.id) then return {'duplicate'} end
-  if not consent_unchanged(p.prefix, f.person, f.version) then
-    append_event(p.prefix, 'SUPPRESSED', f.salt, f.consent_changed, '')
-    count_withheld(p.prefix, 'general', 'consent_changed')
-    return {'consent_changed'}
-  end
-  if p.closed then
-    append_event(p.prefix, 'SUPPRESSED', f.salt, f.epoch_over, '')
-    count_withheld(p.prefix, 'general', 'epoch_over')
-    return {'epoch_over'}
+  local why = not_allowed(p.prefix, f.person, f.version) or (p.closed and 'epoch_over')
+  if why then
+    not_logged(p.prefix, f.salt, f.id, 'general', why)
+    return {why}
   end
   local outcome, formed = pool_submit(p, f)
   return {outcome, unpack(formed)}

@@ -46,26 +46,17 @@ local function slot_submit(p, f)
 end
 
 -- Named fields: epoch, kind, salts (a seed), what slot_submit takes (one_each: 1 where there are no rounds), version (of the
---       consent); salt of SUPPRESSED, and its header if the consent changed (consent_changed), if the epoch is over (epoch_over), if the person has another
---       record in the slot (slot_quota)
+--       consent); salt of SUPPRESSED
 local function ms_slot_log(keys, a)
   local f = named(a)
   local p, session = open_slots(keys[1], f.epoch, f.kind, f.salts), f.session
   if not redis.call('ZSCORE', mkey(p.prefix, 'pending'), session) then return {'duplicate'} end
-  if not consent_unchanged(p.prefix, f.person, f.version) then
-    settle_pending(p.prefix, session)
-    append_event(p.prefix, 'SUPPRESSED', f.salt, f.consent_changed, '')
-    count_withheld(p.prefix, p.kind, 'consent_changed')
-    return {'consent_changed'}
-  end
-  local result = slot_submit(p, f)
+  local why = not_allowed(p.prefix, f.person, f.version)
+  local result = why and {why} or slot_submit(p, f)
   if result[1] == 'LATE' then return result end
   settle_pending(p.prefix, session)
-  local headers = {epoch_over = f.epoch_over, slot_quota = f.slot_quota}
-  if headers[result[1]] then
-    append_event(p.prefix, 'SUPPRESSED', f.salt, headers[result[1]], '')
-    count_withheld(p.prefix, p.kind, result[1])
-  end
+  if why or result[1] == 'epoch_over' then not_logged(p.prefix, f.salt, session, p.kind, result[1])
+  elseif result[1] == 'slot_quota' then not_logged(p.prefix, f.salt, session, p.kind, 'slot_quota', f.payload) end
   return result
 end
 

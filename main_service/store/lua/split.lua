@@ -59,16 +59,14 @@ local function split_is_leaving(prefix, epoch, person)
   return p.busy and redis.call('EXISTS', k(p, 'by', person)) == 1
 end
 
--- Named fields: epoch, salts (a seed), session, version (of the consent), consent_changed and epoch_over (headers if that is
---       so), person, audience, node, payload (the event's too), header
+-- Named fields: epoch, salts (a seed), session, version (of the consent), person, audience, node, payload (the event's too), header
 local function ms_split_log(keys, a)
   local f = named(a)
   local p, id, person, audience, node = open_split(keys[1], f.epoch, f.salts), f.session, f.person, f.audience, f.node
   if not settle_pending(p.prefix, id) then return 'duplicate' end
-  local why = not consent_unchanged(p.prefix, person, f.version) and 'consent_changed' or p.closed and 'epoch_over'
+  local why = not_allowed(p.prefix, person, f.version) or p.closed and 'epoch_over'
   if why then
-    append_event(p.prefix, 'SUPPRESSED', p.salt(), f[why], '')
-    count_withheld(p.prefix, 'general', why)
+    not_logged(p.prefix, p.salt(), id, 'general', why)
     return why
   end
   local where = node_key(audience, node)

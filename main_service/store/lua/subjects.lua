@@ -12,8 +12,7 @@ end
 local function suppress_pending(prefix, prox, salt, reason)
   for _, session in ipairs(pending_of(prefix, prox)) do
     if settle_pending(prefix, session) then
-      append_event(prefix, 'SUPPRESSED', salt(), string.format('{"reason":"%s","session":"%s"}', reason, hex(session)), '')
-      count_withheld(prefix, 'unknown', reason)
+      not_logged(prefix, salt(), session, 'unknown', reason)
     end
   end
 end
@@ -52,7 +51,7 @@ local function ms_restrict(keys, a)
   local f = named(a)
   local p, prox = open_pool(keys[1], f), f.prox_id
   redis.call('SET', mkey(p.prefix, 'ob', prox), '1', 'EX', f.ttl)
-  suppress_pending(p.prefix, prox, salts_of(f.salt .. 'w'), 'no_consent')
+  suppress_pending(p.prefix, prox, salts_of(f.salt .. 'w'), 'restricted')
   local gone = pool_withdraw(p, prox, {})
   slots_withdraw(p.prefix, p.epoch, f.salt, prox, {})
   gone = gone + split_withdraw(p.prefix, p.epoch, f.salt .. 's', prox, {})

@@ -40,12 +40,13 @@ def make_request(state: HouseholdState, user_ids: Iterable[str]) -> list[Request
 
 
 def issue(
-    authority: EnrolmentAuthorityConfig, requests: Sequence[Request], since: int, alike: bool = False
+    authority: EnrolmentAuthorityConfig, requests: Sequence[Request], since: int, alike: bool = False, until: int = 0
 ) -> list[Enrolment]:
     """The authority's word for each request, entered in its register.
 
     Args:
-        since: Unix seconds. alike: enrol names too that are, or look like, names in the register.
+        since: Unix seconds. until: Unix seconds at which it ends; 0 if it does not. alike: enrol names too that are,
+            or look like, names in the register.
 
     Raises:
         NameAlikeError, CredentialError: a name is not new, or no username. KeyInvalidError, InputError, OutputError.
@@ -53,7 +54,7 @@ def issue(
     key, register = load_signing_key(authority.signing_key), Register.open(authority.signing_key.parent)
     if not alike:
         register.verify(requests)
-    issued = [Enrolment.issue(user_id, public, since, key) for user_id, public in requests]
+    issued = [Enrolment.issue(user_id, public, since, key, until) for user_id, public in requests]
     register.add(issued)
     return issued
 

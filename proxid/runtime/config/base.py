@@ -90,7 +90,7 @@ class ServiceConfig(GovernedConfig):
         listen: where it serves; metrics_listen: where Prometheus reads, none if absent.
         store_url: its own Redis or Valkey; without one it starts a server in data_dir (DESIGN 16).
         store_max_memory: bytes that the embedded store may use; it refuses writes beyond, and never evicts.
-        on_store_failure: `refuse` requests while the store is away, or `answer` them without logging.
+        on_store_failure: says nothing any more: requests are refused while the store is away.
         shutdown_grace: seconds that running calls get to finish.
     """
 
@@ -99,7 +99,7 @@ class ServiceConfig(GovernedConfig):
     store_url: StoreUrl | None = None
     store_max_memory: int | None = Field(default=None, ge=16 * 1024 * 1024)
     appendfsync: Literal["always", "everysec"] = "always"
-    on_store_failure: Literal["refuse", "answer"] = "refuse"
+    on_store_failure: Literal["refuse"] = "refuse"
     workers: int = Field(default=1, ge=1, le=64)
     shutdown_grace: Duration = Field(default=10.0, ge=0)
     signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
@@ -123,8 +123,9 @@ class Floors(Section):
     """What no policy may fall below, whoever accepted it (DESIGN 10.4).
 
     Attributes:
-        k, sybil_margin, min_text_users, season_days, min_population, payloads: the least. finest_resolution,
-        place_epsilon: the most; none if absent. payloads: seconds that encrypted payloads are kept.
+        k, sybil_margin, min_text_users, season_days, min_population, payloads, links: the least. finest_resolution,
+        place_epsilon: the most; none if absent. payloads, links: seconds that encrypted payloads, and the evidence keys
+            that go with the links of an epoch, are kept; what a log says to have expired before is a violation.
     """
 
     k: int = Field(default=2, ge=2)
@@ -133,5 +134,6 @@ class Floors(Section):
     season_days: float = Field(default=0.0, ge=0)
     min_population: int = Field(default=0, ge=0)
     payloads: Duration = Field(default=0.0, ge=0)
+    links: Duration = Field(default=0.0, ge=0)
     finest_resolution: int = Field(default=15, ge=0, le=15)
     place_epsilon: float | None = Field(default=None, gt=0)

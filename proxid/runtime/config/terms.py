@@ -143,6 +143,7 @@ def below(terms: Terms, floors: Floors) -> list[str]:
         "season_days": terms.season_seconds < floors.season_days * 86_400,
         "min_population": terms.places.min_population < floors.min_population,
         "payloads": terms.retention.payloads < floors.payloads,
+        "links": terms.retention.links < floors.links,
         "finest_resolution": terms.places.finest > floors.finest_resolution,
         "place_epsilon": most is not None and (noise is None or noise > most),
     }

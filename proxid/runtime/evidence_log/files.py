@@ -6,6 +6,7 @@ A crash leaves a torn end; bits that rot leave a record whose check sum does not
 `segments` tells by what was acknowledged: only what lies behind that is ever cut off.
 """
 
+import datetime
 import fcntl
 import os
 import struct
@@ -131,3 +132,16 @@ def replace_file(path: Path, data: bytes) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+def archive(folder: Path, note: bytes, seconds: int) -> None:
+    """Keep one head a day (UTC), the first that came: `folder/2026-11-29.note`.
+
+    Args:
+        seconds: Unix time at which it was cosigned.
+    """
+    day = datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
+    path = folder / f"{day}.note"
+    if not path.exists():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        replace_file(path, note)

@@ -17,7 +17,7 @@ from proxid.evidence.merkle import (
     verify_inclusion,
 )
 from proxid.evidence.note import Note, Verifier
-from proxid.runtime.evidence_log.files import replace_file
+from proxid.runtime.evidence_log.files import archive, replace_file
 from proxid.runtime.evidence_log.generations import CHECKPOINT, COSIGNED
 from proxid.runtime.evidence_log.log import SEGMENTS, TREE
 from proxid.runtime.evidence_log.segments import read_leaves
@@ -156,6 +156,7 @@ class LogReader:
                 folder.mkdir(mode=0o700, exist_ok=True)
                 name = hashlib.sha256(verifier.name.encode()).hexdigest()[:32]
                 replace_file(folder / f"{name}.note", note.encode())
+                archive(folder / name, note.encode(), verify_cosignature(note, verifier))
                 return
         raise NoteInvalidError("head is not cosigned by a witness that is known here")
 

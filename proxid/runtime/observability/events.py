@@ -41,6 +41,7 @@ EVENTS: Final = frozenset(
         "refused",
         "release refused",
         "erasures wait",
+        "expiry waits for an epoch",
         "expiry waits for the store",
         "releases interrupted",
         "releases resumed",

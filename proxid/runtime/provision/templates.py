@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proxid.protocol.epochs import EPOCH_SECONDS
-from proxid.runtime.config.anonymiser import LEVELS, AnonymiserConfig
+from proxid.runtime.config.anonymiser import LEVELS, AnonymiserConfig, Retention
 from proxid.runtime.config.base import GovernedConfig
 from proxid.runtime.config.fields import check_name, duration_text
 from proxid.runtime.config.policy import SETTINGS
@@ -14,6 +14,8 @@ from proxid.runtime.provision import toml
 GOVERNED = ("gateway", "main-service", "auditor", "device")
 """Roles that have a policy."""
 _SEASON_DAYS = int(GovernedConfig.model_fields["season_days"].default)
+_KEPT_LEAST = 30 * 86_400.0
+"""Seconds: what an auditor can still read after that long an absence."""
 _COMMON = ("trust", "policy")
 
 
@@ -97,7 +99,12 @@ def render(role: str, name: str, settings: Settings) -> str:
     if role == "auditor":
         rules = _anonymiser(settings)
         floors = {name: rules[name] for name in ("k", "sybil_margin", "min_text_users")}
-        table["floors"] = {**floors, "season_days": settings.governed.get("season_days", _SEASON_DAYS)}
+        kept = Retention.model_validate(settings.governed.get("retention", {}))
+        table["floors"] = {
+            **floors,
+            "season_days": settings.governed.get("season_days", _SEASON_DAYS),
+            **{kind: duration_text(min(getattr(kept, kind), _KEPT_LEAST)) for kind in ("payloads", "links")},
+        }
     return f"# {_HEADERS[role]}\n# Every key can be overridden: see docs/operations.md.\n{toml.dumps(table)}"
 
 
@@ -116,7 +123,6 @@ def _gateway(settings: Settings) -> dict[str, Any]:
         "metrics_listen": settings.gateway_metrics,
         "main_service": settings.main_service,
         "appendfsync": "always",
-        "on_store_failure": "refuse",
         "rate_per_minute": 60,
         **settings.services,
     }
@@ -127,7 +133,6 @@ def _main_service(settings: Settings) -> dict[str, Any]:
         "listen": settings.main_service,
         "metrics_listen": settings.main_service_metrics,
         "appendfsync": "always",
-        "on_store_failure": "refuse",
         **settings.services,
     }
 

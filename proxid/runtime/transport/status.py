@@ -57,7 +57,8 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
 LOCAL: Final = frozenset({
     Code.OUTPUT_FAILED, Code.BUDGET_EXCEEDED, Code.REFUSED, Code.CHILD_FAILED, Code.GROUP_MISMATCH,
     Code.RESTRICTION_VIOLATED, Code.POOL_CLOSED,
-    Code.POLICY_UNACCEPTED, Code.HISTORY_FORKED, Code.PAYLOAD_UNREADABLE, Code.EVIDENCE_FOREIGN, Code.EVIDENCE_LOST,
+    Code.POLICY_UNACCEPTED, Code.HISTORY_FORKED, Code.PAYLOAD_UNREADABLE, Code.EVIDENCE_FOREIGN,
+    Code.EVIDENCE_OLDER, Code.VERSION_UNKNOWN, Code.EVIDENCE_LOST,
     Code.AUDIT_STATE_DAMAGED, Code.AUDIT_BUSY,
 })  # fmt: skip
 """Codes of commands, of clients and of inner parts: should one ever reach a peer, it is told INTERNAL."""

@@ -120,12 +120,9 @@ class ForwardRequest(_message.Message):
 
     MESSAGE_FIELD_NUMBER: _builtins.int
     CREDENTIAL_FIELD_NUMBER: _builtins.int
-    WITHOUT_EVIDENCE_FIELD_NUMBER: _builtins.int
     NUMBER_FIELD_NUMBER: _builtins.int
     credential: _builtins.bytes
     """with the first message of an epoch key, or when MS asks for it"""
-    without_evidence: _builtins.bool
-    """IS cannot log now, and neither must MS (on_store_failure = "answer")"""
     number: _builtins.int
     """on a stream: its outcome bears the same"""
     @_builtins.property
@@ -135,12 +132,11 @@ class ForwardRequest(_message.Message):
         *,
         message: _common_pb2.SignedMessage | None = ...,
         credential: _builtins.bytes = ...,
-        without_evidence: _builtins.bool = ...,
         number: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "message", b"message", "number", b"number", "without_evidence", b"without_evidence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "message", b"message", "number", b"number"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -151,20 +147,16 @@ class ForwardReply(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     MESSAGE_FIELD_NUMBER: _builtins.int
-    WITHOUT_EVIDENCE_FIELD_NUMBER: _builtins.int
-    without_evidence: _builtins.bool
-    """MS could not log it"""
     @_builtins.property
     def message(self) -> _common_pb2.SignedMessage: ...
     def __init__(
         self,
         *,
         message: _common_pb2.SignedMessage | None = ...,
-        without_evidence: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "without_evidence", b"without_evidence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
