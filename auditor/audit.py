@@ -13,13 +13,15 @@ from typing import Final
 
 from auditor.beyond_heads import BeyondHeads
 from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c2_expiry import check_expiry
 from auditor.checks.c3_deliveries import Deliveries
 from auditor.checks.c3_links import People
 from auditor.checks.c3_signatures import Signatures
 from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c3_workers import SignatureWorkers
 from auditor.checks.c5_spill import Spill
-from auditor.checks.c7_completeness import Sets, period, summarise
+from auditor.checks.c7_completeness import Sets
+from auditor.checks.c7_counts import period, summarise
 from auditor.checks.c7_rules import check
 from auditor.checks.c8_obligations import Obligations
 from auditor.checks.c9_receipts import Presented, ReceiptCheck
@@ -100,7 +102,7 @@ class Audit:
         )  # fmt: skip
         self._service = ServiceLog(
             self._policies, self._people, tuples, self._sets, self._erasures, self._obligations, Spill(self._sets),
-            self.report,
+            self.report, lambda: self._gateway.consents,
         )  # fmt: skip
         self._service.unlinked = self._gateway.unlinked
         self._reads = [self._reader(self._gateway, trust.screener), self._reader(self._service, trust.service_key)]
@@ -175,10 +177,10 @@ class Audit:
         exported = [int(read.heads.exported * 1000) for read in self._reads if read.heads.exported is not None]
         settled_ms = min([now_ms, *exported]) - int(self._options.settle * 1000)
         check(self._sets, settled_ms, seen, self.report)
-        self._service.finish()
+        self._service.finish(seen, min([now_ms, *exported]) / 1000)
         self._gateway.finish()
         self._policies.check(self._erasures.epochs.values(), self.report)
-        self._policies.check_expiry(self._erasures.links, self._erasures.expired, self.report)
+        check_expiry(self._policies, self._erasures, seen, self.report)
         self._obligations.check(seen, self.report)
         covered.check_cover(self._unopened, self.report)
         self._erasures.check_keys(self._keys, self.report)
@@ -282,4 +284,5 @@ class Audit:
 
 _LOGS: Final = (
     "gateway", "main-service", "events", "groups", "group", "epochs", "pipeline", "rights", "consents", "unlisted",
+    "basis", "believed", "refused",
 )  # fmt: skip

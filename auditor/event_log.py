@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from auditor.findings import COMPLETENESS, HEADS, Report
+from auditor.findings import COMPLETENESS, HEADS, Basis, Report
 from auditor.reading.damage import Damage
-from proxid.errors import EncodingError, ProxidError
+from proxid.errors import Code, EncodingError, ProxidError
 from proxid.evidence.events import Event, EventType
 from proxid.evidence.succession import Succession
 
@@ -67,6 +67,7 @@ class Log:
         self._report.checked[rule] += 1
         if self._is_unread(event):
             self._report.counts["events.unreadable"] += 1
+            self._report.rests(rule, Basis.UNREADABLE)
             rule, handler = COMPLETENESS, self._hidden.get(event.type, _nothing)
         try:
             handler(event)
@@ -76,6 +77,12 @@ class Log:
             self._report.add(rule, self.name, event.number, f"{event.type.value}: {error.rule}")
         except (KeyError, TypeError, ValueError):
             self._report.add(rule, self.name, event.number, f"{event.type.value}: header is malformed")
+
+    def _turned_away(self, event: Event) -> None:
+        """REFUSED: whom a service turns away is its own word (docs/adr/0024); by which rule is counted."""
+        self._report.believe(COMPLETENESS, "turned_away")
+        rule = str(event.fields["rule"])
+        self._report.counts[f"refused.{self.name}.{rule}" if rule in set(Code) else "refused.unknown"] += 1
 
     def begin(self, generation: int, base: int) -> None:
         """One of the service's logs is read, before which there are `base` entries."""
@@ -102,6 +109,11 @@ class Log:
         if event.hidden and (event.type not in SHARED or not event.payload):
             return True
         return not self.unlinked.isdisjoint(event.tags)
+
+
+def form_of(event: Event) -> int:
+    """Which form of its type an event is of: 1 unless it says another. Raises ValueError."""
+    return int(str(event.fields.get("v", 1)))
 
 
 def _nothing(event: Event) -> None:

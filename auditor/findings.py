@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from auditor.scope import Scope
-from proxid.errors import Code
+from proxid.errors import Code, VersionUnknownError
 
 GATEWAY: Final = "gateway"
 MAIN_SERVICE: Final = "main-service"
@@ -34,6 +34,18 @@ class Verdict(StrEnum):
     CLEAN = "clean"
     VIOLATION = "violation"
     UNCHECKED = "unchecked"
+
+
+class Basis(StrEnum):
+    """What else than the auditor's own computation a comparison rests on.
+
+    COUNTERSIGNED: two parties that do not trust each other signed it. BELIEVED: a service's word alone (`believed`).
+    UNREADABLE: what would show it was erased, or has expired.
+    """
+
+    COUNTERSIGNED = "countersigned"
+    BELIEVED = "believed"
+    UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,13 @@ class Unchecked:
     code: str = Code.EVIDENCE_UNREADABLE.value
 
 
+_UNKNOWN: Final = {
+    "pipeline.unknown": (COMMITS, MAIN_SERVICE, "records were made by a version of the pipeline that is not at hand"),
+    "refused.unknown": (COMPLETENESS, "", "refusals name rules that this auditor does not know"),
+}
+"""Counts of what this auditor is not of the version for: whatever else is found, that is not clean."""
+
+
 @dataclass(slots=True)
 class Report:
     """Violations, counts of what each check looked at, and counts of what happened."""
@@ -96,7 +115,12 @@ class Report:
     def reasons(self) -> list[Unchecked]:
         """Everything that could not be checked, and why."""
         whole = [Unchecked(0, "", self.unchecked, self.unchecked_code)] if self.unchecked else []
-        return [*whole, *self.missing]
+        unknown = [
+            Unchecked(rule, log, f"{self.counts[name]} {text}", VersionUnknownError.code.value)
+            for name, (rule, log, text) in _UNKNOWN.items()
+            if self.counts[name]
+        ]
+        return [*whole, *self.missing, *unknown]
 
     def add(self, rule: int, log: str, event: int, text: str, firm: bool = False) -> None:
         """Record a violation, or count it if there are many of its check."""
@@ -105,6 +129,31 @@ class Report:
             self.counts[f"unlisted.{log}.{rule}"] += 1
         else:
             self.violations.append(Violation(rule, log, event, text, firm))
+
+    def rests(self, rule: int, basis: Basis, comparisons: int = 1) -> None:
+        """Comparisons of a check that were made rest on something else than the auditor's own computation."""
+        self.counts[f"basis.{rule}.{basis.value}"] += comparisons
+
+    def believe(self, rule: int, row: str, claims: int = 1) -> None:
+        """Claims of a service were taken at its word; `row` names what they are about (`wording.BELIEVED`)."""
+        self.rests(rule, Basis.BELIEVED, claims)
+        self.counts[f"believed.{row}"] += claims
+
+    def resting(self, rule: int) -> dict[str, int]:
+        """How many comparisons of a check, in all audits, rest on what; the rest was recomputed."""
+        said = {basis.value: self.counts[f"basis.{rule}.{basis.value}"] for basis in Basis}
+        made = self.checked[rule] + self.checked_before[rule]
+        if rule == RECEIPTS:
+            said[Basis.COUNTERSIGNED.value] = made
+        return {"recomputed": max(0, made - sum(said.values())), **said}
+
+    @property
+    def believed(self) -> dict[str, int]:
+        """Claims that were taken at a service's word, by what they are about (`wording.BELIEVED`)."""
+        prefix = "believed."
+        rows = {name.removeprefix(prefix): n for name, n in self.counts.items() if name.startswith(prefix) and n}
+        also = {"answers": self.counts["gateway.ANSWERED"], "possibly_held": self.counts["possibly_held"]}
+        return dict(sorted({**rows, **{row: n for row, n in also.items() if n}}.items()))
 
     def once(self, rule: int, log: str, text: str) -> None:
         """Record a violation of a log as a whole, unless it is known already: of this audit, or of an earlier one."""
@@ -116,11 +165,13 @@ class Report:
         self.violations.sort(key=lambda v: (v.rule, v.log, v.event, v.text))
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: verdict, checked by check number, violations, what could not be checked, counts."""
+        """For JSON: verdict, checked and on what it rests by check number, what was believed, violations, the rest."""
         return {
             "verdict": self.verdict.value,
             "checked": {str(rule): self.checked[rule] for rule in CHECKS},
             "checked_before": {str(rule): self.checked_before[rule] for rule in CHECKS},
+            "checks": {str(rule): self.resting(rule) for rule in CHECKS},
+            "believed": self.believed,
             "violations": [{"rule": v.rule, "log": v.log, "leaf": v.event, "text": v.text} for v in self.violations],
             "unchecked": [
                 {"check": r.rule or None, "log": r.log or None, "text": r.text, "code": r.code} for r in self.reasons

@@ -12,9 +12,10 @@ from auditor.checks.c6_split import SplitDeliveries, SplitDeliveriesState
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_shown import of_pairs
 from auditor.checks.c8_obligations import Obligations
-from auditor.event_log import Log, check_of
-from auditor.findings import COMPLETENESS, CONSENT, ERASURE, GATEWAY, GROUPS, OPENING, SIGNATURES, Report
+from auditor.event_log import Log, check_of, form_of
+from auditor.findings import COMPLETENESS, CONSENT, ERASURE, GATEWAY, GROUPS, OPENING, SIGNATURES, Basis, Report
 from auditor.policies import Policies
+from auditor.rights_events import RightsEvents
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.sansig import Role
 from proxid.encoding import decode_int, decode_text
@@ -30,7 +31,6 @@ from proxid.evidence.events import (
 )
 from proxid.protocol import consent, record
 from proxid.protocol.record import kind_and_number
-from proxid.protocol.rights import Right, RightsRequest
 
 PARTY_LEFT: Final = "party_left"
 
@@ -60,8 +60,7 @@ class GatewayLog(Log):
         self.consents = Consents()
         self.acknowledged: set[tuple[bytes, int]] = set()
         self._split = SplitDeliveries(policies, people, sets, self.consents, report)
-        self._untold: dict[str, int] = {}
-        """Parties that were not told of an erasure → number of ERASED: they have left in the next epoch."""
+        self._rights = RightsEvents(people, lambda: self.consents, erasures, obligations, self._split, policies, report)
         self._asked: dict[str, Person | None] = {}
         """Whose the requests are that were not answered yet; None where that cannot be read."""
         rules = {
@@ -74,11 +73,11 @@ class GatewayLog(Log):
             EventType.SENT: (COMPLETENESS, self._split.sent),
             EventType.DELIVERED: (SIGNATURES, self._delivered),
             EventType.DROPPED: (COMPLETENESS, self._dropped),
-            EventType.UNREACHED: (COMPLETENESS, lambda e: self._sets.unreached(str(e.fields["session"]))),
-            EventType.REFUSED: (COMPLETENESS, self._refused),
-            EventType.ERASED: (ERASURE, self._erased),
-            EventType.OBJECTED: (SIGNATURES, self._objected),
-            EventType.ACCESSED: (SIGNATURES, self._accessed),
+            EventType.UNREACHED: (COMPLETENESS, lambda e: self._sets.unreached(str(e.fields["session"]), form_of(e))),
+            EventType.REFUSED: (COMPLETENESS, self._turned_away),
+            EventType.ERASED: (ERASURE, self._rights.erased),
+            EventType.OBJECTED: (SIGNATURES, self._rights.objected),
+            EventType.ACCESSED: (SIGNATURES, self._rights.accessed),
             EventType.NOTICED: (ERASURE, self._obligations.noticed),
             EventType.EXPIRED: (OPENING, lambda e: self._erasures.expiry(GATEWAY, e, self.base)),
             EventType.EPOCH_OPENED: (GROUPS, self._epoch_opened),
@@ -90,9 +89,9 @@ class GatewayLog(Log):
             EventType.FORWARDED: self._forwarded_unread,
             EventType.ANSWERED: self._answered_unread,
             EventType.DELIVERED: self._delivered_unread,
-            EventType.ERASED: self._erased_unread,
-            EventType.OBJECTED: self._objected_unread,
-            EventType.ACCESSED: self._accessed_unread,
+            EventType.ERASED: self._rights.erased_unread,
+            EventType.OBJECTED: self._rights.objected_unread,
+            EventType.ACCESSED: self._rights.accessed_unread,
             EventType.EPOCH_OPENED: self._epoch_opened_unread,
         }
         super().__init__(GATEWAY, rules, hidden, report)
@@ -109,21 +108,16 @@ class GatewayLog(Log):
 
     def state(self) -> GatewayState:
         """For storing."""
-        return self.consents, self.acknowledged, self._asked, self.unlinked, self._untold, self._split.state()
+        return self.consents, self.acknowledged, self._asked, self.unlinked, self._rights.untold, self._split.state()
 
     def restore(self, state: GatewayState) -> None:
         """Go on from a state."""
-        self.consents, self.acknowledged, self._asked, unlinked, self._untold, split = state
+        self.consents, self.acknowledged, self._asked, unlinked, self._rights.untold, split = state
         self._split.restore(split, self.consents)
         self.unlinked.update(unlinked)
 
-    def _verify_form(self, said: bool) -> None:
-        """A log that says which epochs were opened is of version 2: its events say what those of version 2 do."""
-        if self._policies.told and not said:
-            raise RecordMismatchError("event says less than its version of the log demands")
-
     def _enrolled(self, event: Event) -> None:
-        self._people.enrolled(Enrolment.decode(EnrolledPayload.decode(event.payload).enrolment))
+        self._people.enrolled(Enrolment.decode(EnrolledPayload.decode(event.payload).enrolment), event.number)
 
     def _linked(self, event: Event) -> None:
         tag = self._erasures.linked(event)
@@ -146,20 +140,24 @@ class GatewayLog(Log):
             pair = self._tuples.consent_acknowledged(payload.acknowledgement)
             blocks = pair.original.message.blocks
             version = decode_int(blocks[consent.ACK_VERSION])
+            self._report.rests(SIGNATURES, Basis.COUNTERSIGNED)
             if self._consent_unread(event) != (blocks[consent.ACK_HASH], version):
                 raise MessageInvalidError("event names another consent than it holds")
+            prox_id = decode_text(blocks[consent.ACK_USER])
+            self.consents.confirmed[prox_id] = (version, event.number, b"".join(event.tags))
             with check_of(CONSENT):
-                taken = self.consents.acknowledged(decode_text(blocks[consent.ACK_USER]), version)
+                taken = self.consents.acknowledged(prox_id, version)
                 self._split.took_back(*taken, event.number, pair.original.header.time_ms)
             return
         person, vector = self._tuples.consent(payload)
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
-            withdrawn = self.consents.changed(person, vector, self._policies.naming)
+            message = SanitizedPair.decode(payload.message).original.session_id
+            withdrawn = self.consents.changed(person, vector, self._policies.naming, event.number, message)
             self._obligations.verify_grants(person.user_id, len(vector.grants))
-        self._exercised("consent")
+        self._rights.exercised("consent")
         if withdrawn:
-            self._exercised("withdrawal")
+            self._rights.exercised("withdrawal")
 
     def _consent_unread(self, event: Event) -> tuple[bytes, int]:
         """What its header says of an acknowledged consent: receipts are looked for there."""
@@ -177,9 +175,6 @@ class GatewayLog(Log):
             if event.gone:
                 # What rests on it can be judged no more than what rests on a link that has expired.
                 self.unlinked.update(event.tags)
-
-    def _exercised(self, right: str) -> None:
-        self._report.counts[f"rights.{right}"] += 1
 
     def _forwarded(self, event: Event) -> None:
         pair = SanitizedPair.decode(event.payload)
@@ -223,11 +218,12 @@ class GatewayLog(Log):
             self._sets.delivered(named, event.number)
             self._split.verify_sent(named)
         with check_of(ERASURE):
-            self._verify_form(fields.get("v") == 2)
+            self._rights.verify_form(fields.get("v") == 2)
         return named
 
     def _delivered(self, event: Event) -> None:
         named = self._named_delivery(event)
+        self._report.rests(SIGNATURES, Basis.COUNTERSIGNED)
         payload = DeliveredPayload.decode(event.payload)
         pairs = [SanitizedPair.decode(data) if data else None for data in payload.pairs]
         if pairs.count(None) > event.hidden:
@@ -256,60 +252,6 @@ class GatewayLog(Log):
         if fields["reason"] == PARTY_LEFT and not self._policies.may_have_left(named[2]):
             raise RecordMismatchError("a group was dropped as of a party that has not left")
 
-    def _refused(self, event: Event) -> None:
-        str(event.fields["rule"])
-
-    def _erased(self, event: Event) -> None:
-        tags, request = self._erasures.took_effect(event)
-        self._obliged(event, tags, request)
-
-    def _erased_unread(self, event: Event) -> None:
-        self._report.counts["events.unproven_erasures"] += 1
-        self._obliged(event, self._erasures.took_effect_unread(event), None)
-
-    def _obliged(self, event: Event, tags: set[bytes], request: RightsRequest | None) -> None:
-        self._forget(tags)
-        with check_of(ERASURE):
-            self._verify_form(event.fields.get("v") == 2)
-            self._obligations.erased(event, tags, self._erasures.epochs, request)
-        untold = event.fields.get("untold", [])
-        if isinstance(untold, list):
-            self._untold |= {str(party): event.number for party in untold if str(party) not in self._untold}
-
-    def _forget(self, tags: set[bytes]) -> None:
-        for tag in tags:
-            person = self._people.erased(tag)
-            self._split.erased("" if person is None else person.user_id)
-            if person is not None:
-                self.consents.forget(person.prox_id)
-        self._exercised(Right.ERASE.value)
-
-    def _objected(self, event: Event) -> None:
-        disclosure = self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
-        request = RightsRequest.decode(disclosure.request)
-        self._exercised(request.right.value)
-        if request.right is Right.OBJECT:
-            self._split.objected(request.user_id, event.number, request.time_ms)
-        self._objection(event, request)
-
-    def _objected_unread(self, event: Event) -> None:
-        self._erasures.carried_out_unread(event)
-        self._exercised(Right(str(event.fields["right"])).value)
-        self._objection(event, None)
-
-    def _objection(self, event: Event, request: RightsRequest | None) -> None:
-        with check_of(ERASURE):
-            self._verify_form("notices" in event.fields)
-        self._obligations.objected(event, request)
-
-    def _accessed_unread(self, event: Event) -> None:
-        self._erasures.carried_out_unread(event)
-        self._exercised(Right.ACCESS.value)
-
-    def _accessed(self, event: Event) -> None:
-        self._erasures.disclosed(event, Right.ACCESS)
-        self._exercised(Right.ACCESS.value)
-
     def _epoch_opened(self, event: Event) -> None:
         self._policies.given(event)
         self._began(event)
@@ -320,9 +262,7 @@ class GatewayLog(Log):
 
     def _began(self, event: Event) -> None:
         """What is held against the document of an epoch that has just begun."""
-        listed, untold = self._policies.newest_parties(), self._untold
-        self._untold = {}
-        for number in sorted({number for party, number in untold.items() if party in listed}):
-            self._report.add(ERASURE, GATEWAY, number, "ERASED: a party that has not left was not told")
+        listed = self._policies.newest_parties()
+        self._rights.verify_untold(listed)
         with check_of(ERASURE):
             self._obligations.feeds.state(event, listed)

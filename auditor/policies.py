@@ -7,13 +7,13 @@ the auditor's own configuration says.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
 from auditor.checks.c8_feeds import FEEDS, LAST
-from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, OPENING, Report, Unchecked
+from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
 from auditor.scope import PolicyScope
 from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey
@@ -26,8 +26,6 @@ ACCEPTED: Final = "accepted"
 UNACCEPTED: Final = "not accepted"
 KEYLESS: Final = "keys of a party are missing"
 UNUSABLE: Final = "cannot be used here"
-_EARLY: Final = 2 * 86_400.0
-"""Seconds by which things may expire ahead: a gateway says so an hour before, and clocks may be a day apart."""
 _OTHER_KEY: Final = "epoch was opened under another key or policy than the gateway was given"
 _WHY: Final = {
     UNACCEPTED: "which the auditor's operator has not accepted; `proxid policy show {0} > policy.json` at a service, "
@@ -213,25 +211,10 @@ class Policies:
             )
             report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, error.rule, error.code.value))
 
-    def check_expiry(self, links: Iterable[int], payloads: Mapping[str, int], report: Report) -> None:
-        """At the end: nothing is said to have expired that the policy keeps: a clock was wrong, or a service hides it.
-
-        Args:
-            links: epochs whose links have expired. payloads: log → number up to which payloads have.
-        """
-        now, kept = report.scope.started + _EARLY, {e: self._retention(e) for e in self.named}
-        early = [e for e in sorted(links) if (held := kept.get(e)) and now < self.trust.epochs.end(e) + held.links]
-        if early:
-            text = f"links of {spans(early)} have expired before the time that the policy sets"
-            report.missing.append(Unchecked(OPENING, GATEWAY, text))
-        least = min((held.payloads for held in kept.values() if held), default=0.0)
-        for log, until in payloads.items():
-            newest = max((epoch for number, epoch in self.begins[log] if number <= until), default=None)
-            if newest is not None and now < self.trust.epochs.start(newest) + least:
-                text = f"payloads of {spans([newest])} have expired before the time that the policy sets"
-                report.missing.append(Unchecked(OPENING, log, text))
-
-    def _retention(self, epoch: int) -> Retention | None:
+    def retention(self, epoch: int) -> Retention | None:
+        """How long the document of an epoch keeps things; None if it is not known."""
+        if epoch not in self.named:
+            return None
         terms = self._terms(self.named[epoch])
         return None if isinstance(terms, str) else terms.retention
 

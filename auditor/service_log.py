@@ -1,38 +1,52 @@
 """The Main Service's log (checks 2 to 7 of DESIGN 10.4)."""
 
+from collections.abc import Callable
 from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c3_links import People
 from auditor.checks.c3_tuples import Tuples
-from auditor.checks.c4_pipeline import Pipeline
+from auditor.checks.c4_records import Records
 from auditor.checks.c5_epochs import EpochTimes, TimesState
 from auditor.checks.c5_groups import Groups, GroupsState
 from auditor.checks.c5_shapes import verify_shape
 from auditor.checks.c5_spill import Spill
+from auditor.checks.c6_consents import Consents
+from auditor.checks.c6_service import ServiceConsents, ServiceConsentsState
 from auditor.checks.c6_taken_back import TakenBack, TakenBackState
-from auditor.checks.c7_completeness import HIDDEN_OWNERS, Sets
+from auditor.checks.c7_completeness import Sets
+from auditor.checks.c7_counts import HIDDEN_OWNERS
+from auditor.checks.c7_dropped import Drops
+from auditor.checks.c7_withheld import Withheld, WithheldState
 from auditor.checks.c8_kept import Kept, KeptState
 from auditor.checks.c8_obligations import Obligations
-from auditor.event_log import Log, check_of
-from auditor.findings import COMMITS, COMPLETENESS, CONSENT, ERASURE, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
+from auditor.event_log import Log, check_of, form_of
+from auditor.findings import (
+    COMPLETENESS,
+    CONSENT,
+    ERASURE,
+    GROUPS,
+    MAIN_SERVICE,
+    OPENING,
+    SIGNATURES,
+    Report,
+    Unchecked,
+)
+from auditor.given_up import GivenUp
 from auditor.policies import Policies
 from auditor.split_events import SplitEvents
-from auditor.trust import Trust
-from proxid.crypto.sansig import Role, SignedMessage, verify
-from proxid.encoding import decode
-from proxid.errors import CommitMismatchError, ConsentError, GroupMismatchError, MessageInvalidError
-from proxid.evidence.events import BufferedPayload, Event, EventType, Header, ReceivedPayload, ReleasedPayload
-from proxid.protocol import consent, request
+from proxid.crypto.sansig import SignedMessage
+from proxid.errors import ConsentError, GroupMismatchError, MessageInvalidError
+from proxid.evidence.events import BufferedPayload, Event, EventType, ReceivedPayload, ReleasedPayload
+from proxid.protocol import consent
 from proxid.protocol.record import kind_and_number
-from proxid.protocol.request import Utterance
 
 ServiceState = tuple[
-    GroupsState, dict[str, tuple[bytes, str] | None], set[int], dict[str, str], set[bytes], TimesState, KeptState,
-    TakenBackState,
+    GroupsState, WithheldState, set[int], ServiceConsentsState, TimesState, KeptState, TakenBackState
 ]  # fmt: skip
-"""Replays, open requests, epochs that were opened, bundles by PROX_ID, tags of unknown consent, times, what waits, what
-is to be withdrawn."""
+"""Replays, open requests, epochs that were opened, consents, times, what waits, what is to be withdrawn."""
+HELD_SECONDS: Final = 3600.0
+"""A group that has formed leaves at once; a service that was away and is back may need a moment."""
 _WAITS: Final = frozenset({EventType.BUFFERED, EventType.RELEASED})
 
 
@@ -41,31 +55,32 @@ class ServiceLog(Log):
 
     def __init__(
         self, policies: Policies, people: People, tuples: Tuples, sets: Sets, erasures: Erasures,
-        obligations: Obligations, spill: Spill, report: Report,
+        obligations: Obligations, spill: Spill, report: Report, consents: Callable[[], Consents],
     ) -> None:  # fmt: skip
         self._policies = policies
-        self._trust = trust = policies.trust
+        self._trust = policies.trust
         self._people = people
         self._tuples = tuples
         self._sets = sets
         self._groups = Groups(policies, spill)
         self._times = EpochTimes(policies, report)
         self._split = SplitEvents(policies, self._groups, sets, self._times, report)
-        self._commits: dict[str, tuple[bytes, str] | None] = {}
-        """Commit and PROX_ID of requests that were received; None where that cannot be read."""
-        self._unknown: set[bytes] = set()
-        """Subject tags of people whose consent at MS cannot be read."""
+        self._consents = ServiceConsents(policies, people, consents, report)
+        self._withheld = Withheld(policies, people, self._consents, obligations, self._groups, report)
+        self._drops = Drops(policies, people, consents, obligations, sets, report)
         self._opened: set[int] = set()
         self._kept = Kept()
         self._taken_back = TakenBack(policies, people, self._groups, obligations, report)
-        self._bundles: dict[str, str] = {}
         self._erasures = erasures
         self._obligations = obligations
-        self._pipeline = None if trust.classifier is None else Pipeline(trust.classifier)
+        self._records = Records(policies, people, self._consents, obligations, report)
+        self._given_up = GivenUp(
+            sets, self._groups, self._split, self._records, self._withheld, self._kept, self._times
+        )
         rules = {
             EventType.EPOCH_OPENED: (GROUPS, self._epoch_opened),
             EventType.EPOCH_CLOSED: (GROUPS, self._epoch_closed),
-            EventType.CONSENT: (SIGNATURES, self._consent),
+            EventType.CONSENT: (SIGNATURES, lambda e: self._taken_back.consented(*self._consents.changed(e))),
             EventType.RECEIVED: (SIGNATURES, self._received),
             EventType.REFUSED: (COMPLETENESS, self._refused),
             EventType.BUFFERED: (GROUPS, self._buffered),
@@ -73,13 +88,14 @@ class ServiceLog(Log):
             EventType.RELEASED: (GROUPS, self._released),
             EventType.TICKED: (GROUPS, self._split.ticked),
             EventType.BATCHED: (GROUPS, self._split.batched),
-            EventType.SUPPRESSED: (COMPLETENESS, self._suppressed),
+            EventType.SUPPRESSED: (COMPLETENESS, self._given_up.suppressed),
             EventType.WITHDRAWN: (COMPLETENESS, self._withdrawn),
             EventType.ERASED: (ERASURE, self._erased),
             EventType.EXPIRED: (OPENING, self._expired),
         }
         hidden = {
-            EventType.CONSENT: self._consent_unread,
+            EventType.CONSENT: self._consents.unread,
+            EventType.SUPPRESSED: self._given_up.suppressed_unread,
             EventType.RECEIVED: self._received_unread,
             EventType.BUFFERED: self._buffered_unread,
             EventType.RELEASED: self._released_unread,
@@ -120,19 +136,6 @@ class ServiceLog(Log):
         self._groups.closed(int(str(event.fields["epoch"])))
         self._times.closed(event)
 
-    def _consent(self, event: Event) -> None:
-        message, _ack, _credential = decode(event.payload, 3)
-        signed, trust = SignedMessage.decode(message), self._trust
-        person = self._people.of_key(signed.header.signer)
-        expected = consent.expectation(trust.service, person.epoch, signed.header.signer, trust.screener)
-        verify(signed, expected, Role.SANITIZER)
-        self._bundles[person.prox_id] = consent.read(signed)[0]
-        self._taken_back.consented(person.epoch, person.prox_id, consent.read(signed)[0])
-        self._unknown.difference_update(event.tags)
-
-    def _consent_unread(self, event: Event) -> None:
-        self._unknown.update(event.tags)
-
     def _received(self, event: Event) -> None:
         session = str(event.fields["session"])
         payload = ReceivedPayload.decode(event.payload)
@@ -140,9 +143,8 @@ class ServiceLog(Log):
         with check_of(COMPLETENESS):
             good = self._sets.received(session, signed.header.time_ms, event.number)
         # Whatever is wrong with it, what follows in the session is compared with it: one fault is told once.
-        blocks = signed.message.blocks
-        if len(blocks) == request.BLOCKS:
-            self._commits[session] = (blocks[request.COMMIT], blocks[request.USER].decode("utf-8", "replace"))
+        with check_of(COMPLETENESS):
+            self._withheld.received(session, signed, event)
         self._tuples.received(signed, payload.credential, good)
         with check_of(GROUPS):
             self._times.verify_received(signed.header.epoch, signed.header.time_ms)
@@ -152,17 +154,18 @@ class ServiceLog(Log):
     def _received_unread(self, event: Event) -> None:
         session = str(event.fields["session"])
         self._sets.received(session, 0, event.number)
-        self._commits[session] = None
+        self._withheld.received_unread(session)
 
     def _refused(self, event: Event) -> None:
-        self._sets.refused(str(event.fields["session"]))
+        self._sets.refused(str(event.fields["session"]), form_of(event))
+        self._turned_away(event)
 
     def _buffered_unread(self, event: Event) -> None:
         self._kept.buffered(event)
         fields = event.fields
         session = str(fields["session"])
         self._sets.buffered(session)
-        self._commits.pop(session, None)
+        self._withheld.gone(session)
         self._groups.blinded(int(str(fields["epoch"])), str(fields.get("kind", "general")))
 
     def _buffered(self, event: Event) -> None:
@@ -170,41 +173,13 @@ class ServiceLog(Log):
         payload = BufferedPayload.decode(event.payload)
         session = payload.session.hex()
         self._sets.buffered(session)
-        received = self._commits.pop(session, (b"", ""))
-        self._report.checked[COMMITS] += 1
-        with check_of(COMMITS):
-            commit = Utterance.from_opening(payload.opening).commit
-            if received is not None and received[0] != commit:
-                raise CommitMismatchError("buffered utterance does not open the request's commit")
-            if self._pipeline is not None and not self._pipeline.verify(payload):
-                self._report.counts["pipeline.unknown"] += 1
-        if received is not None and received[1] != payload.prox_id:
-            raise GroupMismatchError("record is buffered for another person than asked")
-        epoch = int(str(event.fields.get("epoch", 0)))
-        judge = self._policies.of(epoch)
-        with check_of(CONSENT):
-            self._verify_audience(event, payload, judge)
-        person = self._people.of_prox(payload.prox_id)
-        if person.epoch != epoch:
-            raise GroupMismatchError("record waits in another epoch than its person's")
-        if judge is not None and judge.pipeline not in ("", payload.pipeline):
-            raise GroupMismatchError("record was made by another pipeline than the policy demands")
-        if payload.seasoned != person.seasoned:
-            raise GroupMismatchError("record counts as seasoned otherwise than its credential says")
-        self._groups.buffered(person.epoch, payload)
-
-    def _verify_audience(self, event: Event, payload: BufferedPayload, judge: Trust | None) -> None:
-        """What waits was allowed by the bundle in effect at MS, for exactly its audience."""
-        if judge is None or not self._unknown.isdisjoint(event.tags):
-            self._report.counts["consents.unknown"] += 1
-            return
-        self._report.checked[CONSENT] += 1
-        grants = judge.bundles.get(self._bundles.get(payload.prox_id, consent.NOTHING), ())
-        if payload.audience != consent.audience_id(consent.audience(grants, payload.kind)) or not payload.audience:
-            raise ConsentError("record waits for an audience that the person's bundle does not allow")
+        received = self._withheld.taken(session, event.number)
+        self._records.verify(event, payload, received)
+        self._groups.buffered(int(str(event.fields.get("epoch", 0))), payload)
 
     def _raised(self, event: Event) -> None:
         fields = event.fields
+        self._given_up.timed(fields)
         nodes = (_path(fields["source"]), _path(fields["target"]))
         session = bytes.fromhex(str(fields["session"]))
         if "kind" in fields:
@@ -219,11 +194,12 @@ class ServiceLog(Log):
         epoch, number = int(str(fields["epoch"])), int(str(fields["group"]))
         payload = ReleasedPayload.decode(event.payload)
         self._kept.released(event, [session.hex() for session in payload.records])
+        self._report.believe(SIGNATURES, "seals", len(payload.records) * len(payload.parties))
         with check_of(COMPLETENESS):
             good = self._sets.released_to((epoch, number), payload, event.number)
         for session in payload.records:
             if session:
-                self._end(session.hex(), "released", event)
+                self._sets.ended(session.hex(), "released", event.number)
             else:
                 self._report.counts[HIDDEN_OWNERS] += 1
         kind = str(fields.get("kind", "general"))
@@ -242,6 +218,8 @@ class ServiceLog(Log):
             self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload, good)
         else:
             self._groups.released(epoch, number, payload, good)
+        audience = dict(consent.parse_audience(str(fields["audience"]).partition("|")[2]))
+        self._drops.released((epoch, number), kind, audience, payload)
 
     def _released_unread(self, event: Event) -> None:
         self._kept.released(event, [])
@@ -256,39 +234,15 @@ class ServiceLog(Log):
         elif not self._groups.is_blind(place[0], kind):
             self._groups.released_unread(place, kind, str(fields.get("close", "")), None)
 
-    def _suppressed(self, event: Event) -> None:
-        fields = event.fields
-        session = str(fields["session"])
-        self._kept.ended(session)
-        self._commits.pop(session, None)
-        waited = self._sets.is_buffered(session)
-        self._end(session, str(fields["reason"]), event)
-        with check_of(GROUPS):
-            self._given_up(fields, session, waited)
-
-    def _given_up(self, fields: Header, session: str, waited: bool) -> None:
-        epoch, reason = int(str(fields.get("epoch", 0))), str(fields["reason"])
-        if waited and "kind" in fields:
-            kind = str(fields["kind"])
-            if not self._groups.is_blind(epoch, kind):
-                self._groups.slots(epoch, kind, str(fields["close"])).verify_gone(bytes.fromhex(session), reason)
-        elif waited and "tick" in fields:
-            self._split.gone(epoch, bytes.fromhex(session), reason)
-        elif waited:
-            self._groups.gone(epoch, bytes.fromhex(session), reason, float(str(fields["time"])))
-
     def _withdrawn(self, event: Event) -> None:
         fields = event.fields
         epoch, session = int(str(fields["epoch"])), bytes.fromhex(str(fields["session"]))
         if "left" not in fields:
             self._kept.ended(str(fields["session"]))
-            self._end(str(fields["session"]), "withdrawn", event)
+            self._sets.ended(str(fields["session"]), "withdrawn", event.number)
         kind, left = str(fields.get("kind", "general")), fields.get("left") is True
         with check_of(GROUPS):
             self._taken_back.withdrawn(epoch, session, self._groups.withdrawn(epoch, session, kind, left))
-
-    def _end(self, session: str, fate: str, event: Event) -> None:
-        self._sets.ended(session, fate, event.number)
 
     def _erased(self, event: Event) -> None:
         tag = bytes.fromhex(str(event.fields["tag"]))
@@ -300,25 +254,38 @@ class ServiceLog(Log):
 
     def state(self) -> ServiceState:
         """For storing."""
-        own = (self._commits, self._opened, self._bundles, self._unknown)
+        own = (self._withheld.state(), self._opened, self._consents.state())
         return self._groups.state(), *own, self._times.state(), self._kept.state(), self._taken_back.state()
 
     def restore(self, state: ServiceState) -> None:
         """Go on from a state."""
-        groups, self._commits, self._opened, self._bundles, self._unknown, times, kept, taken_back = state
+        groups, withheld, self._opened, consents, times, kept, taken_back = state
+        self._withheld.restore(withheld)
+        self._consents.restore(consents)
         self._taken_back.restore(taken_back)
         self._kept.restore(kept)
         self._times.restore(times)
         self._groups.restore(groups)
 
-    def finish(self) -> None:
-        """What only the whole log shows: groups that formed and were never released stay pending."""
+    def finish(self, seen: int, now: float) -> None:
+        """What only the whole of both logs shows: groups that formed and were never released stay pending.
+
+        Args:
+            seen: the gateway's last event before this log was read. now: Unix seconds up to which the logs were read.
+        """
+        self._consents.check(seen)
+        self._withheld.finish(now)
+        self._drops.check()
         try:
             self._report.counts["groups.pending"] = self._groups.unreleased()
         except GroupMismatchError as error:
             self._report.add(GROUPS, MAIN_SERVICE, 0, error.rule)
+        since, latest = self._groups.waits_since(), self._sets.latest()
+        if since is not None and latest / 1000 - since > HELD_SECONDS:
+            text = "a group has formed and was not released while requests came for more than an hour"
+            self._report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, text))
         self._times.finish()
-        self._taken_back.finish(max(self._opened, default=-1), bool(self._unknown))
+        self._taken_back.finish(max(self._opened, default=-1), self._consents.unreadable)
 
 
 def _path(value: object) -> tuple[str, ...]:

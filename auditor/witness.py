@@ -1,8 +1,9 @@
 """The witness (DESIGN 10.4 (1)): cosigns heads of both logs, and never one that contradicts what it cosigned before.
 
 It keeps the newest head of each log that it has cosigned, durably, before it hands a signature out: whoever restarts
-it, or restores it from nothing but this folder, cannot make it cosign two histories. A successor log is cosigned if it
-names, in its first leaf, a head of the log before it that covers what was cosigned of that one.
+it, or restores it from nothing but this folder, cannot make it cosign two histories. It keeps one head a day for good.
+A successor log is cosigned if it names, in its first leaf, a head of the log before it that covers what was cosigned
+of that one.
 """
 
 import hashlib
@@ -27,6 +28,7 @@ from proxid.evidence.checkpoint import Checkpoint, cosign, generation_of, open_c
 from proxid.evidence.merkle import EMPTY_ROOT, verify_consistency, verify_inclusion
 from proxid.evidence.note import Verifier
 from proxid.evidence.succession import Succession
+from proxid.runtime.evidence_log.files import archive
 
 
 class WitnessedLog(Protocol):
@@ -117,7 +119,7 @@ class Witness:
             self._verify_follows(source, generation, heads, head)
         self._verify(source, self.last(generation), head)
         cosigned = with_cosignature(note, cosign(note, self._name, self._key, seconds)).encode()
-        self._remember(self._path(generation), cosigned)
+        self._remember(self._path(generation), cosigned, seconds)
         source.cosign(cosigned)
         return head
 
@@ -151,7 +153,7 @@ class Witness:
             raise HistoryForkedError("head is of another history than one that was cosigned") from None
 
     @staticmethod
-    def _remember(path: Path, note: bytes) -> None:
+    def _remember(path: Path, note: bytes, seconds: int) -> None:
         temporary = path.with_suffix(".next")
         try:
             with temporary.open("wb") as file:
@@ -159,5 +161,6 @@ class Witness:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
+            archive(path.with_suffix(""), note, seconds)
         except OSError:
             raise OutputError("the witness cannot write its memory") from None

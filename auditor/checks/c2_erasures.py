@@ -6,7 +6,7 @@ was erased must not open any more.
 """
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from auditor.findings import ERASURE, GATEWAY, OPENING, Report
 from auditor.reading.opening import Unopened
@@ -21,8 +21,18 @@ from proxid.protocol.rights import ErasedDisclosure, Right, RightsRequest, erase
 _CHUNK: Final = 256
 
 
+class Expiry(NamedTuple):
+    """What an EXPIRED said: payloads of its log up to a number, or links up to an epoch; `guilty`: it was too early."""
+
+    log: str
+    event: int
+    kind: str
+    until: int
+    guilty: bool = False
+
+
 ErasuresState = tuple[
-    dict[bytes, bytes], dict[bytes, int], dict[str, int], set[bytes], dict[bytes, int], int, set[int]
+    dict[bytes, bytes], dict[bytes, int], dict[str, int], set[bytes], dict[bytes, int], int, set[int], list[Expiry]
 ]  # fmt: skip
 """The attributes of `Erasures` after `trust`."""
 
@@ -35,6 +45,7 @@ class Erasures:
         owner_commitments: subject tag → that of LINKED. erased: subject tag → number of ERASED.
         expired: log → payloads up to this number are gone. requests: digests of the requests carried out.
         epochs: subject tag → epoch. links_until, links: evidence keys up to this epoch, and of these, have expired.
+        said: each EXPIRED whose age is not known to be right.
     """
 
     trust: Trust
@@ -45,17 +56,20 @@ class Erasures:
     epochs: dict[bytes, int] = field(default_factory=dict)
     links_until: int = -1
     links: set[int] = field(default_factory=set)
+    said: list[Expiry] = field(default_factory=list)
 
     def state(self) -> ErasuresState:
         """For storing."""
         return (
             self.owner_commitments, self.erased, self.expired, self.requests, self.epochs, self.links_until, self.links,
+            self.said,
         )  # fmt: skip
 
     def restore(self, state: ErasuresState) -> None:
         """Go on from a state."""
         (
             self.owner_commitments, self.erased, self.expired, self.requests, self.epochs, self.links_until, self.links,
+            self.said,
         ) = state  # fmt: skip
 
     def linked(self, event: Event) -> bytes:
@@ -67,19 +81,19 @@ class Erasures:
         self.epochs[event.tags[0]] = int(str(event.fields["epoch"]))
         return event.tags[0]
 
-    def took_effect(self, event: Event) -> tuple[set[bytes], RightsRequest]:
-        """ERASED: the tags it covers, and the request; raises ProxidError if its user did not ask for it."""
+    def took_effect(self, event: Event) -> tuple[set[bytes], RightsRequest, Enrolment]:
+        """ERASED: the tags it covers, the request, and by which enrolment; raises ProxidError unless its user asked."""
         disclosure = self.disclosed(event, Right.ERASE)
         named = {bytes.fromhex(str(tag)) for tag in _listed(event.fields["tags"])}
-        user_id = Enrolment.decode(disclosure.enrolment).user_id
+        enrolment = Enrolment.decode(disclosure.enrolment)
         if {tag for tag, _ in disclosure.owner_salts} != named:
             raise CredentialError("ERASED covers other people's evidence than it discloses")
         for tag, salt in disclosure.owner_salts:
-            if self.owner_commitments.get(tag) != owner_commitment(user_id, salt):
+            if self.owner_commitments.get(tag) != owner_commitment(enrolment.user_id, salt):
                 raise CredentialError("ERASED covers evidence of somebody who did not ask for it")
         for tag in named:
             self.erased.setdefault(tag, event.number)
-        return named, RightsRequest.decode(disclosure.request)
+        return named, RightsRequest.decode(disclosure.request), enrolment
 
     def took_effect_unread(self, event: Event) -> set[bytes]:
         """ERASED whose payload has expired: the tags and the request that its header names; nothing if it is just gone.
@@ -113,6 +127,8 @@ class Erasures:
         request.verify(enrolment.user_key, trust.service, trust.screener)
         if bytes.fromhex(str(event.fields["request"])) != request.digest:
             raise CredentialError("event names another request than it discloses")
+        if request.digest in self.requests and event.fields.get("v") == 2:
+            raise CredentialError("a right was exercised twice by one request")
         self.requests.add(request.digest)
         return disclosure
 
@@ -131,8 +147,12 @@ class Erasures:
                 self.links.update({epoch for epoch in self.epochs.values() if first <= epoch <= until})
             else:  # of a log of version 1
                 self.links_until = max(self.links_until, until)
+            last = max((epoch for epoch in self.epochs.values() if epoch <= until), default=None)
+            if last is not None:
+                self.said.append(Expiry(log, event.number, "links", last))
         elif fields["kind"] == "payloads":
             self._expired_payloads(log, base + int(str(fields["until"])))
+            self.said.append(Expiry(log, event.number, "payloads", base + int(str(fields["until"]))))
 
     def _expired_payloads(self, log: str, until: int) -> None:
         self.expired[log] = max(self.expired.get(log, 0), until)

@@ -15,8 +15,8 @@ from proxid.protocol.entry import entries_digest, places_of
 from proxid.protocol.receipt import DeliveryAck, group_digest
 
 Alias = tuple[str, int, str]
-DeliveriesState = tuple[dict[Alias, str], dict[Alias, str], bool]
-"""Users by alias and aliases by user, with party and period; whether some cannot be read."""
+DeliveriesState = tuple[dict[str, Alias], dict[Alias, str], bool]
+"""Party, period and user by alias, and the other way round; whether some cannot be read."""
 
 
 class Deliveries:
@@ -27,16 +27,22 @@ class Deliveries:
         self._trust = policies.trust
         self._people = people
         self._signatures = signatures
-        self._user_of: dict[Alias, str] = {}
+        self._user_of: dict[str, Alias] = {}
         self._alias_of: dict[Alias, str] = {}
         self.incomplete = False
         """Some ALIASED cannot be read any more: a name that is not known may have been in it."""
 
     def aliased(self, payload: bytes) -> None:
-        """An ALIASED event: one-to-one per party and period; raises RecordMismatchError."""
+        """An ALIASED event: an alias by its form, one-to-one over users, parties and periods.
+
+        Raises:
+            RecordMismatchError: it is not.
+        """
         said = AliasedPayload.decode(payload)
         key, user_id, alias = (said.party, said.period), said.user_id, said.name
-        taken = self._user_of.setdefault((*key, alias), user_id) != user_id
+        if not record.is_alias(alias):
+            raise RecordMismatchError("a name that is no alias stands for a person")
+        taken = self._user_of.setdefault(alias, (*key, user_id)) != (*key, user_id)
         if taken or self._alias_of.setdefault((*key, user_id), alias) != alias:
             raise RecordMismatchError("aliases are not one-to-one for a party and period")
 

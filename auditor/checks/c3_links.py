@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from auditor.policies import Policies
 from proxid.crypto.identity import Credential, Enrolment, Link
@@ -25,8 +25,21 @@ class Person:
     credential: bytes
 
 
-PeopleState = tuple[dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes]]
-"""People by key, keys by subject tag, digests of credentials that were shown, and who is gone."""
+class EnrolledKey(NamedTuple):
+    """The key of a user that was enrolled last, by which event, and the one before; empty if there is none."""
+
+    key: bytes
+    event: int
+    before: bytes
+
+
+_JUST_AFTER: Final = 256
+"""Events."""
+
+PeopleState = tuple[
+    dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes], dict[str, EnrolledKey]
+]  # fmt: skip
+"""People by key, keys by subject tag, digests of credentials that were shown, who is gone, and keys by user."""
 
 
 class People:
@@ -42,10 +55,28 @@ class People:
         self._shown: dict[bytes, bytes] = {}
         """Digests of credentials that MS has shown and LINKED has not, by key."""
         self.gone: set[bytes] = set()
+        self._keys: dict[str, EnrolledKey] = {}
 
-    def enrolled(self, enrolment: Enrolment) -> None:
-        """Check an ENROLLED event: the EA's word; raises SignatureInvalidError, KeyInvalidError."""
+    def enrolled(self, enrolment: Enrolment, event: int = 0) -> None:
+        """Check an ENROLLED event: the EA's word; raises SignatureInvalidError, KeyInvalidError.
+
+        Args:
+            event: its number.
+        """
         enrolment.verify(self._trust.authority)
+        before = self._keys.get(enrolment.user_id)
+        self._keys[enrolment.user_id] = EnrolledKey(enrolment.user_key, event, b"" if before is None else before.key)
+
+    def verify_held(self, enrolment: Enrolment, event: int) -> None:
+        """Check that a right was exercised with the key that was enrolled last; raises CredentialError.
+
+        What was asked just before another key was enrolled may be recorded just after.
+        """
+        held = self._keys.get(enrolment.user_id)
+        if held is None or enrolment.user_key == held.key:
+            return
+        if enrolment.user_key != held.before or event - held.event > _JUST_AFTER:
+            raise CredentialError("a right was exercised with another key than the person's")
 
     def linked(self, payload: LinkedPayload, tag: bytes) -> None:
         """Check a LINKED event and register its key.
@@ -62,6 +93,10 @@ class People:
         link.verify(enrolment)
         if (link.service, link.screener) != (trust.service, trust.screener):
             raise CredentialError("link is for another service or screener")
+        held = self._keys.get(enrolment.user_id)
+        if held is not None and held.key != enrolment.user_key:
+            raise RegistrationError("epoch key is linked by a key that was replaced")
+        enrolment.verify_time(trust.epochs.start(link.epoch))
         if link.epoch_key in self._by_key:
             raise RegistrationError("epoch key is linked twice")
         if (link.user_id, link.epoch) in self._live:
@@ -83,6 +118,7 @@ class People:
             self._by_prox.pop(person.prox_id, None)
             self._shown.pop(key or b"", None)
             self._live.pop((person.user_id, person.epoch), None)
+            self._keys.pop(person.user_id, None)
             self.gone.add(hashlib.sha256(person.prox_id.encode()).digest()[:16])
         return person
 
@@ -91,17 +127,22 @@ class People:
         """Distinct users who can be named: neither erased nor of an epoch whose links have expired."""
         return len({user_id for user_id, _ in self._live})
 
+    def user_of(self, prox_id: str) -> str:
+        """The USER_ID of a PROX_ID; empty if it is not linked."""
+        found = self._by_prox.get(prox_id)
+        return "" if found is None else found.user_id
+
     def is_erased(self, prox_id: str) -> bool:
         """Whether this PROX_ID was of somebody who has been erased."""
         return hashlib.sha256(prox_id.encode()).digest()[:16] in self.gone
 
     def state(self) -> PeopleState:
         """For storing."""
-        return self._by_key, self._tags, self._shown, self.gone
+        return self._by_key, self._tags, self._shown, self.gone, self._keys
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
-        self._by_key, self._tags, self._shown, self.gone = state
+        self._by_key, self._tags, self._shown, self.gone, self._keys = state
         self._by_prox = {person.prox_id: person for person in self._by_key.values()}
         self._live = {(person.user_id, person.epoch): key for key, person in self._by_key.items()}
 

@@ -55,5 +55,7 @@ def _verify_shown(signed: SignedMessage, padded: bytes, body: RecordBody, said: 
     named = (blocks[record.USER], blocks[record.PARTY], blocks[record.KIND], blocks[record.PLACE])
     if named != (encode_text(person), encode_text(party), encode_text(body.kind), place):
         raise GroupMismatchError("record names another person, party, kind or place")
+    if signed.header.time_ms != 1000 * body.time_bucket:
+        raise GroupMismatchError("record carries another time than its group's bucket")
     if blocks[record.BODY_HASH] != record.body_hash(padded) or RecordBody.decode(padded) != body:
         raise GroupMismatchError("record shows something else than the group allows")

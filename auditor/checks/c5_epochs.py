@@ -6,7 +6,7 @@ its own word, or the other side's signature. That a clock was wrong is told, as 
 
 from typing import Final
 
-from auditor.findings import GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
+from auditor.findings import GATEWAY, GROUPS, MAIN_SERVICE, Basis, Report, Unchecked
 from auditor.policies import Policies, spans
 from auditor.trust import Trust
 from proxid.errors import EpochError, GroupMismatchError, ProxidError
@@ -62,7 +62,7 @@ class EpochTimes:
             raise GroupMismatchError("epoch began on the gateway's word of another one")
         if abs(word.time_ms - time) > self._skew(epoch) * 1000:
             raise GroupMismatchError("epoch began although the clocks of the services differed")
-        self._said(epoch, time)
+        self.said(epoch, time)
         late = [e for e in over if self._end(e) + self._grace(e) <= time / 1000]
         if late:
             raise GroupMismatchError(f"epoch began while {spans(late)} should have been closed long before")
@@ -85,7 +85,7 @@ class EpochTimes:
         self._closed = max(self._closed, epoch)
         if time / 1000 < self._end(epoch):
             raise GroupMismatchError("epoch was closed before its end")
-        self._said(epoch, time)
+        self.said(epoch, time)
         if fields["opening"]:
             if self._word(event).epoch <= epoch:
                 raise GroupMismatchError("epoch was closed without the gateway's word that a later one has begun")
@@ -95,6 +95,7 @@ class EpochTimes:
             raise GroupMismatchError("epoch was closed on one clock alone although the gateway's word was there")
         else:
             self._report.counts["epochs.believed"] += 1
+            self._report.believe(GROUPS, "epoch_alone")
 
     def ticked(self, event: Event, bucket_s: int) -> None:
         """TICKED in MS's log; raises GroupMismatchError if the tick comes before its time, by MS's own word.
@@ -107,7 +108,7 @@ class EpochTimes:
         due = self._policies.trust.epochs.start(epoch) + int(str(fields["tick"])) * bucket_s
         if time < due * 1000:
             raise GroupMismatchError("a tick came before its time")
-        self._said(epoch, time)
+        self.said(epoch, time)
 
     def verify_received(self, epoch: int, time_ms: int) -> None:
         """RECEIVED of a request of an epoch, whose keys are gone once it is closed; raises GroupMismatchError.
@@ -138,6 +139,7 @@ class EpochTimes:
     def _word(self, event: Event) -> EpochOpening:
         """IS's word that an event rests on; what IS contradicts itself in is IS's violation, and MS's to go by it."""
         trust = self._policies.trust
+        self._report.rests(GROUPS, Basis.COUNTERSIGNED)
         try:
             word = EpochOpening.decode(bytes.fromhex(str(event.fields["opening"])))
             word.verify(trust.screener, trust.service)
@@ -150,7 +152,8 @@ class EpochTimes:
             raise GroupMismatchError("epoch began or ended on a word of the gateway that contradicts itself") from None
         return word
 
-    def _said(self, epoch: int, time_ms: int) -> None:
+    def said(self, epoch: int, time_ms: int) -> None:
+        """Something of an epoch happened at a time by MS's clock, or by a device's (Unix milliseconds)."""
         if time_ms < self._latest - _LENIENT * 1000:
             self._doubted.add(epoch)
         self._latest = max(self._latest, time_ms)

@@ -19,12 +19,12 @@ from auditor.trust import Trust
 from proxid.anonymise.mix.cycle import CycleSource, seed_commitment
 from proxid.anonymise.mix.pairs import release_pairs
 from proxid.anonymise.mix.pool import Pool
-from proxid.anonymise.mix.types import Group, Outcome, Raised, Reason, Record, Suppressed
+from proxid.anonymise.mix.types import Group, Outcome, Raised, Reason, Suppressed
 from proxid.anonymise.slotted.pool import SlotPool
 from proxid.anonymise.split.draws import Draws
 from proxid.errors import GroupMismatchError
 from proxid.evidence.bodies import mix_body
-from proxid.evidence.disclosure import disclosure_info, unit_digest
+from proxid.evidence.disclosure import disclosure_info, mix_record
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
 
 KINDS: Final = frozenset({"general", "location", "command"})
@@ -77,8 +77,14 @@ class Groups:
         self._epochs[epoch], self._seeds[epoch] = replay, bytes(32)
 
     def closed(self, epoch: int) -> None:
-        """EPOCH_CLOSED: nothing waits any more; what the replay held is dropped once its groups are out."""
+        """EPOCH_CLOSED: nothing waits any more; what the replay held is dropped.
+
+        Raises:
+            GroupMismatchError: a group has formed and was not released.
+        """
         at = self._epochs.get(epoch)
+        if at is not None and at.waits_since() is not None:
+            raise GroupMismatchError("an epoch was closed, and a group that had formed in it was not released")
         if at is not None and at.split is not None and "general" not in at.blind:
             at.split.verify_over()
         if at is not None and not at.formed and not any(slots.formed for slots in at.slots.values()):
@@ -147,12 +153,7 @@ class Groups:
         if at.split is not None:
             at.split.buffer(payload)
             return
-        item = Record(
-            id=payload.session, person=payload.prox_id, seasoned=payload.seasoned,
-            audience=f"{payload.kind}|{payload.audience}", path=payload.path,
-            units=tuple(unit_digest(text) for text in payload.texts), time=payload.time_ms / 1000,
-        )  # fmt: skip
-        result = at.pool.submit(item)
+        result = at.pool.submit(mix_record(payload))
         if result.outcome is not Outcome.BUFFERED:
             raise GroupMismatchError(f"record must not be buffered ({result.outcome.value})")
         at.buffered[payload.session] = payload
@@ -219,6 +220,10 @@ class Groups:
             raise GroupMismatchError("a record was withdrawn that does not wait")
         at.leaving.remove(session)
         return payload.prox_id
+
+    def waits_since(self) -> float | None:
+        """When the first group formed that was not released yet, Unix seconds; None if there is none."""
+        return min(filter(None, (at.waits_since() for at in self._epochs.values())), default=None)
 
     def unreleased(self) -> int:
         """Groups that formed and were not released; raises GroupMismatchError if a withdrawal left records behind."""

@@ -7,10 +7,12 @@ from auditor.checks.c5_slots import SlotReplay, SlotState
 from auditor.checks.c5_spill import EpochMemory
 from auditor.checks.c5_split import SplitReplay, SplitReplayState
 from proxid.anonymise.mix.cycle import CycleSource
+from proxid.anonymise.mix.pairs import release_pairs
 from proxid.anonymise.mix.pool import Pool
 from proxid.anonymise.mix.types import Group, PoolState
 from proxid.anonymise.slotted.types import Place
-from proxid.errors import GroupMismatchError
+from proxid.errors import GroupMismatchError, RestrictionError
+from proxid.evidence.disclosure import mix_record, slot_record
 from proxid.evidence.events import BufferedPayload
 
 
@@ -27,6 +29,7 @@ class ReplayState(NamedTuple):
     places: dict[str, set[bytes]]
     done: bool
     split: SplitReplayState | None
+    since: dict[int, float]
 
 
 @dataclass(slots=True)
@@ -48,6 +51,8 @@ class EpochReplay:
     done: bool = False
     split: SplitReplay | None = None
     """General queries in form `split`, which then are in no pool."""
+    since: dict[int, float] = field(default_factory=dict)
+    """When groups formed, Unix seconds."""
 
     def state(self) -> ReplayState:
         """For storing."""
@@ -55,6 +60,7 @@ class EpochReplay:
         return ReplayState(
             self.pool.state(), list(self.formed.values()), list(self.buffered.values()), self.leaving, slots,
             self.blind, self.withheld, self.places, self.done, None if self.split is None else self.split.state(),
+            self.since,
         )  # fmt: skip
 
     @classmethod
@@ -64,7 +70,7 @@ class EpochReplay:
             Pool.restored(state.pool, memory), cycles, {group.number: group for group in state.formed},
             {payload.session: payload for payload in state.buffered}, state.leaving,
             {kind: SlotReplay.restored(slots, place) for kind, slots in state.slots.items()}, state.blind,
-            state.withheld, state.places, state.done,
+            state.withheld, state.places, state.done, since=state.since,
         )  # fmt: skip
 
     def withhold(self, session: bytes) -> None:
@@ -73,6 +79,7 @@ class EpochReplay:
         Raises:
             GroupMismatchError: the record is in no group that was formed and not released.
         """
+        found = None
         if session not in self.withheld:
             found = next((g for g in self.formed.values() if any(m.record == session for m in g.members)), None)
             if found is None:
@@ -81,8 +88,41 @@ class EpochReplay:
             self.withheld.update(member.record for member in found.members)
         self.withheld.remove(session)
         del self.buffered[session]
+        if found is not None and not self._breaks(found):
+            raise GroupMismatchError("a group was given up although it breaks no restriction")
+
+    def _breaks(self, group: Group) -> bool:
+        try:
+            release_pairs(group, self.cycles, self.pool.settings)
+        except RestrictionError:
+            return True
+        return False
+
+    def turned_away(self, payload: BufferedPayload, reason: str) -> None:
+        """A record that never waited, as it says: the replay must turn it away too, for the same reason.
+
+        Raises:
+            GroupMismatchError: it must not.
+        """
+        if payload.kind in self.blind:
+            return
+        slots, found = self.slots.get(payload.kind), ""
+        if slots is not None:
+            found = slots.pool.submit(slot_record(payload)) or ""
+        elif self.split is None:
+            found = self.pool.submit(mix_record(payload)).outcome.value
+        if found != reason:
+            raise GroupMismatchError(f"a record was withheld as {reason}, and it was not")
 
     def keep(self, groups: tuple[Group, ...]) -> None:
         """Remember groups until their release."""
+        self.since = {number: since for number, since in self.since.items() if number in self.formed}
         for group in groups:
             self.formed[group.number] = group
+            self.since[group.number] = self.pool.clock
+
+    def waits_since(self) -> float | None:
+        """When the first group formed that was not released yet, Unix seconds; None if there is none."""
+        pool = [self.since[number] for number in self.formed if number in self.since]
+        slots = [slots.closed for kind, slots in self.slots.items() if slots.formed and kind not in self.blind]
+        return min((*(pool if "general" not in self.blind else ()), *slots), default=None)

@@ -13,8 +13,8 @@ from auditor.trust import Trust
 from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.slotted.pool import SlotPool
 from proxid.anonymise.slotted.types import Place, SlotGroup, SlotPoolState, SlotSettings
-from proxid.errors import GroupMismatchError
-from proxid.evidence.bodies import slot_bodies
+from proxid.errors import GroupMismatchError, RestrictionError
+from proxid.evidence.bodies import slot_bodies, verify_slot_group
 from proxid.evidence.disclosure import slot_record
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
 
@@ -112,6 +112,7 @@ class SlotReplay:
     def verify_gone(self, session: bytes, reason: str) -> None:
         """SUPPRESSED; raises GroupMismatchError unless the close gave this record up."""
         if reason == WITHHELD:
+            self.buffered.pop(session, None)
             self._withheld(session)
         elif self.given_up.pop(session, None) != reason:
             raise GroupMismatchError("a record was given up that must not be, or for another reason")
@@ -123,9 +124,18 @@ class SlotReplay:
             due = {member.id for member in self.formed[0].members} if self.formed else set()
             if session not in due:
                 raise GroupMismatchError("a record was withheld that is in no group that is due")
-            del self.formed[0]
-            self.withheld |= due
+            group = self.formed.pop(0)
+            self.withheld |= due - {session}
+            self._verify_broken(group)
+            return
         self.withheld.remove(session)
+
+    def _verify_broken(self, group: SlotGroup) -> None:
+        try:
+            verify_slot_group(group, self.settings)
+        except RestrictionError:
+            return
+        raise GroupMismatchError("a group was given up although it breaks no restriction")
 
     def withdrawn(self, session: bytes) -> str:
         """WITHDRAWN; whose it was. Raises GroupMismatchError unless it waits."""

@@ -9,10 +9,13 @@ version 2 did not.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from auditor.checks.c3_links import Person
 from proxid.errors import ConsentError
 from proxid.protocol.consent import ConsentVector
+
+NAME_SIZE: Final = 16
 
 Grants = frozenset[tuple[str, str, str]]
 """Party, type, and how records of the type name the person."""
@@ -29,6 +32,8 @@ class Standing:
     version: int = 0
     grants: Grants = frozenset()
     before: Grants = frozenset()
+    taken: list[tuple[int, bytes, Grants]] = field(default_factory=list)
+    """Of each version the number of its CONSENT, its message's name, and what it grants."""
 
 
 @dataclass(slots=True)
@@ -37,15 +42,23 @@ class Consents:
 
     Attributes:
         timeline: counts changes by bundle and epoch. taken_back: by user, of each `PARTY|TYPE` that was ever allowed
-            the newest epoch in which it was acknowledged that it no longer is, or 0.
+            the newest epoch in which it was acknowledged that it no longer is, or 0. confirmed: by PROX_ID, the version
+            that MS acknowledged last, with number and subject tag of the event.
     """
 
     standing: dict[str, Standing] = field(default_factory=dict)
     timeline: dict[tuple[int, str], int] = field(default_factory=dict)
     taken_back: dict[str, dict[str, int]] = field(default_factory=dict)
+    confirmed: dict[str, tuple[int, int, bytes]] = field(default_factory=dict)
 
-    def changed(self, person: Person, vector: ConsentVector, named: Named) -> bool:
-        """A vector was taken into effect; whether it took a grant back. Raises ConsentError if not the next version."""
+    def changed(
+        self, person: Person, vector: ConsentVector, named: Named, event: int = 0, message: bytes = b""
+    ) -> bool:
+        """A vector was taken into effect; whether it took a grant back. Raises ConsentError if not the next version.
+
+        Args:
+            event: number of its CONSENT. message: session id of the message that goes to MS.
+        """
         at = self.standing.setdefault(person.prox_id, Standing())
         if vector.version != at.version + 1:
             raise ConsentError("consent is not the next version")
@@ -54,11 +67,17 @@ class Consents:
         at.grants = frozenset(
             (g.party, kind, named(person.epoch, kind, g.fidelity)) for g in vector.grants for kind in g.types
         )
+        at.taken.append((event, message[:NAME_SIZE], at.grants))
         for offer in _offers(at.grants):
             self.taken_back.setdefault(person.user_id, {}).setdefault(offer, 0)
         key = (person.epoch, vector.bundle)
         self.timeline[key] = self.timeline.get(key, 0) + 1
         return not last <= at.grants
+
+    def message(self, prox_id: str, version: int) -> bytes | None:
+        """Name of the message of a version of a person's choice; None if the log holds none."""
+        taken = self.standing.get(prox_id, Standing()).taken
+        return taken[version - 1][1] if 0 < version <= len(taken) else None
 
     def acknowledged(self, prox_id: str, version: int) -> tuple[str, int, frozenset[str]]:
         """MS's acknowledgement went to the person; raises ConsentError for a version that was never taken.
@@ -96,6 +115,12 @@ class Consents:
         """An erased person's consent."""
         at = self.standing.pop(prox_id, Standing())
         self.taken_back.pop(at.user_id, None)
+        self.confirmed.pop(prox_id, None)
+
+
+def granted(at: Standing, event: int) -> Grants | None:
+    """What was granted before an event of the gateway; None if nothing had been chosen yet."""
+    return next((grants for number, _, grants in reversed(at.taken) if number < event), None)
 
 
 def _offers(grants: Grants) -> frozenset[str]:

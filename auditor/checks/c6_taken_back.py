@@ -74,7 +74,7 @@ class TakenBack:
         if self._people.is_erased(prox_id):
             return True
         try:
-            return self._people.of_prox(prox_id).user_id in self._obligations.objected_ever
+            return self._people.of_prox(prox_id).user_id in self._obligations.objections
         except RegistrationError:
             return True  # the link has expired
 

@@ -9,11 +9,10 @@ Sessions are named by the first 16 bytes of their hash.
 """
 
 import sqlite3
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from auditor.checks import c7_shown
 from auditor.checks.c7_shown import Delivery, Named, ShownSets
@@ -21,7 +20,20 @@ from proxid.errors import GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import ReleasedPayload
 from proxid.protocol.record import kind_and_number
 
-_HIDDEN: Final = 0
+
+class Dropped(NamedTuple):
+    """A group that was dropped for a party, by which event, and who is in it."""
+
+    epoch: int
+    group: int
+    party: str
+    event: int
+    reason: str
+    grant: str
+    people: bytes
+
+
+HIDDEN: Final = 0
 """Time of a request whose payload does not open."""
 
 _SCHEMA: Final = """
@@ -31,8 +43,7 @@ CREATE TABLE IF NOT EXISTS sessions (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS deliveries (
     epoch INTEGER, grp INTEGER, party TEXT, released INTEGER, delivered INTEGER, dropped INTEGER, reason TEXT,
-    good BLOB, place INTEGER, sent INTEGER, told TEXT,
-    audience TEXT,
+    good BLOB, place INTEGER, sent INTEGER, told TEXT, audience TEXT, grants TEXT, people BLOB,
     PRIMARY KEY (epoch, grp, party)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS replay (epoch INTEGER, id BLOB, value BLOB, PRIMARY KEY (epoch, id)) WITHOUT ROWID;
@@ -82,7 +93,7 @@ class Sets:
 
     def forwarded(self, session: str, time_ms: int, event: int) -> None:
         """FORWARDED; raises RecordMismatchError if it was before."""
-        if self._put_once(_FORWARDED, session, max(time_ms, _HIDDEN), event) is None:
+        if self._put_once(_FORWARDED, session, max(time_ms, HIDDEN), event) is None:
             raise RecordMismatchError("a request was forwarded twice")
 
     def vouch(self, session: str, good: bytes) -> None:
@@ -93,9 +104,9 @@ class Sets:
         """ANSWERED."""
         self._put(session, "answered", event)
 
-    def unreached(self, session: str) -> None:
-        """UNREACHED."""
-        self._put(session, "unreached", 1)
+    def unreached(self, session: str, form: int) -> None:
+        """UNREACHED, of a form of the event: 1 was said, too, of what was answered without being logged."""
+        self._put(session, "unreached", form)
 
     def received(self, session: str, time_ms: int, event: int) -> bytes:
         """RECEIVED: what was vouched for, or empty; raises RecordMismatchError if it was before."""
@@ -104,9 +115,9 @@ class Sets:
             raise RecordMismatchError("a request was received twice")
         return row[0] or b""
 
-    def refused(self, session: str) -> None:
-        """REFUSED by MS."""
-        self._put(session, "refused", 1)
+    def refused(self, session: str, form: int) -> None:
+        """REFUSED by MS, of a form of the event: what 1 was said of may have been answered at another try."""
+        self._put(session, "refused", form)
 
     def buffered(self, session: str) -> None:
         """BUFFERED."""
@@ -123,6 +134,15 @@ class Sets:
     def is_received(self, session: str) -> bool:
         """Whether MS recorded the request."""
         return self._has(session, "received")
+
+    def latest(self) -> int:
+        """The latest time of a request that was received, Unix milliseconds; 0 if there is none."""
+        return int(self._db.execute("SELECT COALESCE(MAX(received), 0) FROM sessions").fetchone()[0])
+
+    def held_back(self, place: int, epoch: int) -> int:
+        """How many releases come after one, by its place, and are of an earlier epoch."""
+        query = "SELECT COUNT(*) FROM deliveries WHERE place>? AND epoch<?"
+        return int(self._db.execute(query, (place, epoch)).fetchone()[0])
 
     def ended(self, session: str, fate: str, event: int) -> None:
         """How a session's record left, or why it never entered; raises GroupMismatchError if it had ended."""
@@ -248,6 +268,22 @@ class Sets:
             raise RecordMismatchError("group was dropped for a party twice")
         self._deliver(named, "dropped", event, reason)
 
+    def keep_people(self, named: Delivery, grant: str, people: bytes) -> None:
+        """Who is shown in a group, until it is delivered: 16 bytes a person; and the TYPE|FIDELITY that all grant."""
+        where = "WHERE epoch=? AND grp=? AND party=? AND delivered IS NULL"
+        self._db.execute(f"UPDATE deliveries SET grants=?, people=? {where}", (grant, people, *named))  # noqa: S608
+
+    def undecided(self) -> list[Dropped]:
+        """Groups that the gateway dropped, and nobody knows yet whether it had to; forgets what was delivered."""
+        self._db.execute("UPDATE deliveries SET people=NULL WHERE delivered IS NOT NULL AND people IS NOT NULL")
+        columns = "epoch, grp, party, dropped, reason, grants, people"
+        rows = self._db.execute(f"SELECT {columns} FROM deliveries WHERE dropped>0 AND people IS NOT NULL")  # noqa: S608
+        return [Dropped(*row) for row in rows]
+
+    def decide(self, named: Delivery) -> None:
+        """Why a group was dropped is known."""
+        self._db.execute("UPDATE deliveries SET people=NULL WHERE epoch=? AND grp=? AND party=?", named)
+
     def remembered(self, epoch: int, identity: bytes) -> bytes | None:
         """What a replay remembers under an id; None if nothing (`spill`)."""
         row = self._db.execute("SELECT value FROM replay WHERE epoch=? AND id=?", (epoch, identity)).fetchone()
@@ -279,41 +315,3 @@ class Sets:
 
 def _key(session: str) -> bytes:
     return bytes.fromhex(session[:32])
-
-
-def period(sets: Sets) -> tuple[int, int] | None:
-    """Times of the first and the last request that can be read, in Unix milliseconds; None if there is none."""
-    (row,) = sets.rows(f"SELECT MIN(forwarded), MAX(forwarded) FROM sessions WHERE forwarded>{_HIDDEN}")  # noqa: S608
-    first, last = row
-    return None if first is None else (first, last)
-
-
-_COUNTS: Final = {
-    "requests": "FROM sessions WHERE forwarded IS NOT NULL",
-    "received": "FROM sessions WHERE received IS NOT NULL",
-    "released": "FROM sessions WHERE fate='released'",
-    "waiting": "FROM sessions WHERE buffered=1 AND fate IS NULL",
-    "groups": "FROM (SELECT DISTINCT epoch, grp FROM deliveries WHERE released IS NOT NULL)",
-    "deliveries": "FROM deliveries WHERE delivered IS NOT NULL",
-    "dropped": "FROM deliveries WHERE dropped IS NOT NULL",
-    "possibly_held": "FROM deliveries WHERE sent IS NOT NULL AND delivered IS NULL",
-    "pending": "FROM deliveries WHERE released IS NOT NULL AND delivered IS NULL AND dropped IS NULL",
-}
-
-
-HIDDEN_OWNERS: Final = "groups.hidden_owners"
-"""Count of records in released groups whose owner cannot be read any more."""
-
-
-def summarise(sets: Sets, counts: Counter[str]) -> None:
-    """Counts by fate, for people."""
-    for name, where in _COUNTS.items():
-        counts[name] = sets.rows(f"SELECT COUNT(*) {where}")[0][0]
-    # Whose record it was cannot be read after an erasure, but that one left, and so does not wait, can.
-    counts["released"] += counts[HIDDEN_OWNERS]
-    counts["waiting"] -= counts[HIDDEN_OWNERS]
-    withheld = "SELECT fate, COUNT(*) FROM sessions WHERE fate IS NOT NULL AND fate<>'released' GROUP BY fate"
-    for fate, count in sets.rows(withheld):
-        counts[f"withheld.{fate}"] = count
-    for reason, count in sets.rows("SELECT reason, COUNT(*) FROM deliveries WHERE dropped IS NOT NULL GROUP BY reason"):
-        counts[f"dropped.{reason}"] = count

@@ -3,23 +3,28 @@
 from typing import Final
 
 from auditor.checks.c7_completeness import Sets
-from auditor.findings import COMPLETENESS, GATEWAY, MAIN_SERVICE, Report
+from auditor.findings import COMPLETENESS, GATEWAY, MAIN_SERVICE, Report, Unchecked
+from proxid.errors import EvidenceOlderError
 
 _NAMED: Final = 20
 """Violations of one kind that are listed; the rest is counted."""
 
 _UNRECEIVED = "FROM sessions WHERE forwarded IS NOT NULL AND received IS NULL AND refused IS NULL AND unreached IS NULL"
+_ANSWERED = "FROM sessions WHERE forwarded IS NOT NULL AND received IS NULL AND answered<=:seen"
 _RULES: Final = (
     (GATEWAY, "a party got other records than were released to it",
      "FROM deliveries d JOIN shown USING (epoch, grp, party) WHERE differs=1", "COALESCE(d.delivered, d.dropped)"),
     (GATEWAY, "the logs name different audiences of entries or contents", "FROM deliveries WHERE told<>audience",
      "COALESCE(sent, delivered, dropped)"),
-    (MAIN_SERVICE, "an answered request was never received", f"{_UNRECEIVED} AND answered<=:seen", "forwarded_at"),
+    (MAIN_SERVICE, "an answered request was never received",
+     f"{_ANSWERED} AND COALESCE(unreached, 2)>1", "forwarded_at"),
+    (MAIN_SERVICE, "a request was both refused and received",
+     "FROM sessions WHERE received IS NOT NULL AND refused>1", "received_at"),
     (MAIN_SERVICE, "a forwarded request was neither received, refused nor unreached",
      f"{_UNRECEIVED} AND answered IS NULL AND forwarded<:settled", "forwarded_at"),
     (GATEWAY, "a received request was never forwarded",
      "FROM sessions WHERE received IS NOT NULL AND forwarded IS NULL", "received_at"),
-    (GATEWAY, "a refused request was never forwarded", "FROM sessions WHERE refused=1 AND forwarded IS NULL",
+    (GATEWAY, "a refused request was never forwarded", "FROM sessions WHERE refused IS NOT NULL AND forwarded IS NULL",
      "0"),
     (MAIN_SERVICE, "a received request was neither logged nor said not to be",
      "FROM sessions WHERE received IS NOT NULL AND fate IS NULL AND buffered IS NULL AND received<:settled",
@@ -31,6 +36,11 @@ _RULES: Final = (
     (GATEWAY, "a group was delivered or dropped that was never released",
      "FROM deliveries WHERE released IS NULL AND COALESCE(delivered, dropped)<=:seen", "COALESCE(delivered, dropped)"),
 )  # fmt: skip
+_OLDER: Final = (
+    ("answered requests may have been received or not", f"{_ANSWERED} AND unreached=1"),
+    ("requests were refused and, at another try, received", "FROM sessions WHERE received IS NOT NULL AND refused=1"),
+)
+"""What entries of earlier versions, which say less, leave open."""
 
 
 def check(sets: Sets, settled_ms: int, seen: int, report: Report) -> None:
@@ -50,3 +60,8 @@ def check(sets: Sets, settled_ms: int, seen: int, report: Report) -> None:
         if len(found) > _NAMED:
             total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
             report.add(COMPLETENESS, log, 0, f"{text} (and {total - _NAMED} more)")
+    for text, where in _OLDER:
+        total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
+        if total:
+            code = EvidenceOlderError.code.value
+            report.missing.append(Unchecked(COMPLETENESS, MAIN_SERVICE, f"{total} {text}", code))

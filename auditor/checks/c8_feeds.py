@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from auditor.checks.c7_completeness import Sets
-from auditor.findings import ERASURE, GATEWAY, Report, Unchecked
+from auditor.findings import COMPLETENESS, ERASURE, GATEWAY, MAIN_SERVICE, Report, Unchecked
 from proxid.errors import GroupMismatchError
-from proxid.evidence.events import Event
+from proxid.evidence.events import Event, EventType
 
 FEEDS, LAST = "feeds", "last"
 """Header fields: `PARTY:COUNT` of each party, and `EPOCH/GROUP/PARTY` or empty."""
@@ -28,6 +28,7 @@ class Feeds:
     Attributes:
         follows: the log is a successor, so that its gateway may have been of version 1. spoken: there was a statement.
         silent: number of the first event that said nothing while nothing had been said; 0 if there is none.
+        openings: of the last three EPOCH_OPENED the epoch, their number, and the last release handled by then.
     """
 
     sets: Sets
@@ -35,6 +36,7 @@ class Feeds:
     follows: bool = False
     spoken: bool = False
     silent: int = 0
+    openings: list[tuple[int, int, str]] = field(default_factory=list)
 
     def state(self, event: Event, parties: Iterable[str] = ()) -> None:
         """An event that says what waits in feeds.
@@ -60,6 +62,8 @@ class Feeds:
         if not rows.keys() >= set(parties):
             raise GroupMismatchError("event does not say what waits for each party of the policy")
         self.stated.append((event.number, event.type.value, last, rows))
+        if event.type is EventType.EPOCH_OPENED:
+            self.openings = [*self.openings[-2:], (int(str(event.fields["epoch"])), event.number, last)]
 
     def check(self, seen: int, report: Report) -> None:
         """At the end: what each party's feed should have held. What MS's log does not name yet is looked at again.
@@ -80,9 +84,21 @@ class Feeds:
                 left.append(stated)
                 report.add(ERASURE, GATEWAY, number, f"{kind}: groups vanished from a feed without being dropped")
         self.stated = left
+        self._verify_handed_over(report)
         if self.silent and not self.spoken and self.sets.releases():
             text = f"what waits in the feeds is not said (leaf {self.silent}), although groups were released"
             report.missing.append(Unchecked(ERASURE, GATEWAY, text))
+
+    def _verify_handed_over(self, report: Report) -> None:
+        """What was released before two epochs began had been handed over when the third did."""
+        if len(self.openings) < 3:
+            return
+        (first, _, _), (_, number, last) = self.openings[0], self.openings[-1]
+        place = self.sets.place(named(last)) if last else 0
+        held = 0 if place is None else self.sets.held_back(place, first)
+        if held:
+            text = f"{held} releases have not come to the gateway since two epochs began (its leaf {number})"
+            report.add(COMPLETENESS, MAIN_SERVICE, 0, f"{text}: they were not sent, or not taken")
 
     def _is_whole(self, number: int, place: int, rows: dict[str, tuple[int, int]]) -> bool:
         if self.sets.last_settled(number) > place:

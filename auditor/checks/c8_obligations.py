@@ -11,6 +11,7 @@ A version 1 gateway said less: its events are told by their headers, and held to
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from auditor.checks.c3_links import People
 from auditor.checks.c7_completeness import Sets
@@ -22,11 +23,16 @@ from proxid.evidence.events import Event, Header
 from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import Right, RightsRequest
 
+_TOLD_MS: Final = 600_000
+"""Milliseconds after which MS has been told of an objection: the gateway records none that it could not pass on."""
+
+FeedsState = tuple[list[Stated], bool, int, list[tuple[int, int, str]]]
+"""What was said of feeds: not confirmed yet, whether, first silence; and of the last openings."""
 ObligationsState = tuple[
-    set[str], set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], set[bytes],
-    tuple[list[Stated], bool, int],
+    set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], set[bytes], FeedsState,
+    dict[str, list[tuple[int, int, int]]],
 ]  # fmt: skip
-"""The attributes of `Obligations` after `sets`; what was said of feeds: not confirmed yet, whether, first silence."""
+"""The attributes of `Obligations` after `sets`, objections last."""
 
 
 @dataclass(slots=True)
@@ -34,8 +40,9 @@ class Obligations:
     """What follows from rights that were exercised; `state` and `restore` store everything but trust, people, sets.
 
     Attributes:
-        objecting: users who object. objected_ever: those who ever did. told: notices, `PARTY:DIGEST`.
-        receivers: subject tag → parties that got records.
+        objecting: users who object. objections: of each user, those that were made: number of the event that took one
+            back, time of its request (Unix milliseconds) and of the one that took it back; 0 where none did.
+        told: notices, `PARTY:DIGEST`. receivers: subject tag → parties that got records.
         due: subject tags that MS must have forgotten → number of ERASED. forgotten: those it says it has.
         feeds: what the gateway says of its feeds.
     """
@@ -44,7 +51,7 @@ class Obligations:
     people: People
     sets: Sets
     objecting: set[str] = field(default_factory=set)
-    objected_ever: set[str] = field(default_factory=set)
+    objections: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
     receivers: dict[bytes, frozenset[str]] = field(default_factory=dict)
     due: dict[bytes, int] = field(default_factory=dict)
@@ -62,9 +69,30 @@ class Obligations:
         self.told.update(_texts(fields, "notices"))
         if request is not None and request.right is Right.OBJECT:
             self.objecting.add(request.user_id)
-            self.objected_ever.add(request.user_id)
+            made = self.objections.setdefault(request.user_id, [])
+            if not made or made[-1][0]:
+                made.append((0, request.time_ms, 0))
         elif request is not None:
             self.objecting.discard(request.user_id)
+            made = self.objections.get(request.user_id, [])
+            if made and not made[-1][0]:
+                made[-1] = (event.number, made[-1][1], request.time_ms)
+
+    def objects(self, user_id: str, event: int) -> bool:
+        """Whether a user objects at an event of the gateway, or later: it is carried out before it is recorded."""
+        return any(not ended or ended > event for ended, _, _ in self.objections.get(user_id, []))
+
+    def objects_at(self, user_id: str, time_ms: int) -> bool:
+        """Whether a user objected for so long around a time (Unix milliseconds) that MS had surely been told."""
+        sure = (time_ms - _TOLD_MS, time_ms + _TOLD_MS)
+        return any(
+            made <= sure[0] and (not ended or sure[1] <= until)
+            for ended, made, until in self.objections.get(user_id, [])
+        )
+
+    def objected_after(self, user_id: str, time_ms: int) -> bool:
+        """Whether a user objected at a time (Unix milliseconds), or later."""
+        return any(not ended or until >= time_ms for ended, _, until in self.objections.get(user_id, []))
 
     def verify_grants(self, user_id: str, grants: int) -> None:
         """A consent was taken; raises ConsentError if its user objects (1)."""
@@ -97,7 +125,7 @@ class Obligations:
         self.due.update(dict.fromkeys((bytes.fromhex(tag) for tag in _texts(fields, "forgotten")), event.number))
         if request is not None:
             self.objecting.discard(request.user_id)
-            self.objected_ever.discard(request.user_id)
+            self.objections.pop(request.user_id, None)
             self._newest(event, tags, epochs, request)
         self.feeds.state(event)
         got = frozenset[str]().union(*(self.receivers.pop(tag, frozenset()) for tag in tags))
@@ -147,18 +175,18 @@ class Obligations:
         """For storing."""
         return (
             self.objecting,
-            self.objected_ever,
             self.told,
             self.receivers,
             self.due,
             self.forgotten,
-            (self.feeds.stated, self.feeds.spoken, self.feeds.silent),
+            (self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings),
+            self.objections,
         )
 
     def restore(self, state: ObligationsState) -> None:
         """Go on from a state."""
-        self.objecting, self.objected_ever, self.told, self.receivers, self.due, self.forgotten, feeds = state
-        self.feeds.stated, self.feeds.spoken, self.feeds.silent = feeds
+        self.objecting, self.told, self.receivers, self.due, self.forgotten, feeds, self.objections = state
+        self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings = feeds
 
 
 def _texts(fields: Header, name: str) -> list[str]:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from auditor.findings import CHECKS, Report
-from auditor.report.wording import ACCESS, DROPPED, KINDS, LOGS, RIGHTS, TOTALS, UNCHECKED, WITHHELD
+from auditor.report.wording import ACCESS, BELIEVED, DROPPED, KINDS, LOGS, RIGHTS, TOTALS, UNCHECKED, WITHHELD
 from auditor.report.wording import CHECKS as WORDS
 
 _LISTED: Final = 50
@@ -57,6 +57,7 @@ def _tables(report: Report) -> list[tuple[str, Rows]]:
     reasons = {name: text for name, text in WITHHELD.items() if name != ACCESS}
     return [
         ("what happened (whole logs)", [(text, counts[key]) for key, text in TOTALS.items()]),
+        ("believed", [(BELIEVED.get(row, row), n) for row, n in report.believed.items()]),
         ("why requests were withheld", _named(report, "withheld.", reasons)),
         ("why groups were not delivered", _named(report, "dropped.", DROPPED)),
         ("groups by size", _sizes(report)),

@@ -23,6 +23,7 @@ from auditor.findings import (
     Violation,
 )
 from auditor.report.articles import articles
+from auditor.report.believed import believed
 from auditor.report.blocks import (
     Cell,
     Link,
@@ -119,10 +120,10 @@ def index_page(config: AuditorConfig, rows: list[dict[str, Any]]) -> str:
 def _parts(report: Report, config: AuditorConfig, now: float) -> list[Section]:
     told = [stories(report)] if report.violations else []
     return [
-        _short(report, config), covered(report, config, now), outside(report), _checks(report), _violations(report),
-        *told, articles(report), _remarks(report), fates(report), groups(report, config), deliveries(report),
-        consents(report, config), rights(report), _unchecked(report), settings(report, config), _events(report),
-        _glossary(),
+        _short(report, config), covered(report, config, now), outside(report), _checks(report), believed(report),
+        _violations(report), *told, articles(report), _remarks(report), fates(report), groups(report, config),
+        deliveries(report), consents(report, config), rights(report), _unchecked(report), settings(report, config),
+        _events(report), _glossary(),
     ]  # fmt: skip
 
 
@@ -148,6 +149,7 @@ def _short(report: Report, config: AuditorConfig) -> Section:
         ),
         f"Third parties confirmed {counted(counts['deliveries'], 'delivery', 'deliveries')} of a group; "
         f"{counts['dropped']:,} were dropped, {counts['pending']:,} are still to be made.",
+        f"Taken at a service's word: {counted(sum(report.believed.values()), 'claim')}, listed under “Believed”.",
         f"Outside proof: {'a witness was demanded' if scope.witnessed else 'no witness was demanded'}; "
         f"{counted(report.checked[RECEIPTS], 'receipt')} of devices and third parties compared.",
         "All times are UTC. Terms in parentheses are the technical ones; the glossary at the end explains them.",

@@ -113,6 +113,7 @@ WITHHELD: Final = {
     "withdrawn": "The person withdrew consent while it waited.",
     "consent_changed": "The person changed their consent while it was being handled.",
     "erased": "The person was erased.",
+    "restricted": "The person had objected, or was being erased.",
     "unseasoned": "The person takes part for too short a time to count yet.",
     "tick_uniform": "What was left at the end of the period would have said what it was about.",
     "restriction": "The last check before publication stopped its group; ask the main service's operator why.",
@@ -220,6 +221,27 @@ TOTALS: Final = {
     "consents.unreadable": "choices of consent that cannot be read any more",
 }
 """Totals (key in JSON)."""
+
+BELIEVED: Final = {
+    "turned_away": "That a service refused a request, and why: of a refused request nothing is kept",
+    "texts": "That a request was withheld for what it said: it was not certain, fitted nothing, or was too hard",
+    "type": "Of which kind a withheld request was, where the person's choice allows some kinds and not others",
+    "places": "That a person had reported as many places as one period allows, where fewer waited in the end",
+    "epoch_alone": "That the main service ended a period by its own clock, while the gateway was silent",
+    "order": "In which order requests were taken up that came close to each other",
+    "answers": "What was answered: answers are sealed, and only who asked can compare",
+    "seals": "That nothing is hidden in the random numbers under which a record is sealed to a third party",
+    "possibly_held": "Whether a third party holds what was sent to it and never confirmed",
+}
+"""What services were taken at their word for (`believed.KEY` in JSON; docs/adr/0024)."""
+
+BASES: Final = {
+    "recomputed": "Computed again",
+    "countersigned": "Signed by two who do not trust each other",
+    "believed": "Believed",
+    "unreadable": "Not readable any more",
+}
+"""On what a comparison rests (`checks.N.KEY` in JSON)."""
 
 NO_WITNESS: Final = (
     "No witness's countersignature (cosignature) was demanded: each service could show this auditor another history "

@@ -1,0 +1,81 @@
+"""What expires is old enough (check 2 of DESIGN 10.4): else any lie would be washed clean by an EXPIRED within seconds.
+
+Events carry no time, so age is counted in epochs, from headers alone: each is vouched for by both services, since MS
+opens none without IS's signed word, and IS names none that MS has not opened. Who lies about it needs both.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from auditor.checks.c2_erasures import Erasures, Expiry
+from auditor.findings import GATEWAY, OPENING, Report, Unchecked
+from auditor.policies import Policies, spans
+
+_EARLY: Final = 2 * 86_400.0
+"""Seconds by which things may expire ahead: a gateway says so an hour before, and clocks may be a day apart."""
+
+
+def check_expiry(policies: Policies, erasures: Erasures, seen: int, report: Report) -> None:
+    """At the end: nothing expired that is younger than the auditor's floors; what the policy keeps is `unchecked`.
+
+    Args:
+        seen: the gateway's last event before MS's log was read.
+    """
+    left = []
+    for said in erasures.said:
+        if said.log == GATEWAY and said.event > seen:
+            left.append(said)
+            continue
+        epoch = said.until if said.kind == "links" else _newest(policies, said.log, said.until)
+        if epoch is not None and (said.guilty or _is_young(policies, said, epoch)):
+            left.append(_judge(policies, said, epoch, report))
+    erasures.said[:] = left
+    _check_policies(policies, erasures, report)
+
+
+def _is_young(policies: Policies, said: Expiry, epoch: int) -> bool:
+    floors = policies.trust.floors
+    floor = floors.links if said.kind == "links" else floors.payloads
+    newest = _newest(policies, said.log, said.event, policies.opened if said.log == GATEWAY else None)
+    # What both log entries say is right to an epoch.
+    return (0 if newest is None else newest - epoch + 1) * policies.trust.epochs.seconds < floor
+
+
+def _judge(policies: Policies, said: Expiry, epoch: int, report: Report) -> Expiry:
+    """Where nobody asked anything there were no epochs: by the auditor's clock it may have been time."""
+    kept = policies.retention(epoch)
+    held = None if kept is None else kept.links if said.kind == "links" else kept.payloads
+    text = f"{said.kind} of {spans([epoch])} have expired"
+    if (
+        not said.guilty
+        and held is not None
+        and report.scope.started + _EARLY >= policies.trust.epochs.end(epoch) + held
+    ):
+        report.missing.append(
+            Unchecked(OPENING, said.log, f"{text} before epochs had begun that show that it was time")
+        )
+        return said
+    report.add(OPENING, said.log, said.event, f"EXPIRED: {text} before the auditor's floor lets them")
+    return said._replace(guilty=True)
+
+
+def _newest(policies: Policies, log: str, number: int, vouched: Iterable[int] | None = None) -> int | None:
+    """The newest epoch that had begun at an event of a log."""
+    begun = (e for at, e in policies.begins[log] if at <= number and (vouched is None or e in vouched))
+    return max(begun, default=None)
+
+
+def _check_policies(policies: Policies, erasures: Erasures, report: Report) -> None:
+    """Nothing is said to have expired that the policy keeps: a clock was wrong, or a service hides it."""
+    epochs, links, payloads = policies.trust.epochs, erasures.links, erasures.expired
+    now, kept = report.scope.started + _EARLY, {e: policies.retention(e) for e in policies.named}
+    early = [e for e in sorted(links) if (held := kept.get(e)) and now < epochs.end(e) + held.links]
+    if early:
+        text = f"links of {spans(early)} have expired before the time that the policy sets"
+        report.missing.append(Unchecked(OPENING, GATEWAY, text))
+    least = min((held.payloads for held in kept.values() if held), default=0.0)
+    for log, until in payloads.items():
+        newest = _newest(policies, log, until)
+        if newest is not None and now < epochs.start(newest) + least:
+            text = f"payloads of {spans([newest])} have expired before the time that the policy sets"
+            report.missing.append(Unchecked(OPENING, log, text))

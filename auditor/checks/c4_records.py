@@ -1,0 +1,61 @@
+"""What waits, or would have (checks 4 to 6 of DESIGN 10.4): what was asked, by whom, for whom, as it is read."""
+
+from auditor.checks.c3_links import People
+from auditor.checks.c4_pipeline import Pipeline
+from auditor.checks.c6_service import ServiceConsents
+from auditor.checks.c7_withheld import Asked
+from auditor.checks.c8_obligations import Obligations
+from auditor.event_log import RuleBroken, check_of
+from auditor.findings import COMMITS, CONSENT, Report
+from auditor.policies import Policies
+from proxid.errors import CommitMismatchError, ConsentError, GroupMismatchError
+from proxid.evidence.events import BufferedPayload, Event
+from proxid.protocol.request import Utterance
+
+
+class Records:
+    """Compares a record with the request that it comes of."""
+
+    def __init__(
+        self, policies: Policies, people: People, consents: ServiceConsents, obligations: Obligations, report: Report
+    ) -> None:
+        self._policies = policies
+        self._people = people
+        self._consents = consents
+        self._obligations = obligations
+        self._report = report
+        classifier = policies.trust.classifier
+        self._pipeline = None if classifier is None else Pipeline(classifier)
+
+    def verify(self, event: Event, payload: BufferedPayload, received: Asked | None) -> None:
+        """Check one.
+
+        Args:
+            received: what is known of the request; None if it cannot be read.
+
+        Raises:
+            CommitMismatchError: another utterance than was asked, or another reading of it. ConsentError: its person
+                allowed that to nobody. GroupMismatchError: another person, epoch, season or pipeline.
+        """
+        self._report.checked[COMMITS] += 1
+        with check_of(COMMITS):
+            commit = Utterance.from_opening(payload.opening).commit
+            if received is not None and received.commit != commit:
+                raise CommitMismatchError("buffered utterance does not open the request's commit")
+            if self._pipeline is not None and not self._pipeline.verify(payload):
+                self._report.counts["pipeline.unknown"] += 1
+        if received is not None and received.prox_id != payload.prox_id:
+            raise GroupMismatchError("record is buffered for another person than asked")
+        epoch = int(str(event.fields.get("epoch", 0)))
+        judge = self._policies.of(epoch)
+        with check_of(CONSENT):
+            self._consents.verify_audience(event, payload, judge)
+        person = self._people.of_prox(payload.prox_id)
+        if received is not None and self._obligations.objects_at(person.user_id, received.time_ms):
+            raise RuleBroken(CONSENT, ConsentError("record waits of somebody who objects"))
+        if person.epoch != epoch:
+            raise GroupMismatchError("record waits in another epoch than its person's")
+        if judge is not None and judge.pipeline not in ("", payload.pipeline):
+            raise GroupMismatchError("record was made by another pipeline than the policy demands")
+        if payload.seasoned != person.seasoned:
+            raise GroupMismatchError("record counts as seasoned otherwise than its credential says")

@@ -1,0 +1,103 @@
+"""Why groups were not delivered (check 7 of DESIGN 10.4): each reason is found again in the logs.
+
+What the gateway carries out before it is recorded, an objection or an erasure, may come after what was dropped for it;
+it has two epochs for that.
+"""
+
+import hashlib
+from collections.abc import Callable
+from typing import Final
+
+from auditor.checks.c3_links import People
+from auditor.checks.c6_consents import Consents, Standing, granted
+from auditor.checks.c7_completeness import Dropped, Sets
+from auditor.checks.c8_obligations import Obligations
+from auditor.findings import COMPLETENESS, GATEWAY, Basis, Report, Unchecked
+from auditor.policies import Policies
+from proxid.evidence.events import ReleasedPayload
+
+PATIENCE: Final = 2
+"""Epochs that begin before what was said to be under way must have been recorded."""
+
+_SIZE: Final = 16
+_HIDDEN: Final = bytes(_SIZE)
+
+
+class Drops:
+    """Holds DROPPED against consents, objections, erasures, and what MS released."""
+
+    def __init__(
+        self, policies: Policies, people: People, consents: Callable[[], Consents], obligations: Obligations,
+        sets: Sets, report: Report,
+    ) -> None:  # fmt: skip
+        self._policies = policies
+        self._people = people
+        self._consents = consents
+        self._obligations = obligations
+        self._sets = sets
+        self._report = report
+
+    def released(self, place: tuple[int, int], kind: str, audience: dict[str, str], payload: ReleasedPayload) -> None:
+        """RELEASED of a group that holds: who is in it is kept until it is delivered.
+
+        Args:
+            audience: fidelity by party.
+        """
+        people = b"".join(_name(prox) if prox else _HIDDEN for prox in payload.published)
+        for party, fidelity in audience.items():
+            self._sets.keep_people((*place, party), f"{kind}|{self._policies.naming(place[0], kind, fidelity)}", people)
+
+    def check(self) -> None:
+        """At the end: every reason is one; what cannot be told yet is said to be unchecked."""
+        waiting, found = 0, self._sets.undecided()
+        if not found:
+            return
+        by_name = {_name(prox): prox for prox in self._consents().standing}
+        by_user: dict[str, list[Standing]] = {}
+        for at in self._consents().standing.values():
+            by_user.setdefault(at.user_id, []).append(at)
+        for drop in found:
+            held = self._holds(drop, by_name, by_user)
+            if held is None and not self._is_late(drop.event):
+                waiting += 1
+                continue
+            self._sets.decide((drop.epoch, drop.group, drop.party))
+            if not held:
+                text = f"DROPPED: a group was dropped as {drop.reason}, and nothing in the logs says so"
+                self._report.add(COMPLETENESS, GATEWAY, drop.event, text)
+        if waiting:
+            text = f"{waiting} groups were dropped for objections or erasures that are not recorded yet"
+            self._report.missing.append(Unchecked(COMPLETENESS, GATEWAY, text))
+
+    def _is_late(self, event: int) -> bool:
+        return sum(number > event for number, _ in self._policies.begins[GATEWAY]) >= PATIENCE
+
+    def _holds(self, drop: Dropped, by_name: dict[bytes, str], by_user: dict[str, list[Standing]]) -> bool | None:
+        """Whether a reason is one; None if that may still turn out."""
+        names = [drop.people[i : i + _SIZE] for i in range(0, len(drop.people), _SIZE)]
+        if any(name == _HIDDEN or name in self._people.gone for name in names):
+            self._report.rests(COMPLETENESS, Basis.UNREADABLE)  # whoever was erased may have been the reason
+            return True
+        if drop.reason == "erased":
+            return None
+        users = [self._consents().standing.get(by_name.get(name, ""), Standing()) for name in names]
+        objects = any(self._obligations.objects(at.user_id, drop.event) for at in users)
+        if drop.reason == "objected":
+            return objects or None
+        if drop.reason in ("no_consent", "withdrawn"):
+            kind, _, fidelity = drop.grant.partition("|")
+            grant = (drop.party, kind, fidelity)
+            return objects or any(not _allowed(at, grant, drop.event, by_user.get(at.user_id, [])) for at in users)
+        return drop.reason == "party_left"  # judged with the event
+
+
+def _allowed(at: Standing, grant: tuple[str, str, str], event: int, own: list[Standing]) -> bool:
+    """Whether a person allowed (party, type, fidelity) at an event, and had not taken it back in a later epoch."""
+    if grant not in (granted(at, event) or ()):
+        return False
+    later = (granted(other, event) for other in own if other.epoch > at.epoch)
+    return all(any(g[:2] == grant[:2] for g in grants) for grants in later if grants is not None)
+
+
+def _name(prox_id: str) -> bytes:
+    return hashlib.sha256(prox_id.encode()).digest()[:_SIZE]

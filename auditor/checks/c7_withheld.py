@@ -1,0 +1,261 @@
+"""Why requests never waited (check 7 of DESIGN 10.4): each reason is found again in the logs, or believed.
+
+What a request said enters no evidence if it could not be filed, so that is believed and counted; so is of which type
+a request was that the person's choice allows nobody (docs/adr/0024). Everything else is computed.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from auditor.checks.c3_links import People
+from auditor.checks.c5_groups import Groups
+from auditor.checks.c6_service import Choice, ServiceConsents
+from auditor.checks.c7_arrivals import Arrivals, ArrivalsState
+from auditor.checks.c7_dropped import PATIENCE
+from auditor.checks.c8_obligations import Obligations
+from auditor.event_log import form_of
+from auditor.findings import COMPLETENESS, GATEWAY, MAIN_SERVICE, Basis, Report, Unchecked
+from auditor.policies import Policies
+from proxid.crypto.sansig import SignedMessage
+from proxid.errors import EvidenceOlderError, GroupMismatchError, RecordMismatchError
+from proxid.evidence.events import Event
+from proxid.protocol import request
+from proxid.protocol.consent import TYPES, audience
+
+TEXTS: Final = frozenset({"rejected", "no_category", "unprocessable", "classifier_failed", "no_place", "no_shape"})
+"""Reasons that rest on what was said, which is not in evidence on purpose."""
+RECORDS: Final = frozenset({"repeated", "capped", "slot_quota"})
+"""Reasons that are replayed: the event holds what would have waited."""
+TOLD: Final = frozenset({"restricted", "erased"})
+"""Reasons that rest on what the gateway told MS."""
+ACCESS: Final = "access"
+_PLACED: Final = frozenset({"location", "command"})
+
+
+class Asked(NamedTuple):
+    """A request that was received: what the records that come of it are compared with.
+
+    Attributes:
+        time_ms: of the request. access: it asks for what is held. choice: in effect when it was received; None if that
+            cannot be read.
+    """
+
+    commit: bytes
+    prox_id: str
+    epoch: int
+    time_ms: int
+    access: bool
+    choice: Choice | None
+
+
+class Claim(NamedTuple):
+    """A request that was withheld on the gateway's word, which its log does not hold yet."""
+
+    event: int
+    prox_id: str
+    epoch: int
+    time_ms: int
+    reason: str
+
+
+class WithheldState(NamedTuple):
+    """A `Withheld`, for storing."""
+
+    asked: dict[str, Asked | None]
+    claims: list[Claim]
+    over: dict[int, int]
+    newer: bool
+    arrivals: ArrivalsState
+
+
+class Withheld:
+    """What MS received, until it waits or is withheld."""
+
+    def __init__(
+        self, policies: Policies, people: People, consents: ServiceConsents, obligations: Obligations, groups: Groups,
+        report: Report,
+    ) -> None:  # fmt: skip
+        self._policies = policies
+        self._people = people
+        self._consents = consents
+        self._obligations = obligations
+        self._groups = groups
+        self._report = report
+        self._arrivals = Arrivals(report)
+        self._asked: dict[str, Asked | None] = {}
+        self._claims: list[Claim] = []
+        self._over: dict[int, int] = {}
+        """Epochs of which something was said to come after their end, and the event that said so first."""
+        self._newer = False
+        """Whether an event was of the form that says what is needed; then none is of the one before any more."""
+        self._older = 0
+        self._predicates: dict[str, Callable[[Event, Asked], bool]] = {
+            "no_consent": self._allows_nobody,
+            "consent_changed": self._has_changed,
+            "epoch_over": self._is_over,
+            "unseasoned": self._is_unseasoned,
+            "place_budget": self._has_spent,
+        }
+
+    def received(self, session: str, signed: SignedMessage, event: Event) -> None:
+        """RECEIVED; raises RecordMismatchError if its epoch was said to be over before."""
+        blocks, header = signed.message.blocks, signed.header
+        if len(blocks) != request.BLOCKS:
+            return
+        prox_id = blocks[request.USER].decode("utf-8", "replace")
+        self._arrivals.received(session)
+        self._asked[session] = Asked(
+            blocks[request.COMMIT], prox_id, header.epoch, header.time_ms, request.asks_access(signed),
+            self._consents.of(prox_id, event.tags),
+        )  # fmt: skip
+        if header.epoch in self._over and header.time_ms / 1000 < self._end(header.epoch):
+            number = self._over.pop(header.epoch)
+            raise RecordMismatchError(f"epoch goes on that was said to be over (leaf {number})")
+
+    def received_unread(self, session: str) -> None:
+        """RECEIVED that cannot be read."""
+        self._arrivals.received(session)
+        self._asked[session] = None
+
+    def taken(self, session: str, event: int) -> Asked | None:
+        """What is known of a request whose record waits now; None if it cannot be read.
+
+        Raises:
+            GroupMismatchError: it was never received, or asks for what is held.
+        """
+        if session not in self._asked:
+            raise GroupMismatchError("a record waits whose request was not received, or that was withheld")
+        asked = self._asked.pop(session)
+        self._arrivals.taken(session, event)
+        if asked is not None and asked.access:
+            raise GroupMismatchError("a request to see what is held was taken for a question")
+        return asked
+
+    def gone(self, session: str) -> None:
+        """What is known of a request is not needed any more."""
+        self._arrivals.gone(session)
+        self._asked.pop(session, None)
+
+    def suppressed(self, event: Event, session: str, reason: str) -> Asked | None:
+        """SUPPRESSED of what never waited; what is known of it if it holds what would have waited (`RECORDS`).
+
+        Raises:
+            RecordMismatchError: the reason is none.
+        """
+        form, asked = form_of(event), self._asked.pop(session, None)
+        if event.fields.get("kind") in TYPES:
+            self._arrivals.taken(session, event.number)
+        self._arrivals.gone(session)
+        if form < 2 and self._newer:
+            raise RecordMismatchError("event says less than its version of the log demands")
+        self._newer = self._newer or form > 1
+        if reason in RECORDS and form > 1:
+            return asked
+        if asked is None:
+            self._report.rests(COMPLETENESS, Basis.UNREADABLE)
+        elif not self._holds(event, asked, reason):
+            if form > 1:
+                raise RecordMismatchError(f"a request was withheld as {reason}, and it was not")
+            self._older += 1
+        return None
+
+    def _holds(self, event: Event, asked: Asked, reason: str) -> bool:
+        if reason == ACCESS or asked.access:
+            return reason == ACCESS and asked.access
+        if reason in self._predicates:
+            return self._predicates[reason](event, asked)
+        if reason in TEXTS:
+            self._report.believe(COMPLETENESS, "texts")
+        elif reason in TOLD:
+            self._claims.append(Claim(event.number, asked.prox_id, asked.epoch, asked.time_ms, reason))
+        else:
+            return False
+        return True
+
+    def _has_changed(self, _: Event, asked: Asked) -> bool:
+        newest = self._consents.of(asked.prox_id, ())
+        return asked.choice is None or (newest is not None and newest.version > asked.choice.version)
+
+    def _is_over(self, event: Event, asked: Asked) -> bool:
+        self.over(asked.epoch, event.number)
+        return True
+
+    def _is_unseasoned(self, _: Event, asked: Asked) -> bool:
+        judge, person = self._policies.of(asked.epoch), self._people.of_prox(asked.prox_id)
+        return not person.seasoned and (judge is None or judge.split is not None)
+
+    def _allows_nobody(self, event: Event, asked: Asked) -> bool:
+        judge = self._policies.of(asked.epoch)
+        if judge is None or asked.choice is None:
+            self._report.rests(COMPLETENESS, Basis.UNREADABLE)
+            return True
+        grants = judge.bundles.get(asked.choice.bundle, ())
+        allowed = [kind for kind in TYPES if audience(grants, kind)]
+        if not allowed:
+            return True
+        kind = str(event.fields.get("kind", ""))
+        if kind not in TYPES or kind in allowed:
+            return False
+        self._report.believe(COMPLETENESS, "type")
+        return True
+
+    def _has_spent(self, _: Event, asked: Asked) -> bool:
+        """What was paid for and did not wait after all, a crash in between, is MS's word (docs/adr/0024)."""
+        judge, at = self._policies.of(asked.epoch), self._groups.replay(asked.epoch)
+        if judge is not None and judge.noise is None:
+            return False
+        if judge is None or not _PLACED.isdisjoint(at.blind):
+            self._report.rests(COMPLETENESS, Basis.UNREADABLE)
+        elif judge.noise is not None and len(at.places.get(asked.prox_id, ())) < judge.noise.places:
+            self._report.believe(COMPLETENESS, "places")
+        return True
+
+    def over(self, epoch: int, number: int) -> None:
+        """An event says that an epoch is over."""
+        self._over.setdefault(epoch, number)
+
+    def _end(self, epoch: int) -> float:
+        """Seconds: what was sent before is surely of before the end, by anybody's clock that is let pass."""
+        judge = self._policies.of(epoch) or self._policies.trust
+        return judge.epochs.end(epoch) - 2 * judge.clock_skew
+
+    def finish(self, now: float) -> None:
+        """At the end: what was said to be over is, and what the gateway told MS is in its log.
+
+        Args:
+            now: Unix seconds up to which the logs were read.
+        """
+        self._arrivals.finish()
+        for epoch, number in self._over.items():
+            if now < self._end(epoch):
+                text = "SUPPRESSED: a request was withheld as of an epoch that was over, and it was not"
+                self._report.add(COMPLETENESS, MAIN_SERVICE, number, text)
+        waiting, self._claims = [c for c in self._claims if not self._is_told(c)], []
+        newest = max((epoch for _, epoch in self._policies.begins[GATEWAY]), default=-1)
+        for claim in waiting:
+            if newest >= claim.epoch + PATIENCE:
+                text = f"a request was withheld as {claim.reason}, and the gateway's log knows of no such right"
+                self._report.add(COMPLETENESS, MAIN_SERVICE, claim.event, f"SUPPRESSED: {text}")
+            else:
+                self._claims.append(claim)
+        if self._claims:
+            text = f"{len(self._claims)} requests were withheld for objections or erasures that are not recorded yet"
+            self._report.missing.append(Unchecked(COMPLETENESS, MAIN_SERVICE, text))
+        if self._older:
+            text = f"{self._older} requests were withheld by entries that do not say enough of why"
+            self._report.missing.append(Unchecked(COMPLETENESS, MAIN_SERVICE, text, EvidenceOlderError.code.value))
+
+    def _is_told(self, claim: Claim) -> bool:
+        if self._people.is_erased(claim.prox_id):
+            return True
+        user = self._people.user_of(claim.prox_id)
+        return claim.reason == "restricted" and self._obligations.objected_after(user, claim.time_ms)
+
+    def state(self) -> WithheldState:
+        """For storing."""
+        return WithheldState(self._asked, self._claims, self._over, self._newer, self._arrivals.state())
+
+    def restore(self, state: WithheldState) -> None:
+        """Go on from a state."""
+        self._asked, self._claims, self._over, self._newer, arrivals = state
+        self._arrivals.restore(arrivals)

@@ -1,0 +1,79 @@
+"""SUPPRESSED in the Main Service's log (checks 5 and 7 of DESIGN 10.4): what never waited, or no more, and why."""
+
+from auditor.checks.c4_records import Records
+from auditor.checks.c5_epochs import EpochTimes
+from auditor.checks.c5_groups import Groups
+from auditor.checks.c7_completeness import Sets
+from auditor.checks.c7_withheld import Withheld
+from auditor.checks.c8_kept import Kept
+from auditor.event_log import check_of
+from auditor.findings import GROUPS
+from auditor.split_events import SplitEvents
+from proxid.anonymise.mix.types import Reason
+from proxid.errors import GroupMismatchError
+from proxid.evidence.events import BufferedPayload, Event, Header
+
+
+class GivenUp:
+    """Handlers; they raise as `Log` expects."""
+
+    def __init__(
+        self, sets: Sets, groups: Groups, split: SplitEvents, records: Records, withheld: Withheld, kept: Kept,
+        times: EpochTimes,
+    ) -> None:  # fmt: skip
+        self._sets = sets
+        self._groups = groups
+        self._split = split
+        self._records = records
+        self._withheld = withheld
+        self._kept = kept
+        self._times = times
+
+    def suppressed(self, event: Event) -> None:
+        """SUPPRESSED."""
+        fields = event.fields
+        session = str(fields["session"])
+        self._kept.ended(session)
+        waited, reason = self._sets.is_buffered(session), str(fields["reason"])
+        self._sets.ended(session, reason, event.number)
+        if not waited:
+            self._never_waited(event, session, reason)
+            return
+        if reason == Reason.EPOCH_END:
+            self._withheld.over(int(str(fields["epoch"])), event.number)
+        self.timed(fields)
+        with check_of(GROUPS):
+            self._given_up(fields, session, waited)
+
+    def _never_waited(self, event: Event, session: str, reason: str) -> None:
+        received = self._withheld.suppressed(event, session, reason)
+        if received is None:
+            return
+        payload = BufferedPayload.decode(event.payload)
+        with check_of(GROUPS):
+            if payload.session.hex() != session or payload.prox_id != received.prox_id:
+                raise GroupMismatchError("what would have waited is not of the request that was withheld")
+            self._records.verify(event, payload, received)
+            self._groups.replay(received.epoch).turned_away(payload, reason)
+
+    def suppressed_unread(self, event: Event) -> None:
+        """SUPPRESSED that cannot be read."""
+        session = str(event.fields["session"])
+        self._withheld.gone(session)
+        self._sets.ended(session, str(event.fields["reason"]), event.number)
+
+    def timed(self, fields: Header) -> None:
+        """What waits moves up, or is given up, by MS's clock."""
+        for name in fields.keys() & {"time", "close"}:
+            self._times.said(int(str(fields["epoch"])), int(1000 * float(str(fields[name]))))
+
+    def _given_up(self, fields: Header, session: str, waited: bool) -> None:
+        epoch, reason = int(str(fields.get("epoch", 0))), str(fields["reason"])
+        if waited and "kind" in fields:
+            kind = str(fields["kind"])
+            if not self._groups.is_blind(epoch, kind):
+                self._groups.slots(epoch, kind, str(fields["close"])).verify_gone(bytes.fromhex(session), reason)
+        elif waited and "tick" in fields:
+            self._split.gone(epoch, bytes.fromhex(session), reason)
+        elif waited:
+            self._groups.gone(epoch, bytes.fromhex(session), reason, float(str(fields["time"])))

@@ -1,0 +1,116 @@
+"""Events of persons' rights in the Identity Screener's log (checks 2 and 8 of DESIGN 10.4)."""
+
+from collections.abc import Callable
+
+from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c3_links import People
+from auditor.checks.c6_consents import Consents
+from auditor.checks.c6_split import SplitDeliveries
+from auditor.checks.c8_obligations import Obligations
+from auditor.event_log import check_of
+from auditor.findings import ERASURE, GATEWAY, SIGNATURES, Basis, Report
+from auditor.policies import Policies
+from proxid.crypto.identity import Enrolment
+from proxid.errors import RecordMismatchError
+from proxid.evidence.events import Event
+from proxid.protocol.rights import Right, RightsRequest
+
+
+class RightsEvents:
+    """Handlers; they raise as `Log` expects.
+
+    Attributes:
+        untold: parties that were not told of an erasure → number of ERASED: they have left in the next epoch.
+    """
+
+    def __init__(
+        self, people: People, consents: Callable[[], Consents], erasures: Erasures, obligations: Obligations,
+        split: SplitDeliveries, policies: Policies, report: Report,
+    ) -> None:  # fmt: skip
+        self._people = people
+        self._consents = consents
+        self._erasures = erasures
+        self._obligations = obligations
+        self._split = split
+        self._policies = policies
+        self._report = report
+        self.untold: dict[str, int] = {}
+
+    def verify_form(self, said: bool) -> None:
+        """A log that says which epochs were opened is of version 2: its events say what those of version 2 do."""
+        if self._policies.told and not said:
+            raise RecordMismatchError("event says less than its version of the log demands")
+
+    def exercised(self, right: str) -> None:
+        """Count a right that somebody exercised."""
+        self._report.counts[f"rights.{right}"] += 1
+
+    def erased(self, event: Event) -> None:
+        """ERASED."""
+        self._report.rests(ERASURE, Basis.COUNTERSIGNED)
+        tags, request, enrolment = self._erasures.took_effect(event)
+        with check_of(ERASURE):
+            self._people.verify_held(enrolment, event.number)
+        self._obliged(event, tags, request)
+
+    def erased_unread(self, event: Event) -> None:
+        """ERASED whose payload has expired."""
+        self._report.counts["events.unproven_erasures"] += 1
+        self._obliged(event, self._erasures.took_effect_unread(event), None)
+
+    def _obliged(self, event: Event, tags: set[bytes], request: RightsRequest | None) -> None:
+        self._forget(tags)
+        with check_of(ERASURE):
+            self.verify_form(event.fields.get("v") == 2)
+            self._obligations.erased(event, tags, self._erasures.epochs, request)
+        untold = event.fields.get("untold", [])
+        if isinstance(untold, list):
+            self.untold |= {str(party): event.number for party in untold if str(party) not in self.untold}
+
+    def _forget(self, tags: set[bytes]) -> None:
+        for tag in tags:
+            person = self._people.erased(tag)
+            self._split.erased("" if person is None else person.user_id)
+            if person is not None:
+                self._consents().forget(person.prox_id)
+        self.exercised(Right.ERASE.value)
+
+    def objected(self, event: Event) -> None:
+        """OBJECTED."""
+        self._report.rests(SIGNATURES, Basis.COUNTERSIGNED)
+        disclosure = self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
+        request = RightsRequest.decode(disclosure.request)
+        self._people.verify_held(Enrolment.decode(disclosure.enrolment), event.number)
+        self.exercised(request.right.value)
+        if request.right is Right.OBJECT:
+            self._split.objected(request.user_id, event.number, request.time_ms)
+        self._objection(event, request)
+
+    def objected_unread(self, event: Event) -> None:
+        """OBJECTED whose payload has expired."""
+        self._erasures.carried_out_unread(event)
+        self.exercised(Right(str(event.fields["right"])).value)
+        self._objection(event, None)
+
+    def _objection(self, event: Event, request: RightsRequest | None) -> None:
+        with check_of(ERASURE):
+            self.verify_form("notices" in event.fields)
+        self._obligations.objected(event, request)
+
+    def accessed_unread(self, event: Event) -> None:
+        """ACCESSED whose payload has expired."""
+        self._erasures.carried_out_unread(event)
+        self.exercised(Right.ACCESS.value)
+
+    def accessed(self, event: Event) -> None:
+        """ACCESSED."""
+        self._report.rests(SIGNATURES, Basis.COUNTERSIGNED)
+        disclosure = self._erasures.disclosed(event, Right.ACCESS)
+        self._people.verify_held(Enrolment.decode(disclosure.enrolment), event.number)
+        self.exercised(Right.ACCESS.value)
+
+    def verify_untold(self, listed: tuple[str, ...]) -> None:
+        """An epoch has begun whose document lists these parties: who is among them has not left."""
+        untold, self.untold = self.untold, {}
+        for number in sorted({number for party, number in untold.items() if party in listed}):
+            self._report.add(ERASURE, GATEWAY, number, "ERASED: a party that has not left was not told")
