@@ -20,11 +20,11 @@ def nothing() -> Saved:
     from auditor.checks.c7_arrivals import ArrivalsState
     from auditor.checks.c7_withheld import WithheldState
 
-    withheld = WithheldState({}, [], {}, False, ArrivalsState({}, 0))
+    withheld = WithheldState({}, [], {}, False, set(), ArrivalsState({}, 0))
     parts = Parts(
         ({}, {}, {}, {}, {}), ({}, {}, {}, set(), {}), ({}, {}, False),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False)),
-        (set(), set(), {}, {}, set(), ([], False, 0, []), {}),
+        (set(), set(), {}, {}, set(), ([], False, 0, [], []), {}),
         ((bytes(32), {}, {}), withheld, set(), ({}, set()), times, ({}, {}), (set(), {})),
         ({}, {}, {}, set(), {}, -1, set(), []), ({}, {}, False),
     )  # fmt: skip
