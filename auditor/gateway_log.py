@@ -247,6 +247,9 @@ class GatewayLog(Log):
     def _dropped(self, event: Event) -> None:
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
+        entries = fields.get("entries")
+        if isinstance(entries, list):
+            self._sets.entries.dropped(named, [str(one) for one in entries], str(fields["reason"]), event.number)
         if self._split.dropped(event):
             self._sets.dropped(named, str(fields["reason"]), event.number)
         if fields["reason"] == PARTY_LEFT and not self._policies.may_have_left(named[2]):

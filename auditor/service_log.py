@@ -205,8 +205,10 @@ class ServiceLog(Log):
         kind = str(fields.get("kind", "general"))
         if kind != kind_and_number(number)[0]:
             raise GroupMismatchError("group is numbered as one of another kind")
+        audience = dict(consent.parse_audience(str(fields["audience"]).partition("|")[2]))
         if kind == "entries":
             self._split.entries(event, epoch, number, payload, good)
+            self._drops.portion((epoch, number), audience, payload)
             return
         self._report.counts[f"group.size.{kind}.{len(payload.records):02d}"] += 1
         if event.hidden or self._groups.is_blind(epoch, kind):
@@ -218,7 +220,6 @@ class ServiceLog(Log):
             self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload, good)
         else:
             self._groups.released(epoch, number, payload, good)
-        audience = dict(consent.parse_audience(str(fields["audience"]).partition("|")[2]))
         self._drops.released((epoch, number), kind, audience, payload)
 
     def _released_unread(self, event: Event) -> None:

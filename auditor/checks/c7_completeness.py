@@ -12,26 +12,14 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from auditor.checks import c7_shown
+from auditor.checks import c7_entries, c7_shown
+from auditor.checks.c7_entries import Dropped, EntrySets
 from auditor.checks.c7_shown import Delivery, Named, ShownSets
 from proxid.errors import GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import ReleasedPayload
 from proxid.protocol.record import kind_and_number
-
-
-class Dropped(NamedTuple):
-    """A group that was dropped for a party, by which event, and who is in it."""
-
-    epoch: int
-    group: int
-    party: str
-    event: int
-    reason: str
-    grant: str
-    people: bytes
-
 
 HIDDEN: Final = 0
 """Time of a request whose payload does not open."""
@@ -76,8 +64,9 @@ class Sets:
         # What an audit that does not end leaves behind is thrown away whole, so nothing need be rolled back.
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.executescript(_SCHEMA + c7_shown.SCHEMA)
+        self._db.executescript(_SCHEMA + c7_shown.SCHEMA + c7_entries.SCHEMA)
         self.shown = ShownSets(self._db)
+        self.entries = EntrySets(self._db)
         self._db.execute("BEGIN")
 
     def _put(self, session: str, column: str, value: int) -> None:
@@ -278,10 +267,14 @@ class Sets:
         self._db.execute("UPDATE deliveries SET people=NULL WHERE delivered IS NOT NULL AND people IS NOT NULL")
         columns = "epoch, grp, party, dropped, reason, grants, people"
         rows = self._db.execute(f"SELECT {columns} FROM deliveries WHERE dropped>0 AND people IS NOT NULL")  # noqa: S608
-        return [Dropped(*row) for row in rows]
+        return [*(Dropped(*row) for row in rows), *self.entries.undecided()]
 
-    def decide(self, named: Delivery) -> None:
-        """Why a group was dropped is known."""
+    def decide(self, drop: Dropped) -> None:
+        """Why a group, or an entry, was dropped is known."""
+        if drop.id:
+            self.entries.decide(drop)
+            return
+        named = (drop.epoch, drop.group, drop.party)
         self._db.execute("UPDATE deliveries SET people=NULL WHERE epoch=? AND grp=? AND party=?", named)
 
     def remembered(self, epoch: int, identity: bytes) -> bytes | None:

@@ -10,10 +10,13 @@ from typing import Final
 
 from auditor.checks.c3_links import People
 from auditor.checks.c6_consents import Consents, Standing, granted
-from auditor.checks.c7_completeness import Dropped, Sets
+from auditor.checks.c7_completeness import Sets
+from auditor.checks.c7_entries import Dropped
+from auditor.checks.c7_shown import entry
 from auditor.checks.c8_obligations import Obligations
 from auditor.findings import COMPLETENESS, GATEWAY, Basis, Report, Unchecked
 from auditor.policies import Policies
+from proxid.crypto.sansig import SignedMessage
 from proxid.evidence.events import ReleasedPayload
 
 PATIENCE: Final = 2
@@ -47,6 +50,19 @@ class Drops:
         for party, fidelity in audience.items():
             self._sets.keep_people((*place, party), f"{kind}|{self._policies.naming(place[0], kind, fidelity)}", people)
 
+    def portion(self, place: tuple[int, int], audience: dict[str, str], payload: ReleasedPayload) -> None:
+        """RELEASED of entries that hold: whose each is, where it may have been dropped.
+
+        Args:
+            audience: fidelity by party.
+        """
+        for party, records, _ in payload.parties:
+            named = (*place, party)
+            if self._sets.entries.is_needed(named, self._sets.is_delivered(named)):
+                shown = [(data, prox) for data, prox in zip(records, payload.published, strict=True) if data]
+                people = [(entry(SignedMessage.decode(data)), _name(prox) if prox else _HIDDEN) for data, prox in shown]
+                self._sets.entries.released(named, f"general|{audience[party]}", people)
+
     def check(self) -> None:
         """At the end: every reason is one; what cannot be told yet is said to be unchecked."""
         waiting, found = 0, self._sets.undecided()
@@ -61,9 +77,11 @@ class Drops:
             if held is None and not self._is_late(drop.event):
                 waiting += 1
                 continue
-            self._sets.decide((drop.epoch, drop.group, drop.party))
-            if not held:
-                text = f"DROPPED: a group was dropped as {drop.reason}, and nothing in the logs says so"
+            if held:
+                self._sets.decide(drop)
+            else:  # and in every audit that goes on from here
+                what = "an entry" if drop.id else "a group"
+                text = f"DROPPED: {what} was dropped as {drop.reason}, and nothing in the logs says so"
                 self._report.add(COMPLETENESS, GATEWAY, drop.event, text)
         if waiting:
             text = f"{waiting} groups were dropped for objections or erasures that are not recorded yet"

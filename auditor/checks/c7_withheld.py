@@ -29,6 +29,7 @@ RECORDS: Final = frozenset({"repeated", "capped", "slot_quota"})
 TOLD: Final = frozenset({"restricted", "erased"})
 """Reasons that rest on what the gateway told MS."""
 ACCESS: Final = "access"
+_NOT_OVER: Final = "SUPPRESSED: a request was withheld as of an epoch that was over, and it was not"
 _PLACED: Final = frozenset({"location", "command"})
 
 
@@ -65,6 +66,7 @@ class WithheldState(NamedTuple):
     claims: list[Claim]
     over: dict[int, int]
     newer: bool
+    denied: set[int]
     arrivals: ArrivalsState
 
 
@@ -86,6 +88,8 @@ class Withheld:
         self._claims: list[Claim] = []
         self._over: dict[int, int] = {}
         """Epochs of which something was said to come after their end, and the event that said so first."""
+        self._denied: set[int] = set()
+        """Events that said so when it was not: in an audit that goes on from here, too."""
         self._newer = False
         """Whether an event was of the form that says what is needed; then none is of the one before any more."""
         self._older = 0
@@ -226,20 +230,21 @@ class Withheld:
             now: Unix seconds up to which the logs were read.
         """
         self._arrivals.finish()
-        for epoch, number in self._over.items():
-            if now < self._end(epoch):
-                text = "SUPPRESSED: a request was withheld as of an epoch that was over, and it was not"
-                self._report.add(COMPLETENESS, MAIN_SERVICE, number, text)
+        self._denied |= {number for epoch, number in self._over.items() if now < self._end(epoch)}
+        for number in self._denied:
+            self._report.add(COMPLETENESS, MAIN_SERVICE, number, _NOT_OVER)
         waiting, self._claims = [c for c in self._claims if not self._is_told(c)], []
         newest = max((epoch for _, epoch in self._policies.begins[GATEWAY]), default=-1)
+        under_way = 0
         for claim in waiting:
+            self._claims.append(claim)
             if newest >= claim.epoch + PATIENCE:
                 text = f"a request was withheld as {claim.reason}, and the gateway's log knows of no such right"
                 self._report.add(COMPLETENESS, MAIN_SERVICE, claim.event, f"SUPPRESSED: {text}")
             else:
-                self._claims.append(claim)
-        if self._claims:
-            text = f"{len(self._claims)} requests were withheld for objections or erasures that are not recorded yet"
+                under_way += 1
+        if under_way:
+            text = f"{under_way} requests were withheld for objections or erasures that are not recorded yet"
             self._report.missing.append(Unchecked(COMPLETENESS, MAIN_SERVICE, text))
         if self._older:
             text = f"{self._older} requests were withheld by entries that do not say enough of why"
@@ -253,9 +258,9 @@ class Withheld:
 
     def state(self) -> WithheldState:
         """For storing."""
-        return WithheldState(self._asked, self._claims, self._over, self._newer, self._arrivals.state())
+        return WithheldState(self._asked, self._claims, self._over, self._newer, self._denied, self._arrivals.state())
 
     def restore(self, state: WithheldState) -> None:
         """Go on from a state."""
-        self._asked, self._claims, self._over, self._newer, arrivals = state
+        self._asked, self._claims, self._over, self._newer, self._denied, arrivals = state
         self._arrivals.restore(arrivals)

@@ -29,6 +29,7 @@ class Feeds:
         follows: the log is a successor, so that its gateway may have been of version 1. spoken: there was a statement.
         silent: number of the first event that said nothing while nothing had been said; 0 if there is none.
         openings: of the last three EPOCH_OPENED the epoch, their number, and the last release handled by then.
+        behind: what was found to be held back, in words.
     """
 
     sets: Sets
@@ -37,6 +38,7 @@ class Feeds:
     spoken: bool = False
     silent: int = 0
     openings: list[tuple[int, int, str]] = field(default_factory=list)
+    behind: list[str] = field(default_factory=list)
 
     def state(self, event: Event, parties: Iterable[str] = ()) -> None:
         """An event that says what waits in feeds.
@@ -92,13 +94,15 @@ class Feeds:
     def _verify_handed_over(self, report: Report) -> None:
         """What was released before two epochs began had been handed over when the third did."""
         if len(self.openings) < 3:
-            return
+            return  # and nothing can have been behind
         (first, _, _), (_, number, last) = self.openings[0], self.openings[-1]
         place = self.sets.place(named(last)) if last else 0
         held = 0 if place is None else self.sets.held_back(place, first)
         if held:
             text = f"{held} releases have not come to the gateway since two epochs began (its leaf {number})"
-            report.add(COMPLETENESS, MAIN_SERVICE, 0, f"{text}: they were not sent, or not taken")
+            self.behind.append(f"{text}: they were not sent, or not taken")
+        for said in dict.fromkeys(self.behind):
+            report.once(COMPLETENESS, MAIN_SERVICE, said)
 
     def _is_whole(self, number: int, place: int, rows: dict[str, tuple[int, int]]) -> bool:
         if self.sets.last_settled(number) > place:

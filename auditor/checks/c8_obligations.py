@@ -26,8 +26,8 @@ from proxid.protocol.rights import Right, RightsRequest
 _TOLD_MS: Final = 600_000
 """Milliseconds after which MS has been told of an objection: the gateway records none that it could not pass on."""
 
-FeedsState = tuple[list[Stated], bool, int, list[tuple[int, int, str]]]
-"""What was said of feeds: not confirmed yet, whether, first silence; and of the last openings."""
+FeedsState = tuple[list[Stated], bool, int, list[tuple[int, int, str]], list[str]]
+"""What was said of feeds: not confirmed yet, whether, first silence; of the last openings, what is behind."""
 ObligationsState = tuple[
     set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], set[bytes], FeedsState,
     dict[str, list[tuple[int, int, int]]],
@@ -179,14 +179,14 @@ class Obligations:
             self.receivers,
             self.due,
             self.forgotten,
-            (self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings),
+            (self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings, self.feeds.behind),
             self.objections,
         )
 
     def restore(self, state: ObligationsState) -> None:
         """Go on from a state."""
         self.objecting, self.told, self.receivers, self.due, self.forgotten, feeds, self.objections = state
-        self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings = feeds
+        self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings, self.feeds.behind = feeds
 
 
 def _texts(fields: Header, name: str) -> list[str]:

@@ -33,7 +33,6 @@ async def test_an_entry_is_dropped_of_somebody_who_consents(tmp_path: Path, monk
                 COMPLETENESS,
                 "DROPPED: an entry was dropped as no_consent, and nothing in the logs says so",
             ) in found
-        assert report.believed["contents"] == 2
 
 
 async def test_entries_of_whoever_went_are_dropped_for_that(tmp_path: Path) -> None:

@@ -1,0 +1,74 @@
+"""Entries of form `split` that were dropped (check 7 of DESIGN 10.4): whose they were, and why they went."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from auditor.checks.c7_shown import Delivery
+
+SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS entries (
+    epoch INTEGER, grp INTEGER, party TEXT, id BLOB, event INTEGER, reason TEXT, grants TEXT, people BLOB,
+    PRIMARY KEY (epoch, grp, party, id)
+) WITHOUT ROWID;
+"""
+_PLACE: Final = "epoch=? AND grp=? AND party=?"
+
+
+class Dropped(NamedTuple):
+    """A group, or an entry, that was dropped for a party: by which event, who is in it, and what they must grant.
+
+    Attributes:
+        id: of an entry; empty of a group. people: 16 bytes a person.
+    """
+
+    epoch: int
+    group: int
+    party: str
+    event: int
+    reason: str
+    grant: str
+    people: bytes
+    id: bytes = b""
+
+
+class EntrySets:
+    """Both logs' words; an entry is forgotten once it is known why it went, or its portion was delivered."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def dropped(self, named: Delivery, ids: Sequence[str], reason: str, event: int) -> None:
+        """DROPPED of entries, by their ids in hexadecimal; raises ValueError."""
+        self._db.executemany(
+            "INSERT INTO entries (epoch, grp, party, id, event, reason) VALUES (?,?,?,?,?,?) "
+            "ON CONFLICT (epoch, grp, party, id) DO UPDATE SET event=excluded.event, reason=excluded.reason",
+            [(*named, bytes.fromhex(one), event, reason) for one in ids],
+        )
+
+    def is_needed(self, named: Delivery, delivered: bool) -> bool:
+        """Whether it matters whose the entries of a portion are."""
+        query = f"SELECT 1 FROM entries WHERE {_PLACE} LIMIT 1"  # noqa: S608
+        return not delivered or self._db.execute(query, named).fetchone() is not None
+
+    def released(self, named: Delivery, grant: str, people: Iterable[tuple[bytes, bytes]]) -> None:
+        """RELEASED of a portion: id and person of each entry."""
+        self._db.executemany(
+            "INSERT INTO entries (epoch, grp, party, id, grants, people) VALUES (?,?,?,?,?,?) "
+            "ON CONFLICT (epoch, grp, party, id) DO UPDATE SET grants=excluded.grants, people=excluded.people",
+            [(*named, one, grant, person) for one, person in people],
+        )
+
+    def undecided(self) -> list[Dropped]:
+        """Those that were dropped, and nobody knows yet whether they had to be; forgets what was delivered."""
+        settled = "SELECT 1 FROM deliveries d WHERE d.epoch=e.epoch AND d.grp=e.grp AND d.party=e.party"
+        self._db.execute(
+            f"DELETE FROM entries AS e WHERE event IS NULL AND EXISTS ({settled} AND d.delivered IS NOT NULL)"  # noqa: S608
+        )
+        columns = "epoch, grp, party, event, reason, grants, people, id"
+        rows = self._db.execute(f"SELECT {columns} FROM entries WHERE event IS NOT NULL AND people IS NOT NULL")  # noqa: S608
+        return [Dropped(*row) for row in rows]
+
+    def decide(self, drop: Dropped) -> None:
+        """Why an entry went is known."""
+        self._db.execute(f"DELETE FROM entries WHERE {_PLACE} AND id=?", (drop.epoch, drop.group, drop.party, drop.id))  # noqa: S608
