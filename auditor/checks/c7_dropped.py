@@ -61,7 +61,8 @@ class Drops:
             if self._sets.entries.is_needed(named, self._sets.is_delivered(named)):
                 shown = [(data, prox) for data, prox in zip(records, payload.published, strict=True) if data]
                 people = [(entry(SignedMessage.decode(data)), _name(prox) if prox else _HIDDEN) for data, prox in shown]
-                self._sets.entries.released(named, f"general|{audience[party]}", people)
+                grant = f"general|{self._policies.naming(place[0], 'general', audience[party])}"
+                self._sets.entries.released(named, grant, people)
 
     def check(self) -> None:
         """At the end: every reason is one; what cannot be told yet is said to be unchecked."""
