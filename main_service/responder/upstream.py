@@ -115,8 +115,11 @@ class Upstream:
             if state.type is RequestType.COMMAND and state.guess is not None and state.guess.confidence > _CERTAIN:
                 return Reply(COMMAND, Outcome.COMMAND)
             utterance, words = replace(state.utterance.clean.shown, state.spans)
-        if self._now() < self._closed_until or (self._places.locked() and self._failures):
+        if self._now() < self._closed_until:
             return self.failed(Outcome.REFUSED)
+        if self._failures >= _FAILURES:
+            # One question tries; the others are not asked until it is known.
+            self._closed_until = self._now() + self._settings.timeout
         try:
             async with asyncio.timeout(self._settings.timeout), self._places:
                 text = await self._asked(utterance, context)
@@ -124,7 +127,7 @@ class Upstream:
             return self._broke(Outcome.LATE, 0)
         except _NoAnswerError as error:
             return self._broke(Outcome.FAILED, error.status)
-        self._failures = 0
+        self._failures, self._closed_until = 0, 0.0
         return Reply(_spoken(put_back(text, words)))
 
     def _read(self, utterance: str) -> "State | None":

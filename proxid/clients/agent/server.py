@@ -29,6 +29,12 @@ def _family(host: str) -> socket.AddressFamily:
     return socket.AF_INET6 if host.startswith("[") else socket.AF_INET
 
 
+def _reason(group: "ExceptionGroup[OSError]") -> str:
+    """Why a door cannot listen; the address is the operator's to look up."""
+    first = group.exceptions[0]
+    return (first.strerror if isinstance(first, OSError) else None) or "its address cannot be used"
+
+
 async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None) -> None:
     """Run until cancelled.
 
@@ -64,9 +70,11 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
                 names.append(f"http://{host}:{listener.getsockname()[1]}/v1")
             if ready is not None:
                 ready("\n".join(names))
-    except* OSError as group:
-        reason = next(error.strerror for error in group.exceptions if isinstance(error, OSError))
-        raise ConfigError(f"agent: a door cannot listen ({reason or 'its address'})") from None
+    except ExceptionGroup as group:
+        refused = group.subgroup(OSError)
+        if refused is None:
+            raise
+        raise ConfigError(f"agent: a door cannot listen ({_reason(refused)})") from None
     finally:
         with suppress(Exception):
             await household.close()

@@ -96,7 +96,10 @@ async def test_after_five_failures_nobody_is_asked_for_a_while() -> None:
         clock[0] = 11.0
         assert (await upstream.answer(SECRET, HERE)).outcome is Outcome.FAILED  # one tries, and it is shut again
         assert (await upstream.answer(SECRET, HERE)).outcome is Outcome.REFUSED and len(server.seen) == 6
-        clock[0], broken[0] = 22.0, False
+        clock[0] = 22.0
+        both = await asyncio.gather(*(upstream.answer(SECRET, HERE) for _ in range(3)))  # again one tries
+        assert sorted(reply.outcome for reply in both) == ["failed", "refused", "refused"] and len(server.seen) == 7
+        clock[0], broken[0] = 33.0, False
         assert [(await upstream.answer(SECRET, HERE)).outcome for _ in range(2)] == [Outcome.ANSWERED] * 2
         await upstream.aclose()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,12 @@ from proxid.clients.agent import asking
 from proxid.clients.agent.asking import Asking
 from proxid.clients.agent.openai_door import AT_HOME, application
 from proxid.clients.agent.people import Tokens
+from proxid.clients.agent.server import serve
+from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.doors import AgentSettings
-from proxid.errors import Code, InputError, OversizedError, RefusedError, UpstreamError
+from proxid.errors import Code, ConfigError, InputError, OversizedError, RefusedError, UpstreamError
+from proxid.runtime.config import load
+from tests.support.trial import provision
 
 PEOPLE = ("ann", "bob", "gone")
 
@@ -176,3 +181,14 @@ def test_a_door_beyond_this_machine_has_to_be_meant(settings: dict[str, Any]) ->
         AgentSettings(**settings)
     if "0" in str(settings.get("openai", "")):
         AgentSettings(**settings, exposed=True)
+
+
+async def test_an_address_that_is_taken_is_said(tmp_path: Path) -> None:
+    provision(tmp_path)
+    file = tmp_path / "devices/household-1/device.toml"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        file.write_text(
+            f'{file.read_text()}\n[agent]\nopenai = "127.0.0.1:{taken.getsockname()[1]}"\ncommands = "share"\n'
+        )
+        with pytest.raises(ConfigError, match="cannot listen"):
+            await asyncio.wait_for(serve(load(DeviceConfig, file)), 20)
