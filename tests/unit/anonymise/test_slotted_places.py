@@ -14,6 +14,9 @@ from proxid.anonymise.slotted.places import (
     planar_laplace,
     population_totals,
 )
+from proxid.anonymise.slotted.pool import SlotPool
+from proxid.anonymise.slotted.types import SlotRecord, SlotSettings
+from proxid.anonymise.split.draws import Draws
 from proxid.errors import InputError
 
 HERE = (41.39, 2.17)
@@ -39,6 +42,27 @@ def test_cells_with_too_few_people_are_left_out() -> None:
     path = PlaceRules(finest=8, population=totals, min_population=100).path(*HERE, NOON)
     assert 0 < len(path) < 9
     assert totals[path[-1]] >= 100
+
+
+def test_the_union_of_those_left_over_may_be_shown_like_each_of_its_cells() -> None:
+    """Ripe siblings leave and tell that the others were elsewhere: in cells populated enough, in no sensitive one."""
+    parent = h3.latlng_to_cell(*HERE, 7)
+    cells = sorted(h3.cell_to_children(parent, 8))
+    few, clinic = cells[0], cells[1]
+    totals = population_totals({cell: 5 if cell == few else 200 for cell in cells})
+    rules = PlaceRules(finest=8, sensitive={clinic: 5}, population=totals, min_population=100)
+    pool = SlotPool(SlotSettings(k=2, margin=1), 86_400.0, Draws(bytes(32)).place)
+    asked = [*cells[2:4] * 4, *cells[4:], *[few, clinic] * 3]
+    for i, cell in enumerate(asked):
+        path = rules.path(*h3.cell_to_latlng(cell), NOON)
+        pool.submit(SlotRecord(bytes([i]), f"p{i}", True, "location|p", path, "", 43_200.0))
+    done = pool.close(44_100.0)
+    left, over = {group.node[-1] for group in done.groups}, {source[-1] for _, source in done.lifted}
+    assert left == set(cells[2:4])
+    assert over == set(cells[4:]), "who was in the others, or in few or clinic, waits elsewhere and is not among these"
+    assert all(totals[cell] >= rules.min_population for cell in left | over)
+    coarse = {w.node[-1] for w in pool.waiting if w.record.path[-1] not in cells}
+    assert coarse == {parent, h3.cell_to_parent(parent, 5)}
 
 
 @pytest.mark.parametrize("text", ["here", "1,2,3", "91,0", "0,181", ",", "nan,0"])

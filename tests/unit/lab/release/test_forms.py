@@ -14,6 +14,7 @@ from proxid.lab.attacks.in_rounds import visible_records
 from proxid.lab.attacks.registry import Options, load_attack, run_attacks
 from proxid.lab.load import Asked, load_release
 from proxid.lab.release.forms.cohort import cohort_groups
+from proxid.lab.release.forms.measured import FOUND, best_attack, excess_warning
 from proxid.lab.release.registry import load_method
 from proxid.lab.released_log import Release
 
@@ -104,6 +105,22 @@ def test_rounds_keep_what_pairs_lose(folder: Path, tmp_path: Path) -> None:
     assert found["split"]["over_half"]["share"] <= 0.001
     assert found["cohort"]["right"]["value"] == pytest.approx(1 / 7, abs=0.01)
     assert load_attack("leaf")("leaf", _released(folder, "split"), Options())["leaks"] == 0
+
+
+def test_manifests_say_what_the_best_attack_finds_as_the_page_does() -> None:
+    page = Path(__file__).parents[4] / "docs" / "results" / "privacy.md"
+    printed: dict[tuple[str, int], float] = {}
+    for line in page.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) > 4 and cells[0] in ("split", "pairs", "cohort") and cells[2] == "0":
+            printed.setdefault((cells[0], int(cells[1])), float(cells[3].rstrip(" %")) / 100)
+    assert printed == pytest.approx(FOUND)
+    options = {"k": 10, "margin": 1, "level": 1}
+    pairs = best_attack("pairs", options, 1 / 11)
+    assert pairs["found"] > pairs["claim"] and excess_warning(pairs)
+    split = best_attack("split", options, 1 / 11)
+    assert split["found"] < split["claim"] and not excess_warning(split)
+    assert "found" not in best_attack("pairs", options | {"k": 3}, 1 / 4)
 
 
 def test_check_tells_the_forms_apart(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
