@@ -88,7 +88,7 @@ def run(job: Job) -> Outcome:
         out.write(Shown(known, None).log(released))
         truth.write(released)
     return Outcome(
-        guarantee=cohort_guarantee(n, known_seed=job.seed is not None),
+        guarantee=cohort_guarantee(options, n, known_seed=job.seed is not None),
         records_in=log.rows,
         records_out=len(released),
         suppressed=dict(suppressed),

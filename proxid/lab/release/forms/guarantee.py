@@ -1,8 +1,11 @@
 """What the forms guarantee and what they do not, as data for the manifest (docs/anonymity.md)."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from proxid.anonymise.split.settings import SplitSettings
+from proxid.lab.release.forms.measured import best_attack
 from proxid.lab.release.partition.plan import PartitionPlan
 
 _COMPROMISED = "none: the seed is known, so the draws can be recomputed"
@@ -29,6 +32,7 @@ def split_guarantee(
         "unit": "record",
         "outsider": {"bound": f"1/{n}", "value": 1 / n},
         "members": {"colluding": settings.margin, "bound": f"1/{settings.k + 1}", "value": 1 / (settings.k + 1)},
+        "best_attack": best_attack("split", asdict(settings), 1 / (n - 1)),
         "adversary": "an even prior on who asked which content of a round",
         "claimed": f"1/{n - 1} and a point to who learns profiles from the release (proxid attack --attack em)",
         "texts": f"shown if at least {settings.threshold} people of the round asked them, or a unit of them",
@@ -42,12 +46,13 @@ def split_guarantee(
     }
 
 
-def cohort_guarantee(n: int, *, known_seed: bool) -> dict[str, Any]:
+def cohort_guarantee(options: Mapping[str, Any], n: int, *, known_seed: bool) -> dict[str, Any]:
     """The guarantee of `cohort`."""
     return {
         "kind": _COMPROMISED if known_seed else "fixed cohorts under uniform permutations",
         "unit": "person",
         "outsider": {"bound": f"1/{n}", "value": 1 / n},
+        "best_attack": best_attack("cohort", options, 1 / n),
         "adversary": "an even prior on which member of a cohort is which, however long it watches",
         "not_covered": [
             "a text or category that names its owner by itself",

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from proxid.lab.release.forms.measured import best_attack
+
 _COMPROMISED = "none: the seed is known, so the assignment can be recomputed"
 
 
@@ -19,6 +21,7 @@ def guarantee(options: dict[str, Any], *, known_seed: bool) -> dict[str, Any]:
         "unit": "record",
         "outsider": {"bound": f"1/{k + margin}", "value": 1 / (k + margin)},
         "members": {"colluding": margin, "bound": f"1/{k}", "value": 1 / k},
+        "best_attack": best_attack("pairs", options, 1 / (k + margin)),
         "adversary": "knows who arrived when at which node, and everything released",
         "not_covered": [
             "that the published user asked something at the node is true",

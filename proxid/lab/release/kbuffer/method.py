@@ -19,6 +19,7 @@ from proxid.lab.columns.released import Released
 from proxid.lab.logs import Dictionaries, Layout, LogReader, LogWriter, create_log, layout_of, open_log
 from proxid.lab.logs.ordered import Ordered, in_time_order
 from proxid.lab.release.duration import parse_duration
+from proxid.lab.release.forms.measured import best_attack, excess_warning
 from proxid.lab.release.kbuffer.guarantee import guarantee
 from proxid.lab.release.kbuffer.options import OPTIONS, settled
 from proxid.lab.release.registry import Job, Method, Outcome
@@ -131,7 +132,7 @@ def run(job: Job) -> Outcome:
         suppressed=dict(going.engine.suppressed),
         bad_rows=dict(log.bad.counts),
         bad_lines=list(log.bad.lines),
-        details=_details(going),
+        details=_details(going, dict(job.options)),
         outputs=[job.output],
         uncategorised=log.uncategorised,
     )
@@ -152,7 +153,7 @@ def _start(job: Job, log: LogReader, stack: ExitStack) -> _Run:
     return _Run(engine, ordered, shown, out, truth, options["level"], Spellings(known.user))
 
 
-def _details(going: _Run) -> dict[str, Any]:
+def _details(going: _Run, options: dict[str, Any]) -> dict[str, Any]:
     engine, ordered = going.engine, going.ordered
     details: dict[str, Any] = {
         "most_waiting": going.most_waiting,
@@ -162,6 +163,8 @@ def _details(going: _Run) -> dict[str, Any]:
         "warnings": going.spellings.warnings(),
     }
     if isinstance(engine, MixEngine):
+        claim = 1 / (options["k"] + options["margin"])
+        details["warnings"] += excess_warning(best_attack("pairs", options, claim))
         paths = going.shown.dictionaries.category
         details["raised_by_node"] = {paths[node]: times for node, times in sorted(going.raised.items())}
         details |= {"groups": engine.groups, "texts_hidden_by_mask": going.shown.hidden, **going.ladder}
