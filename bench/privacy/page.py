@@ -23,8 +23,8 @@ What `split` claims is 1/(k+m) and a point, {100 / (N - 1) + 1:.1f} %, and with 
 
 Pairs are the whole log as one epoch. `proxid bench privacy` fails if the attack finds under 55 and 20 % of their
 owners at levels 1 and 2 of the first log. MASSIVE's people are crowd workers who spoke prompts, with less of a habit
-than anybody has, and its categories have two levels (scenario and intent), so that from level 2 on nothing is below
-the node: those figures are lower bounds.
+than anybody has, and its categories have two levels, scenario and intent:
+those figures are lower bounds.
 """
 
 
@@ -64,23 +64,32 @@ def filled(text: str) -> str:
 
 def gateway() -> str:
     """What ticks tell."""
-    from bench.privacy.gateway import DAYS, NODES, PEOPLE, REQUESTS, by_profiles, days_of, excess, share_of_biggest
+    from bench.privacy.gateway import (
+        DAYS,
+        NODES,
+        PEOPLE,
+        REQUESTS,
+        by_profiles,
+        days_of,
+        excess,
+        share_of_biggest,
+    )
 
-    found, learnt = [], []
+    present, learnt = [], []
     for people in PEOPLE:
         ticks = days_of(people, DAYS, seed=2)
-        right, biggest = excess(ticks)
-        found.append(f"for {people:,} people {_percent(right)} ({_percent(biggest)})")
-        blind, told = by_profiles(ticks, told=False), by_profiles(ticks, told=True)
-        learnt.append(f"{_percent(blind)} ({_percent(share_of_biggest(ticks))}; {_percent(told)})")
-    said, profiles = ", ".join(found), ", ".join(learnt)
+        right, biggest = map(_percent, excess(ticks))
+        present.append(f"for {people:,} people {right} ({biggest})")
+        found = (by_profiles(ticks, told=False), share_of_biggest(ticks), by_profiles(ticks, told=True))
+        own, most, told = map(_percent, found)
+        learnt.append(f"{own} ({most}; {told})")
     return f"""## What a gateway learns
 
 With an account of its own at each of {NODES} nodes, {DAYS} days, {REQUESTS} requests a person and day (`-o
 part=gateway`): it names the right node of an entry as often as the biggest node of the tick is right,
-{said}; by profiles that it learns from which nodes are there at each tick, {profiles}. The last figure is what it
-would find if it were told how many entries of a tick each node has, which nothing tells it: that is what the flat list
-hides.
+{", ".join(present)}; by profiles that it learns from which nodes are there at each tick, {", ".join(learnt)}. The last
+figure is what it would find if it were told how many entries of a tick each node has, which nothing tells it: that is
+what the flat list hides.
 """
 
 

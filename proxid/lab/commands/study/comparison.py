@@ -11,7 +11,7 @@ from rich.table import Table
 
 from proxid.errors import InputError
 from proxid.lab.commands.common import FILE, print_json, progress_bar, said_columns_of
-from proxid.lab.commands.study.output import write_study
+from proxid.lab.commands.study.output import rows_of, say_duration, write_study
 from proxid.lab.logs import Layout, create_log
 from proxid.lab.logs.digest import digest_of
 from proxid.lab.studies.comparison import Plan, compare
@@ -19,6 +19,9 @@ from proxid.lab.studies.comparison_report import COLUMNS, LEGEND, cells, figure
 from proxid.lab.studies.entries import Entry, entries
 from proxid.lab.studies.topical_log import ALL_TOPICS, LogShape, make_topical_log
 from proxid.ontology.wordnet import load
+
+MEAN_QUERIES = 60.0
+"""Of a person of the synthetic log."""
 
 
 @click.command("all", epilog="\b\nExample: proxid study all --users 3000 --out study")
@@ -38,6 +41,7 @@ def command(
     LOG has categories, times and clicks for the mechanisms that use them; without one a synthetic log is made. The
     releases themselves are thrown away: each is an alternative with a budget of its own.
     """
+    say_duration(10 + 0.045 * (users if log is None else rows_of(log, 0) / MEAN_QUERIES))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = _synthetic(folder, users, seed) if log is None else log
@@ -61,7 +65,7 @@ def command(
 
 
 def _synthetic(folder: Path, users: int, seed: int) -> Path:
-    shape = LogShape(users, 60.0, spread=1.2, topics=ALL_TOPICS, unusual=0.15, vanity=0.01, navigation=0.15)
+    shape = LogShape(users, MEAN_QUERIES, spread=1.2, topics=ALL_TOPICS, unusual=0.15, vanity=0.01, navigation=0.15)
     batch, dictionaries = make_topical_log(load(), shape, seed)
     with create_log(folder / "log.tsv", Layout().having("category"), dictionaries) as out:
         out.write(batch)

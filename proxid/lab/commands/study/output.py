@@ -5,7 +5,7 @@ import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.console import Console
@@ -13,6 +13,9 @@ from rich.console import Console
 from proxid import __version__
 from proxid.lab.commands.common import FILE, said_columns_of
 from proxid.lab.logs.whole import whole_file
+
+BYTES_A_RECORD: Final = 60
+"""Of a log of queries, about."""
 
 
 def counted_study_options(*own: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,6 +41,22 @@ def counted_study_options(*own: Callable[..., Any]) -> Callable[..., Any]:
 def log_of(log: Path | None, rows: int, seed: int) -> dict[str, Any]:
     """Which log was studied, for the manifest."""
     return {"log": "synthetic", "rows": rows, "seed": seed} if log is None else {"log": "file"}
+
+
+def rows_of(log: Path | None, rows: int) -> int:
+    """Records of a log, from its size, or of the synthetic one."""
+    return rows if log is None else log.stat().st_size // BYTES_A_RECORD
+
+
+def say_duration(seconds: float, jobs: int = 1) -> None:
+    """Say on stderr how long a study takes where nothing else runs.
+
+    Args:
+        seconds: of one core. jobs: processes that share them.
+    """
+    minutes = seconds / jobs / 60
+    said = f"{minutes:.0f} min" if minutes >= 1.5 else f"{60 * minutes:.0f} s"
+    Console(stderr=True).print(f"about {said} where nothing else runs", style="dim")
 
 
 def print_remarks(console: Console, remarks: Sequence[str]) -> None:

@@ -9,7 +9,14 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.lab.commands.common import print_json, progress_bar
-from proxid.lab.commands.study.output import counted_study_options, log_of, print_remarks, write_study
+from proxid.lab.commands.study.output import (
+    counted_study_options,
+    log_of,
+    print_remarks,
+    rows_of,
+    say_duration,
+    write_study,
+)
 from proxid.lab.studies.counted import counted_log, synthetic_or
 from proxid.lab.studies.sessions import Settings, run
 from proxid.lab.studies.sessions_report import PUBLISHED, figures, remarks
@@ -25,6 +32,7 @@ def command(log: Path | None, rows: int, users: int, seed: int, k: float, b: flo
 
     LOG is a query log. Noise is fresh in every run: no seed can fix it.
     """
+    say_duration(5 + 1.5e-4 * rows_of(log, rows))
     bar = progress_bar("study sessions")
     with synthetic_or(log, rows, users, seed) as path, counted_log(path) as counted, bar as progress:
         found = run(counted, Settings(k=k, b=b), progress)

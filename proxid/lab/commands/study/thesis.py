@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from proxid.lab.commands.common import FILE, facts_table, print_json, progress_bar, said_columns_of
+from proxid.lab.commands.study.output import rows_of, say_duration
 from proxid.lab.studies.thesis.plan import KS, LEVELS, MODES, Cell, Plan, Source
 from proxid.lab.studies.thesis.report import write_report
 from proxid.lab.studies.thesis.results import Results
@@ -49,6 +50,7 @@ def command(
     source = Source(None if log is None else str(log), *size, seed)
     plan = Plan(source, ks, levels, tuple(dict.fromkeys(modes)) or MODES)
     total = len(plan.cells())
+    say_duration(total * (2.5 + 3.5e-5 * rows_of(log, size[0])), min(jobs, total))
     with progress_bar("cells", total) as progress:
         found = run_plan(plan, out, jobs=jobs, done=lambda cell, left: _step(progress, total, cell, left))
     results = Results.of(plan, found)

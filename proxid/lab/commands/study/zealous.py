@@ -9,7 +9,14 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.lab.commands.common import print_json, progress_bar
-from proxid.lab.commands.study.output import counted_study_options, log_of, print_remarks, write_study
+from proxid.lab.commands.study.output import (
+    counted_study_options,
+    log_of,
+    print_remarks,
+    rows_of,
+    say_duration,
+    write_study,
+)
 from proxid.lab.studies.counted import counted_log, synthetic_or
 from proxid.lab.studies.zealous import Settings, run
 from proxid.lab.studies.zealous_report import PUBLISHED, figures, remarks
@@ -27,6 +34,7 @@ def command(
 
     LOG is a query log. Noise is fresh in every run: no seed can fix it.
     """
+    say_duration(10 + 6e-4 * rows_of(log, rows))
     bar = progress_bar("study zealous")
     with synthetic_or(log, rows, users, seed) as path, counted_log(path) as counted, bar as progress:
         found = run(counted, Settings(epsilon=epsilon, delta=delta), progress)
