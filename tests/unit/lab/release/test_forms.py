@@ -155,3 +155,29 @@ def test_a_form_of_another_mode_is_refused() -> None:
         load_method("kbuffer").checked({"form": "split", "mode": "thesis"})
     assert load_method("kbuffer").checked({"form": "split"})["level"] == 1
     assert load_method("kbuffer").checked({})["level"] == 2
+
+
+def test_counting_starts_over_every_day_and_raised_records_are_counted_by_node(tmp_path: Path) -> None:
+    """A text a day leaves each day; `raised_by_node` says how many records lost their node, and to which."""
+    rows = [
+        (f"u{p}", "tennis rules", f"2006-03-0{day} 10:00:0{p}", "Sports/Tennis") for day in (1, 2) for p in range(3)
+    ]
+    rows += [(f"v{p}", f"golf {p}", f"2006-03-03 10:00:0{p}", f"Sports/Golf {p}") for p in range(3)]
+    rows += [(f"w{p}", f"film {p}", f"2006-03-03 11:00:0{p}", f"Arts/Film {p}") for p in range(3)]
+    source = tmp_path / "log.tsv"
+    lines = [f"{user}\t{text}\t{time}\t\t\t{category}\n" for user, text, time, category in rows]
+    source.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\tCategory\n" + "".join(lines))
+
+    def released(epoch: str | None = None) -> dict[str, Any]:
+        asked = [] if epoch is None else ["--epoch", epoch]
+        out = tmp_path / f"{epoch}.jsonl"
+        made = ["release", "--k", "2", "--margin", "0", "--max-delay-records", "2", str(source), "-o", str(out), *asked]
+        assert main(made) == 0
+        found: dict[str, Any] = json.loads(out.with_name(out.name + ".manifest.json").read_text())
+        return found
+
+    daily, once = released(), released("file")
+    assert "repeated" not in daily["counts"]["suppressed"]
+    assert once["counts"]["suppressed"]["repeated"] == 3
+    raised = daily["details"]["raised_by_node"]
+    assert set(raised) <= {"Sports", "Arts"} and raised["Sports"] == 3
