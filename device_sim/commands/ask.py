@@ -77,6 +77,7 @@ def consent(path: Path, user: str, bundle: str | None, as_json: bool) -> None:
         click.echo("offered:")
         for name, grants in bundles.items():
             click.echo(f"  {name}: {_in_words(grants, naming)}")
+        click.echo(_FORMS[_form(policy)])
 
 
 _AS: Final = {
@@ -84,6 +85,21 @@ _AS: Final = {
     (False, "user_id"): "the person", (False, "alias"): "an alias", (False, "day"): "an alias of the day",
 }  # fmt: skip
 """In words, by whether all kinds come under one name."""
+
+
+_FORMS: Final = {
+    "split": "general: which subject a person asked about, and in which part of the day; what was asked comes apart "
+    "from it, in no one's name, and only where enough people asked the like",
+    "pairs": "general: a person's name beside what somebody of a group asked, never beside their own words; whoever "
+    "knows their habits may guess whose they are",
+}
+"""What a party gets of general queries, in one sentence, by form."""
+
+
+def _form(policy: PolicyDocument) -> str:
+    """Of a document's releases; one from before there were forms means pairs."""
+    rules = policy.settings.get("anonymiser")
+    return "split" if isinstance(rules, Mapping) and rules.get("form") == "split" else "pairs"
 
 
 def _in_words(grants: Iterable[Grant], naming: Naming) -> str:
