@@ -33,7 +33,7 @@ def pairs(u: Utterance, hits: Sequence[bool]) -> Iterator[int]:
     asked = [rule for needs, rule in _RULES if not needs.isdisjoint(u.bag)]
     for i, word in enumerate(u.words):
         rules = _OF_RARE + asked if _rare()[word] else asked
-        if rules and not hits[i] and nameable(u, i) and not _placed(u, i) and any(rule(u, i, hits) for rule in rules):
+        if rules and not hits[i] and any(rule(u, i, hits) for rule in rules) and nameable(u, i) and not _placed(u, i):
             yield i
 
 
@@ -117,8 +117,9 @@ def _written_to(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
 def _family(u: Utterance, i: int, hits: Sequence[bool]) -> bool:
     """ "dinner with the garcias", "the bakers next door": not those who play or are played."""
     word = u.words[i]
-    known_to_all = word in _KNOWN_FAMILIES and _VISITED.isdisjoint(u.words[max(i - 2, 0) : i])
-    if u.word(i - 1) != "the" or not word.endswith("s") or not _BANDS.isdisjoint(u.bag) or known_to_all:
+    if u.word(i - 1) != "the" or not word.endswith("s") or not _BANDS.isdisjoint(u.bag):
+        return False
+    if word in _KNOWN_FAMILIES and u.word(i - 2) not in _VISITED:
         return False
     stems = [known(load_gazetteer(), word[: -len(end)]) for end in ("s", "es", "zes") if word.endswith(end)]
     own = known(load_gazetteer(), word).common

@@ -28,6 +28,8 @@ _SIGNS, _ZODIAC, _QUESTIONS = words("works", "signs"), words("works", "zodiac"),
 _AIRLINES, _FLYING = words("works", "airlines"), words("works", "flying")
 _TRAVELLED, _TO = words("works", "travelled"), words("works", "to")
 _MUSIC = frozenset({"play", "sing", "stream"})
+_OTHERS = _MUSIC | _EPONYMS | _SIGNS | _FLYING | _TRAVELLED
+"""Words of which a text has one if a name stays that no title is."""
 REACH = 8
 """Tokens in which "who played" is looked for before a title."""
 
@@ -45,7 +47,8 @@ def _titles() -> tuple[re.Pattern[str], frozenset[str]]:
 def titles(u: Utterance) -> list[tuple[int, int]]:
     """Characters of the titles in an utterance that are surely meant as works."""
     pattern, firsts = _titles()
-    found = [u.span(*place) for place in (*_played(u), *_eponyms(u), *_plain(u))]
+    named = () if _OTHERS.isdisjoint(u.bag) else (*_played(u), *_eponyms(u), *_plain(u))
+    found = [u.span(*place) for place in named]
     if firsts.isdisjoint(u.bag):
         return found
     for match in pattern.finditer(u.clean.folded):
