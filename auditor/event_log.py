@@ -79,7 +79,7 @@ class Log:
             self._report.add(rule, self.name, event.number, f"{event.type.value}: header is malformed")
 
     def _turned_away(self, event: Event) -> None:
-        """REFUSED: whom a service turns away is its own word (docs/adr/0024); by which rule is counted."""
+        """REFUSED: whom a service turns away is its own word (docs/adr/0023); by which rule is counted."""
         self._report.believe(COMPLETENESS, "turned_away")
         rule = str(event.fields["rule"])
         self._report.counts[f"refused.{self.name}.{rule}" if rule in set(Code) else "refused.unknown"] += 1

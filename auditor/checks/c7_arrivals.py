@@ -1,7 +1,7 @@
 """In which order what was received is taken up (check 7 of DESIGN 10.4): who is held back may choose with whom to wait.
 
 MS takes requests up as they came, in batches, within which the order is its own: that is the stated bound, and what it
-orders otherwise within it is counted as believed (docs/adr/0024).
+orders otherwise within it is counted as believed (docs/adr/0023).
 """
 
 from typing import Final, NamedTuple

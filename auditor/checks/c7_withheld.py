@@ -1,7 +1,7 @@
 """Why requests never waited (check 7 of DESIGN 10.4): each reason is found again in the logs, or believed.
 
 What a request said enters no evidence if it could not be filed, so that is believed and counted; so is of which type
-a request was that the person's choice allows nobody (docs/adr/0024). Everything else is computed.
+a request was that the person's choice allows nobody (docs/adr/0023). Everything else is computed.
 """
 
 from collections.abc import Callable
@@ -204,7 +204,7 @@ class Withheld:
         return True
 
     def _has_spent(self, _: Event, asked: Asked) -> bool:
-        """What was paid for and did not wait after all, a crash in between, is MS's word (docs/adr/0024)."""
+        """What was paid for and did not wait after all, a crash in between, is MS's word (docs/adr/0023)."""
         judge, at = self._policies.of(asked.epoch), self._groups.replay(asked.epoch)
         if judge is not None and judge.noise is None:
             return False

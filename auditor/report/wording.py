@@ -233,7 +233,7 @@ BELIEVED: Final = {
     "seals": "That nothing is hidden in the random numbers under which a record is sealed to a third party",
     "possibly_held": "Whether a third party holds what was sent to it and never confirmed",
 }
-"""What services were taken at their word for (`believed.KEY` in JSON; docs/adr/0024)."""
+"""What services were taken at their word for (`believed.KEY` in JSON; docs/adr/0023)."""
 
 BASES: Final = {
     "recomputed": "Computed again",
