@@ -83,7 +83,7 @@ async def released(trial: House) -> None:
     main = connect(trial.url("main-service"))
     try:
         async with asyncio.timeout(60):
-            while not await main.xlen("{ms}:outbox"):  # noqa: ASYNC110
+            while not int(await main.get("{ms}:outbox:n") or 0):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
     finally:
         await main.aclose()
