@@ -2,12 +2,14 @@
 
 `feed.jsonl`, one group a line, appended and synchronised before the group is acknowledged. A line torn by a crash is
 cut off at the next start; the gateway delivers that group again. A group whose acknowledgement comes too late,
-because somebody in it withdrew, is taken back by a line `retracted`. A notice that a person asked for erasure or
+because somebody in it withdrew, is taken back: a line `retracted` stands in the place of its rows. A portion comes
+again, without the entries of who withdrew, and the feed goes on before it. A notice that a person asked for erasure or
 objected is a line `notice`; after one of erasure no row of that name is left in the file.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,7 +43,8 @@ class Ledger:
     """The open file and an index of what is in it.
 
     Attributes:
-        cursor: of the last group. kept: groups that were not taken back, as far as their digest is known.
+        cursor: where the feed goes on: of the last group, or before the first portion that was taken back after it.
+        kept: groups that were not taken back, as far as their digest is known.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,10 +64,11 @@ class Ledger:
                 continue
             group = GroupId(entry["epoch"], entry["group"])
             self._seen.add(group)
-            self.cursor = max(self.cursor, entry["cursor"])
             if entry.get("retracted"):
-                self._forget(group)
-            elif "digest" in entry:
+                self._forget(group, entry["cursor"])
+                continue
+            self.cursor = max(self.cursor, entry["cursor"])
+            if "digest" in entry:
                 self.kept[group] = Kept(group, entry["cursor"], bytes.fromhex(entry["digest"]))
         return self
 
@@ -86,17 +90,22 @@ class Ledger:
         self.cursor = max(self.cursor, kept.cursor)
 
     def retract(self, group: GroupId, cursor: int) -> None:
-        """Take a group back that the gateway no longer counts as delivered; raises OutputError.
+        """Take a group back that the gateway no longer counts as delivered; its rows leave the file.
 
-        A portion comes again, without the entries of who withdrew.
+        A portion is as if it had not come. Raises OutputError.
         """
-        self._file.append({"epoch": group.epoch, "group": group.group, "cursor": cursor, "retracted": True})
-        self._forget(group)
+        line = {"epoch": group.epoch, "group": group.group, "cursor": cursor, "retracted": True}
+        others = (entry for _, entry in read_entries(self._path) if not _is_of(entry, group))
+        self._file.rewrite(chain(others, [line]))
+        self._forget(group, cursor)
 
-    def _forget(self, group: GroupId) -> None:
+    def _forget(self, group: GroupId, cursor: int) -> None:
         self.kept.pop(group, None)
         if kind_and_number(group.group)[0] == "entries":
             self._seen.discard(group)
+            self.cursor = min(self.cursor, cursor - 1)
+        else:
+            self.cursor = max(self.cursor, cursor)
 
     def note(self, notice: Notice) -> bool:
         """Keep a notice durably, once, and do what it asks of the file; whether it is new. Raises OutputError."""
@@ -108,6 +117,11 @@ class Ledger:
         self._file.append({"notice": name, "kind": notice.kind, "user": notice.name, "time_ms": notice.time_ms})
         self._noticed.add(name)
         return True
+
+
+def _is_of(entry: dict[str, Any], group: GroupId) -> bool:
+    """Whether a line of the file is of a group."""
+    return (entry.get("epoch"), entry.get("group")) == (group.epoch, group.group)
 
 
 def _without(entry: dict[str, Any], user: str) -> dict[str, Any]:

@@ -111,9 +111,9 @@ class Subscriber:
 
     async def _stream(self, follow: bool) -> AsyncIterator[Group]:
         await self._settle()
-        request = wire.SubscribeRequest(after=self._after, follow=follow)
+        stream = self._stub.Subscribe(wire.SubscribeRequest(after=self._after, follow=follow))
         try:
-            async for message in self._stub.Subscribe(request):
+            async for message in stream:
                 group = await self._take(message)
                 self._after = max(self._after, message.cursor)
                 if group is not None:
@@ -123,6 +123,8 @@ class Subscriber:
             if code is not None and error.code() not in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL}:
                 raise refused(code, self._peer) from None
             raise UpstreamError(f"{self._peer}: {unreached(error)}") from None
+        finally:
+            stream.cancel()
 
     async def _settle(self) -> None:
         """Acknowledge what was kept and, because something broke in between, not acknowledged for sure."""
@@ -130,7 +132,10 @@ class Subscriber:
             await self._acknowledge(kept)
 
     async def _take(self, message: wire.FeedGroup) -> Group | None:
-        """Verify, keep, acknowledge; None for a notice, or a group that was had before or does not verify."""
+        """Verify, keep, acknowledge; None for a notice, or a group that was had before or does not verify.
+
+        Raises UpstreamError if a portion was cut while it was under way: it comes again to a new stream.
+        """
         if message.notice:
             await self._notice(message.notice)
             return None
@@ -150,6 +155,8 @@ class Subscriber:
         if not repeated:
             self._ledger.add(kept, opened, contents)
         if not await self._acknowledge(kept):
+            if not self._ledger.has(group_id):
+                raise UpstreamError(f"{self._peer}: a portion was cut while it was under way")
             return None
         if repeated:
             self.counts.repeated += 1
@@ -187,7 +194,10 @@ class Subscriber:
             self.told(notice)
 
     async def _acknowledge(self, kept: Kept) -> bool:
-        """False, and the group is taken back, if the gateway has dropped it meanwhile: somebody in it withdrew."""
+        """False, and the group is taken back, if the gateway has dropped or cut it meanwhile: somebody in it withdrew.
+
+        The feed then goes on before what was cut.
+        """
         reader, group = self._reader, kept.id
         ack = DeliveryAck(reader.party, reader.service, group.epoch, group.group, kept.digest).sign(self._key)
         request = wire.AcknowledgeRequest(cursor=kept.cursor, acknowledgement=ack.encode())
@@ -197,6 +207,8 @@ class Subscriber:
             if error.remote is not Code.RECORD_MISMATCH:
                 raise
             self._ledger.retract(group, kept.cursor)
+            if not self._ledger.has(group):
+                self._after = min(self._after, self._ledger.cursor)
             self.counts.withdrawn += 1
             return False
         self._taken.add(ack)

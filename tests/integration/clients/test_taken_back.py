@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
+from auditor.checks.c9_receipts import read_receipts
+from auditor.findings import RECEIPTS
+from proxid.clients.subscriber.acknowledgements import Acknowledgements
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.ledger import Kept, read_groups
 from proxid.clients.subscriber.subscriber import Subscriber, open_subscriber
 from proxid.protocol.record import kind_and_number
+from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from tests.integration.clients.test_acknowledgements import Crash, acknowledged, kept
 from tests.support.split_house import NODES, House, clean, contents, entries, house, served
@@ -62,7 +66,7 @@ async def closed(trial: House) -> None:
 
 async def test_a_cut_portion_comes_again_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody's entries once, and nothing of who withdrew, not even in the file."""
-    async with house(tmp_path) as trial:
+    async with house(tmp_path, content="none") as trial:
         await closed(trial)
         await ends(trial, monkeypatch, "entries")
         assert people(trial)[PEOPLE[0]]
@@ -92,7 +96,7 @@ async def test_a_cut_portion_comes_again_to_a_party_that_goes_on(
         async for group in subscriber.groups(True):
             got.append(group)
 
-    async with house(tmp_path) as trial, AsyncExitStack() as stack:
+    async with house(tmp_path, content="none") as trial, AsyncExitStack() as stack:
         await closed(trial)
         monkeypatch.setattr(Subscriber, "_acknowledge", late)
         config = load(PartyConfig, tmp_path / "parties/acme/party.toml")
@@ -108,6 +112,29 @@ async def test_a_cut_portion_comes_again_to_a_party_that_goes_on(
         assert (entries(got), subscriber.counts.withdrawn) == (LEFT.total(), 1)
         assert people(trial) == LEFT
         await nothing_pends(trial)
+
+
+async def test_an_acknowledgement_that_nobody_heard_of_before_an_erasure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gateway has it, the party does not know, and the portion lost the person's entries since: it comes again."""
+
+    def end(*_: object) -> None:
+        raise Crash
+
+    async with house(tmp_path, content="none") as trial:
+        await closed(trial)
+        with monkeypatch.context() as changed, pytest.raises(Crash):
+            changed.setattr(Acknowledgements, "add", end)
+            await trial.receive("acme")
+        await trial.exercise(Right.ERASE, PEOPLE[0])
+        await trial.receive()
+        assert people(trial) == LEFT
+        assert acknowledged(trial) == kept(trial)
+        receipts = list(read_receipts(tmp_path / "parties"))
+        report = await trial.audit(receipts=receipts)
+        assert (report.violations, report.counts["pending"]) == ([], 0)
+        assert report.checked[RECEIPTS] == len(receipts) == 2
 
 
 async def test_contents_that_were_kept_are_acknowledged_although_somebody_withdrew(
