@@ -117,7 +117,10 @@ def deliveries(report: Report) -> Section:
         ("Still to be delivered or confirmed", counts["pending"]),
     ]
     dropped = _reasons(DROPPED, dict(numbers(report, "dropped.")))
-    text = paragraph("A group goes to each of its third parties whole or not at all; each of these counts as one.")
+    text = paragraph(
+        "A group of pairs goes to each of its third parties whole or not at all, a portion of entries without those of "
+        "people who do not allow it; each of these counts as one."
+    )
     return section(
         "deliveries", "Deliveries to third parties", text, table("Deliveries", ("State", "Number"), rows),
         table("Dropped groups, by reason", ("Reason", "Key", "Number"), dropped),

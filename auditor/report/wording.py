@@ -64,7 +64,7 @@ CHECKS: Final = {
     CONSENT: Check(
         "Consent",
         "Everybody in a delivered group had allowed that third party to receive records of that kind. After a "
-        "withdrawal was confirmed, nothing of that person was delivered.",
+        "withdrawal was confirmed, nothing under that person's name was delivered.",
         "A third party received, or was meant to receive, records of somebody who had not allowed it.",
     ),
     COMPLETENESS: Check(
