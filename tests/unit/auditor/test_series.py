@@ -17,7 +17,7 @@ from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import InputError, NoteInvalidError
 from proxid.evidence.note import Verifier
 from proxid.runtime.config import load
-from tests.unit.auditor.test_page import NOW, config, example, part, text_of
+from tests.support.report_page import NOW, config, example, part, text_of
 
 KEY = SigningKey(bytes(range(32)))
 BY = Verifier("auditor", KEY.public)
