@@ -57,7 +57,7 @@ def run_audit(options: AuditCommand) -> Report:
     state = _state(options)
     presented = chain.from_iterable(read_receipts(path) for path in options.receipts)
     known = [head for path in options.known for head in _heads(path, trust)]
-    with sources(options) as (gateway, service, keys), options.progress() as at:
+    with sources(options) as (gateway, service, keys), options.progress() as at, _closed(state):
         asked = AuditOptions(known=known, receipts=presented, progress=at, workers=options.workers)
         return Audit(trust, keys, asked, state=state).run(gateway, service)
 
@@ -69,6 +69,16 @@ def series_of(config: AuditorConfig, folder: Path) -> Series:
         folder, config.name, key, lambda report, issue, new: render(report, config, issue.made, issue, new),
         lambda rows: index_page(config, rows),
     )  # fmt: skip
+
+
+@contextmanager
+def _closed(state: AuditState | None) -> Iterator[None]:
+    """An audit that could not be made lets others at its state, too."""
+    try:
+        yield
+    finally:
+        if state is not None:
+            state.close()
 
 
 def _state(options: AuditCommand) -> AuditState | None:

@@ -131,6 +131,10 @@ class AuditState:
                     path.unlink()
         except OSError:
             raise OutputError(f"{self._folder}: the state of this audit cannot be written") from None
+        self.close()
+
+    def close(self) -> None:
+        """Let others at it."""
         self._lock.close()
 
 

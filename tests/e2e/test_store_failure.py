@@ -44,7 +44,7 @@ def patient(config: DeviceConfig) -> DeviceConfig:
 
 @asynccontextmanager
 async def running(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[DemoTrial, Stores, Household]]:
     """A trial on stores of our own; yields with one user linked and consented."""
     trial, stores = DemoTrial(tmp_path / "trial", DemoOptions(people=3, form="pairs")), Stores(tmp_path)
@@ -53,7 +53,6 @@ async def running(
     for name, prefix in SERVICES.items():
         stores.start(name)
         monkeypatch.setenv(f"PROXID_{prefix}__STORE_URL", stores.running[name].url)
-        monkeypatch.setenv(f"PROXID_{prefix}__ON_STORE_FAILURE", policy)
     household = None
     try:
         trial.start()
@@ -90,7 +89,7 @@ def verdict(trial: DemoTrial) -> Verdict:
 async def test_refused_while_a_store_is_away_and_served_when_it_returns(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(tmp_path, monkeypatch, "refuse") as (trial, stores, household):
+    async with running(tmp_path, monkeypatch) as (trial, stores, household):
         stores.stop(name)
         with pytest.raises((RefusedError, UpstreamError)):
             await household.ask(household.users[0], "what time is it")
@@ -100,20 +99,8 @@ async def test_refused_while_a_store_is_away_and_served_when_it_returns(
 
 
 @pytest.mark.parametrize("name", list(SERVICES))
-async def test_answered_without_logging_while_a_store_is_away(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(tmp_path, monkeypatch, "answer") as (trial, stores, household):
-        stores.stop(name)
-        assert (await household.ask(household.users[0], "what time is it")).text
-        stores.start(name)
-        await ask_until_answered(household)
-        assert verdict(trial) is Verdict.CLEAN
-
-
-@pytest.mark.parametrize("name", list(SERVICES))
 async def test_refused_when_a_store_is_full(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(tmp_path, monkeypatch, "refuse") as (trial, stores, household):
+    async with running(tmp_path, monkeypatch) as (trial, stores, household):
         client = Redis.from_url(stores.running[name].url)
         client.config_set("maxmemory", 1)
         with pytest.raises((RefusedError, UpstreamError)):

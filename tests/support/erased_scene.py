@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from gateway.names import name_forms
 from gateway.store.library import GatewayStore
 from gateway.store.links import Registration
-from gateway.store.rights import PutNotice, RightsStore
+from gateway.store.rights import Exercised, PutNotice, RightsStore
 from gateway.store.steps import PREFIX
 from main_service.store.library import KEYS, library
 from main_service.store.library import PREFIX as SERVICE
@@ -170,7 +170,8 @@ class Scene:
         person.objects = True
         await self.rights.object(person.tag)
         await self.untaken(person, "objected")
-        await self.rights.objected(person.tag, True, b"{}", b"payload", [self.notice(PARTIES[0], "object")])
+        request = Exercised(self.source.randbytes(32), b"{}", _TTL)
+        await self.rights.objected(person.tag, True, request, b"payload", [self.notice(PARTIES[0], "object")])
 
     async def _receive(self, person: Person, what: int) -> None:
         await self._received(person, self.source.randbytes(64), bool(what % 3))

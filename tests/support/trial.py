@@ -260,6 +260,8 @@ class Trial:
         finally:
             gateway.close()
             service.close()
+            if kept is not None:
+                kept.close()
 
 
 @asynccontextmanager

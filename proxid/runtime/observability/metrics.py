@@ -24,8 +24,8 @@ _CODES: Final = frozenset(code.value for code in Code) | {OK, GONE}
 TYPES: Final = frozenset({"general", "location", "command", "unknown"})
 REASONS: Final = frozenset({
     "access", "capped", "classifier_failed", "consent_changed", "epoch_end", "epoch_over", "erased", "expired",
-    "no_category", "no_consent", "no_place", "no_shape", "place_budget", "rejected", "repeated", "restriction",
-    "slot_quota", "tick_uniform", "too_few", "unprocessable", "unseasoned",
+    "no_category", "no_consent", "no_place", "no_shape", "place_budget", "rejected", "repeated", "restricted",
+    "restriction", "slot_quota", "tick_uniform", "too_few", "unprocessable", "unseasoned",
 })  # fmt: skip
 """Why the Main Service withholds a record."""
 OTHER: Final = "other"

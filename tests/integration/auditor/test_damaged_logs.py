@@ -172,8 +172,9 @@ async def test_what_is_cosigned_and_rots_accuses_nobody(tmp_path: Path) -> None:
         process = await asyncio.create_subprocess_exec(sys.executable, *command)
         assert await process.wait() == 0
         assert (await trial.audit(witness=True)).verdict is Verdict.CLEAN
-        (note,) = (trial.folder / "gateway/data/evidence/cosigned").iterdir()
-        flip(note, 5)
+        cosigned = trial.folder / "gateway/data/evidence/cosigned"
+        for note in filter(Path.is_file, cosigned.rglob("*")):  # the newest, and each day's
+            flip(note, 5)
         report = await trial.audit(witness=True)
         assert (report.verdict, report.violations) == (Verdict.UNCHECKED, [])
 

@@ -133,19 +133,19 @@ async def test_a_stream_that_breaks_reaches_nobody_and_the_next_request_opens_an
         found = await asyncio.gather(*(client.ask(signed_request(i), b"c") for i in range(3)), return_exceptions=True)
         assert {type(one) for one in found} == {UpstreamError}
         servicer.breaks = servicer.refuses = False
-        assert to_wire((await client.ask(signed_request(4), b"c"))[0]) == to_wire(signed_request(4))
+        assert to_wire(await client.ask(signed_request(4), b"c")) == to_wire(signed_request(4))
         assert servicer.streams == 2
 
 
 async def test_an_outcome_of_another_number_is_nobodys() -> None:
     """Neither one that was never asked for nor a second one for the same request disturbs the others."""
     async with told(echo, seconds=1) as (servicer, client):
-        first = await client.ask(signed_request(1), b"c")
+        await client.ask(signed_request(1), b"c")
         servicer.renumber = 7
         with pytest.raises(UpstreamError):
             await client.ask(signed_request(2), b"c")
         servicer.renumber = 0
-        assert (await client.ask(signed_request(3), b"c"))[1] == first[1]
+        assert to_wire(await client.ask(signed_request(3), b"c")) == to_wire(signed_request(3))
         assert servicer.streams == 1
 
 
