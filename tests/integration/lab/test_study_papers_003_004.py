@@ -64,9 +64,12 @@ def test_study_sessions_has_every_table_and_figure(log: CountedLog) -> None:
 
 
 def test_what_zealous_gains_with_the_log_and_what_it_does_not() -> None:
-    """The reasons that the study's remarks give and reject for Figures 5 and 6."""
+    """The reasons that the study's remarks give and reject for Figures 5 and 6.
+
+    Shares of hits are 0.49 and 0.57; a draw's standard deviation is under 0.01, so that three draws stay apart.
+    """
     gains, behind = [], []
-    for rows, users in ((10_000, 400), (100_000, 4000)):
+    for rows, users in ((10_000, 400), (400_000, 16_000)):
         with synthetic_or(None, rows, users, 1) as path, counted_log(path) as counted:
             settings = zealous.Settings(ms=(1,), epsilons=(5.0,), ks=(10,), caching_ms=(1,))
             hits = [zealous.caching(counted, settings) for _ in range(3)]
