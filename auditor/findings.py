@@ -78,6 +78,12 @@ class Unchecked:
     code: str = Code.EVIDENCE_UNREADABLE.value
 
 
+PARTLY: Final = "entries.partly_checked"
+"""Count of portions and contents of which what was erased hides something."""
+
+LIMITED: Final = {"pipeline.unknown": COMMITS, "groups.partly_erased": GROUPS, PARTLY: GROUPS}
+"""Counts of what a check could make in part alone: such a check never reads as passed."""
+
 _UNKNOWN: Final = {
     "pipeline.unknown": (COMMITS, MAIN_SERVICE, "records were made by a version of the pipeline that is not at hand"),
     "refused.unknown": (COMPLETENESS, "", "refusals name rules that this auditor does not know"),
@@ -122,6 +128,11 @@ class Report:
         ]
         return [*whole, *self.missing, *unknown]
 
+    @property
+    def partly(self) -> list[int]:
+        """Checks that could be made of something in part alone."""
+        return sorted({rule for name, rule in LIMITED.items() if self.counts[name]})
+
     def add(self, rule: int, log: str, event: int, text: str, firm: bool = False) -> None:
         """Record a violation, or count it if there are many of its check."""
         self._listed[rule, log] += 1
@@ -165,12 +176,13 @@ class Report:
         self.violations.sort(key=lambda v: (v.rule, v.log, v.event, v.text))
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: verdict, checked and on what it rests by check number, what was believed, violations, the rest."""
+        """For JSON: verdict, checked and on what it rests by check number, which checks were made in part, the rest."""
         return {
             "verdict": self.verdict.value,
             "checked": {str(rule): self.checked[rule] for rule in CHECKS},
             "checked_before": {str(rule): self.checked_before[rule] for rule in CHECKS},
             "checks": {str(rule): self.resting(rule) for rule in CHECKS},
+            "partly": self.partly,
             "believed": self.believed,
             "violations": [{"rule": v.rule, "log": v.log, "leaf": v.event, "text": v.text} for v in self.violations],
             "unchecked": [

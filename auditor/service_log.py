@@ -166,7 +166,8 @@ class ServiceLog(Log):
         session = str(fields["session"])
         self._sets.buffered(session)
         self._withheld.gone(session)
-        self._groups.blinded(int(str(fields["epoch"])), str(fields.get("kind", "general")))
+        with check_of(GROUPS):
+            self._groups.blinded(int(str(fields["epoch"])), str(fields.get("kind", "general")))
 
     def _buffered(self, event: Event) -> None:
         self._kept.buffered(event)
@@ -231,7 +232,7 @@ class ServiceLog(Log):
             self._sets.released((*place, party), event.number)
         kind = str(fields.get("kind", "general"))
         if kind == "entries":
-            self._split.entries_unread(*place)
+            self._split.entries_unread(event)
         elif not self._groups.is_blind(place[0], kind):
             self._groups.released_unread(place, kind, str(fields.get("close", "")), None)
 

@@ -1,23 +1,21 @@
 """Events of form `split` in the Main Service's log (checks 5 and 7 of DESIGN 10.4)."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from auditor.checks.c5_epochs import EpochTimes
 from auditor.checks.c5_groups import Groups
 from auditor.checks.c5_split import SplitReplay
+from auditor.checks.c5_split_entries import Judge
+from auditor.checks.c5_split_shape import verify_batched
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_shown import Named
 from auditor.event_log import check_of
-from auditor.findings import COMPLETENESS, Report
+from auditor.findings import COMPLETENESS, GROUPS, PARTLY, Basis, Report
 from auditor.policies import Policies
 from proxid.errors import GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, ReleasedPayload
 from proxid.protocol import consent
 from proxid.protocol.receipt import contents_digest
-
-PARTLY: Final = "entries.partly_checked"
-"""Count of portions and contents of which what was erased hides something."""
 
 
 class SplitEvents:
@@ -38,13 +36,13 @@ class SplitEvents:
             self._sets.lies_in((epoch, number, party), str(event.fields["audience"]))
         self._report.counts["entries"] += len(payload.records)
         split = self._of(epoch)
-        if event.hidden or split is None:
-            self._report.counts[PARTLY] += 1
         if not event.hidden and not all(map(all, (x for _, *both in payload.parties for x in both))):
             raise GroupMismatchError("portion is not released whole")
+        if event.hidden or split is None or not split.replays(number):
+            self._partly()
         judge = self._policies.of(epoch)
         if split is not None and judge is not None:
-            split.released(number, str(event.fields["audience"]), payload, judge, good)
+            split.released(number, str(event.fields["audience"]), payload, Judge(judge, good))
 
     def ticked(self, event: Event) -> None:
         """TICKED."""
@@ -60,7 +58,7 @@ class SplitEvents:
         fields = event.fields
         epoch, number, audience = int(str(fields["epoch"])), int(str(fields["group"])), str(fields["audience"])
         self._report.counts["contents"] += 1
-        split, digest = self._of(epoch), bytes.fromhex(str(fields["digest"]))
+        split, judge, digest = self._of(epoch), self._policies.of(epoch), bytes.fromhex(str(fields["digest"]))
         with check_of(COMPLETENESS):
             for party, _ in consent.parse_audience(audience.partition("|")[2]):
                 signed = self._sets.vouched((epoch, number, party))
@@ -69,17 +67,24 @@ class SplitEvents:
                 self._sets.vouch_contents((epoch, number, party), contents_digest(digest))
                 if signed not in (b"", contents_digest(digest)):
                     raise RecordMismatchError("a party got other contents than the ones of the epoch and audience")
+        if split is None or not split.replays():
+            self._partly()
+        if judge is not None and judge.split is not None:
+            verify_batched(fields, judge.split)
         if split is not None:
-            split.batched(number, event.header)
-        else:
-            self._report.counts[PARTLY] += 1
+            split.batched(number, event)
 
-    def entries_unread(self, epoch: int, number: int) -> None:
+    def entries_unread(self, event: Event) -> None:
         """RELEASED of a portion of which nothing can be read."""
-        split = self._of(epoch)
+        split = self._of(int(str(event.fields["epoch"])))
         self._report.counts[PARTLY] += 1
         if split is not None:
-            split.released_unread(number)
+            with check_of(GROUPS):
+                split.released_unread(int(str(event.fields["group"])), str(event.fields["audience"]))
+
+    def _partly(self) -> None:
+        self._report.counts[PARTLY] += 1
+        self._report.rests(GROUPS, Basis.UNREADABLE)
 
     def gone(self, epoch: int, session: bytes, reason: str) -> None:
         """SUPPRESSED at the close."""
@@ -88,8 +93,8 @@ class SplitEvents:
             split.gone(session, reason)
 
     def _of(self, epoch: int) -> SplitReplay | None:
-        """The replay of an epoch, None if that cannot be replayed; raises GroupMismatchError if there is no such."""
-        split = self._groups.split(epoch)
-        if split is None and not self._groups.is_blind(epoch, "general"):
-            raise GroupMismatchError("an epoch that is over, or of another form, has no ticks, entries or contents")
+        """What is known of an epoch, None if nothing; raises GroupMismatchError if it cannot have such events."""
+        split, judge = self._groups.split(epoch), self._policies.of(epoch)
+        if judge is not None and judge.split is None:
+            raise GroupMismatchError("an epoch of another form has no ticks, entries or contents")
         return split

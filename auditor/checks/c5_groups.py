@@ -85,7 +85,7 @@ class Groups:
         at = self._epochs.get(epoch)
         if at is not None and at.waits_since() is not None:
             raise GroupMismatchError("an epoch was closed, and a group that had formed in it was not released")
-        if at is not None and at.split is not None and "general" not in at.blind:
+        if at is not None and at.split is not None:
             at.split.verify_over()
         if at is not None and not at.formed and not any(slots.formed for slots in at.slots.values()):
             at.buffered.clear()
@@ -111,6 +111,7 @@ class Groups:
             at.split = None if split is None else SplitReplay.restored(split, self._seeds[epoch], epoch)
             if self._policies.of(epoch) is None:
                 at.blind |= KINDS
+                at.split = None
 
     def replay(self, epoch: int) -> EpochReplay:
         """The replay of an epoch; raises GroupMismatchError if it was never opened."""
@@ -130,12 +131,21 @@ class Groups:
 
     def blinded(self, epoch: int, kind: str) -> None:
         """A BUFFERED that does not open: from here on groups of this kind and epoch are checked by their shape."""
-        self.replay(epoch).blind.add(kind)
+        at = self.replay(epoch)
+        if kind == "general" and at.split is not None:
+            at.split.blinded()
+        at.blind.add(kind)
 
     def split(self, epoch: int) -> SplitReplay | None:
-        """The replay of an epoch in form `split`; None if that cannot be replayed, or it is of pairs."""
+        """The replay of an epoch in form `split`, which knows its shape if it is blind.
+
+        Raises:
+            GroupMismatchError: there is no such epoch, or it is over, and nothing in it leaves any more.
+        """
         at = self.replay(epoch)
-        return None if "general" in at.blind else at.split
+        if at.done or (at.split is None and "general" not in at.blind):
+            raise GroupMismatchError("an epoch that is over, or of another form, has no ticks, entries or contents")
+        return at.split
 
     def is_blind(self, epoch: int, kind: str) -> bool:
         """Whether groups of this kind and epoch cannot be replayed."""
@@ -144,14 +154,14 @@ class Groups:
     def buffered(self, epoch: int, payload: BufferedPayload) -> None:
         """BUFFERED: the replay must buffer it too; raises GroupMismatchError."""
         at = self.replay(epoch)
+        if payload.kind == "general" and at.split is not None:
+            at.split.buffer(payload)
+            return
         if payload.kind in at.blind:
             return
         if payload.kind != "general":
             Places(self._judge(epoch)).verify(payload, self._seeds[epoch], at.places)
             self.slots(epoch, payload.kind).buffer(payload)
-            return
-        if at.split is not None:
-            at.split.buffer(payload)
             return
         result = at.pool.submit(mix_record(payload))
         if result.outcome is not Outcome.BUFFERED:
@@ -205,12 +215,12 @@ class Groups:
             left: whether its entry had left (form `split`).
         """
         at = self.replay(epoch)
+        if kind == "general" and at.split is not None:
+            return at.split.withdrawn(session, left)
         if kind in at.blind:
             return ""
         if kind != "general":
             return self.slots(epoch, kind).withdrawn(session)
-        if at.split is not None:
-            return at.split.withdrawn(session, left)
         payload = at.buffered.pop(session, None)
         if payload is None:
             raise GroupMismatchError("a record was withdrawn that does not wait")

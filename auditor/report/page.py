@@ -17,6 +17,7 @@ from auditor.findings import (
     GROUPS,
     HEADS,
     MAIN_SERVICE,
+    PARTLY,
     RECEIPTS,
     Report,
     Verdict,
@@ -176,11 +177,9 @@ def _checks(report: Report) -> Section:
 
 
 def _passed(report: Report, rule: int) -> str:
-    left = (COMMITS, "pipeline.unknown"), (GROUPS, "groups.partly_erased")
     if any(rule == missing.rule for missing in report.missing):
         return "not checked in full"
-    partly = any(rule == one and report.counts[key] for one, key in left)
-    return "passed in part" if partly or (rule == COMMITS and not report.scope.pipeline) else "passed"
+    return "passed in part" if rule in report.partly or (rule == COMMITS and not report.scope.pipeline) else "passed"
 
 
 def proves(report: Report, rule: int) -> str:
@@ -191,7 +190,9 @@ def proves(report: Report, rule: int) -> str:
     if rule == COMMITS:
         text = text if report.scope.pipeline else RULES_NOT_APPLIED
         return f"{text}{_but(report, 'pipeline.unknown', 'request')}"
-    return f"{text}{_but(report, 'groups.partly_erased', 'group')}" if rule == GROUPS else text
+    if rule == GROUPS:
+        return f"{text}{_but(report, 'groups.partly_erased', 'group')}{_but(report, PARTLY, 'portion')}"
+    return text
 
 
 def _but(report: Report, key: str, noun: str) -> str:
@@ -264,7 +265,7 @@ def _unchecked(report: Report) -> Section:
     missing = items(_reasons(report)) if report.missing else None
     return section(
         "unchecked", "What could not be checked", missing, table("Counted, not guessed", ("What", "Number"), rows),
-        again if report.counts["groups.partly_erased"] else None,
+        again if GROUPS in report.partly else None,
         paragraph("No audit of logs can see:"), items(UNSEEN),
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from auditor.findings import (
     HEADS,
     MAIN_SERVICE,
     OPENING,
+    PARTLY,
     RECEIPTS,
     SIGNATURES,
 )
@@ -200,6 +201,7 @@ UNCHECKED: Final = {
     "events.unproven_erasures": "Erasures whose signed request has expired: only their entries name it",
     "consents.unknown": "Requests that waited under a consent whose entry at the main service has expired",
     "groups.partly_erased": "Published groups checked only for size and for nobody being in them twice",
+    PARTLY: "Portions of entries, and contents of a period, checked only as far as erasures let them be read",
     "groups.hidden_owners": "Published requests whose owner cannot be read any more",
     "pipeline.unknown": "Requests handled by a version of the rules that the auditor does not have",
     "epochs.believed": "Periods that the main service ended by its own clock, while the gateway was silent",

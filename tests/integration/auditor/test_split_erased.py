@@ -9,6 +9,7 @@ import pytest
 
 from auditor.findings import Report
 from main_service.jobs import splitting
+from proxid.anonymise.split import rounds
 from proxid.anonymise.split.types import Leaving
 from proxid.protocol.rights import Right
 from tests.support.split_house import NODES, House, begun, clean, contents, house, released, served
@@ -97,6 +98,29 @@ async def test_contents_are_checked_although_somebody_was_erased(
         await trial.close()
         report = await trial.audit()
         assert {one.rule for one in report.violations} == {5}, report.violations
+
+
+async def test_what_rows_show_cannot_be_seen_and_is_not_called_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The strongest attack that is left: rounds of honest sizes, shown without the ladder."""
+    honest, rows = splitting.form, []
+
+    def form(*arguments: Any) -> Any:
+        with monkeypatch.context() as patch:
+            patch.setattr(rounds, "show_each", lambda contents, *_: [(path, said[0]) for path, said in contents])
+            made = honest(*arguments)
+        rows.extend(made.rows)
+        return made
+
+    options = begun()
+    async with house(tmp_path, **options) as trial:
+        await first_tick(trial, options)
+        await trial.exercise(Right.ERASE, PEOPLE[7])
+        monkeypatch.setattr(splitting, "form", form)
+        await trial.close()
+        limited(await trial.audit())
+        assert any(row.text == "travel alone" and row.records < 3 for row in rows)
 
 
 def one_node_alone(patch: pytest.MonkeyPatch) -> None:

@@ -65,6 +65,13 @@ def test_it_says_what_was_not_checked() -> None:
     report.checked.update({4: 1, 5: 1})
     assert part(page(report), "checks").count("passed in part") == 2
     assert "in part" not in text_of(page(example()))
+    report = example()
+    report.counts["entries.partly_checked"] = 2
+    report.checked[5] = 1
+    html = page(report)
+    assert part(html, "checks").count("passed in part") == 1 and "But for 2 portions" in part(html, "checks")
+    assert "let them be read 2" in part(html, "unchecked") and "stays checked" in part(html, "unchecked")
+    assert report.as_dict()["partly"] == [5]
 
 
 def test_what_alone_could_not_be_checked_is_named_and_nothing_called_clean() -> None:

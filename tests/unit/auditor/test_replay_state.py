@@ -145,7 +145,7 @@ def test_split_replay_comes_back_with_every_part() -> None:
     assert at.pending == 1
     for number, portion in portions(1, {"all": [one for due in at.state().due.values() for one in due]}, draws):
         assert [one.record.id for one in at.state().due[number]] == [one.record.id for one in portion]
-        at.released_unread(number)
+        at.released_unread(number, "all")
     at.withdrawn(b"0", left=True)
     with pytest.raises(GroupMismatchError, match="left records of the person behind"):
         again(at).ticked(3)
