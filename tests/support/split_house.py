@@ -79,7 +79,7 @@ def begun() -> dict[str, Any]:
 
 
 async def released(trial: House) -> None:
-    """The tick that is due has come."""
+    """The first tick has come."""
     main = connect(trial.url("main-service"))
     try:
         async with asyncio.timeout(60):
