@@ -99,7 +99,7 @@ class GatewayLog(Log):
 
     def finish(self) -> None:
         """When the main service's log was read, too."""
-        self._split.finish(max(self._policies.told, default=0))
+        self._split.finish(max(self._policies.told, default=0), self._obligations.forgotten)
 
     def begin(self, generation: int, base: int) -> None:
         """See `Log.begin`."""
@@ -154,6 +154,7 @@ class GatewayLog(Log):
         with check_of(CONSENT):
             message = SanitizedPair.decode(payload.message).original.session_id
             withdrawn = self.consents.changed(person, vector, self._policies.naming, event.number, message)
+            self._split.asked_back(person.user_id)
             self._obligations.verify_grants(person.user_id, len(vector.grants))
         self._rights.exercised("consent")
         if withdrawn:

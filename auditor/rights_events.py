@@ -59,7 +59,9 @@ class RightsEvents:
         self._obliged(event, self._erasures.took_effect_unread(event), None)
 
     def _obliged(self, event: Event, tags: set[bytes], request: RightsRequest | None) -> None:
-        self._forget(tags)
+        told = event.fields.get("forgotten", [])
+        forgotten = {bytes.fromhex(str(tag)) for tag in told} if isinstance(told, list) else set()
+        self._forget(tags, forgotten)
         with check_of(ERASURE):
             self.verify_form(event.fields.get("v") == 2)
             self._obligations.erased(event, tags, self._erasures.epochs, request)
@@ -67,10 +69,11 @@ class RightsEvents:
         if isinstance(untold, list):
             self.untold |= {str(party): event.number for party in untold if str(party) not in self.untold}
 
-    def _forget(self, tags: set[bytes]) -> None:
+    def _forget(self, tags: set[bytes], forgotten: set[bytes]) -> None:
+        left = {epoch: tag for tag in tags & forgotten if (epoch := self._erasures.epochs.get(tag)) is not None}
         for tag in tags:
             person = self._people.erased(tag)
-            self._split.erased("" if person is None else person.user_id)
+            self._split.erased("" if person is None else person.user_id, left)
             if person is not None:
                 self._consents().forget(person.prox_id)
         self.exercised(Right.ERASE.value)

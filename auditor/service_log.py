@@ -110,7 +110,7 @@ class ServiceLog(Log):
         except ConsentError as error:
             self._report.add(CONSENT, MAIN_SERVICE, event.number, f"CONSENT: {error.rule}")
         super().take(event)
-        if event.type in _WAITS and not self._obligations.forgotten.isdisjoint(event.tags):
+        if event.type in _WAITS and not self._obligations.forgotten.keys().isdisjoint(event.tags):
             text = "of a person whom the main service had said to have forgotten"
             self._report.add(ERASURE, MAIN_SERVICE, event.number, f"{event.type.value}: {text}")
 
@@ -248,7 +248,7 @@ class ServiceLog(Log):
 
     def _erased(self, event: Event) -> None:
         tag = bytes.fromhex(str(event.fields["tag"]))
-        self._obligations.forgotten.add(tag)
+        self._obligations.forgotten.setdefault(tag, event.number)
         self._kept.erased(tag)
 
     def _expired(self, event: Event) -> None:

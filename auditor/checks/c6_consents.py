@@ -42,13 +42,15 @@ class Consents:
 
     Attributes:
         timeline: counts changes by bundle and epoch. taken_back: by user, of each `PARTY|TYPE` that was ever allowed
-            the newest epoch in which it was acknowledged that it no longer is, or 0. confirmed: by PROX_ID, the version
+            the newest epoch in which it was acknowledged that it no longer is, or 0. asked_back: the same, by when
+            the person chose so. confirmed: by PROX_ID, the version
             that MS acknowledged last, with number and subject tag of the event.
     """
 
     standing: dict[str, Standing] = field(default_factory=dict)
     timeline: dict[tuple[int, str], int] = field(default_factory=dict)
     taken_back: dict[str, dict[str, int]] = field(default_factory=dict)
+    asked_back: dict[str, dict[str, int]] = field(default_factory=dict)
     confirmed: dict[str, tuple[int, int, bytes]] = field(default_factory=dict)
 
     def changed(
@@ -70,6 +72,8 @@ class Consents:
         at.taken.append((event, message[:NAME_SIZE], at.grants))
         for offer in _offers(at.grants):
             self.taken_back.setdefault(person.user_id, {}).setdefault(offer, 0)
+        lost = self.taken_back.get(person.user_id, {}).keys() - _offers(at.grants)
+        self.asked_back.setdefault(person.user_id, {}).update(dict.fromkeys(lost, person.epoch))
         key = (person.epoch, vector.bundle)
         self.timeline[key] = self.timeline.get(key, 0) + 1
         return not last <= at.grants
@@ -115,6 +119,7 @@ class Consents:
         """An erased person's consent."""
         at = self.standing.pop(prox_id, Standing())
         self.taken_back.pop(at.user_id, None)
+        self.asked_back.pop(at.user_id, None)
         self.confirmed.pop(prox_id, None)
 
 

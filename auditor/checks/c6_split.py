@@ -3,7 +3,8 @@
 Whoever has an entry at a party and is erased, objects, or in a later epoch takes the grant back, takes back the
 contents of that epoch and audience which the party was not sent. What had not come yet when they went was formed
 without knowing, and may still go to who is connected: as long as contents may be on their way (`COMING_SECONDS`), and
-not after an erasure. SENT says when something was: before that nothing was delivered, after it nothing is dropped.
+not after an erasure, unless MS says that it had forgotten the person before it formed them. SENT says when something
+was: before that nothing was delivered, after it nothing is dropped.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ Lane = tuple[str, int, str]
 """Party, epoch, audience."""
 SplitDeliveriesState = tuple[
     dict[str, set[Lane]], set[Lane], dict[Lane, int], set[Lane], set[str], list[tuple[Delivery, int, int]],
-    list[tuple[Lane, int]], bool, bool,
+    list[tuple[Lane, int]], bool, bool, dict[Lane, set[bytes]], list[tuple[Delivery, set[bytes], int]],
 ]  # fmt: skip
 """What `SplitDeliveries` remembers, in the order of its attributes."""
 _KINDS: Final = frozenset({"entries", "contents"})
@@ -62,6 +63,10 @@ class SplitDeliveries:
         """Contents that were dropped as somebody went; the event."""
         self._erases = False
         """Whether somebody was erased."""
+        self._erased: dict[Lane, set[bytes]] = {}
+        """Where somebody with entries was erased whom MS was to forget in the epoch: their subject tags."""
+        self._without: list[tuple[Delivery, set[bytes], int]] = []
+        """Contents that were sent there: it is to be seen that MS formed them without those of the tags; the event."""
         self._says = False
         """Whether the log says when groups were sent: a gateway of version 2 says it of none."""
 
@@ -80,7 +85,9 @@ class SplitDeliveries:
         elif lane in self._barred:
             with check_of(CONSENT):
                 raise ConsentError(_AGAIN)
-        elif lane in self._went:
+        if lane in self._erased:
+            self._without.append((named, set(self._erased[lane]), event.number))
+        if lane in self._went:
             self._doubtful.append((named, self._went[lane], event.number))
 
     def _told(self, named: Delivery, fields: Header) -> Lane:
@@ -121,7 +128,7 @@ class SplitDeliveries:
                 continue
             user_id = self._people.of_prox(decode_text(pair.original.message.user_block)).user_id
             self._entered.setdefault(user_id, set()).add(lane)
-            later = self._consents.taken_back.get(user_id, {}).get(f"{named[2]}|general", 0) > named[0]
+            later = self._consents.asked_back.get(user_id, {}).get(f"{named[2]}|general", 0) > named[0]
             if later or user_id in self._objected:
                 self._excused.add(lane)
 
@@ -159,16 +166,31 @@ class SplitDeliveries:
             raise RecordMismatchError("contents were dropped for a reason that there is not")
         return True
 
-    def erased(self, user_id: str) -> None:
-        """A user was erased, who is not named if nothing of theirs was ever read."""
+    def erased(self, user_id: str, forgotten: dict[int, bytes]) -> None:
+        """A user was erased, who is not named if nothing of theirs was ever read.
+
+        Args:
+            forgotten: by epoch, the subject tag under which MS was to forget the user.
+        """
         self._erases = True
-        self._barred |= self._entered.pop(user_id, set())
+        for lane in self._entered.pop(user_id, set()):
+            if lane[1] in forgotten:
+                self._erased.setdefault(lane, set()).add(forgotten[lane[1]])
+            else:
+                self._barred.add(lane)
         self._objected.discard(user_id)
 
     def objected(self, user_id: str, event: int, time_ms: int) -> None:
         """A user objects, as they signed at a time."""
         self._objected.add(user_id)
         self._go(self._entered.get(user_id, set()), event, time_ms)
+
+    def asked_back(self, user_id: str) -> None:
+        """A user chose: whether or not MS acknowledges it, what that takes back of earlier epochs may be dropped."""
+        lost = self._consents.asked_back.get(user_id, {})
+        self._excused |= {
+            lane for lane in self._entered.get(user_id, set()) if lost.get(f"{lane[0]}|general", 0) > lane[1]
+        }
 
     def took_back(self, user_id: str, epoch: int, parties: frozenset[str], event: int, time_ms: int) -> None:
         """It was acknowledged to a user at a time that in an epoch these parties are no longer allowed anything."""
@@ -182,13 +204,14 @@ class SplitDeliveries:
             else:
                 self._went.setdefault(lane, event)
 
-    def finish(self, newest: int) -> None:
+    def finish(self, newest: int, forgotten: dict[bytes, int]) -> None:
         """When the main service's log was read, too.
 
         Args:
             newest: the epoch that the gateway opened last. Whose entries are under way just then is said soon after.
+            forgotten: subject tags that MS says it has forgotten → its event.
         """
-        gone = {*self._barred, *self._went, *self._excused}
+        gone = {*self._barred, *self._went, *self._excused, *self._erased}
         self._withheld = [(lane, event) for lane, event in self._withheld if lane not in gone]
         for lane, event in list(self._withheld):
             if lane[1] + _SOON < newest:
@@ -204,12 +227,20 @@ class SplitDeliveries:
             elif self._sets.last_handled(went) > place:
                 self._report.add(CONSENT, GATEWAY, event, f"SENT: {_AGAIN}")
         self._doubtful = pending
+        waiting = []
+        for named, tags, event in self._without:
+            formed = self._sets.released_at(named)
+            if formed is None or not tags <= forgotten.keys():  # what MS never says `Obligations` finds
+                waiting.append((named, tags, event))
+            elif any(forgotten[tag] > formed for tag in tags):
+                self._report.add(CONSENT, GATEWAY, event, f"SENT: {_AGAIN}")
+        self._without = waiting
 
     def state(self) -> SplitDeliveriesState:
         """For storing."""
         return (
             self._entered, self._barred, self._went, self._excused, self._objected, self._doubtful, self._withheld,
-            self._erases, self._says,
+            self._erases, self._says, self._erased, self._without,
         )  # fmt: skip
 
     def restore(self, state: SplitDeliveriesState, consents: Consents) -> None:
@@ -217,5 +248,5 @@ class SplitDeliveries:
         self._consents = consents
         (
             self._entered, self._barred, self._went, self._excused, self._objected, self._doubtful, self._withheld,
-            self._erases, self._says,
+            self._erases, self._says, self._erased, self._without,
         ) = state  # fmt: skip

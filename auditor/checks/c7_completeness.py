@@ -187,6 +187,10 @@ class Sets:
         """Which release a group's to a party was, counted from 1; None if MS recorded none."""
         return self._state(named, "place")
 
+    def released_at(self, named: Delivery) -> int | None:
+        """MS's event of a group's release to a party; None if MS recorded none."""
+        return self._state(named, "released")
+
     def last_settled(self, before: int) -> int:
         """The last release, by its place, that was delivered or dropped before an event of the gateway; 0 for none."""
         query = "SELECT COALESCE(MAX(place), 0) FROM deliveries WHERE COALESCE(delivered, dropped)<?"

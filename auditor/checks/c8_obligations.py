@@ -29,7 +29,7 @@ _TOLD_MS: Final = 600_000
 FeedsState = tuple[list[Stated], bool, int, list[tuple[int, int, str]], list[str]]
 """What was said of feeds: not confirmed yet, whether, first silence; of the last openings, what is behind."""
 ObligationsState = tuple[
-    set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], set[bytes], FeedsState,
+    set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], dict[bytes, int], FeedsState,
     dict[str, list[tuple[int, int, int]]],
 ]  # fmt: skip
 """The attributes of `Obligations` after `sets`, objections last."""
@@ -43,7 +43,8 @@ class Obligations:
         objecting: users who object. objections: of each user, those that were made: number of the event that took one
             back, time of its request (Unix milliseconds) and of the one that took it back; 0 where none did.
         told: notices, `PARTY:DIGEST`. receivers: subject tag → parties that got records.
-        due: subject tags that MS must have forgotten → number of ERASED. forgotten: those it says it has.
+        due: subject tags that MS must have forgotten → number of ERASED. forgotten: those it says it has →
+            number of its own ERASED.
         feeds: what the gateway says of its feeds.
     """
 
@@ -55,7 +56,7 @@ class Obligations:
     told: set[str] = field(default_factory=set)
     receivers: dict[bytes, frozenset[str]] = field(default_factory=dict)
     due: dict[bytes, int] = field(default_factory=dict)
-    forgotten: set[bytes] = field(default_factory=set)
+    forgotten: dict[bytes, int] = field(default_factory=dict)
     feeds: Feeds = field(init=False)
 
     def __post_init__(self) -> None:

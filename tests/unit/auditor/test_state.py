@@ -23,8 +23,8 @@ def nothing() -> Saved:
     withheld = WithheldState({}, [], {}, False, set(), ArrivalsState({}, 0))
     parts = Parts(
         ({}, {}, {}, {}, {}), ({}, {}, {}, set(), {}), ({}, {}, False),
-        (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False)),
-        (set(), set(), {}, {}, set(), ([], False, 0, [], []), {}),
+        (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, [])),
+        (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}),
         ((bytes(32), {}, {}), withheld, set(), ({}, set()), times, ({}, {}), (set(), {})),
         ({}, {}, {}, set(), {}, -1, set(), []), ({}, {}, False),
     )  # fmt: skip
