@@ -137,7 +137,7 @@ class Erasures:
             dropped=[], removed=[], feeds=[], last="",
         )  # fmt: skip
         await self._rights.finish_erasure(
-            user_tag, receipt.encode(), (header, payload), parties, job.subjects, notices
+            user_tag, receipt.encode(), (header, payload), parties, job.subjects, notices, left_out(screener, told)
         )  # fmt: skip
 
     async def _disclosed(self, job: ErasureJob) -> tuple[list[str], bytes]:
@@ -156,6 +156,11 @@ def newest(screener: Screener, subjects: Sequence[Subject], at: float) -> Subjec
     if last is None or at >= screener.epochs.end(last.epoch) + LIVE_SECONDS:
         return None
     return last
+
+
+def left_out(screener: Screener, told: Subject | None) -> int | None:
+    """Once MS has confirmed: the epoch whose contents it forms without the person, as it was told before it ends it."""
+    return told.epoch if told is not None and screener.is_open(told.epoch) else None
 
 
 def _asked_at(job: ErasureJob) -> float:

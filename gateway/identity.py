@@ -95,6 +95,10 @@ class Screener:
         """The first epoch whose contents may still come from the main service (form `split`)."""
         return self.epochs.number(self.clock() - COMING_SECONDS)
 
+    def is_open(self, epoch: int) -> bool:
+        """Whether the main service has surely not ended an epoch: it is the current one by a clock to rely on."""
+        return self.watch.doubt() is None and self.epochs.number(self.clock()) == epoch
+
     def verify_fresh(self, time_ms: int, skew: float) -> None:
         """Second half of check 2 of 5.2: the time is within the skew, in seconds; raises FreshnessError."""
         if abs(time_ms / 1000 - self.clock()) > skew:

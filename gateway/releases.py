@@ -130,7 +130,10 @@ class Releases:
     async def _contents(self, group: ReleasedGroup) -> str:
         verify_contents(self._screener, group)
         now, place = self._screener.clock(), (group.epoch, group.group)
-        return await self._store.append_contents(group.party, place, group.audience, group.contents, group.cursor, now)
+        due = int(self._screener.epochs.end(group.epoch)) + 2 * LATE_SECONDS
+        return await self._store.append_contents(
+            group.party, place, group.audience, group.contents, group.cursor, now, due
+        )
 
     async def _entries(self, group: ReleasedGroup) -> str:
         people = await self._store.people([_prox(r) for r in group.records])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.epochs import OpenEpochs
-from gateway.erasures import Erasures, newest, settle
+from gateway.erasures import Erasures, left_out, newest, settle
 from gateway.identity import Screener
 from gateway.notices import Notices
 from gateway.store.library import GatewayStore
@@ -112,6 +112,7 @@ class Rights:
         subject = newest(self._screener, person.subjects, self._screener.clock())
         if subject is not None:
             await self._upstream.restrict(subject.prox_id, objects)
+        without = left_out(self._screener, subject)
         notices = self._notices.make("object", request.user_id, person.recipients) if fresh else []
         header = encode_header(
             request=request.digest.hex(), right=request.right.value,
@@ -119,7 +120,7 @@ class Rights:
             notices=[f"{n.party}:{n.digest.hex()}" for n in notices], v=2,
         )  # fmt: skip
         exercised, payload = self._exercised(request, header), self._disclosed(enrolment, request)
-        if not await self._rights.objected(user_tag, objects, exercised, payload, notices):
+        if not await self._rights.objected(user_tag, objects, exercised, payload, notices, without):
             raise ConsentError("user is not known here")
         return self._receipt(request)
 

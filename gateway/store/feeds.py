@@ -106,19 +106,21 @@ class FeedSteps(Steps):
         return str(state.decode())
 
     async def append_contents(
-        self, party: str, place: tuple[int, int], audience: str, message: bytes, release: int, now: float
-    ) -> str:
+        self, party: str, place: tuple[int, int], audience: str, message: bytes, release: int, now: float,
+        due: int = 1 << 52,
+    ) -> str:  # fmt: skip
         """Append a content message to a feed, or drop it; as `append`.
 
         Args:
             now: Unix seconds. What is not sent within a day is not sent any more.
+            due: Unix seconds. What comes then or later is dropped: who went is not known for longer.
         """
         epoch, group = place
         state = await self.call(
             "gw_append_contents",
             *named(
                 party=party, epoch=epoch, group=group, audience=audience, message=message, release=release,
-                salt=self._salt(), now=int(now),
+                salt=self._salt(), now=int(now), due=due,
             ),
         )  # fmt: skip
         return str(state.decode())

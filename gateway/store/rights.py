@@ -155,13 +155,14 @@ class RightsStore:
 
     async def finish_erasure(
         self, user_tag: str, receipt: bytes, event: tuple[bytes, bytes], parties: Sequence[str],
-        subjects: Sequence[Subject], notices: Sequence[PutNotice],
+        subjects: Sequence[Subject], notices: Sequence[PutNotice], without: int | None = None,
     ) -> bool:  # fmt: skip
         """Record ERASED and delete everything of the user's; False if that was done before.
 
         Args:
             event: header with empty lists `dropped`, `removed` and `feeds`, and an empty `last`, which the step fills;
                 payload.
+            without: the epoch whose contents MS is known to form without the user (form `split`).
         """
         header, payload = event
         rows: list[Argument] = [*parties]
@@ -172,7 +173,7 @@ class RightsStore:
             "gw_erase_finish",
             *named(
                 *rows, user_tag=user_tag, receipt=receipt, salt=self._salt(), header=header, payload=payload,
-                parties=len(parties), subjects=len(subjects),
+                parties=len(parties), subjects=len(subjects), without="" if without is None else without,
             ),
         )  # fmt: skip
         return bool(done)
@@ -191,9 +192,13 @@ class RightsStore:
         return bool(await self._call("gw_right_seen", request.hex()))
 
     async def objected(
-        self, user_tag: str, objects: bool, request: Exercised, payload: bytes, notices: Sequence[PutNotice] = ()
-    ) -> bool:
+        self, user_tag: str, objects: bool, request: Exercised, payload: bytes, notices: Sequence[PutNotice] = (),
+        without: int | None = None,
+    ) -> bool:  # fmt: skip
         """Record that an objection is in effect, or that it is taken back, once a request.
+
+        Args:
+            without: as `finish_erasure`.
 
         Returns:
             False for an unknown or erased user.
@@ -203,7 +208,7 @@ class RightsStore:
             "gw_objected",
             *named(
                 *rows, user_tag=user_tag, objects=int(objects), request=request.digest.hex(), ttl=request.ttl,
-                salt=self._salt(), header=request.header, payload=payload,
+                salt=self._salt(), header=request.header, payload=payload, without="" if without is None else without,
             ),
         )  # fmt: skip
         return bool(state != b"UNKNOWN")

@@ -38,7 +38,7 @@ local function put_notices(prefix, user, items, first)
   end
 end
 
--- Named fields: user_tag, receipt, salt, header, payload, parties and subjects (their numbers); then party…; of each
+-- Named fields: user_tag, receipt, salt, header, payload, without (as formed_without), parties and subjects (their numbers); then party…; of each
 --       person-epoch its subject tag, EPOCH, PROX_ID, name of the evidence key; then notices. All that is the person's goes
 --       with the event, once.
 local function gw_erase_finish(keys, a)
@@ -47,6 +47,7 @@ local function gw_erase_finish(keys, a)
   local job = key(prefix, 'j', user)
   if redis.call('EXISTS', job) == 0 or redis.call('HGET', job, 'v') == '1' then return 0 end
   local removed, parties, dropped = {}, {}, {}
+  formed_without(prefix, user, f.without, true)
   for _, group in ipairs(groups_of(prefix, user, 'e', 'n', 't')) do
     removed[#removed + 1] = group[3][1] .. '/' .. group[3][2] .. '/' .. group[1]
     if group[3][3] == 'entries' then
@@ -103,13 +104,14 @@ local function gw_right_seen(keys, a)
 end
 
 -- Named fields: user_tag, objects (1, or 0 if that is taken back), request (its digest), ttl (s, for which it is remembered),
--- salt, header, payload; then notices.
+-- without (as formed_without), salt, header, payload; then notices.
 local function gw_objected(keys, a)
   local prefix, f, rows = keys[1], named(a)
   local user = f.user_tag
   if redis.call('EXISTS', key(prefix, 'e', user)) == 0 or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then
     return 'UNKNOWN'
   end
+  if f.objects == '1' then formed_without(prefix, user, f.without, false) end
   if carried_out(prefix, f.request, f.ttl) then return 'SAME' end
   if f.objects == '0' then redis.call('DEL', key(prefix, 'ob', user)) else redis.call('SET', key(prefix, 'ob', user), '2') end
   append_event(prefix, 'OBJECTED', f.salt, f.header, f.payload)

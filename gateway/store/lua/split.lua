@@ -7,12 +7,13 @@
 --   ge:PARTY:CURSOR hash id -> pair of a portion
 --   ie:UTAG         set PARTY|EPOCH|AUDIENCE of what entries there were for whom
 --   ct:PARTY:EPOCH:AUDIENCE  cursors of contents in the feed
---   cx:PARTY:EPOCH:AUDIENCE  somebody among those whose contents have not come yet went: 'soon' or 'none'
+--   cw:PARTY:EPOCH:AUDIENCE  hash of who went of those whose contents have not come yet, '-' if erased -> 'soon' or 'none'
 --   late:PARTY      sorted set of contents' cursors by the second after which they are not sent any more
 --
 -- Who goes takes back what is in the feed and was not sent. Contents that come afterwards, as they do within COMING of their
 -- epoch's end, were formed without knowing: they go to a party that is connected then ('soon'), so that nobody denies
 -- it a day by going at the right moment, and to no other. What comes later, or is of somebody erased, does not go ('none').
+-- Whom the main service confirmed in the epoch to leave out is in no contents of it: their going is forgotten again.
 
 -- Seconds: that contents are sent at most; and within which a party that is connected takes what comes.
 local DAY, SOON = 86400, 60
@@ -92,11 +93,15 @@ local function sent(prefix, party, cursor, salt)
 end
 
 -- Somebody with an entry of an epoch takes back what a party may get: contents that were not sent to it are dropped, and what
--- was sent and not acknowledged is not sent again. Of contents that have not come yet it is remembered.
-local function drop_contents(prefix, party, epoch, audience, salt, strict)
-  local mark, cursors = key(prefix, 'cx', party, epoch, audience), redis.call('SMEMBERS', key(prefix, 'ct', party, epoch, audience))
-  if #cursors == 0 then
-    if strict then redis.call('SET', mark, 'none', 'EX', DAY) else redis.call('SET', mark, 'soon', 'EX', DAY, 'NX') end
+-- was sent and not acknowledged is not sent again. Of contents that have not come yet it is remembered, as long as whose the
+-- entries were. gone: of each who goes the user tag or '-', and whether nothing may go any more; kept: s, or nil.
+local function drop_contents(prefix, party, epoch, audience, salt, gone, kept)
+  local went, cursors = key(prefix, 'cw', party, epoch, audience), redis.call('SMEMBERS', key(prefix, 'ct', party, epoch, audience))
+  for _, one in ipairs(#cursors == 0 and gone or {}) do
+    local user, strict = one[1], one[2]
+    redis.call(strict and 'HSET' or 'HSETNX', went, user, strict and 'none' or 'soon')
+    local ttl = math.max(DAY, tonumber(kept or 0), redis.call('TTL', key(prefix, 'ie', user)))
+    if redis.call('TTL', went) < ttl then redis.call('EXPIRE', went, ttl) end
   end
   for _, cursor in ipairs(cursors) do
     local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'z', 'a')
@@ -110,17 +115,18 @@ end
 
 -- Take out of a portion what may not go. The main service forms contents of an epoch without those whom it knows to have withdrawn in
 -- it; whoever went otherwise may be in them. An unknown user ('-') was erased. coming: the first epoch whose contents may
--- still come. Returns how many stay.
-local function keep_allowed(prefix, party, cursor, epoch, grant, salt, lost, coming)
+-- still come; kept: as drop_contents. Returns how many stay.
+local function keep_allowed(prefix, party, cursor, epoch, grant, salt, lost, coming, kept)
   local audience = redis.call('HGET', key(prefix, 'g', party, cursor), 'd')
-  local strike, strict = false, tonumber(epoch) < tonumber(coming)
+  local gone, late = {}, tonumber(epoch) < tonumber(coming)
   local left = keep_entries(prefix, party, cursor, function(user)
     local why = refusal(prefix, user, epoch, party .. '|' .. grant)
-    strict = strict or user == '-' or why == 'erased'
-    strike = strike or user == '-' or (why and why ~= 'no_consent')
+    if user == '-' or (why and why ~= 'no_consent') then
+      gone[#gone + 1] = {user, late or user == '-' or why == 'erased'}
+    end
     return why == 'no_consent' and lost or why
   end, salt)
-  if strike then drop_contents(prefix, party, epoch, audience, salt, strict) end
+  if #gone > 0 then drop_contents(prefix, party, epoch, audience, salt, gone, kept) end
   return left
 end
 
@@ -185,20 +191,23 @@ local function gw_append_entries(keys, a)
   end
   redis.call('HSET', key(prefix, 'g', party, cursor), 't', 'entries', 'e', epoch, 'n', group, 'k', grant, 'd', f.audience,
     'i', table.concat(ids, ','), 'm', table.concat(users, ','), 'w', cjson.encode(names), 's', '0', 'a', '0')
-  local left = keep_allowed(prefix, party, cursor, epoch, grant, salt, 'no_consent', f.coming)
+  local left = keep_allowed(prefix, party, cursor, epoch, grant, salt, 'no_consent', f.coming, f.kept)
   return left == 0 and 'DROPPED' or 'NEW'
 end
 
--- Named fields: party, epoch, group, audience, message, release (MS's cursor), salt, now (s)
+-- Named fields: party, epoch, group, audience, message, release (MS's cursor), salt, now (s), due (s, from which it is not known
+--       any more whose entries there were)
 local function gw_append_contents(keys, a)
   local prefix, f = keys[1], named(a)
   local party, epoch, group = f.party, f.epoch, f.group
   if handled(prefix, party, epoch, group, f.release) then return 'SAME' end
-  local mark, waiting = key(prefix, 'cx', party, epoch, f.audience), key(prefix, 'ct', party, epoch, f.audience)
-  local went = redis.call('GET', mark)
-  redis.call('DEL', mark)
-  if went == 'none' then
-    dropped(prefix, party, epoch, group, 'withdrawn', f.salt, {}, {audience = f.audience})
+  local who, waiting = key(prefix, 'cw', party, epoch, f.audience), key(prefix, 'ct', party, epoch, f.audience)
+  local went, late = nil, tonumber(f.now) >= tonumber(f.due)
+  for _, one in ipairs(redis.call('HVALS', who)) do went = went == 'none' and went or one end
+  redis.call('DEL', who)
+  if went == 'none' or late then
+    local more = {audience = f.audience, time = late and tonumber(f.now) or nil}
+    dropped(prefix, party, epoch, group, late and 'late' or 'withdrawn', f.salt, {}, more)
     return 'DROPPED'
   end
   local cursor = next_cursor(prefix, party)
@@ -217,8 +226,19 @@ local function settle_contents(prefix, user, reason, salt, coming)
   for _, name in ipairs(redis.call('SMEMBERS', key(prefix, 'ie', user))) do
     local party, of, audience = string.match(name, '^([^|]*)|(%d+)|(.*)$')
     if reason ~= '' or took_back(prefix, user, of, party .. '|general') then
-      drop_contents(prefix, party, of, audience, salt, reason == 'erased' or tonumber(of) < tonumber(coming))
+      drop_contents(prefix, party, of, audience, salt, {{user, reason == 'erased' or tonumber(of) < tonumber(coming)}})
     end
+  end
+end
+
+-- The main service forms the contents of this epoch ('' for none) without a person: that they went costs nobody those. Of who is
+-- erased nothing but that somebody went is kept.
+local function formed_without(prefix, user, epoch, erased)
+  for _, name in ipairs(redis.call('SMEMBERS', key(prefix, 'ie', user))) do
+    local party, of, audience = string.match(name, '^([^|]*)|(%d+)|(.*)$')
+    local went = key(prefix, 'cw', party, of, audience)
+    if erased and of ~= epoch and redis.call('HEXISTS', went, user) == 1 then redis.call('HSET', went, '-', 'none') end
+    if of == epoch or erased then redis.call('HDEL', went, user) end
   end
 end
 

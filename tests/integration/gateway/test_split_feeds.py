@@ -267,7 +267,7 @@ async def test_another_audience_loses_nothing(store: GatewayStore, client: Redis
     await RightsStore(store).settle(PEOPLE[0], "objected")
     assert await contents(store, release=2, audience="general|acme:user_id,globex:alias") == "NEW"
     assert await contents(store, release=3) == "DROPPED"
-    assert not [key async for key in client.scan_iter(match=f"{PREFIX}:cx:*")], "it is known as long as it is needed"
+    assert not [key async for key in client.scan_iter(match=f"{PREFIX}:cw:*")], "it is known as long as it is needed"
 
 
 async def test_a_grant_given_again_counts_for_its_own_epoch_alone(store: GatewayStore, client: Redis) -> None:
