@@ -64,7 +64,8 @@ async def test_at_an_epochs_start_the_main_service_is_told_one_of_two_prox_ids(
     await scene.open(linked)
     ann, now, own = scene.people[0], EPOCHS[1] * length + 5.0, SigningKey.generate()
     screener: Any = SimpleNamespace(
-        clock=lambda: now, epochs=Epochs(length), service="main-service", key=own, party_keys={}, party_seals={}
+        clock=lambda: now, epochs=Epochs(length), service="main-service", key=own, party_keys={}, party_seals={},
+        is_open=lambda _: False,
     )  # fmt: skip
     upstream, notices = AsyncMock(), SimpleNamespace(make=lambda *_: [])
     work = Erasures(screener, scene.gateway, upstream, OpeningKey.generate().public, notices)  # type: ignore[arg-type]
