@@ -186,8 +186,8 @@ async def test_contents_that_are_dropped_without_a_reason_are_found(
         await trial.close()
         gateway, time = connect(trial.url("gateway")), int(trial.clocks["gateway"].wall())
         if reason == "late":
-            assert await GatewayStore(gateway).drop_late(PARTIES, time + 86_500) == len(PARTIES)
             liar.changes(GATEWAY, E.DROPPED, fields(lambda f: {**f, "time": time}))
+            assert await GatewayStore(gateway).drop_late(PARTIES, time + 86_500) == len(PARTIES)
         else:
             async for name in gateway.scan_iter(match="{gw}:g:*"):
                 if await gateway.hget(name, "t") == b"contents":
