@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import grpc
+import pytest
 
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.runtime.transport.channel import MAX_MESSAGE, TlsFiles, open_channel
@@ -34,6 +35,7 @@ async def send(address: str, tls: TlsFiles, until: float) -> set[grpc.StatusCode
     return found
 
 
+@pytest.mark.slow
 async def test_they_leave_no_heap_for_each_thread_behind(tmp_path: Path) -> None:
     """With the gateway's certificate, since the main service takes the largest messages from nobody else."""
     trial = DemoTrial(tmp_path / "trial", DemoOptions(people=3, form="pairs"))

@@ -141,6 +141,7 @@ async def test_contents_sent_after_an_erasure_that_came_after_them_are_found(
 
 
 @pytest.mark.parametrize("again", [False, True])
+@pytest.mark.slow
 async def test_a_withdrawal_that_the_main_service_never_acknowledges(tmp_path: Path, again: bool) -> None:
     """It takes back what waits of the epoch before, and the person has not repeated it, or chosen otherwise."""
     options = begun()

@@ -81,6 +81,7 @@ class Asked(defaultdict[str, list[bytes]]):
             self[user].append(answer.session)
 
 
+@pytest.mark.slow
 async def test_nobody_elses_things_go(tmp_path: Path) -> None:
     source, asked = random.Random(7), Asked(list)
     people = [*PEOPLE, "main-service", "acme", *source.sample(WORDS, 3)]

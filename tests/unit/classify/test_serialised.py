@@ -49,6 +49,7 @@ def test_two_processes_answer_as_one(nlp: Language) -> None:
     assert [*map(outcome, nlp.pipe(TEXTS, n_process=2, batch_size=2))] == [*map(outcome, nlp.pipe(TEXTS))]
 
 
+@pytest.mark.slow
 def test_a_pipeline_on_disk_or_as_bytes_answers_the_same(nlp: Language, tmp_path: Path) -> None:
     said = [*map(outcome, nlp.pipe(TEXTS))]
     nlp.to_disk(tmp_path)

@@ -54,6 +54,7 @@ def read_types() -> dict[str, str]:
     return {intent: kind for _, intent, kind in small()}
 
 
+@pytest.mark.slow
 def test_the_configuration_of_requests_trains(tmp_path: Path) -> None:
     config = load_config(CONFIG)
     config["corpora"] = {

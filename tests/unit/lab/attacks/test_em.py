@@ -115,6 +115,7 @@ def test_chains_go_from_the_node_to_the_text() -> None:
     assert raised.below.tolist() == [False, True]
 
 
+@pytest.mark.slow
 def test_it_names_owners_in_groups_as_no_theorem_forbids() -> None:
     records = lab_stream.stream(12_000, 120, 4)
     release = lab_stream.released(records, Mechanism(k=4, level=1, margin=1))

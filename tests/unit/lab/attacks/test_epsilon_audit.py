@@ -61,6 +61,7 @@ def test_clopper_pearson_against_known_limits() -> None:
     assert epsilon_bound(0, 0, 1000, 0.0) == -math.inf
 
 
+@pytest.mark.slow
 def test_zealous_counts_hold_epsilon_and_halved_noise_is_caught(tmp_path: Path) -> None:
     plan = zealous_plan("indistinguishability", 1, EPSILON, DELTA, 1000)
     pair = neighbours(replaced_user_logs(tmp_path, 1, others=30), 1)

@@ -137,6 +137,7 @@ def test_needed_records_decide() -> None:
     assert half * (1 + 2 / width) == pytest.approx(0.01, rel=0.001)
 
 
+@pytest.mark.slow
 def test_command_runs_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "study"
     assert main(["study", "thesis", "--out", str(out), *SMALL, "--json"]) == 0
