@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proxid.classify import load_default
-from tests.support.trial import PEOPLE, Trial, running
+from tests.support.trial import PEOPLE, WithClassifier, running
 
 pytestmark = pytest.mark.peers
 
@@ -39,14 +38,6 @@ def model() -> Iterator[str]:
         assert process.stdout is not None
         yield process.stdout.readline().strip()
         process.kill()
-
-
-class WithClassifier(Trial):
-    """A trial that reads requests as the product does."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.classifier = load_default()
 
 
 async def test_a_question_is_answered_by_a_model(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:

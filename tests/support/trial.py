@@ -20,7 +20,7 @@ from auditor.setup import logs_of, trust_of
 from auditor.state import AuditState
 from gateway.config import GatewayConfig
 from main_service.config import MainServiceConfig
-from proxid.classify import Classification, RequestType
+from proxid.classify import Classification, RequestType, load_default
 from proxid.clients.household import enrolment
 from proxid.clients.household.config import DeviceConfig, EnrolmentAuthorityConfig
 from proxid.clients.household.gateway import GatewayClient
@@ -262,6 +262,14 @@ class Trial:
             service.close()
             if kept is not None:
                 kept.close()
+
+
+class WithClassifier(Trial):
+    """A trial that reads requests as the product does."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.classifier = load_default()
 
 
 @asynccontextmanager

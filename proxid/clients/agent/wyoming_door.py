@@ -17,7 +17,7 @@ from proxid import __version__
 from proxid.clients.agent.asking import Asking
 from proxid.clients.household.doors import WyomingDoor
 
-_MAKER: Final = Attribution(name="proxid", url="https://github.com/proxid/proxid")
+_MAKER: Final = Attribution(name="proxid", url="")
 
 
 class _Door(AsyncEventHandler):

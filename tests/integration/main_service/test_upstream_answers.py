@@ -9,25 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from proxid.classify import load_default
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.rights import RightsClient
 from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
-from tests.support.trial import PEOPLE, Trial, running
+from tests.support.trial import PEOPLE, Trial, WithClassifier, running
 from tests.support.upstream import ChatServer, Says, chat_server
 
 FAILED = "Sorry, I can't answer that just now."
 TIMEOUT = 3.0
-
-
-class WithClassifier(Trial):
-    """A trial that reads requests as the product does."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.classifier = load_default()
 
 
 @asynccontextmanager
