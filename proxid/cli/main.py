@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "init": "proxid.cli.init:command",
     "mend": "proxid.cli.mend:command",
     "policy": "proxid.cli.policy:command",
+    "profile": "proxid.cli.profile:command",
     "report": "proxid.cli.report:command",
     "serve": "proxid.cli.serve:command",
     "subscribe": "proxid.clients.subscriber.command:command",
@@ -50,7 +51,6 @@ LABORATORY: dict[str, str] = {
     "budget": "proxid.lab.commands.budget:command",
     "evaluate": "proxid.lab.commands.evaluate:command",
     "import": "proxid.lab.commands.imports:command",
-    "profile": "proxid.lab.commands.profile:command",
     "release": "proxid.lab.commands.release:command",
     "study": "proxid.lab.commands.study:command",
     "synth": "proxid.lab.commands.synth:command",
@@ -101,7 +101,7 @@ class LazyGroup(click.Group):
         return sorted(name for name in COMMANDS | LABORATORY if name != "bench" or (_CHECKOUT / "bench").is_dir())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in LABORATORY and not _has_laboratory():
+        if cmd_name in LABORATORY and not has_laboratory():
             return _missing(cmd_name)
         target = (COMMANDS | LABORATORY).get(cmd_name)
         if target is None or cmd_name not in self.list_commands(ctx):
@@ -123,7 +123,8 @@ class LazyGroup(click.Group):
                 formatter.write_dl(rows)
 
 
-def _has_laboratory() -> bool:
+def has_laboratory() -> bool:
+    """Whether the laboratory's packages are installed."""
     return all(find_spec(package) is not None for package in _PACKAGES)
 
 

@@ -1,34 +1,23 @@
-"""The profiler (002 §3.3.4.3, DESIGN 8.10): how often each user, as published, appears in each category.
+"""The profiler of logs in columns (002 §3.3.4.3, DESIGN 8.10): how often each user appears in each category."""
 
-A profile is the share of a user's records in every category, in per cent with one decimal, cut off and not rounded: the
-thesis's example prints 1 of 51 records as 1.9 %.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from proxid.lab.logs import CategoryTree, LogBatch
-
-
-def percentages(counts: Mapping[str, int], categories: Iterable[str] = ()) -> dict[str, float]:
-    """Per cent of the records in each category, one decimal, cut off; `categories` adds those without records."""
-    total = sum(counts.values())
-    names = dict.fromkeys([*categories, *counts])
-    return {name: counts.get(name, 0) * 1000 // total / 10 if total else 0.0 for name in names}
+from proxid.profiles import Counts, count, percentages
 
 
 @dataclass(slots=True)
 class Profiler:
     """Counts by user and category at a level of the tree, updated record by record or batch by batch."""
 
-    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
 
     def add(self, user: str, category: str, records: int = 1) -> None:
         """Count records of a user in a category."""
-        profile = self.counts.setdefault(user, {})
-        profile[category] = profile.get(category, 0) + records
+        count(self.counts, user, category, records)
 
     def add_batch(self, batch: LogBatch, users: Sequence[str], names: Sequence[str]) -> None:
         """Count a batch; `users[code]` is a user, `names[node]` the category a node counts for ("": none)."""

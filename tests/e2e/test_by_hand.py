@@ -6,6 +6,7 @@ It makes pairs, which leave as soon as enough people have asked: entries would w
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,9 +102,13 @@ def test_the_trial(trial: Path, run: Run, tmp_path: Path) -> None:
     rows = receive(run, party)
     assert {row["user"] for row in rows} <= set(PEOPLE)
     status, again = run("subscribe", "--config", party, "--format", "tsv")
-    assert (status, again.splitlines()) == (0, ["AnonID\tQuery\tQueryTime\tItemRank\tClickURL"])
+    assert (status, again.splitlines()) == (0, ["AnonID\tQuery\tQueryTime\tItemRank\tClickURL\tCategory"])
     status, kept = run("subscribe", "--config", party, "--format", "tsv", "--all")
     assert len(kept.splitlines()) == 1 + len(rows) > 1
+
+    status, profiles = run("profile", "--feed", trial / "parties/acme/data", "--json", "--top", "99")
+    found = {user: one["records"] for user, one in json.loads(profiles)["profiles"].items()}
+    assert (status, found) == (0, Counter(row["user"] for row in rows if row["kind"] == "general"))
 
     status, table = run("subscribe", "--config", party, "--all")
     assert status == 0

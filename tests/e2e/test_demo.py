@@ -14,7 +14,7 @@ import pytest
 
 from device_sim.corpus import shipped_events
 from proxid.cli.demo.trial import PARTIES
-from proxid.clients.subscriber.ledger import read_groups
+from proxid.clients.subscriber.kept import read_groups
 from tests.support.processes import processes_under, wait_until_gone
 
 DEADLINE = 150

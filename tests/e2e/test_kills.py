@@ -16,7 +16,7 @@ from device_sim.replay import Pace, Replay, Summary
 from proxid.cli.demo.tally import Watch
 from proxid.cli.demo.trial import PARTIES, SERVICES, DemoOptions, DemoTrial
 from proxid.clients.household.receipts import read_receipts
-from proxid.clients.subscriber.ledger import read_groups
+from proxid.clients.subscriber.kept import read_groups
 from proxid.errors import ProxidError
 
 PEOPLE = 30

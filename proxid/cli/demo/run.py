@@ -16,7 +16,7 @@ from proxid.cli.demo.tally import Watch
 from proxid.cli.demo.trial import PARTIES, SLOT_SECONDS, DemoTrial
 from proxid.cli.demo.view import DemoView
 from proxid.clients.household.household import Household
-from proxid.clients.subscriber.ledger import read_groups
+from proxid.clients.subscriber.kept import read_groups
 from proxid.errors import ChildError, ProxidError
 
 CONCURRENCY: Final = 24

@@ -13,7 +13,7 @@ from rich.table import Table
 from proxid.clients.auditing.presenting import present
 from proxid.clients.subscriber.acknowledgements import FILE
 from proxid.clients.subscriber.config import PartyConfig
-from proxid.clients.subscriber.ledger import read_groups
+from proxid.clients.subscriber.kept import read_groups
 from proxid.clients.subscriber.rows import TSV_HEADER, contents_of, row_of, tsv_of
 from proxid.clients.subscriber.subscriber import Counts, open_subscriber
 from proxid.errors import ProxidError

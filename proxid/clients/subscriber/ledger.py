@@ -7,15 +7,15 @@ again, without the entries of who withdrew, and the feed goes on before it. A no
 objected is a line `notice`; after one of erasure no row of that name is left in the file.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
 from proxid.clients.subscriber.group import OpenedRecord
+from proxid.clients.subscriber.kept import feed_entries
+from proxid.clients.subscriber.profiles import Profiles
 from proxid.clients.subscriber.rows import contents_of, row_of
-from proxid.errors import InputError
 from proxid.protocol.contents import ContentsBody
 from proxid.protocol.notice import Notice
 from proxid.protocol.record import kind_and_number
@@ -50,6 +50,7 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = EntryFile(path)
+        self._profiles = Profiles(path)
         self._seen: set[GroupId] = set()
         self._noticed: set[str] = set()
         self.cursor = 0
@@ -58,7 +59,7 @@ class Ledger:
     def __enter__(self) -> Self:
         """Read what is there; raises InputError for a damaged file, OutputError if it cannot be written."""
         self._file.__enter__()
-        for entry in _entries(self._path):
+        for entry in feed_entries(self._path):
             if "notice" in entry:
                 self._noticed.add(entry["notice"])
                 continue
@@ -70,9 +71,11 @@ class Ledger:
             self.cursor = max(self.cursor, entry["cursor"])
             if "digest" in entry:
                 self.kept[group] = Kept(group, entry["cursor"], bytes.fromhex(entry["digest"]))
+        self._profiles.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._profiles.__exit__()
         self._file.__exit__()
 
     def has(self, group: GroupId) -> bool:
@@ -85,6 +88,7 @@ class Ledger:
         line = {"epoch": group.epoch, "group": group.group, "cursor": kept.cursor, "digest": kept.digest.hex()}
         said = {} if contents is None else {"contents": contents_of(contents)}
         self._file.append({**line, "records": rows, **said})
+        self._profiles.add(rows)
         self._seen.add(group)
         self.kept[group] = kept
         self.cursor = max(self.cursor, kept.cursor)
@@ -97,6 +101,7 @@ class Ledger:
         line = {"epoch": group.epoch, "group": group.group, "cursor": cursor, "retracted": True}
         others = (entry for _, entry in read_entries(self._path) if not _is_of(entry, group))
         self._file.rewrite(chain(others, [line]))
+        self._profiles.renew()
         self._forget(group, cursor)
 
     def _forget(self, group: GroupId, cursor: int) -> None:
@@ -115,6 +120,7 @@ class Ledger:
         if notice.kind == "erase":
             self._file.rewrite(_without(entry, notice.name) for _, entry in read_entries(self._path))
         self._file.append({"notice": name, "kind": notice.kind, "user": notice.name, "time_ms": notice.time_ms})
+        self._profiles.renew()
         self._noticed.add(name)
         return True
 
@@ -128,26 +134,3 @@ def _without(entry: dict[str, Any], user: str) -> dict[str, Any]:
     """A line of the file without the rows of a name."""
     rows = entry.get("records")
     return entry if rows is None else {**entry, "records": [row for row in rows if row.get("user") != user]}
-
-
-def read_groups(path: Path) -> list[dict[str, Any]]:
-    """The groups of a feed file that were kept; raises InputError naming the line that is damaged."""
-    kept: dict[tuple[int, int], dict[str, Any]] = {}
-    for entry in _entries(path):
-        if "notice" in entry:
-            continue
-        if entry.get("retracted"):
-            kept.pop((entry["epoch"], entry["group"]), None)
-        else:
-            kept[entry["epoch"], entry["group"]] = entry
-    return list(kept.values())
-
-
-def _entries(path: Path) -> Iterator[dict[str, Any]]:
-    for number, entry in read_entries(path):
-        try:
-            if "notice" not in entry:
-                hash((entry["epoch"], entry["group"], entry["cursor"], bytes.fromhex(entry.get("digest", ""))))
-        except (AttributeError, ValueError, KeyError, TypeError):
-            raise InputError(f"{path.name}: line {number} is damaged") from None
-        yield entry

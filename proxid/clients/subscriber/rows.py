@@ -8,7 +8,7 @@ from proxid.protocol.contents import ContentsBody
 
 RUNGS: Final = ("text", "unit", "category")
 """Names of the ladder's rungs (8.7), by their number in the body."""
-TSV_HEADER: Final = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
+TSV_HEADER: Final = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL", "Category")
 NO_QUERY: Final = "-"
 """What stands for a query that is not shown; the AOL log uses it too."""
 
@@ -40,9 +40,9 @@ def contents_of(body: ContentsBody) -> dict[str, Any]:
 
 
 def tsv_of(row: dict[str, Any]) -> str:
-    """A row as a line of the AOL layout: rank and URL are never published."""
+    """A row as a line of the AOL layout, with the category behind it: rank and URL are never published."""
     time = str(row["time"]).replace("T", " ").removesuffix("Z")
-    fields = (row["user"], row["text"] or NO_QUERY, time, "", "")
+    fields = (row["user"], row["text"] or NO_QUERY, time, "", "", row["category"])
     return "\t".join(str(field).replace("\t", " ").replace("\n", " ") for field in fields)
 
 

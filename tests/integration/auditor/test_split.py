@@ -9,6 +9,7 @@ import pytest
 
 from gateway.store.library import GatewayStore
 from proxid.clients.subscriber.config import PartyConfig
+from proxid.clients.subscriber.profiles import read_profiles
 from proxid.clients.subscriber.subscriber import open_subscriber
 from proxid.protocol.rights import Right
 from proxid.runtime.config import load
@@ -26,6 +27,13 @@ async def test_an_honest_evening(tmp_path: Path, stored: bool) -> None:
         got = await trial.receive()
         asked = len(NODES) * len(PEOPLE) + 5
         assert [entries(got[party]) for party in PARTIES] == [asked, asked]
+        truth = {
+            person: {f"Home/{node}": 1 + (person in again.get(node, ())) for node in NODES}
+            for again in ({"news": PEOPLE[:3], "travel": PEOPLE[:2]},)
+            for person in PEOPLE
+        }
+        for party in PARTIES:
+            assert read_profiles(trial.folder / f"parties/{party}/data") == truth, "what each asked at each node"
         (acme,), (globex,) = (contents(got[party]) for party in PARTIES)
         assert acme == globex
         assert acme.withheld == 5, "four people are a round"

@@ -10,7 +10,7 @@ import pytest
 from auditor.checks.c9_receipts import read_receipts
 from auditor.findings import RECEIPTS
 from proxid.clients.subscriber.acknowledgements import FILE
-from proxid.clients.subscriber.ledger import read_groups
+from proxid.clients.subscriber.kept import read_groups
 from proxid.clients.subscriber.subscriber import Subscriber
 from proxid.protocol.receipt import DeliveryAck
 from tests.support.trial import PEOPLE, Trial, run_command, running

@@ -12,7 +12,8 @@ from auditor.checks.c9_receipts import read_receipts
 from auditor.findings import RECEIPTS
 from proxid.clients.subscriber.acknowledgements import Acknowledgements
 from proxid.clients.subscriber.config import PartyConfig
-from proxid.clients.subscriber.ledger import Kept, read_groups
+from proxid.clients.subscriber.kept import read_groups
+from proxid.clients.subscriber.ledger import Kept
 from proxid.clients.subscriber.subscriber import Subscriber, open_subscriber
 from proxid.protocol.record import kind_and_number
 from proxid.protocol.rights import Right

@@ -23,7 +23,7 @@ from proxid.clients.household.receipts import read_receipts
 from proxid.clients.household.register import FILE as REGISTER
 from proxid.clients.household.register import Register
 from proxid.clients.household.state import UserState
-from proxid.clients.subscriber.ledger import read_groups
+from proxid.clients.subscriber.kept import read_groups
 from proxid.errors import InputError, ProxidError
 from proxid.lab.load import Asked, find_mechanism, read_truth
 from proxid.lab.logs import LogBatch, read_log

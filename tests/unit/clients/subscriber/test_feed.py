@@ -9,7 +9,8 @@ import pytest
 from auditor.checks.c9_receipts import read_receipts
 from proxid.clients.subscriber.acknowledgements import FILE, Acknowledgements
 from proxid.clients.subscriber.group import OpenedRecord, Reader, open_group
-from proxid.clients.subscriber.ledger import GroupId, Kept, Ledger, read_groups
+from proxid.clients.subscriber.kept import read_groups
+from proxid.clients.subscriber.ledger import GroupId, Kept, Ledger
 from proxid.clients.subscriber.rows import row_of, tsv_of
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
@@ -149,9 +150,9 @@ def test_rows() -> None:
     row = row_of(OpenedRecord("ann", "user_id", BODY))
     assert json.loads(json.dumps(row)) == row
     assert (row["rung"], row["category"], row["time"]) == ("text", "a/b", "1970-01-01T00:15:00Z")
-    assert tsv_of(row) == "ann\thi\t1970-01-01 00:15:00\t\t"
+    assert tsv_of(row) == "ann\thi\t1970-01-01 00:15:00\t\t\ta/b"
     hidden = row_of(OpenedRecord("a\tb", "user_id", replace(BODY, rung=2, text="")))
-    assert tsv_of(hidden) == "a b\t-\t1970-01-01 00:15:00\t\t"
+    assert tsv_of(hidden) == "a b\t-\t1970-01-01 00:15:00\t\t\ta/b"
 
 
 def test_record_shows_nothing_of_its_text() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from proxid.clients.subscriber.group import OpenedRecord
-from proxid.clients.subscriber.ledger import GroupId, Kept, Ledger, read_groups
+from proxid.clients.subscriber.kept import read_groups
+from proxid.clients.subscriber.ledger import GroupId, Kept, Ledger
 from proxid.protocol.entry import portion_number
 from proxid.protocol.record import group_number
 from tests.unit.clients.subscriber.test_feed import BODY

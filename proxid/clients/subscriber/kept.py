@@ -1,0 +1,78 @@
+"""Reading what a party has received: its feed's file, or what `proxid subscribe` printed (DESIGN 9)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from proxid.errors import InputError
+from proxid.runtime.entry_file import read_entries
+
+Entry = dict[str, Any]
+_NEEDED: Final = ("user", "kind", "category")
+_NOTICES: Final = ("erase", "object")
+"""What a printed line says of a notice; a line of the file names it by its hash."""
+
+
+def feed_entries(path: Path) -> Iterator[Entry]:
+    """The lines of a feed's file; raises InputError naming the one that is damaged."""
+    for number, entry in read_entries(path):
+        try:
+            if "notice" not in entry:
+                hash((entry["epoch"], entry["group"], entry["cursor"], bytes.fromhex(entry.get("digest", ""))))
+        except (AttributeError, ValueError, KeyError, TypeError):
+            raise InputError(f"{path.name}: line {number} is damaged") from None
+        yield entry
+
+
+def kept_groups(path: Path) -> Iterator[Entry]:
+    """The groups of a feed's file that were not taken back, in two passes; raises as `feed_entries`."""
+    last = {_group(entry): at for at, entry in enumerate(feed_entries(path)) if "notice" not in entry}
+    for at, entry in enumerate(feed_entries(path)):
+        if "notice" not in entry and last[_group(entry)] == at and not entry.get("retracted"):
+            yield entry
+
+
+def read_groups(path: Path) -> list[Entry]:
+    """`kept_groups` at once."""
+    return list(kept_groups(path))
+
+
+def kept_rows(path: Path) -> Iterator[Entry]:
+    """The records of a feed's file as rows; raises InputError naming a line that is damaged."""
+    for entry in kept_groups(path):
+        for row in entry.get("records", ()):
+            if not all(isinstance(row.get(name), str) for name in _NEEDED):
+                raise InputError(f"{path.name}: group {entry['group']} of epoch {entry['epoch']} is damaged")
+            yield row
+
+
+def received_rows(path: Path) -> Iterator[Entry] | None:
+    """The records of a feed's file, or of what `proxid subscribe --json` printed; None for another file.
+
+    Raises InputError as `kept_rows`.
+    """
+    try:
+        first = next(read_entries(path))[1]
+    except (StopIteration, InputError):
+        return None
+    if not isinstance(first, dict) or not {"epoch", "notice"} & first.keys():
+        return None
+    is_file = "cursor" in first or first.get("notice", "") not in ("", *_NOTICES)
+    return kept_rows(path) if is_file else _printed(path)
+
+
+def _printed(path: Path) -> Iterator[Entry]:
+    """Without names that then asked for erasure."""
+    rows: list[Entry] = []
+    for number, entry in read_entries(path):
+        if not isinstance(entry, dict):
+            raise InputError(f"{path.name}: line {number} is damaged")
+        if entry.get("notice") == "erase":
+            rows = [row for row in rows if row["user"] != entry.get("user")]
+        elif all(isinstance(entry.get(name), str) for name in _NEEDED):
+            rows.append(entry)
+    yield from rows
+
+
+def _group(entry: Entry) -> tuple[int, int]:
+    return entry["epoch"], entry["group"]
