@@ -76,8 +76,8 @@ async def evening(trial: Trial) -> None:
     await trial.receive("acme")
 
 
-EVERY = pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.slow)])
-"""Whether something happens before every step of an audit, one after the other, or before every third."""
+EVERY = pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.slow)])
+"""Whether something happens before every step of an audit, one after the other, or before every fifth."""
 
 
 @EVERY

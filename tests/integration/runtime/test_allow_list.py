@@ -208,6 +208,7 @@ async def refusal(log: Any) -> str:
     return caught.value.rule
 
 
+@pytest.mark.slow  # waits for four refusals
 async def test_auditor_and_witness_read_no_log_of_a_server_that_is_not_listed(tmp_path: Path) -> None:
     """The same for whoever reads evidence: another certificate of the CA is no service's, and is said to be none."""
     provision(tmp_path)
