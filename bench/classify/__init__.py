@@ -4,13 +4,13 @@ Every figure is measured on a split that trains and tunes nothing (data/README.m
 product's: what `classify` answers, a rejected or withheld utterance counts as wrong. Each stands beside what the
 product of BASELINE_COMMIT answers. Figures that begin with `stage_` are what a stage gives alone, past those before it.
 Speed is utterances a second of one core's processor time. Options: `unseen=no` leaves out the figures whose networks
-have to be trained first, `speed=no` those that take an idle core.
+have to be trained first, `speed=no` those that take an idle core; `part=thesis` gives Algorithm 1 alone (002, Table 3.4).
 """
 
 from collections.abc import Mapping
 
 from bench import Figure
-from bench.classify import left_out, product, resources, stages
+from bench.classify import left_out, product, resources, stages, thesis
 from bench.classify.counts import Counts
 from proxid.classify import Pipeline, load_default
 from proxid.classify.scoring import wilson
@@ -83,6 +83,8 @@ had them."""
 def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """Measure everything that the options do not leave out."""
     pipeline = load_default()
+    if options.get("part") == "thesis":
+        return {name: _figure(name, value, f"of {total}") for name, (value, total) in thesis.figures(pipeline).items()}
     found = shares(pipeline, unseen=options.get("unseen") != "no")
     figures = {name: _figure(name, value, f"of {total}") for name, (value, total) in found.items()}
     if options.get("speed") != "no":

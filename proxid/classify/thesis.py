@@ -4,18 +4,23 @@ For each query: semantic units (nouns and adjectives), identifiers removed; each
 that corrects its spelling; the unit with the fewest references is the most informative; the category is its category.
 As printed, the references are those of the unit as written (line 6) and the category that of the corrected one (7-9).
 The databases were a web search engine's; here they are WordNet's and the training splits' counts and an ontology.
+
+How a run of keywords parts into units the thesis leaves to a tagger; its example has "european soccer", "barcelona" and
+"players". The rule here: a collocation that WordNet lists is one unit; an adjective or a number is one with the unit
+after it, since alone it names no thing; every other word is a unit of its own. Where the main unit has no category the
+next one is asked, the fewest references first (§3.4.5: the thesis then looks for alternatives).
 """
 
-import math
 from collections.abc import Iterator, Sequence
 
 from proxid.classify.identifiers.gazetteer import Grades
 from proxid.classify.identifiers.gazetteer import load as load_gazetteer
 from proxid.classify.memory import WordMemory
-from proxid.classify.named import NO_TOPIC, NamedCategories
+from proxid.classify.named import LONGEST, NO_TOPIC, NamedCategories
 from proxid.classify.ontology import Ontology
 from proxid.ontology import wordnet
-from proxid.ontology.noun_phrases import noun_phrases
+from proxid.ontology.morphology import noun_base
+from proxid.ontology.noun_phrases import noun_phrases, part_of_speech
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SHORTEST = 4
@@ -58,8 +63,12 @@ class Entropies:
         self._words = words
 
     def __call__(self, unit: str) -> float:
-        counts = [self._words[word].common if word in self._words else 0 for word in unit.split()]
-        return min(counts, default=math.inf) - 0.5 * (len(counts) - 1)
+        counts = [self._references(word) for word in unit.split()]
+        return min(counts) - 0.5 * (len(counts) - 1)
+
+    def _references(self, word: str) -> int:
+        known = [self._words[form].common for form in (word, word.removesuffix("s")) if form in self._words]
+        return max(known, default=0)
 
 
 class ThesisCategories:
@@ -73,18 +82,23 @@ class ThesisCategories:
     def path(self, words: Sequence[str], masked: Sequence[str]) -> tuple[str, ...]:
         """Category of the query's main unit; `masked` are its words without identifiers."""
         del words
-        least, main = math.inf, ""
-        for unit in self.units(masked):
-            corrected = self.recommendation(unit)
-            references = self.entropy(unit)
-            if references < least:
-                least, main = references, corrected
-        return self._filed(main) if main else NO_TOPIC
+        for unit in sorted(self.units(masked), key=self.entropy):
+            found = self._filed(self.recommendation(unit))
+            if found:
+                return found
+        return NO_TOPIC
 
     def units(self, masked: Sequence[str]) -> Iterator[str]:
-        """Line 2: noun phrases, nouns and adjectives alone."""
-        for phrase in noun_phrases(wordnet.load(), " ".join(masked)):
-            yield " ".join(phrase)
+        """Line 2: nouns and adjectives, parted as above."""
+        net = wordnet.load()
+        for phrase in noun_phrases(net, " ".join(masked)):
+            start = at = 0
+            while at < len(phrase):
+                length = _collocation(net, phrase[at:])
+                at += length
+                if length > 1 or at == len(phrase) or part_of_speech(net, phrase[at - 1], phrase[at]) != "modifier":
+                    yield " ".join(phrase[start:at])
+                    start = at
 
     def _filed(self, unit: str) -> tuple[str, ...]:
         """The category of a unit, of its shorter ends down to the last noun, or of its other words."""
@@ -94,4 +108,10 @@ class ThesisCategories:
             found = self.category.phrase(phrase)
             if found:
                 return found
-        return NO_TOPIC
+        return ()
+
+
+def _collocation(net: wordnet.WordNet, words: Sequence[str]) -> int:
+    """How many of the first words are the longest collocation that WordNet lists, 1 without one."""
+    longest = min(len(words), LONGEST)
+    return next((n for n in range(longest, 1, -1) if noun_base(net, "_".join(words[:n])) is not None), 1)

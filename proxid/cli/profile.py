@@ -36,6 +36,9 @@ _LOGS = "proxid.lab.commands.profile"
     help="Of a feed.",
 )
 @click.option("--classify/--no-classify", default=True, help="Of LOG: file queries without a category [yes].")
+@click.option("--file-by", type=click.Choice(["network", "thesis"]), default="network", show_default=True,
+              help="Of LOG: categories by network, or by Algorithm 1 of the thesis.")  # fmt: skip
+@click.option("--ontology", type=FILE, help="Of LOG: another tree, id,parent,name or an Open Directory dump.")
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 def command(
     log: Path | None, feed: Path | None, users: tuple[str, ...], level: int, top: int, as_json: bool, **of_source: Any
@@ -66,13 +69,13 @@ def _of_feed(feed: Path | None, kind: str) -> tuple[Counts, dict[str, Any]]:
     return read_profiles(feed, kind), {"kind": kind}
 
 
-def _of_file(log: Path, level: int, kind: str, classify: bool) -> tuple[Counts, dict[str, Any]]:
+def _of_file(log: Path, level: int, kind: str, **filing: Any) -> tuple[Counts, dict[str, Any]]:
     rows = received_rows(log)
     if rows is not None:
         return counts_of(rows, kind), {"kind": kind}
     if not has_laboratory():
         raise ConfigError(f"profile of a log {NEEDED}")
-    counts, categories = importlib.import_module(_LOGS).counts_of_log(log, level, classify)
+    counts, categories = importlib.import_module(_LOGS).counts_of_log(log, level, **filing)
     return counts, {"categories": categories}
 
 

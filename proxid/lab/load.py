@@ -149,7 +149,7 @@ def manifest_of(released: Path) -> dict[str, Any]:
             except (OSError, ValueError):
                 raise InputError(f"{path.name}: the manifest beside the release is no JSON") from None
             found = found if isinstance(found, dict) else {}
-            if not all(isinstance(found.get(name, {}), dict) for name in ("parameters", "details")):
+            if not all(isinstance(found.get(name, {}), dict) for name in ("parameters", "details", "filing")):
                 raise InputError(f"{path.name}: the manifest beside the release is damaged")
             return found
     return {}

@@ -14,9 +14,9 @@ from proxid.lab.attacks.registry import ATTACKS, Options, run_attacks
 from proxid.lab.commands.common import (
     FILE,
     OUTPUT,
-    asked,
     describe,
     facts_table,
+    filing_options,
     load,
     mechanism_options,
     percent,
@@ -41,6 +41,7 @@ TOLERANCE_KNOWING = 0.06
 @click.argument("released", type=FILE)
 @click.option("--attack", "attacks", multiple=True, type=click.Choice(["all", *ATTACKS]), help="Repeatable [all].")
 @mechanism_options
+@filing_options
 @click.option("--width", type=click.IntRange(1), help="Records to each side that the neighbour attack looks at [k].")
 @click.option("--members", default=0, show_default=True, type=click.IntRange(0), help="Colluding members.")
 @click.option("--known", default=0, show_default=True, type=click.IntRange(0), help="Records a person known before.")
@@ -59,7 +60,7 @@ def command(original: Path, released: Path, attacks: tuple[str, ...], **options:
     """
     if is_counted(released):
         raise InputError("the release holds items and their counts, no records of people: see proxid evaluate")
-    release = load(original, released, asked(options), options["truth"], options["person"])
+    release = load(original, released, options)
     names = tuple(ATTACKS) if not attacks or "all" in attacks else attacks
     chosen = Options(
         width=options["width"],

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from proxid.lab.filing import coverage, default_filing
-from proxid.lab.load import Asked, load_release
+from proxid.lab.filing import Filing, coverage, filing_as
+from proxid.lab.load import Asked, load_release, manifest_of
 from proxid.lab.logs import open_log
 from proxid.lab.mechanism import MODES
 from proxid.lab.released_log import Release
@@ -39,6 +39,20 @@ def mechanism_options(command: Command) -> Command:
     return command
 
 
+def filing_options(command: Command) -> Command:
+    """--file-by and --ontology: how queries without a category are filed."""
+    ontology = click.option("--ontology", type=FILE, help="Another tree: id,parent,name, or an Open Directory dump.")
+    how = click.Choice(["network", "thesis"])
+    by = click.option("--file-by", type=how, help="Categories by network, or by Algorithm 1 of the thesis [network].")
+    return by(ontology(command))
+
+
+def filing_of(options: dict[str, Any]) -> Filing | None:
+    """What `filing_options` were given; None without any."""
+    by, ontology = options.pop("file_by"), options.pop("ontology")
+    return None if by is None and ontology is None else Filing(by or "network", ontology)
+
+
 def asked(options: dict[str, Any]) -> Asked:
     """The mechanism options that were given."""
     return Asked(**{name: options.pop(name) for name in Asked.__slots__})
@@ -53,14 +67,16 @@ def progress_bar(title: str, total: float | None = None) -> Iterator[Callable[[f
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
 
-def load(original: Path, released: Path, what: Asked, truth: Path | None, person: str | None = None) -> Release:
-    """Both logs with a bar; queries without a category are filed as `proxid release` files them."""
+def load(original: Path, released: Path, options: dict[str, Any]) -> Release:
+    """Both logs with a bar; queries without a category are filed as the release's manifest says."""
     say_columns(original)
     say_columns(released)
+    what, filing = asked(options), filing_as(manifest_of(released).get("filing", {}), filing_of(options))
     with progress_bar("reading") as progress:
         found = load_release(
-            original, released, what, truth=truth, classifier=default_filing(), progress=progress, person=person
-        )
+            original, released, what, truth=options["truth"], classifier=filing, progress=progress,
+            person=options.get("person"),
+        )  # fmt: skip
     warn_if_empty(len(found.original), "the original")
     warn_if_empty(len(found.released), "the release")
     warn_of(_coverage(found))

@@ -6,7 +6,16 @@ from typing import Any
 import click
 from rich.console import Console
 
-from proxid.lab.commands.common import FILE, OUTPUT, asked, describe, facts_table, load, mechanism_options, print_json
+from proxid.lab.commands.common import (
+    FILE,
+    OUTPUT,
+    describe,
+    facts_table,
+    filing_options,
+    load,
+    mechanism_options,
+    print_json,
+)
 from proxid.lab.utility.counted.counts import counted_utility, is_counted
 from proxid.lab.utility.registry import METRICS, evaluate
 
@@ -16,6 +25,7 @@ from proxid.lab.utility.registry import METRICS, evaluate
 @click.argument("released", type=FILE)
 @click.option("--metric", "metrics", multiple=True, type=click.Choice(["all", *METRICS]), help="Repeatable [all].")
 @mechanism_options
+@filing_options
 @click.option("--figure", type=OUTPUT, help="Draw output and delay over time: FILE.png and FILE.svg.")
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 def command(original: Path, released: Path, metrics: tuple[str, ...], **options: Any) -> int:
@@ -27,7 +37,7 @@ def command(original: Path, released: Path, metrics: tuple[str, ...], **options:
     """
     if is_counted(released):
         return _counted(original, released, options["as_json"])
-    release = load(original, released, asked(options), options["truth"])
+    release = load(original, released, options)
     names = () if not metrics or "all" in metrics else metrics
     report = {**describe(release), "metrics": evaluate(release, names)}
     if options["figure"]:

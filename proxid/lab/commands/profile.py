@@ -4,18 +4,20 @@ from pathlib import Path
 from typing import Any
 
 from proxid.lab.commands.common import progress_bar, say_columns, warn_if_empty, warn_of
-from proxid.lab.filing import coverage, default_filing
+from proxid.lab.filing import Filing, coverage
 from proxid.lab.logs import open_log
 from proxid.lab.profiles import Profiler, category_names
 from proxid.profiles import Counts
 
 
-def counts_of_log(log: Path, level: int, classify: bool) -> tuple[Counts, dict[str, Any]]:
+def counts_of_log(
+    log: Path, level: int, *, classify: bool, file_by: str, ontology: Path | None
+) -> tuple[Counts, dict[str, Any]]:
     """Records by person and category at a level, and how many have a category; warns of what is left out."""
     profiler = Profiler()
     say_columns(log)
     with (
-        open_log(log, classifier=default_filing() if classify else None) as reader,
+        open_log(log, classifier=Filing(file_by, ontology) if classify else None) as reader,
         progress_bar("reading") as progress,
     ):
         for batch in reader:

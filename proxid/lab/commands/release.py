@@ -10,13 +10,15 @@ from proxid.errors import ConfigError, InputError
 from proxid.lab.commands.common import (
     FILE,
     facts_table,
+    filing_of,
+    filing_options,
     print_json,
     progress_bar,
     say_columns,
     warn_if_empty,
     warn_of,
 )
-from proxid.lab.filing import default_filing
+from proxid.lab.filing import Filing
 from proxid.lab.logs.digest import digest_of
 from proxid.lab.release.manifest import manifest_path, write_manifest
 from proxid.lab.release.registry import METHODS, Job, Method, Option, Outcome, load_method
@@ -82,6 +84,7 @@ def _click_option(option: Option) -> click.Option:
 )
 @click.option("--method", default=DEFAULT, show_default=True, help="How; see below.")
 @click.option("--classify/--no-classify", default=True, help="File queries that come without a category [yes].")
+@filing_options
 @click.option(
     "--truth", type=click.Path(dir_okay=False, path_type=Path), help="Write the secret truth beside, for `attack`."
 )
@@ -99,11 +102,12 @@ def command(
     if chosen.name != method and method not in METHODS:
         raise ConfigError(f"method is one of {', '.join(sorted(METHODS))}")
     _check_paths(source, output, truth)
+    filing = (filing_of(given) or Filing()) if classify else None
     options = chosen.checked({key: value for key, value in given.items() if value is not None})
     say_columns(source)
     digest = digest_of(source)
     with progress_bar(method) as progress:
-        job = Job(source, output, options, seed, default_filing() if classify else None, truth, progress)
+        job = Job(source, output, options, seed, filing, filing.said if filing else {}, truth, progress)
         outcome = chosen.run(job)
     manifest = write_manifest(job, method, outcome, digest)
     warn_if_empty(outcome.records_in, "the log")

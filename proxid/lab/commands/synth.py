@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from proxid.lab.commands.common import progress_bar
-from proxid.lab.filing import default_filing
+from proxid.lab.filing import Filing
 from proxid.lab.logs import Dictionaries, create_log, layout_of
 from proxid.lab.logs.synth import Shape, synthesise
 from proxid.lab.logs.synth.mixed import OwnLog, mixed, read_own
@@ -40,7 +40,7 @@ def command(
     shape, known = Shape(rows, users, seed, days, spread), Dictionaries()
     layout = layout_of(output).having("category") if category else layout_of(output)
     layout = type(layout)(layout.format, layout.fields, header and layout.format == "tsv", layout.compressed)
-    people = read_own(own, default_filing(), shape) if own else None
+    people = read_own(own, Filing(), shape) if own else None
     with progress_bar("synth", rows) as progress, create_log(output, layout, known) as out:
         made = synthesise(shape, known, fresh_texts=True)
         for batch in mixed(made, people, known) if people else made:

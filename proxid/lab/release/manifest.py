@@ -40,6 +40,7 @@ def make_manifest(job: Job, method: str, outcome: Outcome, digest: str) -> dict[
             "bad_rows": outcome.bad_rows,
         },
         **({} if said is None else {"categories": said}),
+        **({} if said is None or not job.filing else {"filing": dict(job.filing)}),
         "bad_lines": [{"line": line, "reason": reason} for line, reason in outcome.bad_lines],
         "details": details,
     }

@@ -68,7 +68,8 @@ class Job:
     """One release: where from, where to, with which options.
 
     options: every Option's key with its checked value. seed: None draws a fresh secret one (it is never written down).
-    classifier: files queries that come without a category; None leaves them without. truth: a secret sidecar for
+    classifier: files queries that come without a category; None leaves them without. filing: what the manifest says of
+    it. truth: a secret sidecar for
     evaluation, `released row TAB input row` (TSV), or None. progress(done, total): called now and then, in bytes.
     """
 
@@ -77,6 +78,7 @@ class Job:
     options: Mapping[str, Any]
     seed: int | None = None
     classifier: Classifier | None = None
+    filing: Mapping[str, str] = field(default_factory=dict)
     truth: Path | None = None
     progress: Callable[[int, int], None] = no_progress
 

@@ -7,14 +7,14 @@ time; query suggestion is tested on the sessions of the rest, which no release h
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.lab.filing import default_filing
+from proxid.lab.filing import Filing
 from proxid.lab.logs import LogBatch, create_log, read_log
 from proxid.lab.logs.batch import Dictionaries
 from proxid.lab.release.guarantee import Guarantee, Relation
@@ -45,6 +45,7 @@ class Plan:
     level: int = 2
     k: int = 10
     seed: int = 1
+    filing: Filing = field(default_factory=Filing)
 
 
 def guarantee_text(guarantee: dict[str, Any]) -> str:
@@ -101,7 +102,7 @@ def outputs_of(entry: Entry, jobs: dict[str, Job]) -> dict[str, Path]:
 
 def split(plan: Plan) -> tuple[Path, LogBatch, Dictionaries, list[list[str]]]:
     """Write the first part of the log; return it, and the later sessions of two queries or more."""
-    batch, log = read_log(plan.source, classifier=default_filing())
+    batch, log = read_log(plan.source, classifier=plan.filing)
     if not len(batch) or np.isnan(batch.time).all():
         raise InputError("the comparison needs a log with times")
     ordered = batch.take(np.argsort(batch.time, kind="stable"))

@@ -73,3 +73,23 @@ def test_a_log_that_is_mostly_not_filed_is_said(tmp_path: Path, capsys: pytest.C
     assert reason in said
     manifest, said = _json([*words, "--no-classify"], capsys)
     assert "10 of 10 records have no category: queries were not to be filed" in said
+
+
+def test_a_log_filed_by_algorithm_1_under_another_tree_is_attacked_so(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """002 chapter 3 as one command; what attacks it files as the manifest says, and says so where it cannot."""
+    tree, out = tmp_path / "odp.txt", tmp_path / "r.tsv"
+    tree.write_text("Top/Sports/Soccer\nTop/Sports/Tennis\nTop/Arts/Music\nTop/Recreation/Travel\n")
+    how = ["--file-by", "thesis", "--ontology", str(tree)]
+    release = ["release", "--mode", "thesis3", "--k", "2", "--level", "1", str(log), "-o", str(out), "--json"]
+    manifest, _ = _json([*release, *how], capsys)
+    assert manifest["filing"]["by"] == "thesis" and len(manifest["filing"]["ontology"]) == 64
+    profile, _ = _json(["profile", str(out), "--json"], capsys)
+    named = {name for one in profile["profiles"].values() for name in one["percent"]}
+    assert {"Sports"} <= named <= {"Sports", "Arts", "Recreation", "NONE"}
+    attack = ["attack", str(log), str(out), "--attack", "deanon1", "--json"]
+    found, _ = _json([*attack, *how], capsys)
+    assert found["attacks"]["deanon1"]["guessed"] > 0
+    assert main(attack) == 2
+    assert "--file-by thesis and --ontology" in capsys.readouterr().err

@@ -67,10 +67,22 @@ def test_another_ontology_files_by_name_and_by_hypernym(tmp_path: Path) -> None:
     assert filing.path((), ["nothing", "there"]) == ("NONE",)
 
 
+def test_algorithm_1_does_its_own_worked_example(tmp_path: Path) -> None:
+    """002 §3.3.4.1: the units, their order by references, and Sports as what the first of them is about."""
+    filing = ThesisCategories(Ontology.load(written(tmp_path, TREE)))
+    words = ["european", "soccer", "barcelona", "players"]
+    assert list(filing.units(words)) == ["european soccer", "barcelona", "players"]
+    assert sorted(filing.units(words), key=filing.entropy) == ["european soccer", "barcelona", "players"]
+    assert filing.path((), words) == ("Sports", "Soccer")
+    assert load_default(method="thesis").file(" ".join(words)) == ("Sports", "Soccer")
+
+
 def test_algorithm_1_takes_the_rarest_unit_and_corrects_it(tmp_path: Path) -> None:
     filing = ThesisCategories(Ontology.load(written(tmp_path, TREE)))
-    assert list(filing.units(["european", "soccer", "players"]))
+    assert list(filing.units(["ice", "cream", "in", "new", "york", "city"])) == ["ice cream", "new york city"]
     assert filing.path((), ["socer"]) == ("Sports", "Soccer")
+    # The unit as written has no references at all (line 6), and where it has no category the next one is asked.
+    assert filing.path((), ["soccer", "xyzzyx"]) == ("Sports", "Soccer")
 
 
 def test_recommendation_leaves_known_and_short_words() -> None:

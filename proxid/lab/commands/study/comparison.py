@@ -1,5 +1,6 @@
 """`proxid study all`: every mechanism of the five papers on the same log, in one table."""
 
+import functools
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.errors import InputError
-from proxid.lab.commands.common import FILE, print_json, progress_bar, said_columns_of
+from proxid.lab.commands.common import FILE, filing_of, filing_options, print_json, progress_bar, said_columns_of
 from proxid.lab.commands.study.output import rows_of, say_duration, write_study
+from proxid.lab.filing import Filing
 from proxid.lab.logs import Layout, create_log
 from proxid.lab.logs.digest import digest_of
 from proxid.lab.studies.comparison import Plan, compare
@@ -32,10 +34,12 @@ MEAN_QUERIES = 60.0
 @click.option("--only", multiple=True, help="Only mechanisms whose name contains this; may be repeated.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the log and of the attackers.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("study"), show_default=True, help="Folder.")
+@filing_options
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def command(
-    log: Path | None, users: int, epsilon: float, k: int, only: tuple[str, ...], seed: int, out: Path, as_json: bool
-) -> int:
+    log: Path | None, users: int, epsilon: float, k: int, only: tuple[str, ...], seed: int, out: Path, as_json: bool,
+    **filing: Any,
+) -> int:  # fmt: skip
     """Guarantee, attack success, what is published, utility by task and cost of every mechanism on one log.
 
     LOG has categories, times and clicks for the mechanisms that use them; without one a synthetic log is made. The
@@ -45,7 +49,8 @@ def command(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = _synthetic(folder, users, seed) if log is None else log
-        plan = Plan(source, folder, lambda known: _chosen(known, epsilon, k, only), digest_of(source), k=k, seed=seed)
+        chosen, how = functools.partial(_chosen, epsilon=epsilon, k=k, only=only), filing_of(filing) or Filing()
+        plan = Plan(source, folder, chosen, digest_of(source), k=k, seed=seed, filing=how)
         with progress_bar("mechanisms") as progress:
             rows = compare(plan, progress)
     parameters = {

@@ -8,9 +8,17 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from proxid.lab.commands.common import FILE, print_json, progress_bar, said_columns_of, warn_of
+from proxid.lab.commands.common import (
+    FILE,
+    filing_of,
+    filing_options,
+    print_json,
+    progress_bar,
+    said_columns_of,
+    warn_of,
+)
 from proxid.lab.commands.study.output import rows_of, say_duration, write_study
-from proxid.lab.filing import coverage, default_filing
+from proxid.lab.filing import Filing, coverage
 from proxid.lab.logs.files import read_log
 from proxid.lab.release.microaggregation.mechanism import Queries
 from proxid.lab.release.microaggregation.method import columns
@@ -29,14 +37,17 @@ PAPER_MEAN = 55.666
 @click.option("--levels", type=click.IntRange(1), default=5, show_default=True, help="Levels of the category tree.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the synthetic log.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("study"), show_default=True, help="Folder.")
+@filing_options
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
-def command(log: Path | None, users: int, levels: int, seed: int, out: Path, as_json: bool) -> int:
+def command(
+    log: Path | None, users: int, levels: int, seed: int, out: Path, as_json: bool, **filing: Any
+) -> int:  # fmt: skip
     """SRP per level for k = 2..5, with the first and with five categories, beside random clusters and 1/k.
 
     LOG is a query log whose category field may hold several paths parted by |; without one a synthetic log is made.
     """
     say_duration(5 + 0.025 * (users if log is None else rows_of(log, 0) / PAPER_MEAN))
-    queries = _queries(log, users, seed)
+    queries = _queries(log, users, seed, filing_of(filing) or Filing())
     with progress_bar("clusters") as progress:
         remains = run(queries, levels, seed, progress)
     found = summary(remains) | {"users": queries.users, "queries": len(queries.user)}
@@ -49,9 +60,9 @@ def command(log: Path | None, users: int, levels: int, seed: int, out: Path, as_
     return 0
 
 
-def _queries(log: Path | None, users: int, seed: int) -> Queries:
+def _queries(log: Path | None, users: int, seed: int, filing: Filing) -> Queries:
     if log is not None:
-        batch, reader = read_log(log, classifier=default_filing())
+        batch, reader = read_log(log, classifier=filing)
         warn_of(coverage(reader.rows, reader.uncategorised, filed=True))
         return columns(batch, reader.dictionaries)[0]
     shape = LogShape(users, PAPER_MEAN, spread=1.2, topics=ALL_TOPICS, unusual=0.15, vanity=0.01, categories=5)

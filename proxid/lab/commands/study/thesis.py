@@ -7,8 +7,17 @@ from typing import Any
 import click
 from rich.console import Console
 
-from proxid.lab.commands.common import FILE, facts_table, print_json, progress_bar, said_columns_of
+from proxid.lab.commands.common import (
+    FILE,
+    facts_table,
+    filing_of,
+    filing_options,
+    print_json,
+    progress_bar,
+    said_columns_of,
+)
 from proxid.lab.commands.study.output import rows_of, say_duration
+from proxid.lab.filing import Filing
 from proxid.lab.studies.thesis.plan import KS, LEVELS, MODES, Cell, Plan, Source
 from proxid.lab.studies.thesis.report import write_report
 from proxid.lab.studies.thesis.results import Results
@@ -36,10 +45,11 @@ def _numbers(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[
 @click.option("--mode", "modes", multiple=True, type=click.Choice(MODES), help="Repeatable [all three].")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of log and choices.")
 @click.option("--jobs", default=os.cpu_count() or 1, show_default="cores", type=click.IntRange(1), help="Processes.")
+@filing_options
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 def command(
     out: Path, log: Path | None, rows: int, users: int, full: bool, ks: tuple[int, ...], levels: tuple[int, ...],
-    modes: tuple[str, ...], seed: int, jobs: int, as_json: bool,
+    modes: tuple[str, ...], seed: int, jobs: int, as_json: bool, **filing: Any,
 ) -> int:  # fmt: skip
     """Release, attack and measure at every k and ℓ in modes thesis, thesis3 and mix; draw the thesis's figures.
 
@@ -47,7 +57,9 @@ def command(
     its tests against 1/(k+m).
     """
     size = (FULL_ROWS, FULL_USERS) if full else (rows, users)
-    source = Source(None if log is None else str(log), *size, seed)
+    how = filing_of(filing) or Filing()
+    tree = None if how.ontology is None else str(how.ontology)
+    source = Source(None if log is None else str(log), *size, seed, how.by, tree)
     plan = Plan(source, ks, levels, tuple(dict.fromkeys(modes)) or MODES)
     total = len(plan.cells())
     say_duration(total * (2.5 + 3.5e-5 * rows_of(log, size[0])), min(jobs, total))

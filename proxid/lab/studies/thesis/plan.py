@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from proxid.errors import InputError
+from proxid.lab.filing import Filing
 from proxid.lab.mechanism import Mechanism
 
 KS = (3, 10, 30, 90, 200)
@@ -48,21 +49,26 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The log that is studied: a file, or synthetic with so many records, users and this seed."""
+    """The log that is studied: a file, filed so, or synthetic with so many records, users and this seed."""
 
     file: str | None = None
     rows: int = 100_000
     users: int = 6_500
     seed: int = 1
+    file_by: str = "network"
+    ontology: str | None = None
 
     @property
     def digest(self) -> str:
-        """Identifies the records: of a file its SHA-256."""
+        """Identifies the records: of a file its SHA-256, and how it is filed."""
         if self.file is None:
             return f"synthetic-{self.rows}-{self.users}-{self.seed}"
         try:
             with Path(self.file).open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            return "-".join(
+                [found, *Filing(self.file_by, Path(self.ontology) if self.ontology else None).said.values()]
+            )
         except OSError:
             raise InputError("the log to study cannot be opened") from None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from proxid.errors import InputError
-from proxid.lab.filing import default_filing
+from proxid.lab.filing import Filing
 from proxid.lab.load import in_order_read
 from proxid.lab.logs import Dictionaries, LogBatch, read_log
 from proxid.lab.logs.synth import synth_log
@@ -18,7 +18,9 @@ def load_source(source: Source) -> tuple[LogBatch, Dictionaries]:
     if source.file is None:
         batch, dictionaries = synth_log(source.rows, source.users, source.seed)
     else:
-        batch, reader = read_log(Path(source.file), classifier=default_filing())
+        batch, reader = read_log(
+            Path(source.file), classifier=Filing(source.file_by, Path(source.ontology) if source.ontology else None)
+        )
         dictionaries = reader.dictionaries
     batch = in_order_read(batch, None)
     batch = batch.take(batch.category >= 0)
