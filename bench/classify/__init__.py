@@ -4,7 +4,7 @@ Every figure is measured on a split that trains and tunes nothing (data/README.m
 product's: what `classify` answers, a rejected or withheld utterance counts as wrong. Each stands beside what the
 product of BASELINE_COMMIT answers. Figures that begin with `stage_` are what a stage gives alone, past those before it.
 Speed is utterances a second of one core's processor time. Options: `unseen=no` leaves out the figures whose networks
-have to be trained first, `speed=no` those that take an idle core; `part=thesis` gives Algorithm 1 alone (002, Table 3.4).
+have to be trained first, `speed=no` those that take an idle core; `part=thesis` gives Algorithm 1 alone.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The thesis's Algorithm 1 on labelled queries: how many it files, how many rightly, by category (002 §3.4.5, Table 3.4).
+"""The thesis's Algorithm 1 on labelled queries: how many it files, how many rightly, by category (002, Table 3.4).
 
 On both labelled files, since it learns from neither: 1,091 queries, where the thesis had 1,068 of AOL's filed by hand.
 """
@@ -25,7 +25,7 @@ def figures(pipeline: Pipeline) -> Counts:
         top = filing.path(state.words, state.kept)[0]
         total[gold] += 1
         right[gold] += top == gold
-        covered += gold != NO_TOPIC and top != NO_TOPIC
+        covered += NO_TOPIC not in (gold, top)
     return {
         "thesis_category_coverage": share(covered, total.total() - total[NO_TOPIC]),
         "thesis_category_strict": share(right.total(), total.total()),
