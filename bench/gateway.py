@@ -41,8 +41,8 @@ from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.errors import InputError
 from proxid.runtime.config import load
 from proxid.runtime.evidence_log.stream import events_waiting
+from proxid.runtime.folder import socket_path
 from proxid.runtime.store import connect
-from proxid.runtime.store.folder import socket_path
 
 CONCURRENCY: Final = 32
 REACH: Final = 0.30

@@ -49,8 +49,8 @@ from proxid.evidence.events import BufferedPayload
 from proxid.protocol.request import Utterance
 from proxid.runtime.config import load
 from proxid.runtime.evidence_log.stream import events_waiting
+from proxid.runtime.folder import socket_path
 from proxid.runtime.store import connect
-from proxid.runtime.store.folder import socket_path
 
 ASKING: Final = 20
 CONNECTING: Final = 50

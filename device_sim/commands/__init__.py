@@ -1,8 +1,9 @@
-"""`proxid device`: enrol, ask, consent, replay, rights, judge (DESIGN 15); its configuration is a household's."""
+"""`proxid device`: enrol, ask, consent, status, replay, rights, judge (DESIGN 15), with a household's configuration."""
 
 import click
 
-from device_sim.commands.ask import ask, consent
+from device_sim.commands.ask import ask
+from device_sim.commands.consent import consent, status
 from device_sim.commands.enrol import enrol
 from device_sim.commands.judge import judge
 from device_sim.commands.replay import replay
@@ -14,5 +15,5 @@ def command() -> None:
     """A household's device: enrol users, consent, ask, replay files."""
 
 
-for _command in (enrol, ask, consent, replay, rights, judge):
+for _command in (enrol, ask, consent, status, replay, rights, judge):
     command.add_command(_command)

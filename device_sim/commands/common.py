@@ -1,17 +1,20 @@
 """What the device commands share: options, opening households, and finding who lives where."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
-from proxid.clients.auditing.presenting import present
 from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.home import Home, present_receipts
 from proxid.clients.household.household import Household
+from proxid.clients.household.remote_home import open_home
 from proxid.errors import InputError, ProxidError
 from proxid.runtime.config import load
 
+T = TypeVar("T")
 CONFIG = click.option(
     "--config", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The household's device.toml.",
@@ -36,18 +39,23 @@ def load_households(paths: Iterable[Path]) -> list[DeviceConfig]:
 async def present_held(config: DeviceConfig) -> None:
     """Present new receipts to the auditor, if there is one; one that is away gets them the next time."""
     try:
-        await present(config, config.data_dir / "receipts.jsonl")
+        await present_receipts(config)
     except ProxidError as error:
         click.echo(f"receipts were not presented: {error.rule}", err=True)
 
 
 @asynccontextmanager
 async def open_households(configs: Sequence[DeviceConfig]) -> AsyncIterator[Mapping[str, Household]]:
-    """Household by USER_ID; the first one that enrolled a user counts. Raises InputError if there is nobody."""
-    households = [Household.open(config) for config in configs]
-    try:
+    """Household by USER_ID; the first one that enrolled a user counts.
+
+    Raises:
+        InputError: there is nobody. HouseholdBusyError: another process has a household's keys open.
+    """
+    async with AsyncExitStack() as stack:
         speakers: dict[str, Household] = {}
-        for household in households:
+        for config in configs:
+            household = Household.open(config)
+            stack.push_async_callback(household.close)
             for user in household.users:
                 speakers.setdefault(user, household)
         if not speakers:
@@ -55,6 +63,12 @@ async def open_households(configs: Sequence[DeviceConfig]) -> AsyncIterator[Mapp
         yield speakers
         for config in configs:
             await present_held(config)
-    finally:
-        for household in households:
-            await household.close()
+
+
+async def at_home(path: Path, act: Callable[[Home], Awaitable[T]]) -> T:
+    """Do something in the household of a configuration, with its agent if one runs, and present what was signed."""
+    (config,) = load_households([path])
+    async with open_home(config) as home:
+        done = await act(home)
+    await present_held(config)
+    return done

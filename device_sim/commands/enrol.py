@@ -11,6 +11,7 @@ import datetime
 import itertools
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from device_sim.commands.common import JSON, load_households
 from device_sim.corpus import read_events
 from proxid.clients.household import enrolment
 from proxid.clients.household.config import DeviceConfig, EnrolmentAuthorityConfig
+from proxid.clients.household.keys_lock import KeysLock
 from proxid.clients.household.state import HouseholdState
 from proxid.errors import InputError
 from proxid.runtime.config import load
@@ -91,6 +93,13 @@ def _enrol(options: dict[str, Any], known: Known) -> int:
         enrolment.write_answer(_need(options, "answer"), issued)
         return len(requests)
     configs = load_households(options["paths"])
+    with ExitStack() as locks:
+        for config in configs:
+            locks.callback(KeysLock(config.data_dir).release)
+        return _enrol_at(configs, options, known, since, until)
+
+
+def _enrol_at(configs: Sequence[DeviceConfig], options: dict[str, Any], known: Known, since: int, until: int) -> int:
     if options["answer"] is not None:
         return _accept(configs[0], enrolment.read_answer(options["answer"]))
     users = _fresh(_users(options), configs, known)

@@ -1,6 +1,5 @@
 """`proxid device rights`: a user's access, erasure and objection, and how they stand (DESIGN 11)."""
 
-import datetime
 import json
 import os
 from pathlib import Path
@@ -8,13 +7,12 @@ from typing import Any
 
 import click
 
-from device_sim.commands.common import CONFIG, JSON, present_held
-from proxid.clients.household.config import DeviceConfig
-from proxid.clients.household.household import Household
-from proxid.clients.household.rights import RightsClient
+from device_sim.commands.common import CONFIG, JSON, at_home
+from proxid.clients.household.home import Home
+from proxid.clients.household.told import moment
 from proxid.errors import InputError, OutputError, ProxidError
+from proxid.jsontext import load_json
 from proxid.protocol.rights import Right
-from proxid.runtime.config import load
 from proxid.runtime.process.ended import run_async
 from proxid.runtime.whole import write_whole
 
@@ -36,7 +34,7 @@ def rights() -> None:
 @JSON
 def access(path: Path, user: str, output: Path | None, as_json: bool) -> None:
     """Everything both services hold of the user, as a JSON document to take along."""
-    text = json.dumps(run_async(_access(path, user)), ensure_ascii=False, indent=None if as_json else 2)
+    text = json.dumps(_exercise(path, user, Right.ACCESS), ensure_ascii=False, indent=None if as_json else 2)
     if output is None:
         click.echo(text)
         return
@@ -69,7 +67,7 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
     once; returns when nothing is left in either store or its files. The user cannot enrol under this name again.
     """
     try:
-        holders = _holders(run_async(_status(path, user)))
+        holders = _holders(_exercise(path, user, Right.STATUS))
     except InputError:  # there is nobody of that name here
         raise
     except ProxidError as error:
@@ -78,7 +76,7 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
         click.echo(holders, err=True)
     if not yes:
         _confirm(user)
-    _done(run_async(_exercise(path, user, Right.ERASE)), as_json)
+    _done(_exercise(path, user, Right.ERASE), as_json)
 
 
 @rights.command("status", epilog="Example: proxid device rights status --config device.toml -u ann")
@@ -87,7 +85,7 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
 @JSON
 def status(path: Path, user: str, as_json: bool) -> None:
     """Who holds records of the user, how an erasure stands, and what each third party answered to its notice."""
-    found = run_async(_status(path, user))
+    found = _exercise(path, user, Right.STATUS)
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -95,12 +93,8 @@ def status(path: Path, user: str, as_json: bool) -> None:
     click.echo(_holders(found))
     for notice in found["notices"]:
         at = notice["acknowledged"]
-        said = "has not acknowledged it yet" if at is None else f"acknowledged it {_when(at)}"
-        click.echo(f"{notice['party']}: told {_when(notice['made'])} ({notice['kind']}); {said}")
-
-
-def _when(seconds: int) -> str:
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+        said = "has not acknowledged it yet" if at is None else f"acknowledged it {moment(at)}"
+        click.echo(f"{notice['party']}: told {moment(notice['made'])} ({notice['kind']}); {said}")
 
 
 def _holders(found: dict[str, Any]) -> str:
@@ -123,7 +117,7 @@ def object_(path: Path, user: str, resume: bool, as_json: bool) -> None:
 
     Consent of the running epoch is withdrawn too, and none is taken until --resume.
     """
-    _done(run_async(_exercise(path, user, Right.RESUME if resume else Right.OBJECT)), as_json)
+    _done(_exercise(path, user, Right.RESUME if resume else Right.OBJECT), as_json)
 
 
 def _confirm(user: str) -> None:
@@ -137,41 +131,12 @@ def _confirm(user: str) -> None:
         raise InputError("nothing was erased: it has to be confirmed at the prompt, or with --yes")
 
 
-async def _access(path: Path, user: str) -> dict[str, Any]:
-    config = load(DeviceConfig, path)
-    household = Household.open(config)
-    client = RightsClient(config, household)
-    try:
-        return await client.access(user)
-    finally:
-        await client.close()
-        await household.close()
+def _exercise(path: Path, user: str, right: Right) -> dict[str, Any]:
+    async def exercise(home: Home) -> str:
+        return await home.right(user, right)
 
-
-async def _status(path: Path, user: str) -> dict[str, Any]:
-    config = load(DeviceConfig, path)
-    household = Household.open(config)
-    client = RightsClient(config, household)
-    try:
-        return await client.status(user)
-    finally:
-        await client.close()
-        await household.close()
-
-
-async def _exercise(path: Path, user: str, right: Right) -> dict[str, Any]:
-    config = load(DeviceConfig, path)
-    household = Household.open(config)
-    client = RightsClient(config, household)
-    try:
-        receipt, _ = await client.exercise(right, user)
-        if right is Right.OBJECT:
-            await household.consent(user, "nothing")
-    finally:
-        await client.close()
-        await household.close()
-    await present_held(config)
-    return {"user": user, "right": right.value, "request": receipt.request.hex(), "time_ms": receipt.time_ms}
+    done: dict[str, Any] = load_json(run_async(at_home(path, exercise)))
+    return done
 
 
 def _done(said: dict[str, Any], as_json: bool) -> None:

@@ -43,7 +43,7 @@ from proxid.errors.evidence import (
     TreeProofError,
     VersionUnknownError,
 )
-from proxid.errors.files import BudgetError, ChildError, ConfigError, InputError, OutputError
+from proxid.errors.files import BudgetError, ChildError, ConfigError, HouseholdBusyError, InputError, OutputError
 from proxid.errors.messages import (
     CommitMismatchError,
     ConsentError,
@@ -85,6 +85,7 @@ __all__ = [
     "GroupMismatchError",
     "HeaderMismatchError",
     "HistoryForkedError",
+    "HouseholdBusyError",
     "InputError",
     "KeyInvalidError",
     "LimitError",

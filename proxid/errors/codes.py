@@ -50,6 +50,7 @@ class Code(StrEnum):
     EVIDENCE_LOST = "evidence_lost"
     AUDIT_STATE_DAMAGED = "audit_state_damaged"
     AUDIT_BUSY = "audit_busy"
+    HOUSEHOLD_BUSY = "household_busy"
     RESTRICTION_VIOLATED = "restriction_violated"
     POOL_CLOSED = "pool_closed"
     OBJECTED = "objected"

@@ -27,6 +27,12 @@ class BudgetError(ProxidError):
     code = Code.BUDGET_EXCEEDED
 
 
+class HouseholdBusyError(ProxidError):
+    """A household's keys are open in another process (DESIGN 5.6)."""
+
+    code = Code.HOUSEHOLD_BUSY
+
+
 class ChildError(ProxidError):
     """A process that this one started ended, or did not do its part in time; the rule names it."""
 

@@ -22,9 +22,9 @@ from proxid.evidence.note import Note
 from proxid.runtime.config.base import GovernedConfig, PartyBase, ServiceConfig
 from proxid.runtime.config.trust import Tls
 from proxid.runtime.evidence_log import generations
+from proxid.runtime.folder import socket_path
 from proxid.runtime.provision.policies import PolicyFolder
 from proxid.runtime.store.connection import connect, store_errors, verify_server
-from proxid.runtime.store.folder import socket_path
 from proxid.runtime.transport.channel import TlsFiles
 from proxid.runtime.transport.reach import Reach, probe
 

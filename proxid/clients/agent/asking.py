@@ -92,18 +92,23 @@ class Asking:
             async with asyncio.timeout(self._wait):
                 return Said((await self._speaker.ask(user, text)).text)
         except TimeoutError:
-            return self._failed(Code.UPSTREAM_UNREACHABLE)
+            return _failed(Code.UPSTREAM_UNREACHABLE)
         except ProxidError as error:
-            # What a refusal came from is said by `remote`; the rule may quote what was asked.
-            return self._failed(getattr(error, "remote", error.code))
+            return said_of(error)
         except Exception as error:  # a person is spoken to, whatever broke
             _log.error("failed", error_type=type(error).__name__)
-            return self._failed(Code.INTERNAL)
+            return _failed(Code.INTERNAL)
 
     def _is_home(self, text: str) -> bool:
         assert self._recogniser is not None
         return self._recogniser.classify(text).type is RequestType.COMMAND
 
-    @staticmethod
-    def _failed(code: Code) -> Said:
-        return Said(_SAID.get(code, NO_ANSWER), code)
+
+def said_of(error: ProxidError) -> Said:
+    """What a person hears of a failure."""
+    # What a refusal came from is said by `remote`; the rule may quote what was asked.
+    return _failed(getattr(error, "remote", error.code))
+
+
+def _failed(code: Code) -> Said:
+    return Said(_SAID.get(code, NO_ANSWER), code)

@@ -41,5 +41,5 @@ def run(path: Path) -> None:
 def token(path: Path, user: str, revoke: bool) -> None:
     """Make a token for a person, to be given to an assistant as its API key. It is shown once."""
     config = load(DeviceConfig, path)
-    tokens = Tokens(config.data_dir, HouseholdState(config.data_dir).users())
+    tokens = Tokens(config.data_dir, HouseholdState(config.data_dir).names())
     click.echo(f"{tokens.revoke(user)} taken back" if revoke else tokens.make(user))

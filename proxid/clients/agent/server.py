@@ -9,8 +9,11 @@ from typing import Final
 
 from proxid.clients.agent.asking import Asking, Recogniser
 from proxid.clients.agent.people import Tokens
+from proxid.clients.agent.upkeep import keep_up
 from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.home import OwnHome
 from proxid.clients.household.household import Household
+from proxid.clients.household.remote_home import agent_socket
 from proxid.errors import ConfigError
 
 NEEDED: Final = "needs the agent's packages: make agent"
@@ -48,15 +51,18 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
         raise ConfigError(NEEDED)
     import uvicorn
 
-    from proxid.clients.agent import openai_door, wyoming_door
+    from proxid.clients.agent import device_door, openai_door, wyoming_door
 
     settings, household = config.agent, Household.open(config)
+    home = OwnHome(config, household)
     try:
         for door in settings.wyoming:
             if door.user not in household.users:
                 raise ConfigError("agent.wyoming: a door is for somebody who is not enrolled in this household")
         asking = Asking(household, recogniser_of(config))
-        async with asyncio.TaskGroup() as tasks:
+        socket_file = agent_socket(config.data_dir)
+        async with device_door.listening(home, socket_file, config.data_dir), asyncio.TaskGroup() as tasks:
+            tasks.create_task(keep_up(config, household))
             names = [door.uri for door in settings.wyoming]
             for door in settings.wyoming:
                 tasks.create_task(wyoming_door.serve(door, asking, [config.locale.partition("-")[0]]))
@@ -65,7 +71,7 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
                 listener = socket.create_server((host.strip("[]"), int(port)), family=_family(host))
                 application = openai_door.application(asking, Tokens(config.data_dir, household.users))
                 # No access log: it would say who asked when.
-                server = uvicorn.Server(uvicorn.Config(application, log_config=None, access_log=False))
+                server = uvicorn.Server(uvicorn.Config(application, log_config=None, access_log=False, lifespan="off"))
                 tasks.create_task(server.serve(sockets=[listener]))
                 names.append(f"http://{host}:{listener.getsockname()[1]}/v1")
             if ready is not None:
@@ -77,4 +83,5 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
         raise ConfigError(f"agent: a door cannot listen ({_reason(refused)})") from None
     finally:
         with suppress(Exception):
+            await home.close()
             await household.close()

@@ -14,6 +14,8 @@ from typing import Final, TypeVar
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.consents import Consents
 from proxid.clients.household.gateway import GatewayClient, SentBefore
+from proxid.clients.household.keys_lock import KeysLock
+from proxid.clients.household.lasting import LastingChoices
 from proxid.clients.household.policies import Policies
 from proxid.clients.household.receipts import Receipt, ReceiptBook
 from proxid.clients.household.said import check_location, check_text, coarse
@@ -32,6 +34,7 @@ from proxid.errors import (
     RefusedError,
 )
 from proxid.protocol import request, response
+from proxid.protocol.consent import NOTHING
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.policy import PolicyDocument
 from proxid.protocol.request import Route, Utterance
@@ -53,12 +56,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A user's consent: bundle and version, digest of the policy it was given under, Unix seconds when it ends."""
+    """A user's consent: bundle and version, digest of the policy it was given under, Unix seconds when it ends.
+
+    Attributes:
+        lasting: whether it is given anew then: `renewed`; `changed` if not, since it means more now; or empty.
+    """
 
     bundle: str
     version: int
     policy: bytes
     until: int
+    lasting: str = ""
 
 
 class Household:
@@ -66,11 +74,12 @@ class Household:
 
     Args:
         config: with trust. gateway: its client. clock: Unix seconds. random: source of bytes.
+        lock: what keeps other processes from its keys, let go when it is closed.
     """
 
     def __init__(
         self, config: DeviceConfig, gateway: GatewayClient, clock: Clock = time.time,
-        random: Random = os.urandom,
+        random: Random = os.urandom, lock: KeysLock | None = None,
     ) -> None:  # fmt: skip
         if config.trust.service is None or config.trust.screener is None:
             raise ConfigError("trust.service and trust.screener are needed")
@@ -86,6 +95,8 @@ class Household:
         self._receipts = ReceiptBook(config.data_dir / "receipts.jsonl")
         self._policies = Policies(gateway, config.data_dir)
         self._consents = Consents(gateway, self._pinned.service, self._policies, self._receipts, self.shown, random)
+        self._lasting = LastingChoices(self._consents, self._policies)
+        self._lock = lock
         self._route: Route | None = None
         self._fetching = asyncio.Lock()
         self._fetched = -1
@@ -95,12 +106,23 @@ class Household:
 
     @classmethod
     def open(cls, config: DeviceConfig) -> "Household":
-        """The household of a configuration, with a channel of its own."""
-        return cls(config, GatewayClient.open(config))
+        """The household of a configuration, with a channel of its own, and nobody else's meanwhile.
+
+        Raises:
+            HouseholdBusyError: another process has its keys open.
+        """
+        lock = KeysLock(config.data_dir)
+        try:
+            return cls(config, GatewayClient.open(config), lock=lock)
+        except BaseException:
+            lock.release()
+            raise
 
     async def close(self) -> None:
-        """Close the channel."""
+        """Close the channel, and let others open the keys."""
         await self._gateway.close()
+        if self._lock is not None:
+            self._lock.release()
 
     @property
     def users(self) -> list[str]:
@@ -125,6 +147,7 @@ class Household:
             if found is None or found.route != route:
                 found = await self._link(user, route)
                 self._sessions[user_id] = found
+            await self._lasting.renew(found)
             return found
 
     async def _current_route(self) -> Route:
@@ -214,14 +237,35 @@ class Household:
         self._receipts.add(Receipt("response", signed.session_id, reply))
         return Answer(answer, signed.session_id, attempts.retries)
 
-    async def consent(self, user_id: str, bundle: str) -> int:
-        """Choose a bundle for the rest of the epoch; returns the version in effect. Raises as `Consents.choose`."""
+    async def consent(self, user_id: str, bundle: str, until_withdrawn: bool = False) -> int:
+        """Choose a bundle for the rest of the epoch; returns the version in effect. Raises as `Consents.choose`.
+
+        Args:
+            until_withdrawn: it is given anew in each epoch to come, while it means no more than now.
+        """
 
         async def choose(session: Session) -> int:
             async with self._locks[user_id]:
-                return await self._consents.choose(session, bundle)
+                version = await self._consents.choose(session, bundle)
+                if until_withdrawn and bundle != NOTHING:
+                    await self._lasting.remember(session, bundle)
+                return version
 
+        # Before it is sent: whatever happens to the new choice, the old one is made no more.
+        self.forget_choice(user_id)
         return await self.in_epoch(user_id, choose)
+
+    def lasting(self, user_id: str) -> str:
+        """The bundle that is given anew for a user each epoch; empty without one. Raises InputError."""
+        chosen = self._users[user_id].lasting
+        return "" if chosen is None else chosen.bundle
+
+    def forget_choice(self, user_id: str) -> None:
+        """Give nothing anew for a user any more; raises InputError, OutputError."""
+        user = self._users.get(user_id)
+        if user is None:
+            raise InputError("nobody of that name is enrolled in this household")
+        self._lasting.forget(user)
 
     def sent_before(self, user_id: str) -> tuple[SentBefore, ...]:
         """What parties had been sent of a user's when their last change of consent here took effect."""
@@ -236,4 +280,5 @@ class Household:
         """What a user's consent is now, under which policy, and until when; raises as `session`."""
         session = await self.session(user_id)
         route, state = session.route, session.user.consent(session.route.epoch)
-        return Standing(state.bundle, state.version, route.policy, self._epochs.end(route.epoch))
+        lasting = self._lasting.outcome(user_id, route.epoch) if self.lasting(user_id) else ""
+        return Standing(state.bundle, state.version, route.policy, self._epochs.end(route.epoch), lasting)

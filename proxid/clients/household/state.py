@@ -2,6 +2,7 @@
 
     users/TAG/user.key        pk_U's secret               users/TAG/enrolment       the EA's word
     users/TAG/erased          the user was erased at both services, for ever
+    users/TAG/choice.json     a bundle until it is withdrawn, and what the user was told that it means
     users/TAG/epoch-N.key     the epoch key's secret      users/TAG/epoch-N.json    consent: version, bundle, pending
 
 TAG is a digest of the USER_ID, which may hold any characters. An epoch key is on disk before it is linked: a
@@ -36,6 +37,14 @@ class ConsentState:
     """The vector and the signed message, encoded, exactly as they were sent."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """A bundle chosen until it is withdrawn, and what it meant then (`lasting.meaning`)."""
+
+    bundle: str
+    meaning: frozenset[str]
+
+
 class UserState:
     """One user's folder."""
 
@@ -57,6 +66,27 @@ class UserState:
     def mark_erased(self) -> None:
         """The services have erased the user; raises OutputError."""
         write_private(self._folder / "erased", b"")
+        self.keep_choice(None)
+
+    @property
+    def lasting(self) -> Lasting | None:
+        """The choice that is made anew each epoch; raises InputError if its file is damaged."""
+        path = self._folder / "choice.json"
+        if not path.exists():
+            return None
+        try:
+            data = load_json(path.read_text(encoding="utf-8"))
+            return Lasting(str(data["bundle"]), frozenset(str(row) for row in data["meaning"]))
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path.name}: the lasting choice is damaged; choose again") from None
+
+    def keep_choice(self, choice: Lasting | None) -> None:
+        """Replace the lasting choice, None for none; raises OutputError."""
+        path = self._folder / "choice.json"
+        if choice is None:
+            path.unlink(missing_ok=True)
+            return
+        write_public(path, json.dumps({"bundle": choice.bundle, "meaning": sorted(choice.meaning)}))
 
     def epoch_key(self, epoch: int) -> SigningKey:
         """The key of an epoch, made and stored at the first call; keys of long past epochs are deleted."""
@@ -111,6 +141,10 @@ class HouseholdState:
         folders = sorted(self._users.glob("*")) if self._users.exists() else []
         found = [UserState(folder) for folder in folders if (folder / "enrolment").exists()]
         return {user.user_id: user for user in found}
+
+    def names(self) -> list[str]:
+        """USER_IDs of the enrolled users, without opening a key; raises as `users`."""
+        return [Enrolment.decode(read_private(path)).user_id for path in sorted(self._users.glob("*/enrolment"))]
 
     def _user_folder(self, user_id: str) -> Path:
         return self._users / hashlib.sha256(user_id.encode("utf-8")).hexdigest()[:32]

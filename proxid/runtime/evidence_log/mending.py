@@ -14,8 +14,8 @@ from proxid.runtime.evidence_log.generations import CHECKPOINT
 from proxid.runtime.evidence_log.log import SEGMENTS
 from proxid.runtime.evidence_log.places import Places, locate
 from proxid.runtime.evidence_log.segments import segment_folder, segment_names
+from proxid.runtime.folder import make_private, take_lock
 from proxid.runtime.store.appendfile import cut_torn_end
-from proxid.runtime.store.folder import make_private, take_lock
 
 
 def admit(folder: Path, ranges: Iterable[Damage]) -> None:

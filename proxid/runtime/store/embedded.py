@@ -21,8 +21,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from proxid.errors import ConfigError, StoreError
+from proxid.runtime.folder import make_private, socket_path, take_lock
 from proxid.runtime.process.parent import die_with_parent
-from proxid.runtime.store.folder import make_private, socket_path, take_lock
 from proxid.runtime.store.resolve import resolve_server
 
 START_SECONDS: Final = 60.0

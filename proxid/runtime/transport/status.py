@@ -59,7 +59,7 @@ LOCAL: Final = frozenset({
     Code.RESTRICTION_VIOLATED, Code.POOL_CLOSED,
     Code.POLICY_UNACCEPTED, Code.HISTORY_FORKED, Code.PAYLOAD_UNREADABLE, Code.EVIDENCE_FOREIGN,
     Code.EVIDENCE_OLDER, Code.VERSION_UNKNOWN, Code.EVIDENCE_LOST,
-    Code.AUDIT_STATE_DAMAGED, Code.AUDIT_BUSY,
+    Code.AUDIT_STATE_DAMAGED, Code.AUDIT_BUSY, Code.HOUSEHOLD_BUSY,
 })  # fmt: skip
 """Codes of commands, of clients and of inner parts: should one ever reach a peer, it is told INTERNAL."""
 

@@ -24,9 +24,9 @@ async def test_what_is_in_effect_and_what_is_offered(tmp_path: Path, capsys: pyt
         await said("searches")
         text = await said()
         assert "searches is in effect until" in text
-        assert "everything: acme: command and general and location as the person; globex:" in text
-        assert "nothing: nothing to nobody" in text
-        assert "general: a person's name beside what somebody of a group asked" in text
+        assert "everything: acme is told, under your name: " in text and "; about where you are" in text
+        assert "nothing: Nobody is told anything." in text
+        assert "Your name stands beside what somebody of a group asked" in text
         assert await run_command("subscribe", "--config", str(tmp_path / "parties/acme/party.toml")) == 0
         assert "no new groups" in capsys.readouterr().err
         with pytest.raises(AssertionError):

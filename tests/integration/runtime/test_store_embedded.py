@@ -12,9 +12,9 @@ import pytest
 import redis
 
 from proxid.errors import ConfigError, StoreError
+from proxid.runtime.folder import MAX_SOCKET_PATH, make_private, socket_path
 from proxid.runtime.store.connection import MIN_VERSION, connect, verify_server
 from proxid.runtime.store.embedded import EmbeddedStore
-from proxid.runtime.store.folder import MAX_SOCKET_PATH, make_private, socket_path
 from proxid.runtime.store.resolve import Server, available_servers, carried_server, version_of
 
 DEADLINE = 30.0

@@ -1,6 +1,7 @@
 """A path that is none, or a household's input that cannot be, is one line with exit status 2, never a traceback."""
 
 import datetime
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -104,7 +105,7 @@ def test_a_file_of_what_nobody_says_is_refused_by_line(said: Said, trial: Path, 
 def test_households_without_people_are_told_what_to_do(said: Said, trial: Path) -> None:
     config = ("--config", trial / "devices/none/device.toml")
     for words in (("ask", *config, "-u", "ann", "hi"), ("consent", *config, "-u", "ann", "x"), ("replay", *config)):
-        assert "nobody is enrolled in these households yet: proxid device enrol" in said("device", *words)
+        assert re.search("nobody is enrolled in .* yet: proxid device enrol", said("device", *words))
 
 
 def test_an_account_older_than_clocks(said: Said, trial: Path) -> None:

@@ -1,4 +1,4 @@
-"""The embedded store's place on disk: a private folder, locks, and a socket path short enough for the kernel."""
+"""A process's place on disk: a private folder, locks, and a socket path short enough for the kernel."""
 
 import fcntl
 import hashlib
@@ -24,19 +24,19 @@ def make_private(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.lstat()
     except OSError:
-        raise ConfigError("data_dir: the store's folder cannot be made") from None
+        raise ConfigError("data_dir: the folder cannot be made") from None
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        raise ConfigError("data_dir: the store's folder is not a folder of this user")
+        raise ConfigError("data_dir: the folder is not a folder of this user")
     folder.chmod(0o700)
 
 
-def socket_path(folder: Path) -> Path:
-    """Where the server listens: in the folder, or, if that path is too long, in a short one that follows from it."""
-    inside = folder / "store.sock"
+def socket_path(folder: Path, name: str = "store.sock") -> Path:
+    """Where a server listens: in the folder, or, if that path is too long, in a short one that follows from it."""
+    inside = folder / name
     if len(os.fsencode(inside)) <= MAX_SOCKET_PATH:
         return inside
     digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"proxid-{os.geteuid()}-{digest}" / "store.sock"
+    return Path(tempfile.gettempdir()) / f"proxid-{os.geteuid()}-{digest}" / name
 
 
 def take_lock(path: Path) -> int | None:
