@@ -1,12 +1,15 @@
 """Consent at the Identity Screener (DESIGN 7): in effect here first, then at MS, then acknowledged.
 
-A withdrawal is acknowledged only after (a) no group with this person is on the wire to a party that lost its grant
+What MS could not be told stays owed (`gateway.owed`). A withdrawal is acknowledged only after (a) no group with this person is on the wire to a party that lost its grant
 (written ones are acknowledged or their stream is closed) and (b) MS has removed what waits for such an audience.
 """
 
+from contextlib import suppress
+from typing import Final
+
 from gateway.blocks import exactly, prox_of
 from gateway.epochs import OpenEpochs
-from gateway.erasures import settle
+from gateway.erasures import LIVE_SECONDS, settle
 from gateway.identity import Screener
 from gateway.requests import Registrations
 from gateway.store.consents import SentBefore
@@ -18,11 +21,15 @@ from proxid.crypto.identity import Link
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import encode_text
-from proxid.errors import ConsentError, MessageInvalidError
+from proxid.errors import ConsentError, MessageInvalidError, RegistrationError, StaleKeyError
 from proxid.evidence.events import ConsentPayload, SanitizedPair
 from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector
 from proxid.runtime.config.terms import Terms
+
+
+_HELD: Final = 60
+"""Seconds that a change has before somebody else tells MS: longer than its call may take."""
 
 
 class Consents:
@@ -56,13 +63,39 @@ class Consents:
         ]
         await self._store.consent(
             person.user_tag, person.epoch, vector.version, payload, grants,
-            self._screener.link_ttl(person.epoch, terms.retention.links),
+            self._screener.link_ttl(person.epoch, terms.retention.links), _HELD,
         )  # fmt: skip
         await settle(self._store, self._rights, person.user_tag, "", person.epoch)
         # From here on nothing leaves that the change takes back: what had left is what no withdrawal reaches.
         sent = await self._store.sent_before(person.user_tag)
-        acknowledgement = await self._upstream.consent(sanitized, person.credential)
-        return await self._acknowledge(vector, message, acknowledgement, person), sent
+        name = _owed(person.user_tag, person.epoch)
+        try:
+            await self._tell_before(person.user_tag, person.epoch, vector.version)
+            return await self._told(vector, SanitizedPair(message, sanitized), person), sent
+        finally:
+            await self._store.put_off(name, 0)
+
+    async def tell(self, user_tag: str, epoch: int) -> None:
+        """Tell MS what it is owed of a person and epoch, in its order; of an epoch that it has ended, nothing any more.
+
+        Raises:
+            UpstreamError, UpstreamRefusedError: it could not be told. StoreError.
+        """
+        if self._screener.clock() < self._screener.epochs.end(epoch) + LIVE_SECONDS:
+            with suppress(RegistrationError, StaleKeyError):
+                await self._tell_before(user_tag, epoch)
+        await self._store.settled(_owed(user_tag, epoch))
+
+    async def _tell_before(self, user_tag: str, epoch: int, version: int | None = None) -> None:
+        for payload in await self._store.owed_consents(user_tag, epoch):
+            owed = ConsentPayload.decode(payload)
+            vector, pair = ConsentVector.decode(owed.vector), SanitizedPair.decode(owed.message)
+            if version is None or vector.version < version:
+                await self._told(vector, pair, await self._registrations.of(pair.original.header.signer))
+
+    async def _told(self, vector: ConsentVector, pair: SanitizedPair, person: Registration) -> SignedMessage:
+        acknowledgement = await self._upstream.consent(pair.sanitized, person.credential)
+        return await self._acknowledge(vector, pair.original, acknowledgement, person)
 
     async def _verify(self, vector: ConsentVector, message: SignedMessage, terms: Terms) -> Registration:
         screener, header = self._screener, message.header
@@ -96,5 +129,10 @@ class Consents:
         user_block = encode_text(person.user_id)
         restored = resign(acknowledgement, user_block, screener.key, exactly(user_block))
         payload = ConsentPayload(b"", b"", SanitizedPair(acknowledgement, restored).encode())
-        await self._store.consent_acknowledged(person.epoch, vector.version, message.session_id, payload.encode())
+        told = (person.user_tag, person.epoch, vector.version)
+        await self._store.consent_acknowledged(*told, message.session_id, payload.encode())
         return restored
+
+
+def _owed(user_tag: str, epoch: int) -> str:
+    return f"consent|{user_tag}|{epoch}"

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.epochs import OpenEpochs
-from gateway.erasures import Erasures, left_out, newest, settle
+from gateway.erasures import Erasures
 from gateway.identity import Screener
-from gateway.notices import Notices
+from gateway.objections import Objections
 from gateway.store.library import GatewayStore
 from gateway.store.rights import Exercised, Held, RightsState, RightsStore
-from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import SealingKey
 from proxid.crypto.identity import Enrolment
-from proxid.errors import ConsentError, RegistrationError
+from proxid.errors import RegistrationError
 from proxid.evidence.events import encode_header
 from proxid.protocol.rights import ErasedDisclosure, Right, RightsReceipt, RightsRequest, erased_info
 
@@ -38,19 +37,17 @@ class Rights:
     """Carries requests out.
 
     Args:
-        auditor: whom OBJECTED and ACCESSED disclose the signed request to. erasures: does the rest of an erasure.
+        auditor: whom ACCESSED discloses the signed request to. erasures: does the rest of an erasure.
     """
 
     def __init__(
-        self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, auditor: SealingKey,
-        notices: Notices, erasures: Erasures, epochs: OpenEpochs,
+        self, screener: Screener, store: GatewayStore, auditor: SealingKey, objections: Objections,
+        erasures: Erasures, epochs: OpenEpochs,
     ) -> None:  # fmt: skip
         self._screener = screener
-        self._store = store
         self._rights = RightsStore(store)
-        self._upstream = upstream
         self._auditor = auditor
-        self._notices = notices
+        self._objections = objections
         self._erasures = erasures
         self._epochs = epochs
 
@@ -82,7 +79,8 @@ class Rights:
             return await self._access(enrolment, request)
         if await self._rights.is_carried_out(request.digest):
             return Granted(self._receipt(request))  # whoever sends it again: what was asked since stays
-        return Granted(await self._object(user_tag, enrolment, request))
+        await self._objections.take(user_tag, enrolment, request)
+        return Granted(self._receipt(request))
 
     def _disclosed(self, enrolment: Enrolment, request: RightsRequest) -> bytes:
         disclosure = ErasedDisclosure(request.encode(), enrolment.encode())
@@ -100,29 +98,6 @@ class Rights:
         header = encode_header(request=request.digest.hex(), v=2)
         await self._rights.accessed(self._exercised(request, header), self._disclosed(enrolment, request))
         return Granted(self._receipt(request), json.dumps(_share(request.user_id, held), ensure_ascii=False))
-
-    async def _object(self, user_tag: str, enrolment: Enrolment, request: RightsRequest) -> RightsReceipt:
-        objects = request.right is Right.OBJECT
-        fresh = await self._rights.object(user_tag) if objects else False
-        if fresh is None:
-            raise ConsentError("user is not known here")
-        if objects:
-            await settle(self._store, self._rights, user_tag, "objected")
-        person = await self._rights.erasure(user_tag)
-        subject = newest(self._screener, person.subjects, self._screener.clock())
-        if subject is not None:
-            await self._upstream.restrict(subject.prox_id, objects)
-        without = left_out(self._screener, subject)
-        notices = self._notices.make("object", request.user_id, person.recipients) if fresh else []
-        header = encode_header(
-            request=request.digest.hex(), right=request.right.value,
-            person=self._screener.conceal(user_tag, request.digest),
-            notices=[f"{n.party}:{n.digest.hex()}" for n in notices], v=2,
-        )  # fmt: skip
-        exercised, payload = self._exercised(request, header), self._disclosed(enrolment, request)
-        if not await self._rights.objected(user_tag, objects, exercised, payload, notices, without):
-            raise ConsentError("user is not known here")
-        return self._receipt(request)
 
     async def _erase(self, user_tag: str, request: bytes, enrolment: Enrolment) -> Granted:
         receipt = await self._rights.begin_erasure(user_tag, request, enrolment.encode(), enrolment.user_key)

@@ -17,6 +17,8 @@ from gateway.identity import Limits, Screener
 from gateway.indexing import index_people
 from gateway.links import Links
 from gateway.notices import Notices
+from gateway.objections import Objections
+from gateway.owed import Owed
 from gateway.releases import Releases
 from gateway.requests import Registrations, RequestPath
 from gateway.restoring import restore_rights
@@ -159,7 +161,8 @@ async def serve(
     auditor = _auditor(config)
     notices = Notices(screener, RightsStore(store))
     erasures = Erasures(screener, store, upstream, auditor, notices)
-    rights = Rights(screener, store, upstream, auditor, notices, erasures, epochs)
+    objections = Objections(screener, store, upstream, auditor, notices)
+    rights = Rights(screener, store, auditor, objections, erasures, epochs)
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
     asked = (Links(screener, store, epochs), consents, requests, rights)
     add_GatewayServicer_to_server(GatewayService(peers, epochs, asked), server)
@@ -175,7 +178,8 @@ async def serve(
     background = [ClockKeeper(screener.watch, heard, worker == 0).run(), heads.heard.watch()]
     if writer is not None:
         background += jobs_of(config, evidence, store.client, writer, screener.watch)
-        background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]
+        background += [heads.run(), erasures.run(), Owed(store, consents, objections).run()]
+        background += [requests.settle_left(_ATTEMPTS * config.forward_timeout)]
         background += _jobs(screener, store, upstream, epochs, heard)
     if source is not None:
         background.append(AllowListWatch(source, GatewayConfig, peers).run())

@@ -48,11 +48,14 @@ class Service:
         Raises:
             EpochError, FreshnessError: the message is of another time.
         """
-        now = self.clock()
-        if epoch not in self.epochs.near(now, skew):
-            raise EpochError("epoch is not the current one")
-        if abs(time_ms / 1000 - now) > skew:
+        self.verify_near(epoch, skew)
+        if abs(time_ms / 1000 - self.clock()) > skew:
             raise FreshnessError("time is outside the allowed skew")
+
+    def verify_near(self, epoch: int, skew: float) -> None:
+        """That an epoch is current by this clock, or by one that differs so much; raises EpochError."""
+        if epoch not in self.epochs.near(self.clock(), skew):
+            raise EpochError("epoch is not the current one")
 
     def moment(self, epoch: int) -> int:
         """Now, as a time of the epoch (Unix milliseconds): what is asked in one waits, and is counted, in that one."""

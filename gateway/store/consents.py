@@ -29,12 +29,12 @@ class ConsentSteps(Steps):
     """See the module."""
 
     async def consent(
-        self, user_tag: str, epoch: int, version: int, payload: bytes, grants: Sequence[str], ttl: int
-    ) -> None:
+        self, user_tag: str, epoch: int, version: int, payload: bytes, grants: Sequence[str], ttl: int, held: int = 0
+    ) -> None:  # fmt: skip
         """Put a consent vector into effect and record CONSENT; the same vector again is harmless.
 
         Args:
-            grants: `PARTY|TYPE|FIDELITY`, all that is allowed from now on.
+            grants: `PARTY|TYPE|FIDELITY`, all that is allowed from now on. held: seconds that the caller has to tell MS.
 
         Raises:
             ConsentError: not the next version. RegistrationError: the user is erased.
@@ -43,7 +43,7 @@ class ConsentSteps(Steps):
         state = await self.call(
             "gw_consent",
             *named(
-                *grants, user_tag=user_tag, epoch=epoch, version=version, ttl=ttl, salt=self._salt(), header=header,
+                *grants, user_tag=user_tag, epoch=epoch, version=version, ttl=ttl, held=held, salt=self._salt(), header=header,
                 payload=payload,
             ),
         )  # fmt: skip
@@ -67,7 +67,14 @@ class ConsentSteps(Steps):
         """How often the party's streams were asked to stop."""
         return int(await self.call("gw_closings", party))
 
-    async def consent_acknowledged(self, epoch: int, version: int, message: bytes, payload: bytes) -> None:
-        """Record MS's acknowledgement of a consent message, which its hash names."""
+    async def consent_acknowledged(
+        self, user_tag: str, epoch: int, version: int, message: bytes, payload: bytes
+    ) -> None:  # fmt: skip
+        """Record MS's acknowledgement of a consent message, which its hash names, once."""
         header = encode_header(epoch=epoch, version=version, phase="acknowledged", message=message.hex())
-        await self.call("gw_consent_acknowledged", self._salt(), header, payload)
+        await self.call(
+            "gw_consent_acknowledged",
+            *named(
+                user_tag=user_tag, epoch=epoch, version=version, salt=self._salt(), header=header, payload=payload
+            ),
+        )  # fmt: skip

@@ -3,8 +3,9 @@
 from gateway.store.consents import ConsentSteps
 from gateway.store.feeds import FeedSteps
 from gateway.store.links import LinkSteps
+from gateway.store.owed import OwedSteps
 from gateway.store.requests import RequestSteps
 
 
-class GatewayStore(LinkSteps, RequestSteps, ConsentSteps, FeedSteps):
+class GatewayStore(LinkSteps, RequestSteps, ConsentSteps, OwedSteps, FeedSteps):
     """All parts but persons' rights, which are `rights.RightsStore`."""

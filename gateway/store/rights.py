@@ -182,10 +182,9 @@ class RightsStore:
         """Nothing is left in any file: the receipt is the answer from here on."""
         await self._call("gw_erase_done", user_tag)
 
-    async def object(self, user_tag: str) -> bool | None:
-        """Stop everything of a user from going out; whether that is not recorded yet, None for an unknown user."""
-        state = await self._call("gw_object", user_tag)
-        return None if state is None else bool(state != b"2")
+    async def object(self, user_tag: str, request: bytes, enrolment: bytes, digest: bytes) -> bool:
+        """Stop everything of a user from going out, and leave the job to tell MS; False for an unknown user."""
+        return await self._call("gw_object", user_tag, request, enrolment, digest.hex()) is not None
 
     async def is_carried_out(self, request: bytes) -> bool:
         """Whether a request, by its digest, was carried out before."""

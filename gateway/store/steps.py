@@ -27,6 +27,7 @@ SOURCES: Final = (
     ("gateway.store", "split.lua"),
     ("gateway.store", "links.lua"),
     ("gateway.store", "requests.lua"),
+    ("gateway.store", "owed.lua"),
     ("gateway.store", "consents.lua"),
     ("gateway.store", "feeds.lua"),
     ("gateway.store", "rights.lua"),

@@ -5,11 +5,11 @@
 --   e:UTAG      public key the user enrolled    x:UTAG         tombstone of an erased user
 --   eo:UTAG     set of the keys that it replaced: none of them is taken again
 --   ek:SUBJECT  private evidence key            es:NAME        public one of a PROX_ID, for the writer
---   ob:UTAG     the user objected: no grant is taken
+--   ob:UTAG     the user objected: no grant is taken; 1 until that is recorded, then 2
 --   rq:DIGEST   a right was exercised by this request, which is not carried out twice
 --   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID
 --   n:NONCE     request hash seen under a nonce a:SESSION      stored answer          open   sessions not answered
---   c:UTAG:E    hash of a consent: v version, and a field PARTY|TYPE|FIDELITY for each grant
+--   c:UTAG:E    hash of a consent: v version, w payload, and a field PARTY|TYPE|FIDELITY for each grant; more in owed.lua
 --   gs:UTAG     hash PARTY|TYPE, once granted → newest epoch in which the person took that back, or 0: nothing of epochs before goes
 --   f:PARTY     sorted set of feed cursors      g:PARTY:CURSOR hash of a group in the feed: e epoch, n number,
 --               k TYPE|FIDELITY, r records, m user tags, s streams that took it, or 0, a 1 when acknowledged

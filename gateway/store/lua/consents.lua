@@ -17,7 +17,7 @@ local function take_back(prefix, user, epoch, ttl, granted)
   redis.call('EXPIRE', marks, ttl)
 end
 
--- Named fields: user_tag, epoch, version, ttl (s), salt, header, payload; then grant PARTY|TYPE|FIDELITY…
+-- Named fields: user_tag, epoch, version, ttl (s), held (s, as owe), salt, header, payload; then grant PARTY|TYPE|FIDELITY…
 local function gw_consent(keys, a)
   local prefix = keys[1]
   require_room(prefix)
@@ -29,11 +29,18 @@ local function gw_consent(keys, a)
   local current = tonumber(redis.call('HGET', entry, 'v') or '0')
   if version == current and redis.call('HGET', entry, 'w') == f.payload then return 'SAME' end
   if version ~= current + 1 then return 'STALE' end
+  local told = {'o' .. version, f.payload}
+  for _, name in ipairs(redis.call('HKEYS', entry)) do
+    if name == 'k' or string.match(name, '^o%d+$') then
+      told[#told + 1], told[#told + 2] = name, redis.call('HGET', entry, name)
+    end
+  end
   redis.call('DEL', entry)
-  redis.call('HSET', entry, 'v', version, 'w', f.payload)
+  redis.call('HSET', entry, 'v', version, 'w', f.payload, unpack(told))
   for i = rows, #a do redis.call('HSET', entry, a[i], '1') end
   redis.call('EXPIRE', entry, f.ttl)
   take_back(prefix, user, epoch, f.ttl, {unpack(a, rows)})
+  owe(prefix, 'consent|' .. user .. '|' .. epoch, f.held)
   append_event(prefix, 'CONSENT', f.salt, f.header, f.payload)
   return 'NEW'
 end
@@ -98,9 +105,20 @@ local function gw_closings(keys, a)
   return redis.call('GET', key(keys[1], 'close', a[1])) or '0'
 end
 
--- ARGV: salt, header, payload
+-- Named fields: user_tag, epoch, version, salt, header, payload; once a version.
 local function gw_consent_acknowledged(keys, a)
-  return append_event(keys[1], 'CONSENT', a[1], a[2], a[3])
+  local prefix, f = keys[1], named(a)
+  local entry, version = key(prefix, 'c', f.user_tag, f.epoch), tonumber(f.version)
+  if version <= tonumber(redis.call('HGET', entry, 'k') or '0') then return 0 end
+  if redis.call('EXISTS', entry) == 1 then redis.call('HSET', entry, 'k', version) end
+  local waits = false
+  for _, name in ipairs(redis.call('HKEYS', entry)) do
+    local other = tonumber(string.match(name, '^o(%d+)$'))
+    if other and other <= version then redis.call('HDEL', entry, name) end
+    waits = waits or (other ~= nil and other > version)
+  end
+  if not waits then redis.call('ZREM', key(prefix, 'owed'), 'consent|' .. f.user_tag .. '|' .. f.epoch) end
+  return append_event(prefix, 'CONSENT', f.salt, f.header, f.payload)
 end
 
 redis.register_function('gw_consent', gw_consent)

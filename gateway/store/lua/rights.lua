@@ -13,6 +13,8 @@ local function gw_erase_begin(keys, a)
   if redis.call('SADD', key(prefix, 'jobs'), user) == 1 then
     redis.call('HSET', key(prefix, 'j', user), 'r', a[2], 'e', a[3])
   end
+  redis.call('DEL', key(prefix, 'oj', user))
+  redis.call('ZREM', key(prefix, 'owed'), 'object|' .. user)
   return ''
 end
 
@@ -84,13 +86,18 @@ local function gw_erase_done(keys, a)
   return redis.call('DEL', key(prefix, 'j', user))
 end
 
--- ARGV: user tag. From here on nothing of the user goes out, whatever was granted. Returns 2 if that was recorded before,
--- 1 if not yet, nothing for an unknown or erased user.
+-- ARGV: user tag, request, enrolment, digest of the request. From here on nothing of the user goes out, whatever was granted,
+-- and the main service is owed the word. Returns 2 if that was recorded before, 1 if not yet, nothing for an unknown or erased user.
 local function gw_object(keys, a)
   local prefix, user = keys[1], a[1]
   if redis.call('EXISTS', key(prefix, 'e', user)) == 0 or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return false end
   redis.call('SET', key(prefix, 'ob', user), '1', 'NX')
-  return redis.call('GET', key(prefix, 'ob', user))
+  local state, job = redis.call('GET', key(prefix, 'ob', user)), key(prefix, 'oj', user)
+  if state == '1' and redis.call('EXISTS', job) == 0 then
+    redis.call('HSET', job, 'r', a[2], 'e', a[3], 'd', a[4], 'l', redis.call('GET', key(prefix, 'last')) or '')
+    owe(prefix, 'object|' .. user, 0)
+  end
+  return state
 end
 
 -- Whether a request of a right was carried out before; it is remembered for as long as it counts as fresh.
@@ -114,7 +121,14 @@ local function gw_objected(keys, a)
   if f.objects == '1' then formed_without(prefix, user, f.without, false) end
   if carried_out(prefix, f.request, f.ttl) then return 'SAME' end
   if f.objects == '0' then redis.call('DEL', key(prefix, 'ob', user)) else redis.call('SET', key(prefix, 'ob', user), '2') end
-  append_event(prefix, 'OBJECTED', f.salt, f.header, f.payload)
+  local job = redis.call('HMGET', key(prefix, 'oj', user), 'd', 'l')
+  local header = f.header
+  if job[1] == f.request then
+    header = header:gsub('"last":""', function() return '"last":' .. cjson.encode(job[2]) end)
+    redis.call('DEL', key(prefix, 'oj', user))
+    redis.call('ZREM', key(prefix, 'owed'), 'object|' .. user)
+  end
+  append_event(prefix, 'OBJECTED', f.salt, header, f.payload)
   put_notices(prefix, user, a, rows)
   return 'NEW'
 end

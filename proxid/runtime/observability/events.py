@@ -52,6 +52,7 @@ EVENTS: Final = frozenset(
         "session stays open until the store is back",
         "stopped",
         "store died",
+        "the main service is owed something",
         "the other service was not heard",
         "store does not start",
         "store is back",

@@ -199,7 +199,7 @@ async def gone(store: GatewayStore, client: Redis, who: str, how: str) -> str:
     rights = RightsStore(store)
     await client.set(f"{PREFIX}:e:{who}", b"pk")
     if how == "objected":
-        assert await rights.object(who) is True
+        assert await rights.object(who, b"request", b"enrolment", who.encode())
         await rights.settle(who, how)
         return who
     assert await rights.begin_erasure(who, b"request", b"enrolment", b"pk") == b""

@@ -42,7 +42,7 @@ async def goes(store: GatewayStore, who: str, how: str, confirmed: int | None) -
         header = b'{"dropped":[],"feeds":[],"last":"","removed":[],"v":2}'
         await rights.finish_erasure(who, b"receipt", (header, b""), (PARTY,), (), (), confirmed)
         return
-    assert await rights.object(who) is True
+    assert await rights.object(who, b"request", b"enrolment", who.encode())
     await rights.settle(who, how)
     await rights.objected(who, True, Exercised(who.encode(), b"{}", 10), b"", (), confirmed)
 

@@ -1,0 +1,101 @@
+"""Objections at IS (DESIGN 11): in effect here at once, told to MS, recorded, and only then acknowledged.
+
+One that MS could not be told of is not lost: it is owed, and worker 0 goes on with it (`gateway.owed`) whether or not
+the person asks again.
+"""
+
+import asyncio
+from typing import Final
+
+from gateway.erasures import left_out, newest, settle
+from gateway.identity import Screener
+from gateway.notices import Notices
+from gateway.store.library import GatewayStore
+from gateway.store.rights import Exercised, RightsStore
+from gateway.upstream import MainServiceClient
+from proxid.crypto.hpke import SealingKey
+from proxid.crypto.identity import Enrolment
+from proxid.errors import ConsentError, UpstreamError
+from proxid.evidence.events import encode_header
+from proxid.protocol.rights import ErasedDisclosure, Right, RightsRequest, erased_info
+
+HELD: Final = 150
+"""Seconds for which whoever tells MS of an objection has it alone: longer than MS may take."""
+_POLL: Final = 0.05
+_PATIENCE: Final = 20.0
+
+
+class Objections:
+    """Carries objections out, and takes them back.
+
+    Args:
+        auditor: whom OBJECTED discloses the signed request to.
+    """
+
+    def __init__(
+        self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, auditor: SealingKey,
+        notices: Notices,
+    ) -> None:  # fmt: skip
+        self._screener = screener
+        self._store = store
+        self._rights = RightsStore(store)
+        self._upstream = upstream
+        self._auditor = auditor
+        self._notices = notices
+
+    async def take(self, user_tag: str, enrolment: Enrolment, request: RightsRequest) -> None:
+        """Carry out a request to object, or to take that back, that was verified; returns when it is recorded.
+
+        Raises:
+            ConsentError: the user is not known (any more). UpstreamError, UpstreamRefusedError: MS was not told; an
+                objection is in effect here all the same, and is told when MS is back.
+        """
+        asked = (request.encode(), enrolment.encode(), request.digest)
+        if request.right is Right.OBJECT and not await self._rights.object(user_tag, *asked):
+            raise ConsentError("user is not known here")
+        await self._tell_first(user_tag)
+        if not await self._rights.is_carried_out(request.digest):
+            await self._carry(user_tag, enrolment, request, fresh=False)
+
+    async def _tell_first(self, user_tag: str) -> None:
+        """Carry out what is owed of the user's, this request's objection or one before, or see worker 0 do it."""
+        name, deadline = f"object|{user_tag}", asyncio.get_running_loop().time() + _PATIENCE
+        while await self._store.owed_objection(user_tag) is not None:
+            if await self._store.claim(name, HELD):
+                try:
+                    await self.tell(user_tag)
+                finally:
+                    await self._store.put_off(name, 1)
+            elif asyncio.get_running_loop().time() > deadline:
+                raise UpstreamError("the Main Service is being told of an earlier objection")
+            else:
+                await asyncio.sleep(_POLL)
+
+    async def tell(self, user_tag: str) -> None:
+        """Carry out the objection that is owed of a user's, which the caller has claimed. Raises as `take`."""
+        owed = await self._store.owed_objection(user_tag)
+        if owed is not None:
+            request, enrolment = RightsRequest.decode(owed[0]), Enrolment.decode(owed[1])
+            await self._carry(user_tag, enrolment, request, fresh=True)
+
+    async def _carry(self, user_tag: str, enrolment: Enrolment, request: RightsRequest, fresh: bool) -> None:
+        objects = request.right is Right.OBJECT
+        if objects:
+            await settle(self._store, self._rights, user_tag, "objected")
+        person = await self._rights.erasure(user_tag)
+        subject = newest(self._screener, person.subjects, self._screener.clock())
+        if subject is not None:
+            await self._upstream.restrict(subject.prox_id, objects)
+        without = left_out(self._screener, subject)
+        notices = self._notices.make("object", request.user_id, person.recipients) if fresh else []
+        last = {"last": ""} if fresh else {}
+        header = encode_header(
+            request=request.digest.hex(), right=request.right.value,
+            person=self._screener.conceal(user_tag, request.digest),
+            notices=[f"{n.party}:{n.digest.hex()}" for n in notices], v=2, **last,
+        )  # fmt: skip
+        exercised = Exercised(request.digest, header, self._screener.limits.nonce_ttl)
+        disclosure = ErasedDisclosure(request.encode(), enrolment.encode())
+        payload = self._auditor.seal(disclosure.encode(), erased_info(self._screener.service))
+        if not await self._rights.objected(user_tag, objects, exercised, payload, notices, without):
+            raise ConsentError("user is not known here")
