@@ -147,13 +147,14 @@ class GatewayLog(Log):
             self.consents.confirmed[prox_id] = (version, event.number, b"".join(event.tags))
             with check_of(CONSENT):
                 taken = self.consents.acknowledged(prox_id, version)
-                self._split.took_back(*taken, event.number, pair.original.header.time_ms)
+                self._split.took_back(*taken, *self.consents.taken_at(prox_id, version))
             return
         person, vector = self._tuples.consent(payload)
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
-            message = SanitizedPair.decode(payload.message).original.session_id
-            withdrawn = self.consents.changed(person, vector, self._policies.naming, event.number, message)
+            message = SanitizedPair.decode(payload.message).original
+            said = (message.session_id, message.header.time_ms)
+            withdrawn = self.consents.changed(person, vector, self._policies.naming, event.number, said)
             self._split.asked_back(person.user_id)
             self._obligations.verify_grants(person.user_id, len(vector.grants))
         self._rights.exercised("consent")

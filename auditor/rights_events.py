@@ -86,7 +86,7 @@ class RightsEvents:
         self._people.verify_held(Enrolment.decode(disclosure.enrolment), event.number)
         self.exercised(request.right.value)
         if request.right is Right.OBJECT:
-            self._split.objected(request.user_id, event.number, request.time_ms)
+            self._split.objected(request.user_id, event.number, request.time_ms, str(event.fields.get("last", "")))
         self._objection(event, request)
 
     def objected_unread(self, event: Event) -> None:

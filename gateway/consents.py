@@ -1,7 +1,8 @@
 """Consent at the Identity Screener (DESIGN 7): in effect here first, then at MS, then acknowledged.
 
-What MS could not be told stays owed (`gateway.owed`). A withdrawal is acknowledged only after (a) no group with this person is on the wire to a party that lost its grant
-(written ones are acknowledged or their stream is closed) and (b) MS has removed what waits for such an audience.
+What MS could not be told stays owed to it (`gateway.owed`). A withdrawal is acknowledged only after (a) no group with
+this person is on the wire to a party that lost its grant (written ones are acknowledged or their stream is closed) and
+(b) MS has removed what waits for such an audience.
 """
 
 from contextlib import suppress
@@ -26,7 +27,6 @@ from proxid.evidence.events import ConsentPayload, SanitizedPair
 from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector
 from proxid.runtime.config.terms import Terms
-
 
 _HELD: Final = 60
 """Seconds that a change has before somebody else tells MS: longer than its call may take."""
@@ -84,7 +84,7 @@ class Consents:
         if self._screener.clock() < self._screener.epochs.end(epoch) + LIVE_SECONDS:
             with suppress(RegistrationError, StaleKeyError):
                 await self._tell_before(user_tag, epoch)
-        await self._store.settled(_owed(user_tag, epoch))
+        await self._store.owes_no_more(_owed(user_tag, epoch))
 
     async def _tell_before(self, user_tag: str, epoch: int, version: int | None = None) -> None:
         for payload in await self._store.owed_consents(user_tag, epoch):

@@ -1,4 +1,4 @@
-"""What MS is owed, as durable jobs (DESIGN 7, 11): consents and objections that it could not be told of when they were made.
+"""What MS is owed, as durable jobs (DESIGN 7, 11): consents and objections that it could not be told of at once.
 
 They are in effect at IS since then. Worker 0 tells MS as soon as it is back, in the order in which a person said them,
 as the device would by asking again; nothing rests on its doing so.

@@ -158,13 +158,12 @@ async def serve(
     registrations, peers = Registrations(store), PeerRegistry(config.trust.allow_list(), own=tls.read()[1])
     requests = RequestPath(screener, store, upstream, registrations, epochs)
     consents = Consents(screener, store, upstream, registrations, epochs)
-    auditor = _auditor(config)
-    notices = Notices(screener, RightsStore(store))
+    auditor, notices = _auditor(config), Notices(screener, RightsStore(store))
     erasures = Erasures(screener, store, upstream, auditor, notices)
     objections = Objections(screener, store, upstream, auditor, notices)
     rights = Rights(screener, store, auditor, objections, erasures, epochs)
-    server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
     asked = (Links(screener, store, epochs), consents, requests, rights)
+    server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
     add_GatewayServicer_to_server(GatewayService(peers, epochs, asked), server)
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices, epochs), notices), server)
     reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
@@ -178,9 +177,8 @@ async def serve(
     background = [ClockKeeper(screener.watch, heard, worker == 0).run(), heads.heard.watch()]
     if writer is not None:
         background += jobs_of(config, evidence, store.client, writer, screener.watch)
-        background += [heads.run(), erasures.run(), Owed(store, consents, objections).run()]
-        background += [requests.settle_left(_ATTEMPTS * config.forward_timeout)]
-        background += _jobs(screener, store, upstream, epochs, heard)
+        background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]
+        background += [Owed(store, consents, objections).run(), *_jobs(screener, store, upstream, epochs, heard)]
     if source is not None:
         background.append(AllowListWatch(source, GatewayConfig, peers).run())
     try:

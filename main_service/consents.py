@@ -33,7 +33,7 @@ class Consents:
         expected = consent.expectation(service.name, credential.epoch, credential.epoch_key, service.screener)
         verify(signed, expected, Role.SANITIZER)
         terms = (await self._epochs.current(header.epoch)).terms
-        # However old it is within its epoch: IS held it for as long as this service was away, and versions keep the order.
+        # However old it is within its epoch: IS held it while this service was away, and versions keep the order.
         service.verify_near(header.epoch, terms.clock_skew)
         bundle, version = consent.read(signed)
         if bundle not in terms.bundles:

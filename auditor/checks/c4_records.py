@@ -51,7 +51,9 @@ class Records:
         with check_of(CONSENT):
             self._consents.verify_audience(event, payload, judge)
         person = self._people.of_prox(payload.prox_id)
-        if received is not None and self._obligations.objects_at(person.user_id, received.time_ms):
+        if received is not None and self._obligations.objects_to(
+            person.user_id, payload.session.hex(), received.time_ms
+        ):
             raise RuleBroken(CONSENT, ConsentError("record waits of somebody who objects"))
         if person.epoch != epoch:
             raise GroupMismatchError("record waits in another epoch than its person's")

@@ -32,8 +32,8 @@ class Standing:
     version: int = 0
     grants: Grants = frozenset()
     before: Grants = frozenset()
-    taken: list[tuple[int, bytes, Grants]] = field(default_factory=list)
-    """Of each version the number of its CONSENT, its message's name, and what it grants."""
+    taken: list[tuple[int, bytes, Grants, int]] = field(default_factory=list)
+    """Of each version the number of its CONSENT, its message's name, what it grants, its time (Unix milliseconds)."""
 
 
 @dataclass(slots=True)
@@ -54,12 +54,12 @@ class Consents:
     confirmed: dict[str, tuple[int, int, bytes]] = field(default_factory=dict)
 
     def changed(
-        self, person: Person, vector: ConsentVector, named: Named, event: int = 0, message: bytes = b""
-    ) -> bool:
+        self, person: Person, vector: ConsentVector, named: Named, event: int = 0, message: tuple[bytes, int] = (b"", 0)
+    ) -> bool:  # fmt: skip
         """A vector was taken into effect; whether it took a grant back. Raises ConsentError if not the next version.
 
         Args:
-            event: number of its CONSENT. message: session id of the message that goes to MS.
+            event: number of its CONSENT. message: session id and time of the message that goes to MS.
         """
         at = self.standing.setdefault(person.prox_id, Standing())
         if vector.version != at.version + 1:
@@ -69,7 +69,7 @@ class Consents:
         at.grants = frozenset(
             (g.party, kind, named(person.epoch, kind, g.fidelity)) for g in vector.grants for kind in g.types
         )
-        at.taken.append((event, message[:NAME_SIZE], at.grants))
+        at.taken.append((event, message[0][:NAME_SIZE], at.grants, message[1]))
         for offer in _offers(at.grants):
             self.taken_back.setdefault(person.user_id, {}).setdefault(offer, 0)
         lost = self.taken_back.get(person.user_id, {}).keys() - _offers(at.grants)
@@ -82,6 +82,11 @@ class Consents:
         """Name of the message of a version of a person's choice; None if the log holds none."""
         taken = self.standing.get(prox_id, Standing()).taken
         return taken[version - 1][1] if 0 < version <= len(taken) else None
+
+    def taken_at(self, prox_id: str, version: int) -> tuple[int, int]:
+        """Event and time (Unix milliseconds) from which a version that was taken is in effect at the gateway."""
+        event, _, _, time_ms = self.standing[prox_id].taken[version - 1]
+        return event, time_ms
 
     def acknowledged(self, prox_id: str, version: int) -> tuple[str, int, frozenset[str]]:
         """MS's acknowledgement went to the person; raises ConsentError for a version that was never taken.
@@ -125,7 +130,7 @@ class Consents:
 
 def granted(at: Standing, event: int) -> Grants | None:
     """What was granted before an event of the gateway; None if nothing had been chosen yet."""
-    return next((grants for number, _, grants in reversed(at.taken) if number < event), None)
+    return next((grants for number, _, grants, _ in reversed(at.taken) if number < event), None)
 
 
 def _offers(grants: Grants) -> frozenset[str]:

@@ -14,6 +14,7 @@ from auditor.checks.c3_links import People
 from auditor.checks.c6_consents import Consents
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_shown import Delivery, Shown
+from auditor.checks.c8_feeds import named as _named
 from auditor.event_log import check_of
 from auditor.findings import COMPLETENESS, CONSENT, GATEWAY, Report, Unchecked
 from auditor.policies import Policies
@@ -25,8 +26,11 @@ from proxid.protocol.record import kind_and_number
 
 Lane = tuple[str, int, str]
 """Party, epoch, audience."""
+Went = tuple[int, str]
+"""Somebody went: the event from which that is in effect; the last release that had come, `EPOCH/GROUP/PARTY`, if one is
+said: an objection is in effect before its event."""
 SplitDeliveriesState = tuple[
-    dict[str, set[Lane]], set[Lane], dict[Lane, int], set[Lane], set[str], list[tuple[Delivery, int, int]],
+    dict[str, set[Lane]], set[Lane], dict[Lane, Went], set[Lane], set[str], list[tuple[Delivery, Went, int]],
     list[tuple[Lane, int]], bool, bool, dict[Lane, set[bytes]], list[tuple[Delivery, set[bytes], int]],
 ]  # fmt: skip
 """What `SplitDeliveries` remembers, in the order of its attributes."""
@@ -51,14 +55,14 @@ class SplitDeliveries:
         """Where a user has delivered entries."""
         self._barred: set[Lane] = set()
         """Where somebody with entries went, and no contents are sent any more."""
-        self._went: dict[Lane, int] = {}
-        """Where somebody with entries went while contents might be on their way → the first event that says so."""
+        self._went: dict[Lane, Went] = {}
+        """Where somebody with entries went while contents might be on their way, first."""
         self._excused: set[Lane] = set()
         """Where somebody with entries is gone, whoever it was: contents may be dropped."""
         self._objected: set[str] = set()
         """Users who ever objected."""
-        self._doubtful: list[tuple[Delivery, int, int]] = []
-        """Contents that were sent after somebody went: whether they had come before that; both events."""
+        self._doubtful: list[tuple[Delivery, Went, int]] = []
+        """Contents that were sent after somebody went: whether they had come before that; the event."""
         self._withheld: list[tuple[Lane, int]] = []
         """Contents that were dropped as somebody went; the event."""
         self._erases = False
@@ -180,10 +184,12 @@ class SplitDeliveries:
                 self._barred.add(lane)
         self._objected.discard(user_id)
 
-    def objected(self, user_id: str, event: int, time_ms: int) -> None:
-        """A user objects, as they signed at a time."""
+    def objected(self, user_id: str, event: int, time_ms: int, last: str) -> None:
+        """A user objects, as they signed at a time; `last` as of `Went`. Raises ValueError if it is none."""
+        if last:
+            _named(last)
         self._objected.add(user_id)
-        self._go(self._entered.get(user_id, set()), event, time_ms)
+        self._go(self._entered.get(user_id, set()), (event, last), time_ms)
 
     def asked_back(self, user_id: str) -> None:
         """A user chose: whether or not MS acknowledges it, what that takes back of earlier epochs may be dropped."""
@@ -193,16 +199,26 @@ class SplitDeliveries:
         }
 
     def took_back(self, user_id: str, epoch: int, parties: frozenset[str], event: int, time_ms: int) -> None:
-        """It was acknowledged to a user at a time that in an epoch these parties are no longer allowed anything."""
-        entered = self._entered.get(user_id, set())
-        self._go({lane for lane in entered if lane[0] in parties and lane[1] < epoch}, event, time_ms)
+        """It was acknowledged to a user that in an epoch these parties are no longer allowed anything.
 
-    def _go(self, lanes: set[Lane], event: int, time_ms: int) -> None:
+        Args:
+            event, time_ms: since when the gateway has it in effect; when the user said so (Unix milliseconds).
+        """
+        entered = self._entered.get(user_id, set())
+        self._go({lane for lane in entered if lane[0] in parties and lane[1] < epoch}, (event, ""), time_ms)
+
+    def _go(self, lanes: set[Lane], went: Went, time_ms: int) -> None:
         for lane in lanes:
             if time_ms / 1000 >= self._epochs.end(lane[1]) + COMING_SECONDS + _LENIENT:
                 self._barred.add(lane)
             else:
-                self._went.setdefault(lane, event)
+                self._went.setdefault(lane, went)
+
+    def _had_come(self, went: Went) -> int:
+        """The last release, by its place, that had come when somebody went."""
+        event, last = went
+        said = self._sets.place(_named(last)) if last else None
+        return self._sets.last_handled(event) if said is None else said
 
     def finish(self, newest: int, forgotten: dict[bytes, int]) -> None:
         """When the main service's log was read, too.
@@ -224,7 +240,7 @@ class SplitDeliveries:
             place = self._sets.place(named)
             if place is None:
                 pending.append((named, went, event))
-            elif self._sets.last_handled(went) > place:
+            elif self._had_come(went) >= place:
                 self._report.add(CONSENT, GATEWAY, event, f"SENT: {_AGAIN}")
         self._doubtful = pending
         waiting = []

@@ -85,6 +85,11 @@ class Sets:
         if self._put_once(_FORWARDED, session, max(time_ms, HIDDEN), event) is None:
             raise RecordMismatchError("a request was forwarded twice")
 
+    def forwarded_at(self, session: str) -> int | None:
+        """Number of FORWARDED; None if there was none."""
+        row = self._db.execute("SELECT forwarded_at FROM sessions WHERE id=?", (_key(session),)).fetchone()
+        return None if row is None else row[0]
+
     def vouch(self, session: str, good: bytes) -> None:
         """The request that was forwarded holds: what it is remembered by (`signatures.name_of`)."""
         self._db.execute("UPDATE sessions SET good=? WHERE id=? AND received IS NULL", (good, _key(session)))

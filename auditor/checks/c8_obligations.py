@@ -24,7 +24,7 @@ from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import Right, RightsRequest
 
 _TOLD_MS: Final = 600_000
-"""Milliseconds after which MS has been told of an objection: the gateway records none that it could not pass on."""
+"""Milliseconds by which clocks and delays may move a request before the time at which an objection was taken back."""
 
 FeedsState = tuple[list[Stated], bool, int, list[tuple[int, int, str]], list[str]]
 """What was said of feeds: not confirmed yet, whether, first silence; of the last openings, what is behind."""
@@ -41,7 +41,7 @@ class Obligations:
 
     Attributes:
         objecting: users who object. objections: of each user, those that were made: number of the event that took one
-            back, time of its request (Unix milliseconds) and of the one that took it back; 0 where none did.
+            back, of its own, and time of the request that took it back (Unix milliseconds); 0 where none did.
         told: notices, `PARTY:DIGEST`. receivers: subject tag → parties that got records.
         due: subject tags that MS must have forgotten → number of ERASED. forgotten: those it says it has →
             number of its own ERASED.
@@ -72,7 +72,7 @@ class Obligations:
             self.objecting.add(request.user_id)
             made = self.objections.setdefault(request.user_id, [])
             if not made or made[-1][0]:
-                made.append((0, request.time_ms, 0))
+                made.append((0, event.number, 0))
         elif request is not None:
             self.objecting.discard(request.user_id)
             made = self.objections.get(request.user_id, [])
@@ -83,12 +83,15 @@ class Obligations:
         """Whether a user objects at an event of the gateway, or later: it is carried out before it is recorded."""
         return any(not ended or ended > event for ended, _, _ in self.objections.get(user_id, []))
 
-    def objects_at(self, user_id: str, time_ms: int) -> bool:
-        """Whether a user objected for so long around a time (Unix milliseconds) that MS had surely been told."""
-        sure = (time_ms - _TOLD_MS, time_ms + _TOLD_MS)
-        return any(
-            made <= sure[0] and (not ended or sure[1] <= until)
-            for ended, made, until in self.objections.get(user_id, [])
+    def objects_to(self, user_id: str, session: str, time_ms: int) -> bool:
+        """Whether MS surely knew that a user objects when a request of theirs came: the gateway forwarded it after it
+        had recorded the objection, which it does once MS was told; its time (Unix milliseconds) is well before any
+        that took it back.
+        """
+        made = self.objections.get(user_id)
+        forwarded = self.sets.forwarded_at(session) if made else None
+        return forwarded is not None and any(
+            begun < forwarded and (not ended or time_ms + _TOLD_MS <= until) for ended, begun, until in made or ()
         )
 
     def objected_after(self, user_id: str, time_ms: int) -> bool:

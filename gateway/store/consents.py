@@ -34,7 +34,8 @@ class ConsentSteps(Steps):
         """Put a consent vector into effect and record CONSENT; the same vector again is harmless.
 
         Args:
-            grants: `PARTY|TYPE|FIDELITY`, all that is allowed from now on. held: seconds that the caller has to tell MS.
+            grants: `PARTY|TYPE|FIDELITY`, all that is allowed from now on.
+            held: seconds that the caller has to tell MS.
 
         Raises:
             ConsentError: not the next version. RegistrationError: the user is erased.
@@ -43,8 +44,8 @@ class ConsentSteps(Steps):
         state = await self.call(
             "gw_consent",
             *named(
-                *grants, user_tag=user_tag, epoch=epoch, version=version, ttl=ttl, held=held, salt=self._salt(), header=header,
-                payload=payload,
+                *grants, user_tag=user_tag, epoch=epoch, version=version, ttl=ttl, held=held, salt=self._salt(),
+                header=header, payload=payload,
             ),
         )  # fmt: skip
         if state == b"ERASED":

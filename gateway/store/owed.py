@@ -22,7 +22,7 @@ class OwedSteps(Steps):
         """It could not be told, and will be so much later."""
         await self.call("gw_put_off", name, seconds)
 
-    async def settled(self, name: str) -> None:
+    async def owes_no_more(self, name: str) -> None:
         """It need not be told any more."""
         with store_errors():
             await self.client.zrem(f"{PREFIX}:owed", name)

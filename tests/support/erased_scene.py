@@ -168,9 +168,9 @@ class Scene:
         if what % 4:
             return
         person.objects = True
-        await self.rights.object(person.tag)
-        await self.untaken(person, "objected")
         request = Exercised(self.source.randbytes(32), b"{}", _TTL)
+        await self.rights.object(person.tag, b"request", b"enrolment", request.digest)
+        await self.untaken(person, "objected")
         await self.rights.objected(person.tag, True, request, b"payload", [self.notice(PARTIES[0], "object")])
 
     async def _receive(self, person: Person, what: int) -> None:

@@ -67,6 +67,7 @@ local function gw_erase_finish(keys, a)
     if tag then redis.call('DEL', key(prefix, 'k', tag)) end
     redis.call('DEL', key(prefix, 'ek', a[i]), a[i + 3], key(prefix, 'p', a[i + 2]), key(prefix, 'u', user, a[i + 1]),
       key(prefix, 'c', user, a[i + 1]))
+    redis.call('ZREM', key(prefix, 'owed'), 'consent|' .. user .. '|' .. a[i + 1])
   end
   for _, name in ipairs(redis.call('ZRANGE', key(prefix, 'i', user), 0, -1)) do redis.call('DEL', key(prefix, name)) end
   for _, name in ipairs({'s', 'e', 'eo', 'ob', 'gs', 'i', 'ig', 'ie', 'it'}) do redis.call('DEL', key(prefix, name, user)) end

@@ -1,4 +1,4 @@
-"""What a person said while the main service was away, and never says again: it is told when it is back (DESIGN 7, 11)."""
+"""What a person said while the main service was away, and never says again: it is told when that is back (7, 11)."""
 
 import asyncio
 from pathlib import Path
