@@ -154,7 +154,7 @@ class Audit:
         excuse_compared(self.report, damage, len(self._found))
         count(self.report, damage)
         self._counted[RECEIPTS] += self.report.checked[RECEIPTS]
-        summarise(self._sets, self.report.counts)
+        summarise(self._sets, max(self._policies.told, default=0), self.report.counts)
         for (epoch, bundle), changes in sorted(self._gateway.consents.timeline.items()):
             self.report.counts[f"consent.{epoch}.{bundle}"] = changes
         self._cover()

@@ -163,7 +163,8 @@ class Report:
         """Claims that were taken at a service's word, by what they are about (`wording.BELIEVED`)."""
         prefix = "believed."
         rows = {name.removeprefix(prefix): n for name, n in self.counts.items() if name.startswith(prefix) and n}
-        also = {"answers": self.counts["gateway.ANSWERED"], "possibly_held": self.counts["possibly_held"]}
+        cut = rows.get("possibly_held", 0)
+        also = {"answers": self.counts["gateway.ANSWERED"], "possibly_held": cut + self.counts["possibly_held"]}
         return dict(sorted({**rows, **{row: n for row, n in also.items() if n}}.items()))
 
     def once(self, rule: int, log: str, text: str) -> None:

@@ -244,7 +244,7 @@ class GatewayLog(Log):
             if shown:
                 kind = decode_text(shown[0].original.message.blocks[record.KIND])
                 wanted = (ack.party, kind, self._deliveries.granted(shown[0], kind))
-                self.consents.verify_delivery(people, wanted, self._sets.is_sent(named))
+                self.consents.verify_delivery(people, wanted, self._sets.sent_at(named))
 
     def _dropped(self, event: Event) -> None:
         fields = event.fields
@@ -252,6 +252,8 @@ class GatewayLog(Log):
         entries = fields.get("entries")
         if isinstance(entries, list):
             self._sets.entries.dropped(named, [str(one) for one in entries], str(fields["reason"]), event.number)
+            if fields["left"] != 0 and self._sets.sent_at(named) is not None:
+                self._report.believe(COMPLETENESS, "possibly_held", len(entries))
         if self._split.dropped(event):
             self._sets.dropped(named, str(fields["reason"]), event.number)
         if fields["reason"] == PARTY_LEFT and not self._policies.may_have_left(named[2]):

@@ -1,8 +1,8 @@
 """Consent at the Identity Screener (DESIGN 7): in effect here first, then at MS, then acknowledged.
 
-What MS could not be told stays owed to it (`gateway.owed`). A withdrawal is acknowledged only after (a) no group with
-this person is on the wire to a party that lost its grant (written ones are acknowledged or their stream is closed) and
-(b) MS has removed what waits for such an audience.
+A withdrawal waits for no party: the step that puts it into effect drops what waits for a party that lost its grant, and
+nothing that was SENT before is sent again. It is acknowledged once MS has removed what waits for such an audience, too;
+what MS could not be told stays owed to it (`gateway.owed`).
 """
 
 from contextlib import suppress
@@ -10,13 +10,12 @@ from typing import Final
 
 from gateway.blocks import exactly, prox_of
 from gateway.epochs import OpenEpochs
-from gateway.erasures import LIVE_SECONDS, settle
+from gateway.erasures import LIVE_SECONDS
 from gateway.identity import Screener
 from gateway.requests import Registrations
 from gateway.store.consents import SentBefore
 from gateway.store.library import GatewayStore
 from gateway.store.links import Registration
-from gateway.store.rights import RightsStore
 from gateway.upstream import MainServiceClient
 from proxid.crypto.identity import Link
 from proxid.crypto.sansig import Role, SignedMessage, verify
@@ -41,7 +40,6 @@ class Consents:
     ) -> None:  # fmt: skip
         self._screener = screener
         self._store = store
-        self._rights = RightsStore(store)
         self._upstream = upstream
         self._registrations = registrations
         self._epochs = epochs
@@ -61,13 +59,11 @@ class Consents:
         grants = [
             f"{g.party}|{kind}|{terms.naming.fidelity(kind, g.fidelity)}" for g in vector.grants for kind in g.types
         ]
-        await self._store.consent(
+        # From this step on nothing leaves that the change takes back: what had left is what no withdrawal reaches.
+        sent = await self._store.consent(
             person.user_tag, person.epoch, vector.version, payload, grants,
             self._screener.link_ttl(person.epoch, terms.retention.links), _HELD,
         )  # fmt: skip
-        await settle(self._store, self._rights, person.user_tag, "", person.epoch)
-        # From here on nothing leaves that the change takes back: what had left is what no withdrawal reaches.
-        sent = await self._store.sent_before(person.user_tag)
         name = _owed(person.user_tag, person.epoch)
         try:
             await self._tell_before(person.user_tag, person.epoch, vector.version)

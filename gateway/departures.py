@@ -30,7 +30,7 @@ class Departures:
             await asyncio.sleep(_PAUSE)
 
     async def step(self) -> int:
-        """Drop what waits; how many groups of such parties are still on the wire: their streams are asked to stop."""
+        """Drop what such parties have not acknowledged; how many groups."""
         latest = await self._epochs.latest()
         if latest is None:
             return 0

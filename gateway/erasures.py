@@ -1,7 +1,7 @@
 """Erasures as durable jobs (DESIGN 10.3): accepted at once, carried out by worker 0 from wherever a crash left them.
 
     (1) tombstone and job, one step, by whoever takes the request: nothing of the user is taken or delivered any more
-    (2) groups with the user that wait in feeds are dropped; what is on the wire is waited for
+    (2) groups with the user that wait in feeds are dropped; what was sent is not sent again
     (3) MS forgets the newest PROX_ID, if that may be live; events that wait are encrypted
     (4) ERASED, and everything in the user's index deleted with it
     (5) both stores' files rewritten; then there is a receipt
@@ -31,8 +31,6 @@ from proxid.runtime.evidence_log.stream import wait_logged
 from proxid.runtime.store.durable import rewrite_aof
 
 _log = structlog.get_logger(__name__)
-GRACE: Final = 3.0
-"""Seconds a party gets to acknowledge what was written to it before its streams are closed."""
 OPEN_SECONDS: Final = 30.0
 LIVE_SECONDS: Final = 900.0
 """After an epoch's end: MS's grace time and what it needs to close the epoch."""
@@ -102,7 +100,7 @@ class Erasures:
         return True
 
     async def _settle(self, user_tag: str) -> None:
-        await settle(self._store, self._rights, user_tag, "erased")
+        await self._rights.settle(user_tag, "erased")
 
     async def _answered(self, waiting: set[bytes]) -> None:
         """Wait until what was on its way to MS before is answered or given up."""
@@ -166,16 +164,3 @@ def left_out(screener: Screener, told: Subject | None) -> int | None:
 def _asked_at(job: ErasureJob) -> float:
     """When it was asked for: whenever the job is taken up again, MS is told the same."""
     return RightsRequest.decode(job.request).time_ms / 1000
-
-
-async def settle(
-    store: GatewayStore, rights: RightsStore, user_tag: str, reason: str, epoch: int | None = None
-) -> None:
-    """Drop a user's waiting groups, and wait until none is on the wire; see `RightsStore.settle`."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + GRACE
-    while flying := await rights.settle(user_tag, reason, epoch):
-        if loop.time() >= deadline:
-            await store.close_streams(flying)
-            deadline += GRACE
-        await asyncio.sleep(_POLL)

@@ -7,7 +7,7 @@ the person asks again.
 import asyncio
 from typing import Final
 
-from gateway.erasures import left_out, newest, settle
+from gateway.erasures import left_out, newest
 from gateway.identity import Screener
 from gateway.notices import Notices
 from gateway.store.library import GatewayStore
@@ -81,7 +81,7 @@ class Objections:
     async def _carry(self, user_tag: str, enrolment: Enrolment, request: RightsRequest, fresh: bool) -> None:
         objects = request.right is Right.OBJECT
         if objects:
-            await settle(self._store, self._rights, user_tag, "objected")
+            await self._rights.settle(user_tag, "objected")
         person = await self._rights.erasure(user_tag)
         subject = newest(self._screener, person.subjects, self._screener.clock())
         if subject is not None:

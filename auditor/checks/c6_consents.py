@@ -52,6 +52,12 @@ class Consents:
     taken_back: dict[str, dict[str, int]] = field(default_factory=dict)
     asked_back: dict[str, dict[str, int]] = field(default_factory=dict)
     confirmed: dict[str, tuple[int, int, bytes]] = field(default_factory=dict)
+    _own: dict[str, set[str]] = field(default_factory=dict, init=False)
+    """PROX_IDs by user."""
+
+    def __post_init__(self) -> None:
+        for prox_id, at in self.standing.items():
+            self._own.setdefault(at.user_id, set()).add(prox_id)
 
     def changed(
         self, person: Person, vector: ConsentVector, named: Named, event: int = 0, message: tuple[bytes, int] = (b"", 0)
@@ -65,6 +71,7 @@ class Consents:
         if vector.version != at.version + 1:
             raise ConsentError("consent is not the next version")
         at.user_id, at.epoch, at.version = person.user_id, person.epoch, vector.version
+        self._own.setdefault(person.user_id, set()).add(person.prox_id)
         last, at.before = at.grants, at.before | at.grants
         at.grants = frozenset(
             (g.party, kind, named(person.epoch, kind, g.fidelity)) for g in vector.grants for kind in g.types
@@ -106,23 +113,34 @@ class Consents:
         general = (offer.rpartition("|") for offer in lost)
         return at.user_id, at.epoch, frozenset(party for party, _, kind in general if kind == "general")
 
-    def verify_delivery(self, prox_ids: list[str], wanted: tuple[str, str, str], sent: bool) -> None:
+    def allowed(self, at: Standing, grant: tuple[str, str, str], event: int) -> bool:
+        """Whether a person allowed (party, type, fidelity) at an event, and had not taken it back in a later epoch."""
+        if grant not in (granted(at, event) or ()):
+            return False
+        own = (self.standing[prox_id] for prox_id in self._own.get(at.user_id, ()))
+        later = (granted(other, event) for other in own if other.epoch > at.epoch)
+        return all(any(g[:2] == grant[:2] for g in grants) for grants in later if grants is not None)
+
+    def verify_delivery(self, prox_ids: list[str], wanted: tuple[str, str, str], sent: int | None) -> None:
         """A party got a group or entries; raises ConsentError if a member did not allow that.
 
         Args:
-            wanted: party, type, fidelity. sent: the gateway said when they were sent.
+            wanted: party, type, fidelity. sent: the event that says when they were sent, if one does.
         """
         party, kind, _ = wanted
         for prox_id in prox_ids:
             at = self.standing.get(prox_id, Standing())
             if wanted not in at.grants and wanted not in at.before:
                 raise ConsentError("a group was delivered although a member did not consent to it")
-            if sent and self.taken_back.get(at.user_id, {}).get(f"{party}|{kind}", 0) > at.epoch:
+            if sent is not None and not self.allowed(at, wanted, sent):
+                raise ConsentError("a party was sent what a member had taken back, or not yet allowed")
+            if sent is not None and self.taken_back.get(at.user_id, {}).get(f"{party}|{kind}", 0) > at.epoch:
                 raise ConsentError("a party got what somebody had taken back in a later epoch")
 
     def forget(self, prox_id: str) -> None:
         """An erased person's consent."""
         at = self.standing.pop(prox_id, Standing())
+        self._own.get(at.user_id, set()).discard(prox_id)
         self.taken_back.pop(at.user_id, None)
         self.asked_back.pop(at.user_id, None)
         self.confirmed.pop(prox_id, None)

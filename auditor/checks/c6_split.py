@@ -102,7 +102,7 @@ class SplitDeliveries:
     def verify_sent(self, named: Delivery) -> None:
         """That what was delivered was sent before; raises RecordMismatchError."""
         told = self._says or kind_and_number(named[1])[0] in _KINDS
-        if told and not self._sets.is_sent(named):
+        if told and self._sets.sent_at(named) is None:
             raise RecordMismatchError("a delivery was never recorded as sent")
 
     def delivered(self, named: Delivery, pairs: Sequence[SanitizedPair | None], digest: bytes) -> bool:
@@ -158,7 +158,7 @@ class SplitDeliveries:
                 self._excused.add(lane)
             self._sets.shown.dropped(named, [str(entry) for entry in entries], int(str(fields["left"])))
             return fields["left"] == 0
-        if self._sets.is_sent(named) and reason != _LEFT:
+        if self._sets.sent_at(named) is not None and reason != _LEFT:
             raise RecordMismatchError("contents were dropped after they were sent")
         if reason == "late":
             due = self._epochs.end(named[0]) + LATE_SECONDS - _LENIENT

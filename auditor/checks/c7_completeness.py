@@ -11,6 +11,7 @@ Sessions are named by the first 16 bytes of their hash.
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -246,9 +247,18 @@ class Sets:
             raise RecordMismatchError("a portion or contents were sent for the first time twice")
         self._deliver(named, "sent", event)
 
-    def is_sent(self, named: Delivery) -> bool:
-        """Whether the gateway recorded that it was sent."""
-        return self._state(named, "sent") is not None
+    def sent_at(self, named: Delivery) -> int | None:
+        """The gateway's event that says that it was sent; None if there is none."""
+        return self._state(named, "sent")
+
+    def sent_only(self) -> list[Dropped]:
+        """Groups and entries that were sent and not delivered, by the event that says so, where it is known of whom."""
+        columns = "epoch, grp, party, sent, '', grants, people"
+        where = "WHERE sent IS NOT NULL AND delivered IS NULL"
+        rows = self._db.execute(f"SELECT {columns} FROM deliveries {where} AND people IS NOT NULL")  # noqa: S608
+        portions = self._db.execute(f"SELECT epoch, grp, party, sent FROM deliveries {where}").fetchall()  # noqa: S608
+        entries = (self.entries.among((*named,), sent, self.shown.sent_of((*named,))) for *named, sent in portions)
+        return [*(Dropped(*row) for row in rows), *chain.from_iterable(entries)]
 
     def delivered(self, named: Delivery, event: int) -> None:
         """DELIVERED; raises RecordMismatchError if it was before."""

@@ -23,17 +23,26 @@ _COUNTS: Final = {
     "dropped": "FROM deliveries WHERE dropped IS NOT NULL",
     "possibly_held": "FROM deliveries WHERE sent IS NOT NULL AND delivered IS NULL",
     "pending": "FROM deliveries WHERE released IS NOT NULL AND delivered IS NULL AND dropped IS NULL",
+    "unacknowledged": "FROM deliveries WHERE sent IS NOT NULL AND delivered IS NULL AND dropped IS NULL",
 }
+_AGED: Final = ("pending", "unacknowledged")
 
 
 HIDDEN_OWNERS: Final = "groups.hidden_owners"
 """Count of records in released groups whose owner cannot be read any more."""
 
 
-def summarise(sets: Sets, counts: Counter[str]) -> None:
-    """Counts by fate, for people."""
+def summarise(sets: Sets, newest: int, counts: Counter[str]) -> None:
+    """Counts by fate, for people; and how many epochs have begun since those of the oldest of what has an age.
+
+    Args:
+        newest: the epoch that the gateway opened last.
+    """
     for name, where in _COUNTS.items():
         counts[name] = sets.rows(f"SELECT COUNT(*) {where}")[0][0]
+    for name in _AGED:
+        oldest = sets.rows(f"SELECT MIN(epoch) {_COUNTS[name]}")[0][0]
+        counts[f"{name}.epochs"] = 0 if oldest is None else max(0, newest - oldest)
     # Whose record it was cannot be read after an erasure, but that one left, and so does not wait, can.
     counts["released"] += counts[HIDDEN_OWNERS]
     counts["waiting"] -= counts[HIDDEN_OWNERS]

@@ -4,12 +4,12 @@ What the gateway carries out before it is recorded, an objection or an erasure, 
 it has two epochs for that.
 """
 
-import hashlib
 from collections.abc import Callable
 from typing import Final
 
 from auditor.checks.c3_links import People
-from auditor.checks.c6_consents import Consents, Standing, granted
+from auditor.checks.c6_consents import Consents, Standing
+from auditor.checks.c6_sent import check_sent, name_of_person, names_of
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_entries import Dropped
 from auditor.checks.c7_shown import entry
@@ -22,8 +22,7 @@ from proxid.evidence.events import ReleasedPayload
 PATIENCE: Final = 2
 """Epochs that begin before what was said to be under way must have been recorded."""
 
-_SIZE: Final = 16
-_HIDDEN: Final = bytes(_SIZE)
+_HIDDEN: Final = bytes(16)
 
 
 class Drops:
@@ -46,7 +45,7 @@ class Drops:
         Args:
             audience: fidelity by party.
         """
-        people = b"".join(_name(prox) if prox else _HIDDEN for prox in payload.published)
+        people = b"".join(name_of_person(prox) if prox else _HIDDEN for prox in payload.published)
         for party, fidelity in audience.items():
             self._sets.keep_people((*place, party), f"{kind}|{self._policies.naming(place[0], kind, fidelity)}", people)
 
@@ -60,21 +59,22 @@ class Drops:
             named = (*place, party)
             if self._sets.entries.is_needed(named, self._sets.is_delivered(named)):
                 shown = [(data, prox) for data, prox in zip(records, payload.published, strict=True) if data]
-                people = [(entry(SignedMessage.decode(data)), _name(prox) if prox else _HIDDEN) for data, prox in shown]
+                people = [
+                    (entry(SignedMessage.decode(data)), name_of_person(prox) if prox else _HIDDEN)
+                    for data, prox in shown
+                ]
                 grant = f"general|{self._policies.naming(place[0], 'general', audience[party])}"
                 self._sets.entries.released(named, grant, people)
 
     def check(self) -> None:
-        """At the end: every reason is one; what cannot be told yet is said to be unchecked."""
+        """At the end: every reason is one, or is said to be unchecked yet; and what was sent was allowed."""
+        check_sent(self._sets, self._consents(), self._people, self._obligations, self._report)
         waiting, found = 0, self._sets.undecided()
         if not found:
             return
-        by_name = {_name(prox): prox for prox in self._consents().standing}
-        by_user: dict[str, list[Standing]] = {}
-        for at in self._consents().standing.values():
-            by_user.setdefault(at.user_id, []).append(at)
+        by_name = {name_of_person(prox): prox for prox in self._consents().standing}
         for drop in found:
-            held = self._holds(drop, by_name, by_user)
+            held = self._holds(drop, by_name)
             if held is None and not self._is_late(drop.event):
                 waiting += 1
                 continue
@@ -91,9 +91,9 @@ class Drops:
     def _is_late(self, event: int) -> bool:
         return sum(number > event for number, _ in self._policies.begins[GATEWAY]) >= PATIENCE
 
-    def _holds(self, drop: Dropped, by_name: dict[bytes, str], by_user: dict[str, list[Standing]]) -> bool | None:
+    def _holds(self, drop: Dropped, by_name: dict[bytes, str]) -> bool | None:
         """Whether a reason is one; None if that may still turn out."""
-        names = [drop.people[i : i + _SIZE] for i in range(0, len(drop.people), _SIZE)]
+        names = names_of(drop.people)
         if any(name == _HIDDEN or name in self._people.gone for name in names):
             self._report.rests(COMPLETENESS, Basis.UNREADABLE)  # whoever was erased may have been the reason
             return True
@@ -106,17 +106,5 @@ class Drops:
         if drop.reason in ("no_consent", "withdrawn"):
             kind, _, fidelity = drop.grant.partition("|")
             grant = (drop.party, kind, fidelity)
-            return objects or any(not _allowed(at, grant, drop.event, by_user.get(at.user_id, [])) for at in users)
+            return objects or any(not self._consents().allowed(at, grant, drop.event) for at in users)
         return drop.reason == "party_left"  # judged with the event
-
-
-def _allowed(at: Standing, grant: tuple[str, str, str], event: int, own: list[Standing]) -> bool:
-    """Whether a person allowed (party, type, fidelity) at an event, and had not taken it back in a later epoch."""
-    if grant not in (granted(at, event) or ()):
-        return False
-    later = (granted(other, event) for other in own if other.epoch > at.epoch)
-    return all(any(g[:2] == grant[:2] for g in grants) for grants in later if grants is not None)
-
-
-def _name(prox_id: str) -> bytes:
-    return hashlib.sha256(prox_id.encode()).digest()[:_SIZE]

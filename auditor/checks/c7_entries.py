@@ -69,6 +69,12 @@ class EntrySets:
         rows = self._db.execute(f"SELECT {columns} FROM entries WHERE event IS NOT NULL AND people IS NOT NULL")  # noqa: S608
         return [Dropped(*row) for row in rows]
 
+    def among(self, named: Delivery, event: int, ids: frozenset[bytes]) -> list[Dropped]:
+        """Those entries of a portion, of these ids, of which it is known whose they are; the event is the given one."""
+        query = f"SELECT grants, people, id FROM entries WHERE {_PLACE} AND people IS NOT NULL"  # noqa: S608
+        rows = self._db.execute(query, named).fetchall() if ids else []
+        return [Dropped(*named, event, "", grants, people, one) for grants, people, one in rows if one in ids]
+
     def decide(self, drop: Dropped) -> None:
         """Why an entry went is known."""
         self._db.execute(f"DELETE FROM entries WHERE {_PLACE} AND id=?", (drop.epoch, drop.group, drop.party, drop.id))  # noqa: S608

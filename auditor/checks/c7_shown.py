@@ -119,6 +119,10 @@ class ShownSets:
         """SENT of a portion, by its entries' ids in hexadecimal; raises ValueError."""
         self._put(named, "sent", encode(*map(bytes.fromhex, entries)))
 
+    def sent_of(self, named: Delivery) -> frozenset[bytes]:
+        """The ids of a portion's entries that were sent, unless it was delivered."""
+        return frozenset(decode(self._column(named, "sent") or encode()))
+
     def dropped(self, named: Delivery, entries: Sequence[str], left: int) -> None:
         """DROPPED of entries, of which `left` stay; raises ValueError."""
         before = self._column(named, "gone")
@@ -149,5 +153,5 @@ class ShownSets:
             Shown.decode(released), got, decode(gone) if gone else (), None if sent is None else decode(sent)
         )
         self._put(named, "differs", int(wrong))
-        for column in ("released", "delivered", "sent", "gone"):
+        for column in ("released", "delivered", "gone", *(() if delivered is None else ("sent",))):
             self._put(named, column, None)

@@ -108,13 +108,18 @@ def groups(report: Report, config: AuditorConfig) -> Section:
     )  # fmt: skip
 
 
+def _since(epochs: int) -> str:
+    return f" (the oldest for {epochs} periods)" if epochs else ""
+
+
 def deliveries(report: Report) -> Section:
     """What third parties got."""
     counts = report.counts
     rows = [
         ("Delivered, and confirmed by the third party", counts["deliveries"]),
         ("Dropped: not delivered, for the reasons below", counts["dropped"]),
-        ("Still to be delivered or confirmed", counts["pending"]),
+        (f"Still to be delivered or confirmed{_since(counts['pending.epochs'])}", counts["pending"]),
+        (f"Of these, sent and not confirmed{_since(counts['unacknowledged.epochs'])}", counts["unacknowledged"]),
     ]
     dropped = _reasons(DROPPED, dict(numbers(report, "dropped.")))
     text = paragraph(

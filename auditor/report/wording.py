@@ -219,7 +219,10 @@ TOTALS: Final = {
     "groups.pending": "groups formed and not yet published",
     "deliveries": "deliveries of a group to a third party",
     "dropped": "groups not delivered to a third party",
-    "pending": "deliveries still to be made",
+    "pending": "deliveries still to be made or confirmed",
+    "pending.epochs": "periods that have begun since the period of the oldest of these",
+    "unacknowledged": "of these, sent, and not confirmed by the third party",
+    "unacknowledged.epochs": "periods that have begun since the period of the oldest of those",
     "consents.unreadable": "choices of consent that cannot be read any more",
 }
 """Totals (key in JSON)."""

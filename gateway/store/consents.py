@@ -1,4 +1,4 @@
-"""Consent, and the streams that a change of it closes (DESIGN 7).
+"""Consent, and what a change of it takes back (DESIGN 7).
 
 Each method is one atomic step of `lua/consents.lua`.
 """
@@ -30,12 +30,15 @@ class ConsentSteps(Steps):
 
     async def consent(
         self, user_tag: str, epoch: int, version: int, payload: bytes, grants: Sequence[str], ttl: int, held: int = 0
-    ) -> None:  # fmt: skip
-        """Put a consent vector into effect and record CONSENT; the same vector again is harmless.
+    ) -> list[SentBefore]:  # fmt: skip
+        """Put a consent vector into effect, record CONSENT, and take back what it does not allow; again it is harmless.
 
         Args:
             grants: `PARTY|TYPE|FIDELITY`, all that is allowed from now on.
             held: seconds that the caller has to tell MS.
+
+        Returns:
+            What has left for each party of the user's, as far as it is known.
 
         Raises:
             ConsentError: not the next version. RegistrationError: the user is erased.
@@ -45,7 +48,7 @@ class ConsentSteps(Steps):
             "gw_consent",
             *named(
                 *grants, user_tag=user_tag, epoch=epoch, version=version, ttl=ttl, held=held, salt=self._salt(),
-                header=header, payload=payload,
+                header=header, payload=payload, coming=self.coming(),
             ),
         )  # fmt: skip
         if state == b"ERASED":
@@ -54,19 +57,7 @@ class ConsentSteps(Steps):
             raise ObjectedError("user has objected to any passing on")
         if state == b"STALE":
             raise ConsentError("consent is not the next version")
-
-    async def sent_before(self, user_tag: str) -> list[SentBefore]:
-        """What has left for each party of a user's, as far as the feeds still hold it."""
-        rows = await self.call("gw_sent_before", user_tag)
-        return [SentBefore(party.decode(), *map(int, counts)) for party, *counts in rows]
-
-    async def close_streams(self, parties: Sequence[str]) -> None:
-        """Ask whoever streams to these parties to stop."""
-        await self.call("gw_close_streams", *parties)
-
-    async def closings(self, party: str) -> int:
-        """How often the party's streams were asked to stop."""
-        return int(await self.call("gw_closings", party))
+        return [SentBefore(party.decode(), *map(int, counts)) for party, *counts in state]
 
     async def consent_acknowledged(
         self, user_tag: str, epoch: int, version: int, message: bytes, payload: bytes

@@ -16,8 +16,6 @@ from proxid.runtime.store.connection import store_errors
 from proxid.runtime.store.functions import named
 
 _DAY: Final = 86_400
-KEPT_SECONDS: Final = 15
-"""For which a stream counts as open when nobody says so again: whoever wrote to it may have been killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class FeedSteps(Steps):
         return int(await self.call("gw_expire_feeds", self._salt(), int(now), *parties))
 
     async def drop_left(self, party: str) -> int:
-        """Drop what waits for a party that left and is not on the wire; how many groups still are."""
+        """Drop what a party that left has not acknowledged; how many groups."""
         return int(await self.call("gw_drop_left", party, self._salt()))
 
     async def append(
@@ -129,21 +127,13 @@ class FeedSteps(Steps):
         """Drop content messages that waited too long to be sent; how many."""
         return int(await self.call("gw_drop_late", int(now), self._salt(), *parties))
 
-    async def take(self, party: str, after: int, limit: int, stream: str) -> list[FeedEntry]:
-        """The next groups of a feed, which are on the wire from now on, until the stream ends or is not kept."""
-        taken = await self.call("gw_take", party, after, limit, self._salt(), stream, KEPT_SECONDS, self.coming())
+    async def take(self, party: str, after: int, limit: int) -> list[FeedEntry]:
+        """The next groups of a feed; SENT is recorded and on disk before any byte of them can leave."""
+        taken = await self.call("gw_take", party, after, limit, self._salt(), self.coming())
         if taken:
             await self.on_disk()
         rows = [taken[i : i + 4] for i in range(0, len(taken), 4)]
         return [FeedEntry(int(c), int(e), int(n), records) for c, e, n, records in rows]
-
-    async def keep_stream(self, stream: str) -> bool:
-        """What a stream took stays on the wire for `KEPT_SECONDS` more; False if it counts as ended."""
-        return bool(await self.call("gw_keep_stream", stream, KEPT_SECONDS))
-
-    async def untake(self, stream: str) -> None:
-        """A stream ended: what nobody acknowledged counts as not written."""
-        await self.call("gw_untake", stream)
 
     async def group(self, party: str, cursor: int) -> FeedEntry:
         """A group of a feed; raises RecordMismatchError if there is none (any more)."""

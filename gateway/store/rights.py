@@ -143,15 +143,9 @@ class RightsStore:
             request or b"", enrolment or b"", logged == b"1", receipt or b"", tuple(subjects), _recipients(names)
         )
 
-    async def settle(self, user_tag: str, reason: str, epoch: int | None = None) -> list[str]:
-        """Drop the user's waiting groups that may not go out; the parties that still have one on the wire.
-
-        Args:
-            reason: why all of them go; empty for those that lost a grant. epoch: of these alone.
-        """
-        which = "" if epoch is None else epoch
-        told = (user_tag, which, reason, self._salt(), self._coming())
-        return [party.decode() for party in await self._call("gw_settle", *told)]
+    async def settle(self, user_tag: str, reason: str) -> None:
+        """Drop what waits for parties under the user's name, and have nothing sent again; `reason` says why."""
+        await self._call("gw_settle", user_tag, reason, self._salt(), self._coming())
 
     async def finish_erasure(
         self, user_tag: str, receipt: bytes, event: tuple[bytes, bytes], parties: Sequence[str],

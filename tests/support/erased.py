@@ -13,7 +13,7 @@ Snapshot = dict[bytes, Any]
 
 _SAID = (b"events", b"x", b"y", b"j", b"jobs", b"nt", b"no", b"withheld", b"close")
 """What tells of erasures: events, tombstones, jobs, notices, counts."""
-_ENDING = (b"r", b"heard", b"st")
+_ENDING = (b"r", b"heard")
 """What goes, or is renewed, by itself while a test looks."""
 _FEEDS = (b"f", b"o", b"end")
 
@@ -48,10 +48,8 @@ def others(store: Snapshot) -> Snapshot:
 
 
 def _settled(key: bytes, value: Any) -> Any:
-    """A value without what changes by itself: until when slots are closed and how often they changed, and whether a
-    group is on the wire: a stream that holds one may end.
-    """
-    passing = {b"{ms}:slots:": (b"revision", b"horizon"), b"{gw}:g:": (b"s",)}
+    """A value without what changes by itself: until when slots are closed and how often they changed."""
+    passing = {b"{ms}:slots:": (b"revision", b"horizon")}
     for prefix, fields in passing.items():
         if key.startswith(prefix) and isinstance(value, dict):
             return {name: item for name, item in value.items() if name not in fields}

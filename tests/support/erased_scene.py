@@ -160,7 +160,7 @@ class Scene:
 
     async def _take(self, _: Person, what: int) -> None:
         party = PARTIES[what % 2]
-        for entry in await self.gateway.take(party, 0, what % 4, party):
+        for entry in await self.gateway.take(party, 0, what % 4):
             if self.source.random() < 0.6:
                 await self.gateway.delivered(party, entry, b"ack", _TTL)
 
@@ -170,7 +170,7 @@ class Scene:
         person.objects = True
         request = Exercised(self.source.randbytes(32), b"{}", _TTL)
         await self.rights.object(person.tag, b"request", b"enrolment", request.digest)
-        await self.untaken(person, "objected")
+        await self.rights.settle(person.tag, "objected")
         await self.rights.objected(person.tag, True, request, b"payload", [self.notice(PARTIES[0], "object")])
 
     async def _receive(self, person: Person, what: int) -> None:
@@ -224,16 +224,10 @@ class Scene:
         """A notice to a party."""
         return PutNotice(self.source.randbytes(32), party, kind, b"sealed", 1)
 
-    async def untaken(self, person: Person, reason: str) -> None:
-        """Drop a person's waiting groups; a stream that has one on the wire ends."""
-        while flying := await self.rights.settle(person.tag, reason):
-            for party in flying:
-                await self.gateway.untake(party)
-
     async def erase(self, person: Person) -> dict[str, Any]:
         """Carry an erasure out at both stores; ERASED's header."""
         await self.rights.begin_erasure(person.tag, b"request", b"enrolment", person.user_key)
-        await self.untaken(person, "erased")
+        await self.rights.settle(person.tag, "erased")
         newest = max(person.prox)
         await self.pool.erase(newest, person.prox[newest])
         await self.subjects.erased(person.prox[newest], bytes.fromhex(person.subjects[newest]))

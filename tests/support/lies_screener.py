@@ -27,6 +27,7 @@ from proxid.protocol.receipt import DeliveryAck
 from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.provision.keyfile import load_signing_key
+from proxid.runtime.store.functions import named
 from tests.integration.gateway.test_rights import rights
 from tests.support.lies import GATEWAY, MAIN, Liar, flip, lie, store_of
 from tests.support.trial import PEOPLE
@@ -165,20 +166,29 @@ async def screener_delivers_after_a_withdrawal(liar: Liar) -> None:
     await liar.trial.consent()
     await liar.trial.ask("node1 question")
     await liar.trial.settle()
-    # The change is acknowledged, and not carried out: grants stay as they were.
-    store = await store_of(liar, GATEWAY)
-
-    async def kept(
-        self: GatewayStore, user_tag: str, epoch: int, version: int, payload: bytes, grants: Any, ttl: int
-    ) -> None:
-        salt = os.urandom(16)
-        header = encode_header(epoch=epoch, version=version, phase="received")
-        await self.call("gw_consent_acknowledged", salt, header, payload)
-
-    liar.patch.setattr(GatewayStore, "consent", kept)
+    liar.patch.setattr(GatewayStore, "consent", _kept)
     await liar.trial.device.consent(PEOPLE[2], "nothing")
     await liar.trial.receive()
-    await store.aclose()
+
+
+async def _kept(self: GatewayStore, user_tag: str, epoch: int, version: int, payload: bytes, *_: Any) -> list[Any]:
+    """A change that is recorded, and not carried out: grants stay as they were."""
+    header = encode_header(epoch=epoch, version=version, phase="received")
+    said = named(user_tag="-", epoch=epoch, version=version, salt=os.urandom(16), header=header, payload=payload)
+    await self.call("gw_consent_acknowledged", *said)
+    return []
+
+
+@lie(6, quick=True)
+async def screener_sends_what_was_taken_back_to_a_party_that_keeps_silent(liar: Liar) -> None:
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
+    liar.patch.setattr(GatewayStore, "consent", _kept)
+    await liar.trial.device.consent(PEOPLE[2], "nothing")
+    client = await store_of(liar, GATEWAY)
+    assert await GatewayStore(client).take("acme", 0, 8)
+    await client.aclose()
 
 
 @lie(9)

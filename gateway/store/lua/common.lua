@@ -12,9 +12,8 @@
 --   c:UTAG:E    hash of a consent: v version, w payload, and a field PARTY|TYPE|FIDELITY for each grant; more in owed.lua
 --   gs:UTAG     hash PARTY|TYPE, once granted → newest epoch in which the person took that back, or 0: nothing of epochs before goes
 --   f:PARTY     sorted set of feed cursors      g:PARTY:CURSOR hash of a group in the feed: e epoch, n number,
---               k TYPE|FIDELITY, r records, m user tags, s streams that took it, or 0, a 1 when acknowledged
---   st:STREAM   a stream to a party is open; ends by itself when nobody keeps it, as after a crash
---   o:PARTY     the cursors not acknowledged    close:PARTY    counts calls to close the party's streams
+--               k TYPE|FIDELITY, r records, m user tags, z 1 once SENT is recorded, a 1 when acknowledged
+--   o:PARTY     the cursors not acknowledged
 --   al:PARTY:NAME  an alias that ALIASED has named  nm:FORM     user tag of whose name has this form
 --
 -- What is a person's is found by the person's own index, which each step that writes something adds to:
@@ -22,7 +21,8 @@
 --   s:UTAG      (above) implies k, u, p, c, ek and es of each person-epoch
 --   i:UTAG      sorted set of other keys (n, a, r, al, nm) by the second at which they are gone by themselves
 --   ig:UTAG     set PARTY|CURSOR of the groups in feeds that hold the person
---   it:UTAG     hash PARTY|NAME → groups that the party has acknowledged under that name of the person's; 0: written only
+--   it:UTAG     hash PARTY|NAME → groups that the party has acknowledged under that name of the person's; 0: sent only
+--   ps:UTAG     hash PARTY|EPOCH|GROUP|TYPE|FIDELITY → records that were sent, not acknowledged, and then taken back: possibly held
 --   jobs        user tags of erasures under way     j:UTAG   hash: r request, e enrolment, d groups dropped, v when logged
 --   no:PARTY    sorted set of notices to a party by the second from which it gets them     nt:ID   hash of a notice:
 --               p party, k kind, b sealed to the party, t second, a acknowledgement, at its second
@@ -90,8 +90,27 @@ local function dropped(prefix, party, epoch, group, reason, salt, members, more)
   end
 end
 
+-- The party may hold (0), or has acknowledged (1 more), a record under each member's name.
+local function held_by(prefix, party, fields, more)
+  local names = cjson.decode(fields[2] or '[]')
+  for i, user in ipairs(members_of(fields[1])) do
+    if names[i] then redis.call('HINCRBY', key(prefix, 'it', user), party .. '|' .. names[i], more) end
+  end
+end
+
+-- What is taken back after it was sent may be held by the party: that stays known of whose it is.
+local function possibly_held(prefix, party, cursor, users)
+  local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'z', 'e', 'n', 'k')
+  for _, user in ipairs(f[1] == '1' and users or {}) do
+    if user ~= '' and user ~= '-' then
+      redis.call('HINCRBY', key(prefix, 'ps', user), table.concat({party, f[2], f[3], f[4]}, '|'), 1)
+    end
+  end
+end
+
 local function drop_group(prefix, party, cursor, reason, salt, time)
   local fields = redis.call('HMGET', key(prefix, 'g', party, cursor), 'e', 'n', 'm', 'd')
+  possibly_held(prefix, party, cursor, members_of(fields[3]))
   forget_group(prefix, party, cursor)
   local more = {audience = fields[4] or nil, time = time}
   dropped(prefix, party, fields[1], fields[2], reason, salt, members_of(fields[3]), more)
@@ -106,22 +125,6 @@ local function groups_of(prefix, user, ...)
     found[#found + 1] = {party, cursor, redis.call('HMGET', key(prefix, 'g', party, cursor), ...)}
   end
   return found
-end
-
--- Those of a group's streams that are open, with commas between; nil if the group is not on the wire.
-local function open_streams(prefix, streams)
-  local open = {}
-  for stream in string.gmatch(streams or '', '[^,]+') do
-    if redis.call('EXISTS', key(prefix, 'st', stream)) == 1 then open[#open + 1] = stream end
-  end
-  return open[1] and table.concat(open, ',')
-end
-
-local function flying_of(wait)
-  local flying = {}
-  for party in pairs(wait) do flying[#flying + 1] = party end
-  table.sort(flying)
-  return flying
 end
 
 local function with_list(header, name, items)

@@ -1,4 +1,4 @@
--- Consent, and the streams that a change of it closes (DESIGN 7). Keys and helpers are common.lua's.
+-- Consent, and what a change of it takes back (DESIGN 7). Keys and helpers are common.lua's.
 
 -- What was granted before, and a vector of an epoch does not grant, stays taken back from epochs before it, whatever is granted later.
 local function take_back(prefix, user, epoch, ttl, granted)
@@ -17,63 +17,37 @@ local function take_back(prefix, user, epoch, ttl, granted)
   redis.call('EXPIRE', marks, ttl)
 end
 
--- Named fields: user_tag, epoch, version, ttl (s), held (s, as owe), salt, header, payload; then grant PARTY|TYPE|FIDELITY…
-local function gw_consent(keys, a)
-  local prefix = keys[1]
-  require_room(prefix)
-  local f, rows = named(a)
-  local user, epoch, version = f.user_tag, f.epoch, tonumber(f.version)
-  local entry = key(prefix, 'c', user, epoch)
-  if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
-  if #a >= rows and redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'OBJECTED' end
-  local current = tonumber(redis.call('HGET', entry, 'v') or '0')
-  if version == current and redis.call('HGET', entry, 'w') == f.payload then return 'SAME' end
-  if version ~= current + 1 then return 'STALE' end
-  local told = {'o' .. version, f.payload}
-  for _, name in ipairs(redis.call('HKEYS', entry)) do
-    if name == 'k' or string.match(name, '^o%d+$') then
-      told[#told + 1], told[#told + 2] = name, redis.call('HGET', entry, name)
-    end
-  end
-  redis.call('DEL', entry)
-  redis.call('HSET', entry, 'v', version, 'w', f.payload, unpack(told))
-  for i = rows, #a do redis.call('HSET', entry, a[i], '1') end
-  redis.call('EXPIRE', entry, f.ttl)
-  take_back(prefix, user, epoch, f.ttl, {unpack(a, rows)})
-  owe(prefix, 'consent|' .. user .. '|' .. epoch, f.held)
-  append_event(prefix, 'CONSENT', f.salt, f.header, f.payload)
-  return 'NEW'
-end
-
--- ARGV: user tag, epoch or '' for all, reason or '', salt, the first epoch whose contents may still come. Drops the person's groups that may not go out (any more) and
--- are not on the wire; the parties where one still is. With a reason all go, whatever was granted.
-local function gw_settle(keys, a)
-  local prefix, user, wait = keys[1], a[1], {}
-  settle_contents(prefix, user, a[3], a[4], a[5])
-  for _, group in ipairs(groups_of(prefix, user, 'e', 'k', 's', 'a', 't')) do
+-- Drop the person's groups that may not go out (any more), and have nothing of them sent again: with a reason all that are not
+-- acknowledged, whatever was granted; else those of an epoch, and of before, for which a grant was lost.
+local function settle(prefix, user, epoch, reason, salt, coming)
+  settle_contents(prefix, user, reason, salt, coming)
+  for _, group in ipairs(groups_of(prefix, user, 'e', 'k', 'a', 't')) do
     local party, cursor, f = group[1], group[2], group[3]
-    local why, all = a[3], a[2] == '' or f[1] == a[2]
-    if why == '' and refusal(prefix, user, f[1], party .. '|' .. f[2]) then why = 'withdrawn' end
-    all = all or took_back(prefix, user, f[1], party .. '|' .. f[2])
-    if f[4] == '0' and why ~= '' and all then
-      if open_streams(prefix, f[3]) then wait[party] = true
-      elseif f[5] == 'entries' then
-        keep_entries(prefix, party, cursor, function(member) return member == user and why or nil end, a[4])
-      else drop_group(prefix, party, cursor, why, a[4]) end
+    local grant, why = party .. '|' .. f[2], reason
+    if why == '' and refusal(prefix, user, f[1], grant) and (f[1] == epoch or took_back(prefix, user, f[1], grant)) then
+      why = 'withdrawn'
+    end
+    if f[3] == '0' and why ~= '' then
+      if f[4] == 'entries' then
+        keep_entries(prefix, party, cursor, function(member) return member == user and why or nil end, salt)
+      else drop_group(prefix, party, cursor, why, salt) end
     end
   end
-  return flying_of(wait)
 end
 
--- ARGV: user tag: of each party that was sent something of the person: its name, records, those not acknowledged, contents.
-local function gw_sent_before(keys, a)
-  local prefix, user, found, rows = keys[1], a[1], {}, {}
+-- Of each party that was sent something of a person: its name, records, those not acknowledged, contents.
+local function sent_before(prefix, user)
+  local found, rows = {}, {}
   local function count(party, at, more)
     if not found[party] then
       found[party] = {party, 0, 0, 0}
       rows[#rows + 1] = found[party]
     end
     found[party][at] = found[party][at] + more
+  end
+  for _, name in ipairs(redis.call('HKEYS', key(prefix, 'ps', user))) do
+    local records = tonumber(redis.call('HGET', key(prefix, 'ps', user), name))
+    for _, at in ipairs({2, 3}) do count(string.match(name, '^[^|]*'), at, records) end
   end
   for _, group in ipairs(groups_of(prefix, user, 'z', 'a', 'm')) do
     local party, f = group[1], group[3]
@@ -94,15 +68,40 @@ local function gw_sent_before(keys, a)
   return rows
 end
 
--- ARGV: party…: ask whoever streams to them to stop.
-local function gw_close_streams(keys, a)
-  for _, party in ipairs(a) do redis.call('INCR', key(keys[1], 'close', party)) end
-  return #a
+-- Named fields: user_tag, epoch, version, ttl (s), held (s, as owe), salt, header, payload, coming (as settle); then grant
+-- PARTY|TYPE|FIDELITY… From this step on nothing leaves that the change takes back. Returns what had left: no withdrawal reaches that.
+local function gw_consent(keys, a)
+  local prefix = keys[1]
+  require_room(prefix)
+  local f, rows = named(a)
+  local user, epoch, version = f.user_tag, f.epoch, tonumber(f.version)
+  local entry = key(prefix, 'c', user, epoch)
+  if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
+  if #a >= rows and redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'OBJECTED' end
+  local current = tonumber(redis.call('HGET', entry, 'v') or '0')
+  if version == current and redis.call('HGET', entry, 'w') == f.payload then return sent_before(prefix, user) end
+  if version ~= current + 1 then return 'STALE' end
+  local told = {'o' .. version, f.payload}
+  for _, name in ipairs(redis.call('HKEYS', entry)) do
+    if name == 'k' or string.match(name, '^o%d+$') then
+      told[#told + 1], told[#told + 2] = name, redis.call('HGET', entry, name)
+    end
+  end
+  redis.call('DEL', entry)
+  redis.call('HSET', entry, 'v', version, 'w', f.payload, unpack(told))
+  for i = rows, #a do redis.call('HSET', entry, a[i], '1') end
+  redis.call('EXPIRE', entry, f.ttl)
+  take_back(prefix, user, epoch, f.ttl, {unpack(a, rows)})
+  owe(prefix, 'consent|' .. user .. '|' .. epoch, f.held)
+  append_event(prefix, 'CONSENT', f.salt, f.header, f.payload)
+  settle(prefix, user, epoch, '', redis.sha1hex(f.salt .. 's'):sub(1, 16), f.coming)
+  return sent_before(prefix, user)
 end
 
--- ARGV: party
-local function gw_closings(keys, a)
-  return redis.call('GET', key(keys[1], 'close', a[1])) or '0'
+-- ARGV: user tag, reason, salt, the first epoch whose contents may still come: as settle.
+local function gw_settle(keys, a)
+  settle(keys[1], a[1], '', a[2], a[3], a[4])
+  return 1
 end
 
 -- Named fields: user_tag, epoch, version, salt, header, payload; once a version.
@@ -123,7 +122,4 @@ end
 
 redis.register_function('gw_consent', gw_consent)
 redis.register_function('gw_settle', gw_settle)
-redis.register_function('gw_close_streams', gw_close_streams)
-reads('gw_closings', gw_closings)
-reads('gw_sent_before', gw_sent_before)
 redis.register_function('gw_consent_acknowledged', gw_consent_acknowledged)

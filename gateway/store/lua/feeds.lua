@@ -34,34 +34,23 @@ local function gw_append(keys, a)
   redis.call('ZADD', key(prefix, 'f', party), cursor, cursor)
   redis.call('ZADD', key(prefix, 'o', party), cursor, cursor)
   redis.call('HSET', key(prefix, 'g', party, cursor), 'e', epoch, 'n', group, 'k', grant, 'r', f.records,
-    'm', table.concat(members, ','), 'w', cjson.encode(names), 's', '0', 'a', '0')
+    'm', table.concat(members, ','), 'w', cjson.encode(names), 'a', '0')
   for _, user in ipairs(members) do redis.call('SADD', key(prefix, 'ig', user), party .. '|' .. cursor) end
   return 'NEW'
 end
 
--- The party may hold (0), or has acknowledged (1 more), a record under each member's name.
-local function held_by(prefix, party, fields, more)
-  local names = cjson.decode(fields[2] or '[]')
-  for i, user in ipairs(members_of(fields[1])) do
-    if names[i] then redis.call('HINCRBY', key(prefix, 'it', user), party .. '|' .. names[i], more) end
-  end
-end
-
--- ARGV: party, after, limit, salt, stream, seconds for which it is kept open, the first epoch whose contents may still come. The groups count as on the wire for as long
--- as the stream is open; those that may not go out any more are dropped.
+-- ARGV: party, after, limit, salt, the first epoch whose contents may still come. What may not go out any more is dropped; the
+-- rest is SENT from here on, whenever its bytes leave.
 local function gw_take(keys, a)
-  local prefix, party, stream, taken = keys[1], a[1], a[5], {}
+  local prefix, party, taken = keys[1], a[1], {}
   for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'f', party), '(' .. a[2], '+inf', 'BYSCORE', 'LIMIT', 0, a[3])) do
     local entry = key(prefix, 'g', party, cursor)
-    local fields = redis.call('HMGET', entry, 'e', 'n', 'r', 'k', 'm', 'a', 's', 'w', 't')
+    local fields = redis.call('HMGET', entry, 'e', 'n', 'r', 'k', 'm', 'a', 't')
     local allowed = fields[1] ~= false
     if not allowed then redis.call('ZREM', key(prefix, 'f', party), cursor) end
-    if allowed and fields[9] then
-      allowed = fields[6] == '1' or may_send(prefix, party, cursor, fields, a[4], a[7])
-      if allowed and fields[9] == 'entries' then
-        fields[3] = portion_records(prefix, party, cursor)
-        fields[5], fields[8] = unpack(redis.call('HMGET', entry, 'm', 'w'))
-      end
+    if allowed and fields[7] then
+      allowed = fields[6] == '1' or may_send(prefix, party, cursor, fields, a[4], a[5])
+      if allowed and fields[7] == 'entries' then fields[3] = portion_records(prefix, party, cursor) end
     elseif allowed and fields[6] ~= '1' then
       local why = nil
       for _, user in ipairs(members_of(fields[5])) do
@@ -72,27 +61,10 @@ local function gw_take(keys, a)
       else sent(prefix, party, cursor, a[4]) end
     end
     if allowed then
-      if #taken == 0 then redis.call('SET', key(prefix, 'st', stream), '1', 'EX', a[6]) end
-      if fields[7] == '0' then held_by(prefix, party, {fields[5], fields[8]}, 0) end
-      local others = open_streams(prefix, fields[7])
-      if not others then redis.call('HSET', entry, 's', stream)
-      elseif not string.find(',' .. others .. ',', ',' .. stream .. ',', 1, true) then
-        redis.call('HSET', entry, 's', others .. ',' .. stream)
-      end
       for _, item in ipairs({cursor, fields[1], fields[2], fields[3]}) do taken[#taken + 1] = item end
     end
   end
   return taken
-end
-
--- ARGV: stream, seconds. Keeps it open; 0 if it counts as ended.
-local function gw_keep_stream(keys, a)
-  return redis.call('EXPIRE', key(keys[1], 'st', a[1]), a[2])
-end
-
--- ARGV: stream. It ended: what it took and nobody acknowledged counts as not written.
-local function gw_untake(keys, a)
-  return redis.call('DEL', key(keys[1], 'st', a[1]))
 end
 
 -- ARGV: party, cursor
@@ -107,11 +79,10 @@ local function gw_delivered(keys, a)
   local prefix, f = keys[1], named(a)
   local party, cursor = f.party, f.cursor
   local entry = key(prefix, 'g', party, cursor)
-  local fields = redis.call('HMGET', entry, 's', 'a')
+  local fields = redis.call('HMGET', entry, 'e', 'a')
   if not fields[1] then return 'UNKNOWN' end
   if fields[2] == '1' then return 'SAME' end
-  -- Its stream may have ended meanwhile: the digest that the party signed shows that it has the records, and a
-  -- group that lost a consent would be gone.
+  -- The digest that the party signed shows that it has the records; a group that lost a consent would be gone.
   redis.call('HSET', entry, 'a', '1', 'at', redis.call('TIME')[1])
   sent(prefix, party, cursor, f.salt)  -- which a gateway of version 2 did not record when the group was taken
   held_by(prefix, party, redis.call('HMGET', entry, 'm', 'w'), 1)
@@ -134,15 +105,12 @@ local function gw_expire_feeds(keys, a)
   return gone
 end
 
--- ARGV: party, salt. What waits for a party that left is dropped, but for what is on the wire; how many groups are.
+-- ARGV: party, salt. What a party that left has not acknowledged is dropped; how many groups.
 local function gw_drop_left(keys, a)
-  local prefix, party, flying = keys[1], a[1], 0
-  for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'o', party), 0, 999)) do
-    if open_streams(prefix, redis.call('HGET', key(prefix, 'g', party, cursor), 's')) then flying = flying + 1
-    else drop_group(prefix, party, cursor, 'party_left', a[2]) end
-  end
-  if flying > 0 then redis.call('INCR', key(prefix, 'close', party)) end
-  return flying
+  local prefix, party = keys[1], a[1]
+  local cursors = redis.call('ZRANGE', key(prefix, 'o', party), 0, 999)
+  for _, cursor in ipairs(cursors) do drop_group(prefix, party, cursor, 'party_left', a[2]) end
+  return #cursors
 end
 
 local function gw_released_cursor(keys, a)
@@ -151,8 +119,6 @@ end
 
 redis.register_function('gw_append', gw_append)
 redis.register_function('gw_take', gw_take)
-redis.register_function('gw_keep_stream', gw_keep_stream)
-redis.register_function('gw_untake', gw_untake)
 reads('gw_group', gw_group)
 redis.register_function('gw_delivered', gw_delivered)
 redis.register_function('gw_expire_feeds', gw_expire_feeds)

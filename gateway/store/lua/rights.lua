@@ -70,7 +70,7 @@ local function gw_erase_finish(keys, a)
     redis.call('ZREM', key(prefix, 'owed'), 'consent|' .. user .. '|' .. a[i + 1])
   end
   for _, name in ipairs(redis.call('ZRANGE', key(prefix, 'i', user), 0, -1)) do redis.call('DEL', key(prefix, name)) end
-  for _, name in ipairs({'s', 'e', 'eo', 'ob', 'gs', 'i', 'ig', 'ie', 'it'}) do redis.call('DEL', key(prefix, name, user)) end
+  for _, name in ipairs({'s', 'e', 'eo', 'ob', 'gs', 'i', 'ig', 'ie', 'it', 'ps'}) do redis.call('DEL', key(prefix, name, user)) end
   put_notices(prefix, user, a, notices)
   redis.call('HDEL', job, 'r', 'e', 'd')
   redis.call('HSET', job, 'v', '1', 'c', f.receipt)
@@ -185,6 +185,10 @@ local function gw_share(keys, a)
   for _, group in ipairs(groups_of(prefix, user, 'e', 'n', 'k', 'a', 'at')) do
     local f = group[3]
     groups[#groups + 1] = {group[1], f[1], f[2], f[3], f[4], f[5] or ''}
+  end
+  for _, name in ipairs(redis.call('HKEYS', key(prefix, 'ps', user))) do
+    local party, epoch, group, grant = string.match(name, '^([^|]*)|(%d+)|(%d+)|(.*)$')
+    groups[#groups + 1] = {party, epoch, group, grant, '0', ''}
   end
   return {redis.call('GET', key(prefix, 'e', user)) or '', epochs, groups,
     redis.call('EXISTS', key(prefix, 'ob', user))}

@@ -56,6 +56,7 @@ local function keep_entries(prefix, party, cursor, why, salt, quiet)
     end
   end
   if #gone == 0 then return #ids end
+  for _, reason in ipairs(gone) do possibly_held(prefix, party, cursor, gone[reason].users) end
   if #ids == 0 then forget_group(prefix, party, cursor)
   else
     redis.call('HSET', entry, 'i', table.concat(ids, ','), 'm', table.concat(users, ','), 'w', cjson.encode(names))
@@ -84,9 +85,10 @@ end
 -- Recorded before a byte leaves, once for what is sent: from here on the party may hold it.
 local function sent(prefix, party, cursor, salt)
   local entry = key(prefix, 'g', party, cursor)
-  local f = redis.call('HMGET', entry, 'e', 'n', 'i', 'z', 'd')
+  local f = redis.call('HMGET', entry, 'e', 'n', 'i', 'z', 'd', 'm', 'w')
   if f[4] == '1' then return end
   redis.call('HSET', entry, 'z', '1')
+  held_by(prefix, party, {f[6], f[7]}, 0)
   local header = {audience = f[5] or nil, epoch = tonumber(f[1]), group = tonumber(f[2]), party = party}
   if f[3] then header.entries = members_of(f[3]) end
   append_event(prefix, 'SENT', redis.sha1hex(salt .. 'z' .. cursor):sub(1, 16), cjson.encode(header), '')
@@ -132,7 +134,7 @@ end
 
 -- Whether what is not acknowledged may go to a party: what may not is dropped, or not sent again; what may is SENT.
 local function may_send(prefix, party, cursor, fields, salt, coming)
-  if fields[9] == 'entries' then
+  if fields[7] == 'entries' then
     if keep_allowed(prefix, party, cursor, fields[1], fields[4], salt, 'withdrawn', coming) == 0 then return false end
   else
     local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'z', 'd', 'y')
@@ -190,7 +192,7 @@ local function gw_append_entries(keys, a)
     end
   end
   redis.call('HSET', key(prefix, 'g', party, cursor), 't', 'entries', 'e', epoch, 'n', group, 'k', grant, 'd', f.audience,
-    'i', table.concat(ids, ','), 'm', table.concat(users, ','), 'w', cjson.encode(names), 's', '0', 'a', '0')
+    'i', table.concat(ids, ','), 'm', table.concat(users, ','), 'w', cjson.encode(names), 'a', '0')
   local left = keep_allowed(prefix, party, cursor, epoch, grant, salt, 'no_consent', f.coming, f.kept)
   return left == 0 and 'DROPPED' or 'NEW'
 end
@@ -212,7 +214,7 @@ local function gw_append_contents(keys, a)
   end
   local cursor = next_cursor(prefix, party)
   redis.call('HSET', key(prefix, 'g', party, cursor), 't', 'contents', 'e', epoch, 'n', group, 'k', 'general', 'r', f.message, 'm', '',
-    'd', f.audience, 'w', '[]', 's', '0', 'a', '0')
+    'd', f.audience, 'w', '[]', 'a', '0')
   if went then redis.call('HSET', key(prefix, 'g', party, cursor), 'y', redis.call('TIME')[1] + SOON) end
   redis.call('SADD', waiting, cursor)
   redis.call('EXPIRE', waiting, 2 * DAY)

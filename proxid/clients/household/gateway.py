@@ -15,9 +15,6 @@ from proxid.runtime.transport.retry import Attempts, call
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 
-_RIGHT_SECONDS = 180.0
-"""An objection waits for parties to acknowledge what is on its way to them."""
-
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
@@ -116,7 +113,7 @@ class GatewayClient:
             RefusedError, UpstreamError.
         """
         request = wire.RightRequest(enrolment=enrolment.encode(), request=signed)
-        reply = await call(lambda: self._stub.Right(request, timeout=_RIGHT_SECONDS), self.attempts())
+        reply = await call(lambda: self._stub.Right(request, timeout=self._timeout), self.attempts())
         return bytes(reply.receipt), reply.share
 
     async def ask(self, message: SignedMessage, attempts: Attempts) -> SignedMessage:

@@ -9,7 +9,6 @@ import pytest
 from redis.asyncio import Redis
 
 from gateway.store.library import GatewayStore
-from gateway.store.rights import RightsStore
 from main_service.store.library import library
 from main_service.store.pool import PoolStore
 from proxid.anonymise.mix.settings import Settings
@@ -30,7 +29,6 @@ class Delivery:
         self.party = f"party-{number}"
         self.people = (f"{number:028x}aaaa", f"{number:028x}bbbb")
         self.grant = f"{self.party}|general|user_id"
-        self.streams = 0
         self.delivered_at = 0
         self.acknowledged_at = 0
         self.taken_at = 0
@@ -63,23 +61,17 @@ class Delivery:
 
     async def party_takes(self) -> None:
         await self.pause()
-        self.streams += 1
-        stream = f"{self.number}-{self.streams}"
-        entries = await self.store.take(self.party, 0, 8, stream)
+        entries = await self.store.take(self.party, 0, 8)
         if entries:
             self.taken_at = self.tick()
         await self.pause()
         for entry in entries:
             if self.source.random() < 0.5 and await self.store.delivered(self.party, entry, b"ack", 100) == "NEW":
                 self.delivered_at = self.tick()
-        await self.pause()
-        await self.store.untake(stream)
 
     async def withdraws(self) -> None:
         await self.pause()
         await self.consent(0, 2)
-        while await RightsStore(self.store).settle(self.people[0], "", EPOCH):  # noqa: ASYNC110
-            await asyncio.sleep(0)
         self.acknowledged_at = self.tick()
 
 
@@ -93,7 +85,7 @@ async def test_after_the_acknowledgement_nothing_is_delivered(client: Redis, int
         race = Delivery(store, number, source)
         await race.run()
         assert race.acknowledged_at
-        for written in await store.take(race.party, 0, 8, "last"):
+        for written in await store.take(race.party, 0, 8):
             # What is still shown was acknowledged by the party before: nothing new goes out.
             assert race.delivered_at and race.delivered_at < race.acknowledged_at
             assert await store.delivered(race.party, written, b"ack", 100) == "SAME"

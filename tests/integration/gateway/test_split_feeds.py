@@ -51,16 +51,15 @@ async def put(store: GatewayStore, entries: Sequence[PutEntry] = ENTRIES, releas
     return await store.append_entries(PARTY, (EPOCH, PORTION), LANE, release, entries)
 
 
-async def withdraw(store: GatewayStore, who: str, epoch: int = EPOCH, version: int = 2) -> list[str]:
-    await store.consent(who, epoch, version, b"v%d" % version, (), 1000)
-    return await RightsStore(store).settle(who, "", epoch)
+async def withdraw(store: GatewayStore, who: str, epoch: int = EPOCH, version: int = 2) -> list[SentBefore]:
+    return await store.consent(who, epoch, version, b"v%d" % version, (), 1000)
 
 
 async def test_a_portion_comes_whole_in_its_order_and_once(store: GatewayStore, client: Redis) -> None:
     assert await put(store) == "NEW"
     assert await put(store) == "SAME"
     for _ in range(2):
-        (taken,) = await store.take(PARTY, 0, 9, "stream")
+        (taken,) = await store.take(PARTY, 0, 9)
         assert decode(taken.records) == [b"pair-1", b"pair-2", b"pair-3"]
     assert await events(client, "SENT") == [
         {
@@ -76,7 +75,7 @@ async def test_a_portion_comes_whole_in_its_order_and_once(store: GatewayStore, 
 async def test_who_does_not_consent_loses_their_own_entries_alone(store: GatewayStore, client: Redis) -> None:
     await withdraw(store, PEOPLE[0])
     assert await put(store, (*ENTRIES, entry(4, ""))) == "NEW"
-    (taken,) = await store.take(PARTY, 0, 9, "stream")
+    (taken,) = await store.take(PARTY, 0, 9)
     assert decode(taken.records) == [b"pair-2"]
     (dropped,) = await events(client, "DROPPED")
     assert (dropped["reason"], dropped["left"], len(dropped["entries"])) == ("no_consent", 1, 3)
@@ -87,7 +86,7 @@ async def test_who_does_not_consent_loses_their_own_entries_alone(store: Gateway
 async def test_a_withdrawal_takes_what_waits_and_leaves_the_others(store: GatewayStore, client: Redis) -> None:
     await put(store)
     assert await withdraw(store, PEOPLE[0]) == []
-    (taken,) = await store.take(PARTY, 0, 9, "stream")
+    (taken,) = await store.take(PARTY, 0, 9)
     assert decode(taken.records) == [b"pair-2"]
     assert (await store.group(PARTY, taken.cursor)).records == taken.records
     assert [(d["reason"], d["left"]) for d in await events(client, "DROPPED")] == [("withdrawn", 1)]
@@ -95,20 +94,18 @@ async def test_a_withdrawal_takes_what_waits_and_leaves_the_others(store: Gatewa
     assert await client.hlen(names[0]) == 1
 
 
-async def test_what_is_on_the_wire_is_waited_for(store: GatewayStore, client: Redis) -> None:
+async def test_what_was_sent_is_cut_at_once(store: GatewayStore, client: Redis) -> None:
     await put(store)
-    await store.take(PARTY, 0, 9, "stream")
-    assert await withdraw(store, PEOPLE[0]) == [PARTY]
-    await store.untake("stream")
-    assert await RightsStore(store).settle(PEOPLE[0], "", EPOCH) == []
-    (again,) = await store.take(PARTY, 0, 9, "stream")
+    await store.take(PARTY, 0, 9)
+    assert await withdraw(store, PEOPLE[0]) == [SentBefore(PARTY, 2, 2, 0)]
+    (again,) = await store.take(PARTY, 0, 9)
     assert decode(again.records) == [b"pair-2"]
     assert len(await events(client, "SENT")) == 1
 
 
 async def test_an_erasure_takes_acknowledged_entries_out_of_the_feed_too(store: GatewayStore, client: Redis) -> None:
     await put(store)
-    (taken,) = await store.take(PARTY, 0, 9, "stream")
+    (taken,) = await store.take(PARTY, 0, 9)
     assert await store.delivered(PARTY, taken, b"ack", 1000) == "NEW"
     rights = RightsStore(store)
     await client.set(f"{PREFIX}:e:{PEOPLE[0]}", b"pk")
@@ -128,9 +125,7 @@ async def test_contents_go_whole_until_somebody_among_them_goes(store: GatewaySt
     await put(store)
     assert await contents(store) == "NEW"
     await withdraw(store, PEOPLE[0], EPOCH)
-    assert len(await store.take(PARTY, 0, 9, "stream")) == 2, (
-        "the main service formed them without who withdrew in the epoch"
-    )
+    assert len(await store.take(PARTY, 0, 9)) == 2, "the main service formed them without who withdrew in the epoch"
 
 
 @pytest.mark.parametrize("how", ["erased", "objected", "withdrawn"])
@@ -142,53 +137,68 @@ async def test_contents_that_were_not_sent_are_dropped(store: GatewayStore, clie
     else:
         await RightsStore(store).settle(PEOPLE[0], how)
     assert [d["reason"] for d in await events(client, "DROPPED") if d["group"] == CONTENTS] == ["withdrawn"]
-    assert [one.group for one in await store.take(PARTY, 0, 9, "stream")] == [PORTION]
+    assert [one.group for one in await store.take(PARTY, 0, 9)] == [PORTION]
 
 
 async def test_whoever_has_no_entry_takes_no_contents_back(store: GatewayStore, client: Redis) -> None:
     await put(store, (entry(1, PEOPLE[0]),))
     await contents(store)
     await RightsStore(store).settle(PEOPLE[1], "objected")
-    assert len(await store.take(PARTY, 0, 9, "stream")) == 2
+    assert len(await store.take(PARTY, 0, 9)) == 2
 
 
 async def test_what_was_sent_is_not_dropped_and_not_sent_again(store: GatewayStore, client: Redis) -> None:
     await put(store)
     await contents(store)
-    taken = await store.take(PARTY, 0, 9, "stream")
-    await store.untake("stream")
-    assert len(await store.take(PARTY, 0, 9, "stream")) == 2, "again, as long as nobody has taken anything back"
-    await store.untake("stream")
+    taken = await store.take(PARTY, 0, 9)
+    assert len(await store.take(PARTY, 0, 9)) == 2, "again, as long as nobody has taken anything back"
     await RightsStore(store).settle(PEOPLE[0], "objected")
-    assert [one.group for one in await store.take(PARTY, 0, 9, "stream")] == [PORTION]
+    assert [one.group for one in await store.take(PARTY, 0, 9)] == [PORTION]
     assert [d["group"] for d in await events(client, "DROPPED")] == [PORTION]
     assert await store.delivered(PARTY, taken[1], b"ack", 1000) == "NEW", "its acknowledgement may still come"
 
 
+async def chosen(store: GatewayStore, who: str) -> list[SentBefore]:
+    """What had been sent, as the answer to the choice in effect says when it is asked for again."""
+    return await store.consent(who, EPOCH, 1, b"v1", (f"{PARTY}|general|user_id",), 1000)
+
+
 async def test_what_had_been_sent_before_is_known(store: GatewayStore) -> None:
     """Of each party the records under the person's name, those it has not acknowledged, and contents."""
-    assert await store.sent_before(PEOPLE[0]) == []
+    assert await chosen(store, PEOPLE[0]) == []
     await put(store)
     await contents(store)
-    assert await store.sent_before(PEOPLE[0]) == [], "what waits was not sent"
-    portion, _ = await store.take(PARTY, 0, 9, "stream")
-    assert await store.sent_before(PEOPLE[0]) == [SentBefore(PARTY, 2, 2, 1)]
+    assert await chosen(store, PEOPLE[0]) == [], "what waits was not sent"
+    portion, _ = await store.take(PARTY, 0, 9)
+    assert await chosen(store, PEOPLE[0]) == [SentBefore(PARTY, 2, 2, 1)]
     assert await store.delivered(PARTY, portion, b"ack", 1000) == "NEW"
-    assert await store.sent_before(PEOPLE[0]) == [SentBefore(PARTY, 2, 0, 1)]
+    assert await chosen(store, PEOPLE[0]) == [SentBefore(PARTY, 2, 0, 1)]
     await RightsStore(store).settle(PEOPLE[0], "objected")
-    assert await store.sent_before(PEOPLE[0]) == [SentBefore(PARTY, 2, 0, 1)], "whoever goes is told, too"
-    assert await store.sent_before(PEOPLE[1]) == [SentBefore(PARTY, 1, 0, 1)]
+    assert await chosen(store, PEOPLE[0]) == [SentBefore(PARTY, 2, 0, 1)], "whoever goes is told, too"
+    assert await chosen(store, PEOPLE[1]) == [SentBefore(PARTY, 1, 0, 1)]
+
+
+async def test_who_withdraws_is_told_what_is_possibly_held(store: GatewayStore, client: Redis) -> None:
+    """Sent and not acknowledged: it waits for nobody, is not sent again, and stands among what access shows."""
+    await put(store)
+    portion, *_ = await store.take(PARTY, 0, 9)
+    assert await store.consent(PEOPLE[0], EPOCH, 2, b"v2", (), 1000) == [SentBefore(PARTY, 2, 2, 0)]
+    assert await store.consent(PEOPLE[0], EPOCH, 2, b"v2", (), 1000) == [SentBefore(PARTY, 2, 2, 0)]
+    held = await RightsStore(store).held(PEOPLE[0])
+    assert held.groups == ((PARTY, EPOCH, PORTION, "general|user_id", False, 0),)
+    (cut,) = await store.take(PARTY, 0, 9)
+    assert cut.records != portion.records and len(await events(client, "SENT")) == 1
 
 
 async def test_contents_are_late_after_their_time(store: GatewayStore, client: Redis) -> None:
     await contents(store, release=1, now=100)
     await contents(store, release=2, now=100)
-    (first,) = await store.take(PARTY, 0, 1, "stream")
+    (first,) = await store.take(PARTY, 0, 1)
     assert await store.drop_late([PARTY], 100 + LATE_SECONDS - 1) == 0
     assert await store.drop_late([PARTY], 100 + LATE_SECONDS) == 1
     (dropped,) = await events(client, "DROPPED")
     assert (dropped["reason"], dropped["time"], dropped["audience"]) == ("late", 100 + LATE_SECONDS, AUDIENCE)
-    assert [one.cursor for one in await store.take(PARTY, 0, 9, "stream")] == [first.cursor], "what was sent stays"
+    assert [one.cursor for one in await store.take(PARTY, 0, 9)] == [first.cursor], "what was sent stays"
 
 
 async def gone(store: GatewayStore, client: Redis, who: str, how: str) -> str:
@@ -227,7 +237,7 @@ async def test_whoever_goes_before_the_close_comes_is_not_delivered(
     assert await put(store, (entry(1, PEOPLE[0]), entry(2, known)), release=2) == "NEW"
     if not contents_first:
         assert await contents(store, release=3) == "DROPPED"
-    (taken,) = await store.take(PARTY, 0, 9, "stream")
+    (taken,) = await store.take(PARTY, 0, 9)
     assert decode(taken.records) == [b"pair-1"]
     assert [d["reason"] for d in await events(client, "DROPPED") if d["group"] == CONTENTS] == ["withdrawn"]
 
@@ -239,12 +249,11 @@ async def test_whoever_goes_just_after_the_epoch_denies_its_contents_to_nobody_w
     """Before the close: their own entries go. After it, once a party has taken it: nothing goes."""
     await store.consent(PEOPLE[0], EPOCH + 1, 1, b"v1", (GRANT,), 1000)
     await put(store, (entry(1, PEOPLE[0]), entry(3, PEOPLE[1])))
-    await store.take(PARTY, 0, 9, "stream")
-    await store.untake("stream")
+    await store.take(PARTY, 0, 9)
     known = await gone(store, client, PEOPLE[1], how)
     assert await put(store, (entry(2, known),), release=2) == "DROPPED"
     assert await contents(store, release=3) == "NEW"
-    taken = await store.take(PARTY, 0, 9, "stream")
+    taken = await store.take(PARTY, 0, 9)
     assert [one.group for one in taken] == [PORTION, CONTENTS]
     assert await store.drop_late([PARTY], NOW + LATE_SECONDS) == 0
     assert await store.delivered(PARTY, taken[1], b"ack", 1000) == "NEW"
@@ -275,7 +284,7 @@ async def test_a_grant_given_again_counts_for_its_own_epoch_alone(store: Gateway
     await withdraw(store, PEOPLE[1], EPOCH + 1)
     await store.consent(PEOPLE[1], EPOCH + 1, 3, b"v3", (GRANT,), 1000)
     assert await put(store, (entry(1, PEOPLE[0]), entry(2, PEOPLE[1]))) == "NEW"
-    (taken,) = await store.take(PARTY, 0, 9, "stream")
+    (taken,) = await store.take(PARTY, 0, 9)
     assert decode(taken.records) == [b"pair-1"]
     place = (EPOCH + 1, PORTION)
     assert await store.append_entries(PARTY, place, LANE, 2, (entry(3, PEOPLE[1]),)) == "NEW"
@@ -288,7 +297,7 @@ async def test_a_grant_of_another_kind_or_party_takes_nothing_back(store: Gatewa
     await store.consent(PEOPLE[1], EPOCH + 1, 2, b"v2", grants[:1], 1000)
     await put(store)
     assert await contents(store) == "NEW"
-    assert len(await store.take(PARTY, 0, 9, "stream")) == 2
+    assert len(await store.take(PARTY, 0, 9)) == 2
 
 
 async def test_what_was_gone_before_the_close_leaves_nothing_of_an_erased_person(
@@ -315,14 +324,13 @@ async def test_a_group_goes_whole_when_a_member_withdraws_in_the_next_epoch(
     await withdraw(store, PEOPLE[0], EPOCH + 1, 1)
     if not waits:
         assert await group(store) == "DROPPED"
-    assert await store.take(PARTY, 0, 9, "stream") == []
+    assert await store.take(PARTY, 0, 9) == []
     assert [d["reason"] for d in await events(client, "DROPPED")] == ["withdrawn"]
 
 
 async def test_contents_that_no_index_knows_any_more_are_not_sent_again(store: GatewayStore, client: Redis) -> None:
     await put(store)
     await contents(store)
-    assert len(await store.take(PARTY, 0, 9, "stream")) == 2
-    await store.untake("stream")
+    assert len(await store.take(PARTY, 0, 9)) == 2
     await client.delete(f"{PREFIX}:ct:{PARTY}:{EPOCH}:{AUDIENCE}")  # its time was over
-    assert [one.group for one in await store.take(PARTY, 0, 9, "stream")] == [PORTION]
+    assert [one.group for one in await store.take(PARTY, 0, 9)] == [PORTION]

@@ -8,7 +8,6 @@ import pytest
 from redis.asyncio import Redis
 
 from gateway.requests import RequestPath
-from gateway.store.feeds import KEPT_SECONDS
 from gateway.store.library import GatewayStore
 from gateway.store.links import Registration
 from gateway.store.rights import RightsStore
@@ -162,69 +161,33 @@ async def test_a_group_is_appended_whole_or_dropped_whole(store: GatewayStore, c
     assert await append(store, 2) == "NEW"
     assert await append(store, 2) == "SAME"
     assert await append(store, 3, ("aa" * 16, "")) == "DROPPED"  # an unknown person
-    assert [e.group for e in await store.take("acme", 0, 10, "stream")] == [2]
+    assert [e.group for e in await store.take("acme", 0, 10)] == [2]
     dropped = [header["reason"] for _, kind, header in await events(client) if kind == "DROPPED"]
     assert dropped == ["no_consent", "no_consent"]
 
 
-async def test_a_withdrawal_drops_what_is_not_on_the_wire(store: GatewayStore, client: Redis) -> None:
+async def test_a_withdrawal_drops_what_waits_and_takes_back_what_was_sent(store: GatewayStore, client: Redis) -> None:
     for who in (ALICE, BOB):
         await consent(store, who, 1, "acme|general|user_id")
-    await append(store, 1)
-    [first] = await store.take("acme", 0, 1, "stream")
-    await append(store, 2)
-    await consent(store, BOB, 2)
-    assert await RightsStore(store).settle(BOB.user_tag, "", 7) == ["acme"]  # the first group is on the wire
+    for release in (1, 2, 3):
+        await append(store, release)
+    first, second = await store.take("acme", 0, 2)
     assert await store.delivered("acme", first, b"ack", 100) == "NEW"
-    assert await RightsStore(store).settle(BOB.user_tag, "", 7) == []
-    assert [e.group for e in await store.take("acme", first.cursor, 10, "stream")] == []
-    assert [h["group"] for _, kind, h in await events(client) if kind == "DROPPED"] == [2]
-
-
-async def test_a_closed_stream_counts_as_not_written(store: GatewayStore) -> None:
-    for who in (ALICE, BOB):
-        await consent(store, who, 1, "acme|general|user_id")
-    await append(store, 1)
-    [entry] = await store.take("acme", 0, 1, "stream")
-    await consent(store, ALICE, 2)
-    await store.untake("stream")
-    assert await RightsStore(store).settle(ALICE.user_tag, "", 7) == []
-    assert await store.delivered("acme", entry, b"ack", 100) == "UNKNOWN"
+    await consent(store, BOB, 2)
+    assert [e.group for e in await store.take("acme", 0, 10)] == [1]  # of what was acknowledged, and no more
+    assert await store.delivered("acme", second, b"ack", 100) == "UNKNOWN"
     with pytest.raises(RecordMismatchError):
-        await store.group("acme", entry.cursor)
+        await store.group("acme", second.cursor)
+    held = {who: (await RightsStore(store).held(who.user_tag)).groups for who in (ALICE, BOB)}
+    assert held[ALICE] == held[BOB] and [group[2:5:2] for group in held[BOB]] == [(1, True), (2, False)]
+    assert [h["group"] for _, kind, h in await events(client) if kind == "DROPPED"] == [2, 3]
+    assert [h["group"] for _, kind, h in await events(client) if kind == "SENT"] == [1, 2]
 
 
-async def test_an_acknowledgement_counts_once_whether_or_not_its_stream_has_ended(store: GatewayStore) -> None:
+async def test_an_acknowledgement_counts_once(store: GatewayStore) -> None:
     for who in (ALICE, BOB):
         await consent(store, who, 1, "acme|general|user_id")
     await append(store, 1)
-    [entry] = await store.take("acme", 0, 1, "stream")
-    await store.untake("stream")
+    [entry] = await store.take("acme", 0, 1)
     assert await store.delivered("acme", entry, b"ack", 100) == "NEW"
     assert await store.delivered("acme", entry, b"ack", 100) == "SAME"
-
-
-async def test_a_group_is_on_the_wire_while_any_of_its_streams_is_open(store: GatewayStore) -> None:
-    for who in (ALICE, BOB):
-        await consent(store, who, 1, "acme|general|user_id")
-    await append(store, 1)
-    for stream in ("first", "second", "first"):
-        assert len(await store.take("acme", 0, 1, stream)) == 1
-    await consent(store, ALICE, 2)
-    for stream in ("second", "third", "first"):
-        assert await RightsStore(store).settle(ALICE.user_tag, "", 7) == ["acme"]
-        await store.untake(stream)
-    assert await RightsStore(store).settle(ALICE.user_tag, "", 7) == []
-
-
-async def test_a_stream_that_nobody_keeps_ends_by_itself(store: GatewayStore, client: Redis) -> None:
-    """Whoever wrote to it was killed, or could not say that it ended; its party may have left for good."""
-    for who in (ALICE, BOB):
-        await consent(store, who, 1, "acme|general|user_id")
-    await append(store, 1)
-    await store.take("acme", 0, 1, "stream")
-    assert 0 < await client.ttl(f"{PREFIX}:st:stream") <= KEPT_SECONDS
-    assert await store.keep_stream("stream")
-    await client.delete(f"{PREFIX}:st:stream")  # as its time would have
-    assert not await store.keep_stream("stream")
-    assert await RightsStore(store).settle(ALICE.user_tag, "erased") == []

@@ -103,7 +103,7 @@ async def test_nothing_that_was_read_is_told_before_it_is_on_disk(
     for read in (
         lambda: requests.answer(signed),
         lambda: anext(outbox.follow(0)),
-        lambda: gateway.take("acme", 0, 1, "s"),
+        lambda: gateway.take("acme", 0, 1),
     ):  # type: ignore[arg-type]
         power.hold()
         task = asyncio.ensure_future(read())

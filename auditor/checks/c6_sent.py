@@ -1,0 +1,44 @@
+"""What was sent to parties (check 6 of DESIGN 10.4): consent counts when it was SENT, acknowledged or not.
+
+The step that takes something out of a feed asks everybody's consent and records SENT. So nothing is sent to a party
+behind the choice that takes it back, by the numbers of the log.
+"""
+
+import hashlib
+from typing import Final
+
+from auditor.checks.c3_links import People
+from auditor.checks.c6_consents import Consents, Standing
+from auditor.checks.c7_completeness import Sets
+from auditor.checks.c8_obligations import Obligations
+from auditor.findings import CONSENT, GATEWAY, Report
+
+_SIZE: Final = 16
+
+
+def name_of_person(prox_id: str) -> bytes:
+    """What a PROX_ID is remembered by, 16 bytes."""
+    return hashlib.sha256(prox_id.encode()).digest()[:_SIZE]
+
+
+def names_of(people: bytes) -> list[bytes]:
+    """The names of those of a group."""
+    return [people[i : i + _SIZE] for i in range(0, len(people), _SIZE)]
+
+
+def check_sent(sets: Sets, consents: Consents, people: People, obligations: Obligations, report: Report) -> None:
+    """Hold what was sent and not delivered against what everybody had chosen then; what was delivered has been."""
+    by_name: dict[bytes, str] | None = None
+    for sent in sets.sent_only():
+        if by_name is None:
+            by_name = {name_of_person(prox): prox for prox in consents.standing}
+        kind, _, fidelity = sent.grant.partition("|")
+        for name in names_of(sent.people):
+            if not any(name) or name in people.gone:
+                continue  # erased since
+            at = consents.standing.get(by_name.get(name, ""), Standing())
+            allowed = consents.allowed(at, (sent.party, kind, fidelity), sent.event)
+            if not allowed or obligations.objects(at.user_id, sent.event):
+                report.add(CONSENT, GATEWAY, sent.event, "SENT: a party was sent what somebody does not allow it")
+                break
+    report.checked[CONSENT] += sets.rows("SELECT COUNT(*) FROM deliveries WHERE sent IS NOT NULL")[0][0]
