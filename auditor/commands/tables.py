@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from auditor.findings import CHECKS, Report
+from auditor.report.page import broken, result
 from auditor.report.wording import ACCESS, BELIEVED, DROPPED, KINDS, LOGS, RIGHTS, TOTALS, UNCHECKED, WITHHELD
 from auditor.report.wording import CHECKS as WORDS
 
@@ -44,11 +45,10 @@ def _verdict(console: Console, report: Report) -> None:
 
 def _checks(report: Report) -> Table:
     # The whole of both logs is counted below; only these columns are of one audit.
-    table = Table("check", "this time", "earlier", "violations", title="Audit")
+    table = Table("check", "this time", "earlier", "violations", "result", title="Audit")
     for rule in CHECKS:
-        broken = sum(1 for v in report.violations if v.rule == rule)
-        counts = (report.checked[rule], report.checked_before[rule], broken)
-        table.add_row(f"{rule} {WORDS[rule].title}", *(f"{count:,}" for count in counts))
+        counts = (report.checked[rule], report.checked_before[rule], broken(report, rule))
+        table.add_row(f"{rule} {WORDS[rule].title}", *(f"{count:,}" for count in counts), result(report, rule))
     return table
 
 

@@ -163,12 +163,8 @@ def _checks(report: Report) -> Section:
     columns = ("Check", "What it proves when it passes", *numbered, "Violations", "Result")
     rows: list[tuple[Cell, ...]] = []
     for rule in CHECKS:
-        broken = sum(1 for v in report.violations if v.rule == rule) + _unlisted(report, rule)
-        before = report.checked_before[rule]
-        done = report.checked[rule] + before
-        result = "failed" if broken else _passed(report, rule) if done else "nothing to check"
-        made = (report.checked[rule], before)[: len(numbered)]
-        rows.append((_named(rule), proves(report, rule), *made, broken, result))
+        made = (report.checked[rule], report.checked_before[rule])[: len(numbered)]
+        rows.append((_named(rule), proves(report, rule), *made, broken(report, rule), result(report, rule)))
     again = paragraph(
         "A number of checks counts single comparisons, not people or requests. The sets of check 7 and the keys of "
         "check 8 are gone through as a whole each time."
@@ -176,7 +172,17 @@ def _checks(report: Report) -> Section:
     return section("checks", "What was checked", table("The nine checks", columns, rows), again)
 
 
-def _passed(report: Report, rule: int) -> str:
+def broken(report: Report, rule: int) -> int:
+    """Violations of a check, with those that are only counted."""
+    return sum(1 for v in report.violations if v.rule == rule) + _unlisted(report, rule)
+
+
+def result(report: Report, rule: int) -> str:
+    """What came of a check, in words."""
+    if broken(report, rule):
+        return "failed"
+    if not report.checked[rule] + report.checked_before[rule]:
+        return "nothing to check"
     if any(rule == missing.rule for missing in report.missing):
         return "not checked in full"
     return "passed in part" if rule in report.partly or (rule == COMMITS and not report.scope.pipeline) else "passed"

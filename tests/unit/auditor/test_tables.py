@@ -41,6 +41,17 @@ def test_reasons_and_counts_are_in_plain_words() -> None:
     assert "search queries: 5 people" in text and "period (epoch) 20785: searches" in text
 
 
+def test_what_a_check_could_make_in_part_alone_never_reads_as_passed() -> None:
+    report = Report()
+    report.checked.update({1: 4, 3: 20, 5: 9, 6: 2})
+    report.counts["entries.partly_checked"] = 3
+    report.add(3, "gateway", 1, "REQUEST: wrong")
+    report.missing.append(Unchecked(6, "gateway", "a word is missing"))
+    found = dict(re.findall(r"│ (\d) [^│]*│.*│ (\w[^│]*\w) +│", printed(report)))
+    assert (found["1"], found["2"], found["3"]) == ("passed", "nothing to check", "failed")
+    assert (found["5"], found["6"]) == ("passed in part", "not checked in full")
+
+
 def test_requests_for_own_data_stand_with_rights_alone() -> None:
     text = printed(example())
     assert re.search(r"Access: .* 5 ", text) and "777" not in text
