@@ -7,7 +7,7 @@ import pytest
 from redis.asyncio import Redis
 
 from gateway.store.consents import SentBefore
-from gateway.store.feeds import PutEntry
+from gateway.store.feeds import FeedEntry, PutEntry
 from gateway.store.library import GatewayStore
 from gateway.store.rights import RightsStore
 from gateway.store.steps import PREFIX
@@ -55,11 +55,19 @@ async def withdraw(store: GatewayStore, who: str, epoch: int = EPOCH, version: i
     return await store.consent(who, epoch, version, b"v%d" % version, (), 1000)
 
 
+async def everything(store: GatewayStore) -> list[FeedEntry]:
+    """What a party takes, batch after batch."""
+    found: list[FeedEntry] = []
+    while taken := await store.take(PARTY, found[-1].cursor if found else 0, 9):
+        found += taken
+    return found
+
+
 async def test_a_portion_comes_whole_in_its_order_and_once(store: GatewayStore, client: Redis) -> None:
     assert await put(store) == "NEW"
     assert await put(store) == "SAME"
     for _ in range(2):
-        (taken,) = await store.take(PARTY, 0, 9)
+        (taken,) = await everything(store)
         assert decode(taken.records) == [b"pair-1", b"pair-2", b"pair-3"]
     assert await events(client, "SENT") == [
         {
@@ -75,7 +83,7 @@ async def test_a_portion_comes_whole_in_its_order_and_once(store: GatewayStore, 
 async def test_who_does_not_consent_loses_their_own_entries_alone(store: GatewayStore, client: Redis) -> None:
     await withdraw(store, PEOPLE[0])
     assert await put(store, (*ENTRIES, entry(4, ""))) == "NEW"
-    (taken,) = await store.take(PARTY, 0, 9)
+    (taken,) = await everything(store)
     assert decode(taken.records) == [b"pair-2"]
     (dropped,) = await events(client, "DROPPED")
     assert (dropped["reason"], dropped["left"], len(dropped["entries"])) == ("no_consent", 1, 3)
@@ -86,7 +94,7 @@ async def test_who_does_not_consent_loses_their_own_entries_alone(store: Gateway
 async def test_a_withdrawal_takes_what_waits_and_leaves_the_others(store: GatewayStore, client: Redis) -> None:
     await put(store)
     assert await withdraw(store, PEOPLE[0]) == []
-    (taken,) = await store.take(PARTY, 0, 9)
+    (taken,) = await everything(store)
     assert decode(taken.records) == [b"pair-2"]
     assert (await store.group(PARTY, taken.cursor)).records == taken.records
     assert [(d["reason"], d["left"]) for d in await events(client, "DROPPED")] == [("withdrawn", 1)]
@@ -96,16 +104,16 @@ async def test_a_withdrawal_takes_what_waits_and_leaves_the_others(store: Gatewa
 
 async def test_what_was_sent_is_cut_at_once(store: GatewayStore, client: Redis) -> None:
     await put(store)
-    await store.take(PARTY, 0, 9)
+    await everything(store)
     assert await withdraw(store, PEOPLE[0]) == [SentBefore(PARTY, 2, 2, 0)]
-    (again,) = await store.take(PARTY, 0, 9)
+    (again,) = await everything(store)
     assert decode(again.records) == [b"pair-2"]
     assert len(await events(client, "SENT")) == 1
 
 
 async def test_an_erasure_takes_acknowledged_entries_out_of_the_feed_too(store: GatewayStore, client: Redis) -> None:
     await put(store)
-    (taken,) = await store.take(PARTY, 0, 9)
+    (taken,) = await everything(store)
     assert await store.delivered(PARTY, taken, b"ack", 1000) == "NEW"
     rights = RightsStore(store)
     await client.set(f"{PREFIX}:e:{PEOPLE[0]}", b"pk")
@@ -125,7 +133,7 @@ async def test_contents_go_whole_until_somebody_among_them_goes(store: GatewaySt
     await put(store)
     assert await contents(store) == "NEW"
     await withdraw(store, PEOPLE[0], EPOCH)
-    assert len(await store.take(PARTY, 0, 9)) == 2, "the main service formed them without who withdrew in the epoch"
+    assert len(await everything(store)) == 2, "the main service formed them without who withdrew in the epoch"
 
 
 @pytest.mark.parametrize("how", ["erased", "objected", "withdrawn"])
@@ -137,23 +145,23 @@ async def test_contents_that_were_not_sent_are_dropped(store: GatewayStore, clie
     else:
         await RightsStore(store).settle(PEOPLE[0], how)
     assert [d["reason"] for d in await events(client, "DROPPED") if d["group"] == CONTENTS] == ["withdrawn"]
-    assert [one.group for one in await store.take(PARTY, 0, 9)] == [PORTION]
+    assert [one.group for one in await everything(store)] == [PORTION]
 
 
 async def test_whoever_has_no_entry_takes_no_contents_back(store: GatewayStore, client: Redis) -> None:
     await put(store, (entry(1, PEOPLE[0]),))
     await contents(store)
     await RightsStore(store).settle(PEOPLE[1], "objected")
-    assert len(await store.take(PARTY, 0, 9)) == 2
+    assert len(await everything(store)) == 2
 
 
 async def test_what_was_sent_is_not_dropped_and_not_sent_again(store: GatewayStore, client: Redis) -> None:
     await put(store)
     await contents(store)
-    taken = await store.take(PARTY, 0, 9)
-    assert len(await store.take(PARTY, 0, 9)) == 2, "again, as long as nobody has taken anything back"
+    taken = await everything(store)
+    assert len(await everything(store)) == 2, "again, as long as nobody has taken anything back"
     await RightsStore(store).settle(PEOPLE[0], "objected")
-    assert [one.group for one in await store.take(PARTY, 0, 9)] == [PORTION]
+    assert [one.group for one in await everything(store)] == [PORTION]
     assert [d["group"] for d in await events(client, "DROPPED")] == [PORTION]
     assert await store.delivered(PARTY, taken[1], b"ack", 1000) == "NEW", "its acknowledgement may still come"
 
@@ -163,13 +171,23 @@ async def chosen(store: GatewayStore, who: str) -> list[SentBefore]:
     return await store.consent(who, EPOCH, 1, b"v1", (f"{PARTY}|general|user_id",), 1000)
 
 
+async def test_a_party_that_dies_before_contents_loses_them_to_nobody(store: GatewayStore, client: Redis) -> None:
+    """They are SENT when what comes before them was written, not with it."""
+    await put(store)
+    await contents(store)
+    assert [one.group for one in await store.take(PARTY, 0, 9)] == [PORTION]
+    assert [sent["group"] for sent in await events(client, "SENT")] == [PORTION]
+    await RightsStore(store).settle(PEOPLE[0], "objected")
+    assert [d["group"] for d in await events(client, "DROPPED")] == [CONTENTS, PORTION], "nothing is possibly held"
+
+
 async def test_what_had_been_sent_before_is_known(store: GatewayStore) -> None:
     """Of each party the records under the person's name, those it has not acknowledged, and contents."""
     assert await chosen(store, PEOPLE[0]) == []
     await put(store)
     await contents(store)
     assert await chosen(store, PEOPLE[0]) == [], "what waits was not sent"
-    portion, _ = await store.take(PARTY, 0, 9)
+    portion, _ = await everything(store)
     assert await chosen(store, PEOPLE[0]) == [SentBefore(PARTY, 2, 2, 1)]
     assert await store.delivered(PARTY, portion, b"ack", 1000) == "NEW"
     assert await chosen(store, PEOPLE[0]) == [SentBefore(PARTY, 2, 0, 1)]
@@ -181,12 +199,12 @@ async def test_what_had_been_sent_before_is_known(store: GatewayStore) -> None:
 async def test_who_withdraws_is_told_what_is_possibly_held(store: GatewayStore, client: Redis) -> None:
     """Sent and not acknowledged: it waits for nobody, is not sent again, and stands among what access shows."""
     await put(store)
-    portion, *_ = await store.take(PARTY, 0, 9)
+    portion, *_ = await everything(store)
     assert await store.consent(PEOPLE[0], EPOCH, 2, b"v2", (), 1000) == [SentBefore(PARTY, 2, 2, 0)]
     assert await store.consent(PEOPLE[0], EPOCH, 2, b"v2", (), 1000) == [SentBefore(PARTY, 2, 2, 0)]
     held = await RightsStore(store).held(PEOPLE[0])
     assert held.groups == ((PARTY, EPOCH, PORTION, "general|user_id", False, 0),)
-    (cut,) = await store.take(PARTY, 0, 9)
+    (cut,) = await everything(store)
     assert cut.records != portion.records and len(await events(client, "SENT")) == 1
 
 
@@ -198,7 +216,7 @@ async def test_contents_are_late_after_their_time(store: GatewayStore, client: R
     assert await store.drop_late([PARTY], 100 + LATE_SECONDS) == 1
     (dropped,) = await events(client, "DROPPED")
     assert (dropped["reason"], dropped["time"], dropped["audience"]) == ("late", 100 + LATE_SECONDS, AUDIENCE)
-    assert [one.cursor for one in await store.take(PARTY, 0, 9)] == [first.cursor], "what was sent stays"
+    assert [one.cursor for one in await everything(store)] == [first.cursor], "what was sent stays"
 
 
 async def gone(store: GatewayStore, client: Redis, who: str, how: str) -> str:
@@ -237,7 +255,7 @@ async def test_whoever_goes_before_the_close_comes_is_not_delivered(
     assert await put(store, (entry(1, PEOPLE[0]), entry(2, known)), release=2) == "NEW"
     if not contents_first:
         assert await contents(store, release=3) == "DROPPED"
-    (taken,) = await store.take(PARTY, 0, 9)
+    (taken,) = await everything(store)
     assert decode(taken.records) == [b"pair-1"]
     assert [d["reason"] for d in await events(client, "DROPPED") if d["group"] == CONTENTS] == ["withdrawn"]
 
@@ -249,11 +267,11 @@ async def test_whoever_goes_just_after_the_epoch_denies_its_contents_to_nobody_w
     """Before the close: their own entries go. After it, once a party has taken it: nothing goes."""
     await store.consent(PEOPLE[0], EPOCH + 1, 1, b"v1", (GRANT,), 1000)
     await put(store, (entry(1, PEOPLE[0]), entry(3, PEOPLE[1])))
-    await store.take(PARTY, 0, 9)
+    await everything(store)
     known = await gone(store, client, PEOPLE[1], how)
     assert await put(store, (entry(2, known),), release=2) == "DROPPED"
     assert await contents(store, release=3) == "NEW"
-    taken = await store.take(PARTY, 0, 9)
+    taken = await everything(store)
     assert [one.group for one in taken] == [PORTION, CONTENTS]
     assert await store.drop_late([PARTY], NOW + LATE_SECONDS) == 0
     assert await store.delivered(PARTY, taken[1], b"ack", 1000) == "NEW"
@@ -284,7 +302,7 @@ async def test_a_grant_given_again_counts_for_its_own_epoch_alone(store: Gateway
     await withdraw(store, PEOPLE[1], EPOCH + 1)
     await store.consent(PEOPLE[1], EPOCH + 1, 3, b"v3", (GRANT,), 1000)
     assert await put(store, (entry(1, PEOPLE[0]), entry(2, PEOPLE[1]))) == "NEW"
-    (taken,) = await store.take(PARTY, 0, 9)
+    (taken,) = await everything(store)
     assert decode(taken.records) == [b"pair-1"]
     place = (EPOCH + 1, PORTION)
     assert await store.append_entries(PARTY, place, LANE, 2, (entry(3, PEOPLE[1]),)) == "NEW"
@@ -297,7 +315,7 @@ async def test_a_grant_of_another_kind_or_party_takes_nothing_back(store: Gatewa
     await store.consent(PEOPLE[1], EPOCH + 1, 2, b"v2", grants[:1], 1000)
     await put(store)
     assert await contents(store) == "NEW"
-    assert len(await store.take(PARTY, 0, 9)) == 2
+    assert len(await everything(store)) == 2
 
 
 async def test_what_was_gone_before_the_close_leaves_nothing_of_an_erased_person(
@@ -324,13 +342,13 @@ async def test_a_group_goes_whole_when_a_member_withdraws_in_the_next_epoch(
     await withdraw(store, PEOPLE[0], EPOCH + 1, 1)
     if not waits:
         assert await group(store) == "DROPPED"
-    assert await store.take(PARTY, 0, 9) == []
+    assert await everything(store) == []
     assert [d["reason"] for d in await events(client, "DROPPED")] == ["withdrawn"]
 
 
 async def test_contents_that_no_index_knows_any_more_are_not_sent_again(store: GatewayStore, client: Redis) -> None:
     await put(store)
     await contents(store)
-    assert len(await store.take(PARTY, 0, 9)) == 2
+    assert len(await everything(store)) == 2
     await client.delete(f"{PREFIX}:ct:{PARTY}:{EPOCH}:{AUDIENCE}")  # its time was over
-    assert [one.group for one in await store.take(PARTY, 0, 9)] == [PORTION]
+    assert [one.group for one in await everything(store)] == [PORTION]
