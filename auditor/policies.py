@@ -7,6 +7,7 @@ the auditor's own configuration says.
 """
 
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -74,6 +75,11 @@ class Policies:
         if digest is None:
             return self.trust
         return None if epoch in self.blind else self.judged(digest).trust
+
+    def longest_grace(self) -> float:
+        """Seconds for which any epoch may have been served after its end; infinite if a document is not known."""
+        judged = [self.judged(digest).trust for digest in set(self.named.values())]
+        return max(self.trust.epoch_grace, *(math.inf if one is None else one.epoch_grace for one in judged), 0.0)
 
     def naming(self, epoch: int, kind: str, granted: str) -> str:
         """How an epoch's record names its user; empty for a place or command where that is not known."""

@@ -15,7 +15,7 @@ from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import SealingKey
 from proxid.encoding import encode, label
 from proxid.errors import EncodingError, EpochError, FreshnessError
-from proxid.protocol.contents import COMING_SECONDS
+from proxid.protocol.contents import coming_seconds
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.opening import EpochOpening
 from proxid.runtime.clock import Clocks, ClockWatch
@@ -33,11 +33,13 @@ class Limits:
     Attributes:
         nonce_ttl: seconds a nonce and its answer are kept at least. rate_per_minute: requests of one user.
         notice_spread: seconds over which notices to parties under aliases are spread.
+        grace: seconds for which MS serves an epoch after its end.
     """
 
     nonce_ttl: int = 300
     rate_per_minute: int = 60
     notice_spread: int = 86_400
+    grace: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class Screener:
 
     def coming(self) -> int:
         """The first epoch whose contents may still come from the main service (form `split`)."""
-        return self.epochs.number(self.clock() - COMING_SECONDS)
+        return self.epochs.number(self.clock() - coming_seconds(self.limits.grace))
 
     def is_open(self, epoch: int) -> bool:
         """Whether the main service has surely not ended an epoch: it is the current one by a clock to rely on."""

@@ -1,6 +1,7 @@
 """Puts the Identity Screener together from its configuration and runs it (DESIGN 2, 16)."""
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -92,11 +93,13 @@ def screener_of(config: GatewayConfig, clocks: Clocks = Clocks()) -> Screener:  
     )
 
 
-def _governed(config: GatewayConfig, screener: Screener) -> tuple[GatewayConfig, Held]:
+def _governed(config: GatewayConfig, screener: Screener) -> tuple[GatewayConfig, Held, Screener]:
     """The configuration as the policy in force says, and the policies held here; raises ConfigError, OutputError."""
     epoch = screener.epochs.number(screener.clock())
     held = govern(config, epoch, screener.party_keys)
-    return config.model_copy(update={"retention": held.in_force(epoch).retention}), held
+    terms = held.in_force(epoch)
+    limits = replace(screener.limits, grace=terms.epoch_grace)
+    return config.model_copy(update={"retention": terms.retention}), held, replace(screener, limits=limits)
 
 
 async def _recover(store: GatewayStore, screener: Screener, requests: RequestPath) -> None:
@@ -139,8 +142,7 @@ async def serve(
     Raises:
         ConfigError, KeyInvalidError, StoreError: it cannot start.
     """
-    screener = screener_of(config, clocks)
-    config, held = _governed(config, screener)
+    config, held, screener = _governed(config, screener_of(config, clocks))
     if config.store_url is None:
         raise ConfigError("store_url is not resolved")
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)

@@ -2,7 +2,7 @@
 
 Whoever has an entry at a party and is erased, objects, or in a later epoch takes the grant back, takes back the
 contents of that epoch and audience which the party was not sent. What had not come yet when they went was formed
-without knowing, and may still go to who is connected: as long as contents may be on their way (`COMING_SECONDS`), and
+without knowing, and may still go to who is connected: as long as contents may be on their way (`coming_seconds`), and
 not after an erasure, unless MS says that it had forgotten the person before it formed them. SENT says when something
 was: before that nothing was delivered, after it nothing is dropped.
 """
@@ -21,7 +21,7 @@ from auditor.policies import Policies
 from proxid.encoding import decode_text
 from proxid.errors import ConsentError, RecordMismatchError
 from proxid.evidence.events import Event, Header, SanitizedPair
-from proxid.protocol.contents import COMING_SECONDS, LATE_SECONDS
+from proxid.protocol.contents import LATE_SECONDS, coming_seconds
 from proxid.protocol.record import kind_and_number
 
 Lane = tuple[str, int, str]
@@ -38,7 +38,7 @@ _KINDS: Final = frozenset({"entries", "contents"})
 _LEFT: Final = "party_left"
 _PERSONS: Final = frozenset({"erased", "objected", "withdrawn"})
 _LENIENT: Final = 3600.0
-"""Seconds by which the gateway's clock may differ, and by which its policy's grace may be longer than is usual."""
+"""Seconds by which the gateway's clock may differ."""
 _SOON: Final = 2
 """Epochs within which it is said who went."""
 _UNASKED: Final = "contents were dropped that nobody had taken back"
@@ -49,7 +49,7 @@ class SplitDeliveries:
     """What the gateway's log says of them."""
 
     def __init__(self, policies: Policies, people: People, sets: Sets, consents: Consents, report: Report) -> None:
-        self._epochs = policies.trust.epochs
+        self._policies, self._epochs = policies, policies.trust.epochs
         self._people, self._sets, self._consents, self._report = people, sets, consents, report
         self._entered: dict[str, set[Lane]] = {}
         """Where a user has delivered entries."""
@@ -208,8 +208,9 @@ class SplitDeliveries:
         self._go({lane for lane in entered if lane[0] in parties and lane[1] < epoch}, (event, ""), time_ms)
 
     def _go(self, lanes: set[Lane], went: Went, time_ms: int) -> None:
+        late = coming_seconds(self._policies.longest_grace()) + _LENIENT
         for lane in lanes:
-            if time_ms / 1000 >= self._epochs.end(lane[1]) + COMING_SECONDS + _LENIENT:
+            if time_ms / 1000 >= self._epochs.end(lane[1]) + late:
                 self._barred.add(lane)
             else:
                 self._went.setdefault(lane, went)

@@ -22,8 +22,8 @@ from proxid.errors import RecordMismatchError
 SIZES: Final = tuple(1 << bits for bits in range(16, 22))
 """Padded sizes in bytes: powers of two from 64 KiB, as far as a message travels."""
 
-COMING_SECONDS: Final = 7200
-"""After an epoch's end: within them its contents are on their way, and whoever goes then denies them to nobody."""
+CLOSING_SECONDS: Final = 6900
+"""After an epoch's grace: by then MS has ended it by its own clock, if it must, and its contents have come."""
 LATE_SECONDS: Final = 86_400
 """A content message that was not sent within a day is not sent any more."""
 
@@ -31,6 +31,15 @@ _CONTENTS: Final = label("contents")
 _DIGEST: Final = label("contents-digest")
 _MESSAGE: Final = label("contents-message")
 _SEAL: Final = label("contents-seal")
+
+
+def coming_seconds(grace: float) -> float:
+    """Seconds after an epoch's end within which its contents are on their way: whoever goes then denies them to nobody.
+
+    Args:
+        grace: seconds for which MS serves an epoch after its end (`epoch_grace`).
+    """
+    return grace + CLOSING_SECONDS
 
 
 class ContentsRow(NamedTuple):

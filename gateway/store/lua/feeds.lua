@@ -40,13 +40,15 @@ local function gw_append(keys, a)
 end
 
 -- ARGV: party, after, limit, salt, the first epoch whose contents may still come. What may not go out any more is dropped; the
--- rest is SENT from here on, whenever its bytes leave.
+-- rest is SENT from here on, whenever its bytes leave. Contents are taken alone: once sent they are not sent again to whom somebody
+-- among them leaves, so not before what comes before them was written.
 local function gw_take(keys, a)
   local prefix, party, taken = keys[1], a[1], {}
   for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'f', party), '(' .. a[2], '+inf', 'BYSCORE', 'LIMIT', 0, a[3])) do
     local entry = key(prefix, 'g', party, cursor)
     local fields = redis.call('HMGET', entry, 'e', 'n', 'r', 'k', 'm', 'a', 't')
-    local allowed = fields[1] ~= false
+    local allowed, contents = fields[1] ~= false, fields[7] == 'contents'
+    if contents and #taken > 0 then break end
     if not allowed then redis.call('ZREM', key(prefix, 'f', party), cursor) end
     if allowed and fields[7] then
       allowed = fields[6] == '1' or may_send(prefix, party, cursor, fields, a[4], a[5])
@@ -62,6 +64,7 @@ local function gw_take(keys, a)
     end
     if allowed then
       for _, item in ipairs({cursor, fields[1], fields[2], fields[3]}) do taken[#taken + 1] = item end
+      if contents then break end
     end
   end
   return taken

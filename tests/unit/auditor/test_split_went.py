@@ -22,7 +22,7 @@ CONTENTS, LATER = group_number("contents", 1), group_number("contents", 2)
 def split() -> Iterator[SplitDeliveries]:
     """Ann has an entry. The main service released a portion, the contents, and something else."""
     sets, report = Sets(), Report()
-    policies: Any = SimpleNamespace(trust=SimpleNamespace(epochs=Epochs(86_400)))
+    policies: Any = SimpleNamespace(trust=SimpleNamespace(epochs=Epochs(86_400)), longest_grace=lambda: 10_800.0)
     people: Any = SimpleNamespace()
     found = SplitDeliveries(policies, people, sets, Consents(), report)
     found._entered["ann"] = {(PARTY, EPOCH, AUDIENCE)}
@@ -50,6 +50,14 @@ def test_what_came_before_an_objection_was_recorded_may_have_come_after_it(
     sent(split, CONTENTS, 7)
     split.finish(EPOCH + 1, {})
     assert len(split._report.violations) == found
+
+
+@pytest.mark.parametrize(("hours", "barred"), [(5.8, False), (6.0, True)])
+def test_contents_are_on_their_way_for_as_long_as_the_epochs_grace_says(
+    split: SplitDeliveries, hours: float, barred: bool
+) -> None:
+    split.objected("ann", 6, int((EPOCH + 1) * 86_400_000 + hours * 3_600_000), "")
+    assert bool(split._barred) is barred
 
 
 def test_a_last_release_that_is_none_is_malformed(split: SplitDeliveries) -> None:
