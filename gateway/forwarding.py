@@ -5,6 +5,8 @@ everybody who waits is told, and the next request opens another stream.
 """
 
 import asyncio
+import math
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
@@ -31,29 +33,36 @@ class Forwarding:
         self._numbers = count(1)
         self._waiting: list[wire.ForwardRequest] = []
         self._under_way: dict[int, asyncio.Future[wire.ForwardOutcome]] = {}
+        self._until: dict[int, float] = {}
+        """When those give up who have requests under way."""
         self._something = asyncio.Event()
         self._stream: asyncio.Task[None] | None = None
 
-    async def ask(self, asked: wire.ForwardRequest) -> wire.ForwardOutcome:
+    async def ask(self, asked: wire.ForwardRequest, until: float = math.inf) -> wire.ForwardOutcome:
         """The outcome of one request, whose number is set.
+
+        Args:
+            until: monotonic time at which its caller gives up.
 
         Raises:
             UpstreamError: it may not have arrived, or no outcome came.
         """
         asked.number = next(self._numbers)
+        until = min(until, time.monotonic() + self._timeout)
         future: asyncio.Future[wire.ForwardOutcome] = asyncio.get_running_loop().create_future()
-        self._under_way[asked.number] = future
+        self._under_way[asked.number], self._until[asked.number] = future, until
         self._waiting.append(asked)
         self._something.set()
         if self._stream is None:
             self._stream = asyncio.create_task(self._serve())
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(until - time.monotonic()):
                 return await future
         except TimeoutError:
             raise UpstreamError("the Main Service did not answer in time") from None
         finally:
             self._under_way.pop(asked.number, None)
+            self._until.pop(asked.number, None)
 
     async def close(self) -> None:
         """End the stream."""
@@ -92,6 +101,8 @@ class Forwarding:
                     batch, self._waiting = self._waiting[:count], self._waiting[count:]
                     # Who has given up is not worth the way.
                     asked = [one for one in batch if one.number in self._under_way]
+                    for one in asked:
+                        one.left_ms = max(1, int(1000 * (self._until[one.number] - time.monotonic())))
                     if asked:
                         await stream.write(wire.ForwardBatch(requests=asked))
 

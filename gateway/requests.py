@@ -26,6 +26,7 @@ from proxid.encoding import encode_text
 from proxid.errors import (
     MessageInvalidError,
     NonceReplayError,
+    OverloadedError,
     RateLimitError,
     RegistrationError,
     StoreError,
@@ -35,7 +36,8 @@ from proxid.errors import (
 )
 from proxid.evidence.events import SanitizedPair
 from proxid.protocol import request, response
-from proxid.runtime.transport.fairness import FairScheduler
+from proxid.runtime.transport.admission import Admission
+from proxid.runtime.transport.fairness import FairScheduler, Turn
 
 _log = structlog.get_logger(__name__)
 _CACHED_REGISTRATIONS: Final = 50_000
@@ -77,14 +79,25 @@ class RequestPath:
         self._epochs = epochs
         self._given_up: set[asyncio.Task[None]] = set()
         self._scheduler = FairScheduler()
+        self._admission = Admission()
 
-    async def ask(self, signed: SignedMessage) -> SignedMessage:
+    async def ask(self, signed: SignedMessage, turn: Turn | None = None) -> SignedMessage:
         """The answer to a device's request, its user restored.
+
+        Args:
+            turn: whose it is by the certificate and, as it says itself, by the epoch key; its caller's time.
 
         Raises:
             ProxidError: whatever check fails; UpstreamError if MS may not have got it (the device retries).
+            OverloadedError: nothing was looked at, or MS did not.
         """
-        await self._scheduler.slot()
+        turn = turn or Turn()
+        async with self._admission.place(turn):
+            await self._scheduler.slot(turn)
+            turn.require()
+            return await self._ask(signed, turn)
+
+    async def _ask(self, signed: SignedMessage, turn: Turn) -> SignedMessage:
         person, ttl = await self._verify(signed)
         prox_block = encode_text(person.prox_id)
         header = signed.header
@@ -93,7 +106,7 @@ class RequestPath:
             prox_of(header),
         )  # fmt: skip
         try:
-            return await self._carry(signed, sanitized, person, ttl)
+            return await self._carry(signed, sanitized, (person, ttl), turn)
         except asyncio.CancelledError:
             # The caller has gone, the session is in the log: somebody has to say what became of it.
             task = asyncio.create_task(self._give_up(signed.session_id))
@@ -102,13 +115,14 @@ class RequestPath:
             raise
 
     async def _carry(
-        self, signed: SignedMessage, sanitized: SignedMessage, person: Registration, ttl: int
+        self, signed: SignedMessage, sanitized: SignedMessage, whose: tuple[Registration, int], turn: Turn
     ) -> SignedMessage:
+        person, ttl = whose
         stored = await self._mark(signed, sanitized, ttl)
         if stored is not None:
             return SignedMessage.decode(stored)
-        answer = await self._forward(signed.session_id, sanitized, person.credential)
-        await self._scheduler.slot()
+        answer = await self._forward(signed.session_id, sanitized, person.credential, turn)
+        await self._scheduler.slot(turn)
         restored, payload = self._restore(signed.session_id, answer, person)
         encoded = restored.encode()
         first = await self._store.answered(signed.session_id, encoded, payload, ttl, person.user_tag)
@@ -147,10 +161,10 @@ class RequestPath:
             await self._store.refused(error.code.value, signed.session_id)
             raise
 
-    async def _forward(self, session: bytes, sanitized: SignedMessage, credential: bytes) -> SignedMessage:
+    async def _forward(self, session: bytes, sanitized: SignedMessage, credential: bytes, turn: Turn) -> SignedMessage:
         try:
-            return await self._upstream.ask(sanitized, credential)
-        except (UpstreamError, UpstreamClockError):
+            return await self._upstream.ask(sanitized, credential, turn)
+        except (UpstreamError, UpstreamClockError, OverloadedError):
             await self._store.unreached(session)
             raise
         except UpstreamRefusedError:

@@ -9,7 +9,9 @@ from gateway.links import Links
 from gateway.notices import Notices
 from gateway.requests import RequestPath
 from gateway.rights import Rights
+from proxid.crypto.sansig import SignedMessage
 from proxid.runtime.transport.convert import from_wire, to_wire
+from proxid.runtime.transport.fairness import Turn
 from proxid.runtime.transport.methods import streaming, unary
 from proxid.runtime.transport.peers import Peer, PeerRegistry
 from proxid.runtime.transport.streams import ordered_stream
@@ -17,8 +19,8 @@ from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import FeedServicer, GatewayServicer
 
 
-def _refused(code: str, text: str) -> wire.AskOutcome:
-    return wire.AskOutcome(refused=wire.Refusal(code=code, message=text))
+def _refused(code: str, text: str, pushback_ms: int) -> wire.AskOutcome:
+    return wire.AskOutcome(refused=wire.Refusal(code=code, message=text, pushback_ms=pushback_ms))
 
 
 class GatewayService(GatewayServicer):
@@ -53,12 +55,16 @@ class GatewayService(GatewayServicer):
     @unary("device")
     async def Ask(self, request: wire.AskRequest, peer: Peer) -> wire.AskReply:
         """Answer a request."""
-        return wire.AskReply(message=to_wire(await self._requests.ask(from_wire(request.message))))
+        return wire.AskReply(message=to_wire(await self._ask(request, peer)))
 
     @ordered_stream("Ask", _refused, "device")
     async def Converse(self, request: wire.AskRequest, peer: Peer) -> wire.AskOutcome:
         """Answer one request of a stream."""
-        return wire.AskOutcome(message=to_wire(await self._requests.ask(from_wire(request.message))))
+        return wire.AskOutcome(message=to_wire(await self._ask(request, peer)))
+
+    async def _ask(self, request: wire.AskRequest, peer: Peer) -> SignedMessage:
+        signed = from_wire(request.message)
+        return await self._requests.ask(signed, Turn.of(request.left_ms, peer, signed.header.signer))
 
     @unary("device")
     async def Right(self, request: wire.RightRequest, peer: Peer) -> wire.RightReply:

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeVar
 
 import grpc
@@ -13,6 +14,7 @@ from proxid.crypto.sansig import SignedMessage
 from proxid.errors import (
     Code,
     EpochError,
+    OverloadedError,
     PolicyError,
     ProxidError,
     StaleKeyError,
@@ -23,6 +25,7 @@ from proxid.errors import (
 from proxid.protocol import record, request
 from proxid.protocol.opening import EpochOpening
 from proxid.runtime.transport.convert import from_wire, to_wire
+from proxid.runtime.transport.fairness import Turn
 from proxid.runtime.transport.status import TABLE, code_of
 from proxid.wire.v1 import common_pb2
 from proxid.wire.v1 import main_service_pb2 as wire
@@ -105,21 +108,26 @@ class MainServiceClient:
                 raise
         return bytes(reply.epoch_key), bytes(reply.newest)
 
-    async def ask(self, message: SignedMessage, credential: bytes) -> SignedMessage:
+    async def ask(self, message: SignedMessage, credential: bytes, turn: Turn | None = None) -> SignedMessage:
         """Forward a sanitised request; the answer.
 
+        Args:
+            turn: its caller's time; what MS says of how long it has waited there is added.
+
         Raises:
-            UpstreamError: it may not have arrived. UpstreamRefusedError: MS refused it.
+            UpstreamError: it may not have arrived. UpstreamRefusedError: MS refused it. OverloadedError: MS is, or did
+                not come to it in its caller's time.
         """
-        method = self._ask_alone if request.asks_access(message) else self._ask_on_stream
+        method = self._ask_alone if request.asks_access(message) else partial(self._ask_on_stream, turn=turn or Turn())
         return from_wire((await self._forward(method, message, credential)).message)
 
     async def _ask_alone(self, asked: wire.ForwardRequest) -> wire.ForwardReply:
         # It makes MS read all that it holds of a person: nobody else's answer shall wait for that.
         return await self._call(self._stub.Ask, asked)
 
-    async def _ask_on_stream(self, asked: wire.ForwardRequest) -> wire.ForwardReply:
-        outcome = await self._asked.ask(asked)
+    async def _ask_on_stream(self, asked: wire.ForwardRequest, turn: Turn) -> wire.ForwardReply:
+        outcome = await self._asked.ask(asked, turn.until)
+        turn.waited += outcome.waited_ms / 1000
         if outcome.HasField("reply"):
             return outcome.reply
         raise _refusal(outcome.refused)
@@ -224,8 +232,10 @@ def _translated(error: grpc.aio.AioRpcError) -> UpstreamError | UpstreamRefusedE
     return _refused(code)
 
 
-def _refusal(code: str) -> UpstreamError | UpstreamRefusedError:
+def _refusal(code: str) -> UpstreamError | UpstreamRefusedError | OverloadedError:
     """What a code in a batch means to its request; one that is not in the table may mean anything."""
+    if code == Code.OVERLOADED:
+        return OverloadedError("the Main Service is")
     known = TABLE.get(Code(code)) if code in set(Code) else None
     if known is None or known[0] in _UNREACHED:
         return UpstreamError("the Main Service cannot be reached")

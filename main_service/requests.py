@@ -27,6 +27,7 @@ from proxid.errors import (
     CredentialError,
     CredentialNeededError,
     MessageInvalidError,
+    OverloadedError,
     ProxidError,
     StoreError,
     refusal_of,
@@ -34,7 +35,7 @@ from proxid.errors import (
 from proxid.evidence.events import ReceivedPayload
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
-from proxid.runtime.transport.fairness import FairScheduler
+from proxid.runtime.transport.fairness import FairScheduler, Turn
 
 _CACHED: Final = 100_000
 _POLL: Final = 0.2
@@ -129,13 +130,14 @@ class RequestPath:
         self._running: dict[bytes, asyncio.Future[SignedMessage]] = {}
         self._scheduler = FairScheduler()
 
-    async def ask(self, signed: SignedMessage, shown: bytes) -> SignedMessage:
+    async def ask(self, signed: SignedMessage, shown: bytes, turn: Turn | None = None) -> SignedMessage:
         """The sealed, signed response to a request that IS forwards.
 
         Args:
-            shown: credential, or empty.
+            shown: credential, or empty. turn: its caller's time; how long it waits is added.
 
         Raises:
+            OverloadedError: its caller's time was over before anything was looked at.
             CredentialNeededError: repeat with the credential. ProxidError: a check failed, and REFUSED is recorded,
                 once: the same bytes get the same refusal for `nonce_ttl`.
         """
@@ -151,9 +153,9 @@ class RequestPath:
                 # The original was given up, not the retry, which takes its place.
         future = self._running[session] = asyncio.get_running_loop().create_future()
         try:
-            answer = await self._ask(signed, shown)
+            answer = await self._ask(signed, shown, turn or Turn())
             future.set_result(answer)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, OverloadedError):
             future.cancel()
             raise
         except BaseException as error:
@@ -164,14 +166,15 @@ class RequestPath:
             del self._running[session]
         return answer
 
-    async def _ask(self, signed: SignedMessage, shown: bytes) -> SignedMessage:
-        await self._scheduler.slot()
+    async def _ask(self, signed: SignedMessage, shown: bytes, turn: Turn) -> SignedMessage:
+        await self._scheduler.slot(turn)
+        turn.require()
         try:
             accepted = await self._verify(signed, shown)
             utterance = request.open_body(signed, accepted.secrets.opening)
             request.verify_time(signed, utterance, accepted.secrets.terms.clock_skew)
             return await self._log(accepted, utterance, await self._answer(accepted, utterance))
-        except (ClockError, CredentialNeededError, StoreError):
+        except (ClockError, CredentialNeededError, OverloadedError, StoreError):
             # Nothing was looked at: IS says that it was not reached. The same bytes may be answered later.
             raise
         except ProxidError as error:

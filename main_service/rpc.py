@@ -12,6 +12,7 @@ from proxid.crypto.sansig import SignedMessage
 from proxid.errors import Code, OversizedError
 from proxid.protocol.record import kind_and_number
 from proxid.runtime.transport.convert import from_wire, to_wire
+from proxid.runtime.transport.fairness import Turn
 from proxid.runtime.transport.methods import MAX_BATCH, outcome, streaming, unary
 from proxid.runtime.transport.peers import Peer, PeerRegistry
 from proxid.runtime.transport.streams import multiplexed_stream
@@ -66,20 +67,22 @@ class MainService(MainServiceServicer):
     @unary("gateway")
     async def Ask(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:
         """Answer a sanitised request."""
-        return await self._ask(request)
+        return await self._ask(request, Turn.of(request.left_ms))
 
     @multiplexed_stream(_requests, _outcomes, "gateway")
     async def Forward(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardOutcome:
         """Answer or refuse one of many sanitised requests on a stream."""
-        found = await outcome(self._ask(request), "Ask")
+        turn = Turn.of(request.left_ms)
+        found = await outcome(self._ask(request, turn), "Ask")
+        number, waited = request.number, int(1000 * turn.waited)
         if isinstance(found, Code):
-            return wire.ForwardOutcome(number=request.number, refused=found.value)
-        return wire.ForwardOutcome(number=request.number, reply=found)
+            return wire.ForwardOutcome(number=number, refused=found.value, waited_ms=waited)
+        return wire.ForwardOutcome(number=number, reply=found, waited_ms=waited)
 
-    async def _ask(self, request: wire.ForwardRequest) -> wire.ForwardReply:
+    async def _ask(self, request: wire.ForwardRequest, turn: Turn) -> wire.ForwardReply:
         await self._compared()
         message = from_wire(request.message)
-        return wire.ForwardReply(message=to_wire(await self._requests.ask(message, request.credential)))
+        return wire.ForwardReply(message=to_wire(await self._requests.ask(message, request.credential, turn)))
 
     @unary("gateway")
     async def Consent(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:

@@ -45,6 +45,20 @@ class RateLimitError(ProxidError):
     code = Code.RATE_LIMITED
 
 
+class OverloadedError(ProxidError):
+    """The service has more to do than it can, and has not looked at the message (DESIGN 5.7).
+
+    Args:
+        pushback: seconds after which to come back.
+    """
+
+    code = Code.OVERLOADED
+
+    def __init__(self, rule: str, pushback: float = 1.0) -> None:
+        super().__init__(rule)
+        self.pushback = pushback
+
+
 class PeerRefusedError(ProxidError):
     """The caller's certificate does not allow this call (DESIGN 2)."""
 

@@ -34,6 +34,7 @@ class Code(StrEnum):
     NOT_REGISTERED = "not_registered"
     REPLAYED = "replayed"
     RATE_LIMITED = "rate_limited"
+    OVERLOADED = "overloaded"
     PEER_REFUSED = "peer_refused"
     CREDENTIAL_NEEDED = "credential_needed"
     UPSTREAM_UNREACHABLE = "upstream_unreachable"

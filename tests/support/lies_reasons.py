@@ -66,11 +66,11 @@ async def service_refuses_and_receives_one_request(liar: Liar) -> None:
 async def service_hides_what_it_answered_at_the_second_try(liar: Liar) -> None:
     honest, tries = MainServiceClient.ask, list[bytes]()
 
-    async def lost_once(self: MainServiceClient, message: SignedMessage, credential: bytes) -> SignedMessage:
+    async def lost_once(self: MainServiceClient, message: SignedMessage, *rest: Any) -> SignedMessage:
         tries.append(message.session_id)
         if len(tries) == 1:
             raise UpstreamError("as if")
-        return await honest(self, message, credential)
+        return await honest(self, message, *rest)
 
     await liar.trial.consent("nothing")
     liar.patch.setattr(MainServiceClient, "ask", lost_once)

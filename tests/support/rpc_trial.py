@@ -57,6 +57,6 @@ def said(text: str) -> gateway_pb2.AskRequest:
     return gateway_pb2.AskRequest(message=common_pb2.SignedMessage(header=text.encode()))
 
 
-def refused(code: str, text: str) -> gateway_pb2.AskOutcome:
+def refused(code: str, text: str, _pushback_ms: int = 0) -> gateway_pb2.AskOutcome:
     """An answer that refuses."""
     return gateway_pb2.AskOutcome(refused=gateway_pb2.Refusal(code=code, message=text))

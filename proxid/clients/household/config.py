@@ -16,6 +16,7 @@ from proxid.runtime.config.fields import CENTURY, Address, ConfigPath, Duration,
 from proxid.runtime.config.loading import Config
 from proxid.runtime.config.policy import Policy, PolicyField
 from proxid.runtime.config.wording import LOCALE_PATTERN
+from proxid.runtime.transport.retry import SECONDS
 
 
 class DeviceConfig(PresentingConfig):
@@ -23,7 +24,7 @@ class DeviceConfig(PresentingConfig):
 
     Attributes:
         gateway: address of the gateway; gateway_name: the name its certificate must carry.
-        timeout: seconds of one call. attempts: calls with the same nonce before giving up.
+        timeout: seconds of one call. deadline, attempts: seconds, and calls with the same nonce, before giving up.
         epoch_seconds, clock_skew: by them it judges the epoch that the gateway tells.
         locale: of all its people; another than the usual one marks them.
         exact_location: whether places are sent as they are given, not only to about a hundred metres.
@@ -37,7 +38,8 @@ class DeviceConfig(PresentingConfig):
     gateway: Address = "127.0.0.1:7443"
     gateway_name: str = "gateway"
     timeout: Duration = Field(default=26.0, gt=0)
-    attempts: int = Field(default=12, ge=1)
+    deadline: Duration = Field(default=SECONDS, gt=0)
+    attempts: int = Field(default=100, ge=1)
     epoch_seconds: int = Field(default=EPOCH_SECONDS, ge=60, le=CENTURY)
     clock_skew: Duration = Field(default=120.0, gt=0)
     locale: str = Field(default=LOCALE, max_length=35, pattern=LOCALE_PATTERN)

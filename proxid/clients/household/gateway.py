@@ -1,5 +1,6 @@
 """A device's calls to the gateway, repeated when they fail on the way (DESIGN 5.2(5))."""
 
+import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from proxid.crypto.identity import Enrolment, Link
 from proxid.crypto.sansig import SignedMessage
 from proxid.runtime.transport.channel import TlsFiles, open_channel
 from proxid.runtime.transport.convert import from_wire, to_wire
-from proxid.runtime.transport.retry import Attempts, call
+from proxid.runtime.transport.retry import SECONDS, Attempts, call
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 
@@ -51,16 +52,21 @@ class GatewayClient:
     """One channel to the gateway, with the household's certificate.
 
     Args:
-        channel: closed by `close`. timeout: seconds of one call. limit: calls before giving up. peer: for messages.
+        channel: closed by `close`. timeout: seconds of one call. limit: calls, and deadline: seconds before giving up.
+        peer: for messages.
     """
 
-    def __init__(self, channel: grpc.aio.Channel, timeout: float, limit: int, peer: str = "the gateway") -> None:
+    def __init__(
+        self, channel: grpc.aio.Channel, timeout: float, limit: int, peer: str = "the gateway",
+        deadline: float = SECONDS,
+    ) -> None:  # fmt: skip
         self._channel = channel
         self._stub = GatewayStub(channel)
         self._streams = StreamPool(self._stub, timeout)
         self._timeout = timeout
         self._limit = limit
         self._peer = peer
+        self._deadline = deadline
 
     @classmethod
     def open(cls, config: DeviceConfig) -> "GatewayClient":
@@ -72,11 +78,12 @@ class GatewayClient:
             config.timeout,
             config.attempts,
             f"the gateway at {config.gateway}",
+            config.deadline,
         )
 
     def attempts(self) -> Attempts:
         """A fresh count."""
-        return Attempts(self._limit, self._peer)
+        return Attempts(self._limit, self._peer, until=time.monotonic() + self._deadline)
 
     async def close(self) -> None:
         """Close the channel."""
@@ -119,5 +126,5 @@ class GatewayClient:
     async def ask(self, message: SignedMessage, attempts: Attempts) -> SignedMessage:
         """Ask: the response. Raises RefusedError, UpstreamError; `attempts` tells how many calls it took."""
         request = wire.AskRequest(message=to_wire(message))
-        outcome = await call(lambda: self._streams.ask(request), attempts)
+        outcome = await call(lambda: self._streams.ask(request, attempts.until), attempts)
         return from_wire(outcome.message)

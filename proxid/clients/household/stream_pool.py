@@ -1,17 +1,26 @@
-"""Streams to the gateway on which a device asks: kept open from one question to the next, as many as ask at once."""
+"""Streams to the gateway on which a device asks: kept open from one question to the next, as many as ask at once.
+
+Never more than the gateway takes: a stream that waits in gRPC is opened when its caller has long gone, and ended at
+once. A client that asks more than is answered would then open and end streams, and ask nothing. What waits here goes
+newest first, since whoever has waited for long has little time left.
+"""
 
 import asyncio
-from contextlib import suppress
+import math
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import grpc
 
-from proxid.errors import Code, RefusedError, UpstreamError
+from proxid.errors import Code, OverloadedError, RefusedError, UpstreamError
+from proxid.runtime.transport.status import told_pushback
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 
-_KEPT: Final = 64
-"""Idle streams at most."""
+MOST: Final = 96
+"""Streams at once: a gateway takes 128 calls of a connection, and there are others than these."""
 _CODES: Final = frozenset(Code)
 
 
@@ -26,25 +35,61 @@ class StreamPool:
         self._stub: Any = stub
         self._timeout = timeout
         self._idle: list[Any] = []
+        self._under_way = 0
+        self._waiting: dict[asyncio.Future[None], None] = {}
 
-    async def ask(self, request: wire.AskRequest) -> wire.AskOutcome:
+    async def ask(self, request: wire.AskRequest, until: float = math.inf) -> wire.AskOutcome:
         """The answer to one request.
 
+        Args:
+            until: monotonic time at which the caller gives up.
+
         Raises:
-            RefusedError: the gateway refused it. UpstreamError, AioRpcError: it may not have arrived.
+            RefusedError: the gateway refused it. OverloadedError: it has not looked at it.
+            UpstreamError, AioRpcError: it may not have arrived.
         """
+        until = min(until, time.monotonic() + self._timeout)
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(until - time.monotonic()), self._place():
+                request.left_ms = max(1, int(1000 * (until - time.monotonic())))
                 stream, found = await self._exchange(request)
         except TimeoutError:
             raise UpstreamError("gives no answer in time; see to the network, and whether it is overloaded") from None
-        if len(self._idle) < _KEPT:
-            self._idle.append(stream)
-        else:
-            stream.cancel()
+        self._idle.append(stream)
         if found.HasField("refused"):
+            if found.refused.code == Code.OVERLOADED:
+                raise OverloadedError("the gateway is", told_pushback(found.refused.pushback_ms))
             raise RefusedError(Code(found.refused.code) if found.refused.code in _CODES else Code.INTERNAL)
         return found
+
+    @asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """One of the streams while the block runs."""
+        if self._under_way >= MOST:
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting[waiting] = None
+            try:
+                await waiting
+            except asyncio.CancelledError:
+                self._waiting.pop(waiting, None)
+                if not waiting.cancelled():
+                    self._leave()  # it was its turn
+                raise
+        else:
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        """The place goes to who came last."""
+        while self._waiting:
+            waiting, _ = self._waiting.popitem()
+            if not waiting.done():
+                waiting.set_result(None)
+                return
+        self._under_way -= 1
 
     async def _exchange(self, request: wire.AskRequest) -> tuple[Any, wire.AskOutcome]:
         while self._idle:

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from proxid.errors import ConfigError
 from proxid.runtime.addresses import bind_error, unusable
-from proxid.runtime.transport.parsing import Parsing
+from proxid.runtime.transport.parsing import Unparsed
 
 MAX_MESSAGE: Final = 4 * 1024 * 1024
 """Bytes of the largest message that a peer accepts."""
@@ -139,7 +139,7 @@ def new_server(
     options = [*_OPTIONS, *_keepalive(), _accepting(max_message), ("grpc.so_reuseport", int(shared))]
     if max_streams is not None:
         options.append(("grpc.max_concurrent_streams", max_streams))
-    server = grpc.aio.server(options=options, interceptors=[Parsing()])
+    server = grpc.aio.server(options=options, interceptors=[Unparsed()])
     # Generated code registers each method twice. A registered method is awaited by itself, and after every call gRPC
     # waits for all of them anew; generic handlers, which find a method by its name, are awaited once for the server.
     setattr(server, "add_registered_method_handlers", _nothing)  # noqa: B010

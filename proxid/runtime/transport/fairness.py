@@ -6,15 +6,52 @@ of at once.
 """
 
 import asyncio
-from collections import deque
+import math
+import time
+from collections import OrderedDict, deque
+from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Final
+
+from proxid.errors import OverloadedError
 
 PORTION: Final = 8
 """Computations in one turn of the event loop: two to four milliseconds."""
 
 
+@dataclass(slots=True)
+class Turn:
+    """One request on its way through a service.
+
+    Attributes:
+        who: whose it is, as far as that is known: nobody holds up others with many. person: the same, of the person.
+        until: monotonic time at which its caller gives up. waited: seconds that it has waited for the processor.
+    """
+
+    who: Hashable = None
+    person: Hashable = None
+    until: float = math.inf
+    waited: float = 0.0
+
+    @classmethod
+    def of(cls, left_ms: int, who: Hashable = None, person: Hashable = None) -> "Turn":
+        """The turn of a message that says how many milliseconds its caller has left; 0: it does not."""
+        return cls(who, person, time.monotonic() + left_ms / 1000 if left_ms else math.inf)
+
+    def left(self) -> float:
+        """Seconds until its caller gives up."""
+        return self.until - time.monotonic()
+
+    def require(self) -> None:
+        """That somebody still waits for it; raises OverloadedError, which is heard by nobody."""
+        if self.left() <= 0:
+            raise OverloadedError("its caller's time is over")
+
+
 class FairScheduler:
     """Lets a few computations begin in each turn of the event loop; who waits goes before who comes next.
+
+    Callers take turns, each its own in order.
 
     Args:
         portion: how many; those that were woken and those that just came may be twice as many in one turn.
@@ -23,16 +60,21 @@ class FairScheduler:
     def __init__(self, portion: int = PORTION) -> None:
         self._portion = portion
         self._left = portion
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
 
-    async def slot(self) -> None:
+    async def slot(self, turn: Turn | None = None) -> None:
         """Return when it is the caller's turn; at once if this turn of the loop has room."""
         if self._left > 0:
             self._take()
             return
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
+        self._waiting.setdefault(turn and turn.who, deque()).append(waiting)
+        if turn is None:
+            await waiting
+            return
+        since = time.monotonic()
         await waiting
+        turn.waited += time.monotonic() - since
 
     def _take(self) -> None:
         if self._left == self._portion:  # the first of this turn
@@ -42,7 +84,12 @@ class FairScheduler:
     def _next(self) -> None:
         self._left = self._portion
         while self._waiting and self._left > 0:
-            waiting = self._waiting.popleft()
+            who, line = next(iter(self._waiting.items()))
+            waiting = line.popleft()
+            if line:
+                self._waiting.move_to_end(who)
+            else:
+                del self._waiting[who]
             if not waiting.done():  # it may have been cancelled
                 waiting.set_result(None)
                 self._take()

@@ -15,11 +15,10 @@ from typing import Any, Final, Protocol, TypeVar
 import grpc
 import structlog
 
-from proxid.errors import Code, PeerRefusedError, ProxidError, UpstreamError
+from proxid.errors import Code, OverloadedError, PeerRefusedError, ProxidError, UpstreamError
 from proxid.runtime.observability.metrics import GONE, OK, observe_call
-from proxid.runtime.transport.parsing import parsed
 from proxid.runtime.transport.peers import Peer, PeerRegistry
-from proxid.runtime.transport.status import CODE_KEY, public_code, public_text, status_of
+from proxid.runtime.transport.status import public_code, public_text, status_of, trailing
 
 _log = structlog.get_logger(__name__)
 
@@ -59,7 +58,9 @@ async def outcome(work: Awaitable[T], method: str) -> T | Code:
 def note(error: Exception, method: str) -> Code:
     """Log a failed call; its code (what the caller is told of it, `public_code` says)."""
     if isinstance(error, ProxidError):
-        _log.info("refused", method=method, code=error.code.value)
+        # Who has no time to answer has none to write it down: the metrics count it.
+        if not isinstance(error, OverloadedError):
+            _log.info("refused", method=method, code=error.code.value)
         return error.code
     _log.error("failed", method=method, error_type=type(error).__name__)
     return Code.INTERNAL
@@ -68,9 +69,9 @@ def note(error: Exception, method: str) -> Code:
 async def fail(context: Any, error: Exception, method: str) -> None:
     """Answer a call with an error's status; never returns."""
     note(error, method)
-    status, text, code = status_of(error), public_text(error), public_code(error).value
+    status, text, metadata = status_of(error), public_text(error), trailing(error)
     _let_go(error)
-    await context.abort(status, text, ((CODE_KEY, code),))
+    await context.abort(status, text, metadata)
 
 
 def _let_go(error: BaseException) -> None:
@@ -99,7 +100,8 @@ def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[...
             code, start = OK, time.perf_counter()
             try:
                 peer = require(self, context, roles)
-                return await method(self, parsed(request), peer)
+                with self.peers.budget.call(peer, len(request)):
+                    return await method(self, request.parsed(), peer)
             except grpc.aio.AbortError:
                 raise
             except asyncio.CancelledError:
@@ -189,8 +191,8 @@ def streaming(
             revoked = Revoked(self, context, roles, endless)
             try:
                 peer = require(self, context, roles)
-                replies: Any = method(self, parsed(request), peer)
-                with revoked.watching(peer):
+                with revoked.watching(peer), self.peers.budget.stream(peer):
+                    replies: Any = method(self, request.parsed(), peer)
                     async with aclosing(replies):
                         async for reply in replies:
                             revoked.sending = True

@@ -12,6 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from proxid.errors import PeerRefusedError
+from proxid.runtime.transport.budget import Budget
 
 URI_SCHEME = "proxid:"
 
@@ -64,6 +65,9 @@ class PeerRegistry:
             taking one out revokes it.
         clock: Unix seconds; TLS looks at a certificate's end when a connection begins, this whenever it is asked.
         own: this service's certificate, in PEM.
+
+    Attributes:
+        budget: what callers have under way here.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class PeerRegistry:
         self._allowed = dict(allowed)
         self._seen: dict[bytes, Peer] = {}
         self._watching: set[Callable[[], None]] = set()
+        self.budget = Budget()
         self.closed = False
 
     def replace(self, allowed: Mapping[str, str]) -> bool:

@@ -1,22 +1,29 @@
-"""Calls of a client: what failed on the way is tried again, what the other side refused is not (DESIGN 5.2(5)).
+"""Calls of a client: what failed on the way is tried again, what the other side refused is not (DESIGN 5.2(5), 5.7).
 
-A retry sends the very same message, nonce included, so that it counts once however often it arrives.
+A retry sends the very same message, nonce included, so that it counts once however often it arrives. Retries must not
+be what keeps a service down: who is told that it is overloaded comes back twice at most, when it was told to; what
+cannot be reached is tried again within the caller's time, and all calls of a process share what they may try.
 """
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 import grpc
 
-from proxid.errors import Code, RefusedError, UpstreamError
+from proxid.errors import Code, OverloadedError, RefusedError, UpstreamError
 from proxid.runtime.transport.reach import reached
-from proxid.runtime.transport.status import code_of
+from proxid.runtime.transport.status import code_of, pushback_of
 
 FIRST_DELAY: Final = 0.1
 MAX_DELAY: Final = 3.0
+SECONDS: Final = 90.0
+"""Of a caller's time, unless it says otherwise: a service may take half a minute to start again."""
+PUSHED_BACK: Final = 2
+"""Times at most that an overloaded service is asked again."""
 
 _TRANSIENT: Final = frozenset({Code.UPSTREAM_UNREACHABLE, Code.STORE_UNAVAILABLE, Code.INTERNAL})
 
@@ -25,20 +32,59 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Attempts:
-    """How often a call is made, and how many calls it took so far.
+    """How often and for how long a call is made, and how many calls it took so far.
 
     Attributes:
-        peer: who is called, role and HOST:PORT, for messages.
+        peer: who is called, role and HOST:PORT, for messages. until: monotonic time when the caller gives up.
+        pushed: calls that found the service overloaded.
     """
 
     limit: int
     peer: str = "the service"
     made: int = 0
+    until: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+    pushed: int = 0
 
     @property
     def retries(self) -> int:
         """Calls after the first."""
         return max(0, self.made - 1)
+
+
+class RetryBudget:
+    """A token bucket: a retry takes a token, an answer gives one back, and a few come by themselves.
+
+    Whoever finds none reserves one to come: retries of many callers keep their distance instead of failing. Times are
+    seconds of any one clock that does not go back.
+
+    Args:
+        rate: tokens a second. most: tokens that are kept.
+    """
+
+    def __init__(self, rate: float = 20.0, most: float = 100.0) -> None:
+        self._rate, self._most = rate, most
+        self._tokens, self._counted = most, 0.0
+
+    def take(self, now: float, until: float) -> float | None:
+        """Seconds until the caller may try again; None if that is after `until`, and nothing is taken."""
+        self._grow(now)
+        wait = max(0.0, (1.0 - self._tokens) / self._rate)
+        if now + wait > until:
+            return None
+        self._tokens -= 1.0
+        return wait
+
+    def answered(self) -> None:
+        """A call was answered."""
+        self._tokens = min(self._most, self._tokens + 1.0)
+
+    def _grow(self, now: float) -> None:
+        self._tokens = min(self._most, self._tokens + self._rate * max(0.0, now - self._counted))
+        self._counted = now
+
+
+_BUDGET: Final = RetryBudget()
+"""This process's."""
 
 
 async def call(method: Callable[[], Awaitable[T]], attempts: Attempts) -> T:
@@ -54,24 +100,51 @@ async def call(method: Callable[[], Awaitable[T]], attempts: Attempts) -> T:
     while True:
         attempts.made += 1
         try:
-            return await method()
+            found = await method()
         except UpstreamError as error:
             why = error.rule
+        except OverloadedError as error:
+            await _pushed_back(attempts, error.pushback)
+            continue
         except RefusedError as error:
             if error.remote not in _TRANSIENT:
                 raise refused(error.remote, attempts.peer) from None
             why = _AWAY[error.remote]
         except grpc.aio.AioRpcError as error:
             code = code_of(error)
-            final = code if code is not None and code not in _TRANSIENT else None
+            if code is Code.OVERLOADED:
+                await _pushed_back(attempts, pushback_of(error))
+                continue
+            final: Code | None = code if code is not None and code not in _TRANSIENT else None
             if code is None:
                 final = _FINAL.get(error.code())
             if final is not None:
                 raise refused(final, attempts.peer) from None
             why = unreached(error)
-        if attempts.made >= attempts.limit:
-            raise UpstreamError(f"{attempts.peer}: {why}")
-        await asyncio.sleep(_delay(attempts.made))
+        else:
+            _BUDGET.answered()
+            return found
+        await _unreachable(attempts, why)
+
+
+async def _pushed_back(attempts: Attempts, pushback: float) -> None:
+    """Wait as an overloaded service says, and up to as long again, so that not all come back at once."""
+    attempts.pushed += 1
+    delay = (pushback or MAX_DELAY) * (1 + _random())
+    if attempts.pushed > PUSHED_BACK or time.monotonic() + delay > attempts.until:
+        raise refused(Code.OVERLOADED, attempts.peer) from None
+    await asyncio.sleep(delay)
+
+
+async def _unreachable(attempts: Attempts, why: str) -> None:
+    delay = _delay(attempts.made)
+    now = time.monotonic()
+    wait = None
+    if attempts.made < attempts.limit and now + delay <= attempts.until:
+        wait = _BUDGET.take(now, attempts.until)
+    if wait is None:
+        raise UpstreamError(f"{attempts.peer}: {why}") from None
+    await asyncio.sleep(max(delay, wait))
 
 
 def refused(code: Code, peer: str) -> RefusedError:
@@ -100,6 +173,7 @@ _HINTS: Final = {
     Code.PEER_REFUSED: "it does not list this certificate, or it has ended; proxid doctor says which",
     Code.NOT_REGISTERED: "the person was erased, or is not enrolled under this key",
     Code.NOT_FRESH: "compare this machine's clock",
+    Code.OVERLOADED: "it has more to do than it can; ask again later",
     Code.RATE_LIMITED: "ask again in a minute",
     Code.OBJECTED: "the person has objected; proxid device rights resume takes that back",
     Code.LOG_FULL: "its evidence cannot be written; ask again later",
@@ -123,4 +197,8 @@ _FINAL: Final = {
 def _delay(made: int) -> float:
     full = min(MAX_DELAY, FIRST_DELAY * 2.0 ** (made - 1))
     # Half of it at random, so that many devices do not come back in step.
-    return full * (0.5 + os.urandom(1)[0] / 512)
+    return full * (0.5 + _random() / 2)
+
+
+def _random() -> float:
+    return os.urandom(1)[0] / 256

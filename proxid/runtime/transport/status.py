@@ -7,7 +7,7 @@ from typing import Final
 
 import grpc
 
-from proxid.errors import Code, ProxidError
+from proxid.errors import Code, OverloadedError, ProxidError
 
 _S = grpc.StatusCode
 
@@ -44,6 +44,7 @@ TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
     Code.NAME_ALIKE: (_S.ALREADY_EXISTS, "name looks like that of somebody who is registered"),
     Code.NO_COMMON_POLICY: (_S.FAILED_PRECONDITION, "gateway and main service have no policy in common"),
     Code.REPLAYED: (_S.ALREADY_EXISTS, "nonce was used before"),
+    Code.OVERLOADED: (_S.UNAVAILABLE, "service is overloaded"),
     Code.RATE_LIMITED: (_S.RESOURCE_EXHAUSTED, "too many requests"),
     Code.PEER_REFUSED: (_S.PERMISSION_DENIED, "caller is not allowed"),
     Code.CREDENTIAL_NEEDED: (_S.FAILED_PRECONDITION, "credential is needed"),
@@ -64,6 +65,10 @@ LOCAL: Final = frozenset({
 """Codes of commands, of clients and of inner parts: should one ever reach a peer, it is told INTERNAL."""
 
 CODE_KEY: Final = "proxid-code"
+PUSHBACK_KEY: Final = "grpc-retry-pushback-ms"
+"""The key that gRPC's own retries know (grpc/proposal A6)."""
+_LONGEST: Final = 60_000
+"""Milliseconds: a peer that says more is believed no more than this."""
 
 
 def status_of(error: Exception) -> grpc.StatusCode:
@@ -80,6 +85,28 @@ def public_text(error: Exception) -> str:
     """What a caller is told of an error: the public message and, where its code crosses the wire, the rule."""
     message = TABLE[public_code(error)][1]
     return f"{message}: {error.rule}" if isinstance(error, ProxidError) and error.code in TABLE else message
+
+
+def pushback_ms(error: Exception) -> int:
+    """Milliseconds after which a caller may come back; 0 if the error does not say."""
+    return round(1000 * error.pushback) if isinstance(error, OverloadedError) else 0
+
+
+def trailing(error: Exception) -> tuple[tuple[str, str], ...]:
+    """The trailing metadata of a failed call: its code and, of one that may be repeated, when."""
+    pushback = pushback_ms(error)
+    return (CODE_KEY, public_code(error).value), *([(PUSHBACK_KEY, str(pushback))] if pushback else [])
+
+
+def pushback_of(error: grpc.aio.AioRpcError) -> float:
+    """Seconds after which a failed call may be repeated, as it says; 0 if it does not."""
+    said = [value for key, value in error.trailing_metadata() or () if key == PUSHBACK_KEY]
+    return told_pushback(int(said[0]) if said and str(said[0]).isdecimal() else 0)
+
+
+def told_pushback(milliseconds: int) -> float:
+    """Seconds of what a peer said in milliseconds, within reason."""
+    return min(milliseconds, _LONGEST) / 1000
 
 
 def code_of(error: grpc.aio.AioRpcError) -> Code | None:

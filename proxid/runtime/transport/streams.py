@@ -12,21 +12,19 @@ from functools import wraps
 from typing import Any, Final
 
 import grpc
-from google.protobuf.message import DecodeError
 
-from proxid.errors import EncodingError
 from proxid.runtime.observability.metrics import GONE, OK, observe_call
 from proxid.runtime.transport.methods import Revoked, Servicer, fail, note, require
 from proxid.runtime.transport.peers import Peer
-from proxid.runtime.transport.status import public_code, public_text
+from proxid.runtime.transport.status import public_code, public_text, pushback_ms
 
 UNDER_WAY: Final = 256
 """Requests of one stream at once; more are not read before some of them are answered, and the answers taken."""
 MESSAGE_BYTES: Final = 1024 * 1024
 """Answers of one message together, unless one alone is larger: a quarter of what a peer accepts."""
 
-Refusal = Callable[[str, str], Any]
-"""Makes a reply of a code and a public text."""
+Refusal = Callable[[str, str, int], Any]
+"""Makes a reply of a code, a public text and the milliseconds after which to come back."""
 
 Method = Callable[..., Awaitable[Any]]
 
@@ -78,15 +76,13 @@ async def _frame(
     try:
         try:
             peer = require(servicer, context, roles)
-            with talk.watching(peer):
+            with talk.watching(peer), servicer.peers.budget.stream(peer):
                 await body(talk, peer)
         except asyncio.CancelledError:
             if talk.error is None:
                 code = GONE
                 raise
             raise talk.error from None
-        except DecodeError:
-            raise EncodingError("message is not of its type") from None
     except grpc.aio.AbortError:
         raise
     except Exception as error:
@@ -114,15 +110,16 @@ def ordered_stream(call: str, refusal: Refusal, *roles: str) -> Callable[[Method
                 raise
             except Exception as error:
                 code = note(error, call).value
-                return refusal(public_code(error).value, public_text(error))
+                return refusal(public_code(error).value, public_text(error), pushback_ms(error))
             finally:
                 observe_call(call, code, time.perf_counter() - start)
 
         @wraps(method)
         async def framed(self: Servicer, _requests: Any, context: Any) -> None:
             async def serve(talk: _Talk, peer: Peer) -> None:
-                while (request := await talk.heard()) is not grpc.aio.EOF:
-                    answer = await answered(self, request, peer)
+                while (raw := await talk.heard()) is not grpc.aio.EOF:
+                    with self.peers.budget.call(peer, len(raw)):
+                        answer = await answered(self, raw.parsed(), peer)
                     talk.sending = True
                     await context.write(answer)
                     talk.check()
@@ -208,7 +205,7 @@ def multiplexed_stream(
                         talk.break_off(error)
 
                 while (message := await talk.heard()) is not grpc.aio.EOF:
-                    for part in parts(message):
+                    for part in parts(message.parsed()):
                         task = asyncio.create_task(answer(part))
                         running.add(task)
                         task.add_done_callback(running.discard)

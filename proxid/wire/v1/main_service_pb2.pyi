@@ -121,10 +121,13 @@ class ForwardRequest(_message.Message):
     MESSAGE_FIELD_NUMBER: _builtins.int
     CREDENTIAL_FIELD_NUMBER: _builtins.int
     NUMBER_FIELD_NUMBER: _builtins.int
+    LEFT_MS_FIELD_NUMBER: _builtins.int
     credential: _builtins.bytes
     """with the first message of an epoch key, or when MS asks for it"""
     number: _builtins.int
     """on a stream: its outcome bears the same"""
+    left_ms: _builtins.int
+    """of the caller's time when it is sent; 0: not said"""
     @_builtins.property
     def message(self) -> _common_pb2.SignedMessage: ...
     def __init__(
@@ -133,10 +136,11 @@ class ForwardRequest(_message.Message):
         message: _common_pb2.SignedMessage | None = ...,
         credential: _builtins.bytes = ...,
         number: _builtins.int = ...,
+        left_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "message", b"message", "number", b"number"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "left_ms", b"left_ms", "message", b"message", "number", b"number"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -191,9 +195,12 @@ class ForwardOutcome(_message.Message):
     REPLY_FIELD_NUMBER: _builtins.int
     REFUSED_FIELD_NUMBER: _builtins.int
     NUMBER_FIELD_NUMBER: _builtins.int
+    WAITED_MS_FIELD_NUMBER: _builtins.int
     refused: _builtins.str
     """code of the table of errors"""
     number: _builtins.int
+    waited_ms: _builtins.int
+    """for the processor, before any work: by this IS measures how much it may send"""
     @_builtins.property
     def reply(self) -> Global___ForwardReply: ...
     def __init__(
@@ -202,10 +209,11 @@ class ForwardOutcome(_message.Message):
         reply: Global___ForwardReply | None = ...,
         refused: _builtins.str = ...,
         number: _builtins.int = ...,
+        waited_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "refused", b"refused", "reply", b"reply"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["number", b"number", "outcome", b"outcome", "refused", b"refused", "reply", b"reply"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["number", b"number", "outcome", b"outcome", "refused", b"refused", "reply", b"reply", "waited_ms", b"waited_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["reply", "refused"]  # noqa: Y015
     _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015

@@ -61,9 +61,9 @@ async def test_a_request_that_did_not_arrive_is_answered_at_the_second_try(
 ) -> None:
     honest, tries = MainServiceClient.ask, list[bytes]()
 
-    async def lost_once(self: MainServiceClient, message: SignedMessage, credential: bytes) -> SignedMessage:
+    async def lost_once(self: MainServiceClient, message: SignedMessage, *rest: Any) -> SignedMessage:
         tries.append(message.session_id)
-        answer = await honest(self, message, credential)
+        answer = await honest(self, message, *rest)
         if message.session_id == tries[0] and tries.count(tries[0]) == 1:
             raise UpstreamError("as if")
         return answer

@@ -7,8 +7,9 @@ from typing import Any
 import grpc
 import pytest
 
+from proxid.clients.household import stream_pool
 from proxid.clients.household.stream_pool import StreamPool
-from proxid.errors import Code, RefusedError, UpstreamError
+from proxid.errors import Code, OverloadedError, RefusedError, UpstreamError
 from proxid.wire.v1 import gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
 from tests.support.rpc_trial import channel, make_trial, refused, said, serving
@@ -23,14 +24,18 @@ class Counter(GatewayServicer):
 
     async def Converse(self, _requests: Any, context: Any) -> None:
         self.streams += 1
-        while (request := await context.read()) is not grpc.aio.EOF:
-            self.messages += 1
+        while (raw := await context.read()) is not grpc.aio.EOF:
+            self.messages, request = self.messages + 1, raw.parsed()
             await self.gate.wait()
             match request.message.header:
                 case b"silence":
                     await asyncio.sleep(60)
                 case b"refuse":
                     await context.write(refused("rate_limited", "too many"))
+                    continue
+                case b"overloaded":
+                    busy = gateway_pb2.Refusal(code="overloaded", message="too much", pushback_ms=1500)
+                    await context.write(gateway_pb2.AskOutcome(refused=busy))
                     continue
             await context.write(gateway_pb2.AskOutcome(message=request.message))
             if request.message.header == b"bye":
@@ -106,3 +111,45 @@ async def test_calls_beyond_the_limit_of_a_connection_wait_for_one_to_end(trial:
         assert counter.streams == 2 and not third.done()
         kept[1].cancel()
         assert (await third).message.header == b"third"
+
+
+async def test_more_questions_than_streams_wait_here_and_the_newest_is_next(
+    trial: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_pool, "MOST", 2)
+    counter, order = Counter(), list[int]()
+    counter.gate = asyncio.Barrier(2)
+    async with serving(trial, counter, max_streams=2) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+
+        async def ask(number: int) -> None:
+            await streams.ask(said(f"{number}"))
+            order.append(number)
+
+        await asyncio.gather(*(ask(n) for n in range(8)))
+        assert (counter.streams, counter.messages) == (2, 8)
+        assert sorted(order[:2]) == [0, 1] and sorted(order[2:4]) == [6, 7] and sorted(order[6:]) == [2, 3]
+
+
+async def test_who_gave_up_while_waiting_opens_no_stream_and_the_next_are_answered(
+    trial: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that asks more than is answered must not wear itself out with streams that ask nothing."""
+    monkeypatch.setattr(stream_pool, "MOST", 2)
+    counter = Counter()
+    async with serving(trial, counter, max_streams=2) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 0.5)
+        given_up = await asyncio.gather(*(streams.ask(said("silence")) for _ in range(40)), return_exceptions=True)
+        assert {type(one) for one in given_up} == {UpstreamError}
+        assert counter.streams == counter.messages == 2
+        found = await asyncio.gather(*(streams.ask(said(f"{n}")) for n in range(6)))
+        assert len(found) == 6 and counter.streams == 4
+
+
+async def test_an_overloaded_gateway_says_when_to_come_back(trial: Path) -> None:
+    async with serving(trial, Counter()) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+        with pytest.raises(OverloadedError) as caught:
+            await streams.ask(said("overloaded"))
+        assert caught.value.pushback == 1.5
+        assert (await streams.ask(said("again"))).message.header == b"again"

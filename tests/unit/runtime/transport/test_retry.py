@@ -1,12 +1,14 @@
 """What a client tries again, and what it does not."""
 
+import time
+
 import grpc
 import pytest
 
-from proxid.errors import Code, RefusedError, UpstreamError
+from proxid.errors import Code, OverloadedError, RefusedError, UpstreamError
 from proxid.runtime.transport import retry
-from proxid.runtime.transport.retry import Attempts, call
-from proxid.runtime.transport.status import CODE_KEY
+from proxid.runtime.transport.retry import Attempts, RetryBudget, call
+from proxid.runtime.transport.status import CODE_KEY, PUSHBACK_KEY
 
 S = grpc.StatusCode
 
@@ -72,6 +74,46 @@ async def test_attempts_are_bounded() -> None:
     with pytest.raises(UpstreamError):
         await call(Peer(*[failure(S.UNAVAILABLE)] * 9), attempts)
     assert attempts.made == 3
+
+
+async def test_a_call_is_not_repeated_past_its_callers_time() -> None:
+    attempts = Attempts(50, until=0.0)
+    with pytest.raises(UpstreamError):
+        await call(Peer(failure(S.UNAVAILABLE)), attempts)
+    assert attempts.made == 1
+
+
+def overloaded(milliseconds: str) -> grpc.aio.AioRpcError:
+    trailing = grpc.aio.Metadata((CODE_KEY, Code.OVERLOADED.value), (PUSHBACK_KEY, milliseconds))
+    return grpc.aio.AioRpcError(S.UNAVAILABLE, grpc.aio.Metadata(), trailing)
+
+
+@pytest.mark.parametrize("error", [overloaded("1"), OverloadedError("as if", 0.001)])
+async def test_an_overloaded_service_is_asked_twice_more_at_most(error: Exception) -> None:
+    attempts = Attempts(50)
+    assert await call(Peer(error, error), attempts) == "ok" and attempts.made == 3
+    attempts = Attempts(50)
+    with pytest.raises(RefusedError, match="ask again later") as caught:
+        await call(Peer(*[error] * 9), attempts)
+    assert caught.value.remote is Code.OVERLOADED and attempts.made == 3
+
+
+@pytest.mark.parametrize("said", ["", "-5", "x", "600000"])
+async def test_a_pushback_longer_than_the_callers_time_is_a_refusal_at_once(said: str) -> None:
+    attempts = Attempts(50, until=time.monotonic() + 1)
+    with pytest.raises(RefusedError):
+        await call(Peer(overloaded(said)), attempts)
+    assert attempts.made == 1
+
+
+def test_retries_of_all_callers_keep_a_distance_and_answers_allow_more() -> None:
+    budget = RetryBudget(rate=2.0, most=3.0)
+    assert [budget.take(100.0, 103.0) for _ in range(6)] == [0, 0, 0, 0.5, 1.0, 1.5]
+    assert budget.take(100.0, 101.0) is None, "it would come too late"
+    assert budget.take(103.0, 104.0) == 0
+    for _ in range(10):
+        budget.answered()
+    assert [budget.take(103.0, 103.0) for _ in range(4)] == [0, 0, 0, None]
 
 
 @pytest.mark.parametrize(

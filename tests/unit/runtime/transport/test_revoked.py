@@ -8,7 +8,9 @@ from typing import Any
 import grpc
 import pytest
 
+from proxid.runtime.transport.budget import Budget
 from proxid.runtime.transport.methods import streaming
+from proxid.runtime.transport.parsing import Raw
 from proxid.runtime.transport.peers import Peer
 
 
@@ -19,6 +21,7 @@ class Peers:
 
     def __init__(self) -> None:
         self.watchers: list[Callable[[], None]] = []
+        self.budget = Budget()
 
     def identify(self, context: Any) -> Peer:
         return Peer("party", "acme")
@@ -63,7 +66,7 @@ async def test_it_ends_once_the_message_is_sent() -> None:
 
     async def call() -> None:
         """What gRPC does: sends each reply before it asks for the next."""
-        async for reply in feed.replies(object(), context):
+        async for reply in feed.replies(Raw(b"", bytes), context):
             got.append(reply)
             await sent.wait()
 

@@ -1,0 +1,160 @@
+"""How many requests a service carries at once, and who gets the next place (DESIGN 5.7).
+
+Two measures keep what is answered from falling while more is asked than can be done:
+
+- The queue is bounded by time. While it empties now and then, a request may wait for LONGEST; once it has not for so
+  long, only the newest are worth a place, for TARGET (CoDel, Nichols and Jacobson 2012; adaptive LIFO, Maurer 2015).
+- Places follow what waiting they cause: a request says at its end how long it has waited for the processor, here and at
+  the service behind. Above SLOW they become fewer by a third, else more, as TCP's window does. What waits for somebody
+  else's answer costs no processor, so a slow responder takes no place from anybody.
+
+The next place goes to the peer that has fewest, of it to the person that has fewest. Nothing here reads a clock.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Final
+
+TARGET: Final = 0.02
+"""Seconds that a request may wait while the queue does not empty."""
+LONGEST: Final = 0.1
+"""Seconds that a request may wait for a place otherwise."""
+SLOW: Final = 0.5
+"""Seconds of waiting for the processor above which a service carries too much."""
+FEWEST: Final = 32
+MOST: Final = 256
+"""Places at least and at most."""
+WAITING: Final = 256
+"""Requests that wait at most."""
+MEMORY: Final = 1.0
+"""Seconds after which what was counted for the pushback counts half."""
+PUSHBACK: Final = (0.5, 8.0)
+"""Seconds, the least and the most, after which who was refused may come back."""
+
+
+@dataclass(eq=False, slots=True)
+class Ticket:
+    """One request; told: called once with True when it has a place, with False when it waits no longer."""
+
+    peer: Hashable
+    person: Hashable
+    since: float
+    told: Callable[[bool], None]
+    placed: bool = False
+
+
+class Places:
+    """The policy. Times are seconds of any one clock that does not go back."""
+
+    def __init__(self, most: int = MOST, fewest: int = FEWEST) -> None:
+        self._most, self._fewest = most, fewest
+        self.limit = float(most)
+        self.held = self.waiting = 0
+        """Places that are taken; requests that wait."""
+        self._peers: Counter[Hashable] = Counter()
+        self._people: Counter[Hashable] = Counter()
+        self._lines: dict[tuple[Hashable, Hashable], dict[Ticket, None]] = {}
+        """Who waits, by person; within a line the oldest first."""
+        self._emptied = self._fewer = float("-inf")
+        """When the queue last began, and when places became fewer."""
+        self._served = self._refused = self._counted = 0.0
+
+    def is_over(self, now: float) -> bool:
+        """Whether the queue has not emptied for so long that it will not by itself."""
+        return bool(self._lines) and now - self._emptied > LONGEST
+
+    def enter(self, ticket: Ticket) -> None:
+        """A request comes; it, or another one, is told at once if that is decided."""
+        if not self._lines:
+            self._emptied = ticket.since
+        self._lines.setdefault((ticket.peer, ticket.person), {})[ticket] = None
+        self.waiting += 1
+        self._fill(ticket.since)
+        if self.waiting > WAITING:
+            self._refuse(max((t for line in self._lines.values() for t in line), key=self._burden))
+
+    def leave(self, ticket: Ticket, now: float, waited: float = 0.0) -> None:
+        """A request has ended, or its caller gave it up while it waited.
+
+        Args:
+            waited: seconds for the processor.
+        """
+        if not ticket.placed:
+            self._drop(ticket)
+            return
+        ticket.placed = False
+        self.held -= 1
+        for held, key in ((self._peers, ticket.peer), (self._people, (ticket.peer, ticket.person))):
+            held[key] -= 1
+            if not held[key]:
+                del held[key]
+        self._adapt(now, waited)
+        self._fill(now)
+
+    def look(self, now: float) -> None:
+        """Refuse who has waited for too long; to be called when `due` says."""
+        longest = TARGET if self.is_over(now) else LONGEST
+        late = [t for line in self._lines.values() for t in line if now - t.since >= longest]
+        for ticket in late:
+            self._refuse(ticket)
+
+    def due(self, now: float) -> float | None:
+        """Seconds until somebody may have waited for too long; None while nobody waits."""
+        if not self._lines:
+            return None
+        oldest = min(next(iter(line)).since for line in self._lines.values())
+        return max(0.0, oldest + (TARGET if self.is_over(now) else LONGEST) - now)
+
+    def pushback(self, now: float) -> float:
+        """Seconds after which who is refused now finds room: as long as it takes to serve those who were refused."""
+        self._forget(now)
+        least, most = PUSHBACK
+        return min(most, max(least, self._refused / max(self._served, 1.0)))
+
+    def _burden(self, ticket: Ticket) -> tuple[int, int, float]:
+        return self._peers[ticket.peer], self._people[ticket.peer, ticket.person], -ticket.since
+
+    def _fill(self, now: float) -> None:
+        while self._lines and self.held < int(self.limit):
+            over = self.is_over(now)
+            key = min(self._lines, key=lambda key: (self._peers[key[0]], self._people[key]))
+            line = self._lines[key]
+            ticket = next(reversed(line)) if over else next(iter(line))
+            # One peer leaves room for others, however few there are.
+            if self._peers[ticket.peer] >= max(self._fewest, int(self.limit) // 2):
+                return
+            self._drop(ticket)
+            self._peers[ticket.peer] += 1
+            self._people[key] += 1
+            self.held += 1
+            ticket.placed = True
+            ticket.told(True)
+
+    def _drop(self, ticket: Ticket) -> None:
+        key = (ticket.peer, ticket.person)
+        line = self._lines.get(key)
+        if line is not None and ticket in line:
+            del line[ticket]
+            self.waiting -= 1
+            if not line:
+                del self._lines[key]
+
+    def _refuse(self, ticket: Ticket) -> None:
+        self._drop(ticket)
+        self._refused += 1
+        ticket.told(False)
+
+    def _adapt(self, now: float, waited: float) -> None:
+        self._forget(now)
+        self._served += 1
+        if waited <= SLOW:
+            self.limit = min(float(self._most), self.limit + 8 / self.limit)
+        elif now - self._fewer >= SLOW:
+            self._fewer = now
+            # From what is really carried: places that nobody took have slowed nothing down.
+            self.limit = max(float(self._fewest), min(self.limit, self.held + 1.0) * 2 / 3)
+
+    def _forget(self, now: float) -> None:
+        kept = 0.5 ** ((now - self._counted) / MEMORY)
+        self._served, self._refused, self._counted = self._served * kept, self._refused * kept, now

@@ -1,0 +1,65 @@
+"""The gateway's path over its bound: refused in time, before anything is looked at, and served again after it."""
+
+import asyncio
+import time
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from gateway.requests import RequestPath
+from proxid.errors import OverloadedError
+from proxid.runtime.transport.fairness import Turn
+from proxid.runtime.transport.places import LONGEST, MOST
+
+NOTHING: Any = None
+
+
+class Slow(RequestPath):
+    """Answers once it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(*[NOTHING] * 5)
+        self.looked_at, self.told = 0, asyncio.Event()
+
+    async def _ask(self, signed: Any, turn: Turn) -> Any:
+        self.looked_at += 1
+        await self.told.wait()
+        return signed
+
+
+def turns(path: Slow, count: int, left_ms: int = 0) -> list[asyncio.Task[Any]]:
+    signed = cast(Any, SimpleNamespace(session_id=b""))
+    return [asyncio.create_task(path.ask(signed, Turn.of(left_ms, n % 4, n))) for n in range(count)]
+
+
+async def test_over_the_bound_it_refuses_soon_and_looks_at_nothing_and_then_serves_again() -> None:
+    path, begun = Slow(), time.monotonic()
+    tasks = turns(path, MOST + 100)
+    refused, _ = await asyncio.wait(tasks, return_when=asyncio.ALL_COMPLETED, timeout=20 * LONGEST)
+    assert len(refused) == 100 and time.monotonic() - begun >= LONGEST
+    for task in refused:
+        error = task.exception()
+        assert isinstance(error, OverloadedError) and error.pushback > 0
+    assert path.looked_at == MOST
+    path.told.set()
+    served = await asyncio.gather(*(task for task in tasks if task not in refused), *turns(path, 100))
+    assert len(served) == MOST + 100 and path._admission._places.held == 0
+
+
+async def test_what_is_past_its_callers_time_is_not_looked_at() -> None:
+    path = Slow()
+    path.told.set()
+    with pytest.raises(OverloadedError):
+        await path.ask(NOTHING, Turn(until=time.monotonic() - 1))
+    assert path.looked_at == 0 and path._admission._places.held == 0
+
+
+async def test_a_caller_that_goes_gives_its_place_back() -> None:
+    path = Slow()
+    tasks = turns(path, MOST + 10)
+    await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (path._admission._places.held, path._admission._places.waiting) == (0, 0)

@@ -1,0 +1,183 @@
+"""Who gets a place, who waits and who is refused: the policy, on a clock of the test's own."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxid.runtime.transport.places import FEWEST, LONGEST, PUSHBACK, SLOW, TARGET, WAITING, Places, Ticket
+
+
+@dataclass
+class House:
+    """A service of one processor behind places; steps of a millisecond."""
+
+    rate: float
+    places: Places = field(default_factory=Places)
+    now: float = 0.0
+    told: dict[Ticket, tuple[float, bool]] = field(default_factory=dict)
+    line: list[Ticket] = field(default_factory=list)
+    done: list[tuple[float, Ticket]] = field(default_factory=list)
+    free: float = 0.0
+
+    def come(self, peer: Hashable = "home", person: Hashable = 0) -> Ticket:
+        ticket = Ticket(peer, person, self.now, lambda placed: self.tell(ticket, placed))
+        self.places.enter(ticket)
+        return ticket
+
+    def tell(self, ticket: Ticket, placed: bool) -> None:
+        assert ticket not in self.told, "told once"
+        self.told[ticket] = (self.now, placed)
+        if placed:
+            self.line.append(ticket)
+
+    def step(self) -> None:
+        self.now += 0.001
+        due = self.places.due(self.now)
+        if due is not None and due <= 0:
+            self.places.look(self.now)
+        while self.line and self.free <= self.now:
+            ticket = self.line.pop(0)
+            begins = max(self.free, self.told[ticket][0])
+            self.free = begins + 1 / self.rate
+            self.done.append((self.free, ticket))
+            self.places.leave(ticket, self.now, begins - self.told[ticket][0])
+
+    def served(self, begin: float, end: float, deadline: float = 4.0) -> float:
+        return sum(begin <= at < end and at - t.since <= deadline for at, t in self.done) / (end - begin)
+
+    def refused(self) -> list[float]:
+        return [at - t.since for t, (at, placed) in self.told.items() if not placed]
+
+
+def load(house: House, factor: float, seconds: float, peers: int = 16) -> None:
+    begin, sent = house.now, 0
+    while house.now < begin + seconds:
+        while sent < (house.now - begin) * factor * house.rate:
+            house.come(sent % peers, sent)
+            sent += 1
+        house.step()
+
+
+@pytest.mark.parametrize("rate", [30.0, 200.0])
+def test_three_times_too_much_leaves_what_is_answered_as_it_was_and_then_nothing_of_it_remains(rate: float) -> None:
+    house = House(rate)
+    load(house, 3, 12)
+    assert all(house.served(second, second + 1) >= 0.8 * rate for second in range(5, 12))
+    assert max(house.refused()) <= LONGEST + 0.002
+    before = len(house.refused())
+    load(house, 0.5, 4)
+    settled = house.now
+    load(house, 0.5, 4)
+    assert not [t for t, (_, placed) in house.told.items() if not placed and t.since > settled]
+    assert len(house.refused()) - before < rate, "what is in the queue when it ends, and no more"
+
+
+def test_less_than_capacity_is_never_refused() -> None:
+    house = House(100.0)
+    load(house, 0.9, 10)
+    assert not house.refused() and house.places.held <= FEWEST
+
+
+def test_a_burst_waits_and_only_what_waits_too_long_is_told_to_come_back_when_there_is_room() -> None:
+    house = House(100.0)
+    for number in range(700):
+        house.come(number % 8, number)
+    assert house.places.held == 256 and house.places.waiting == WAITING
+    for _ in range(150):
+        house.step()
+    least, most = PUSHBACK
+    assert len(house.refused()) > 400 and least < house.places.pushback(house.now) <= most
+
+
+def test_while_too_much_waits_the_newest_go_first_and_soon_nobody_old_is_left() -> None:
+    places, told = Places(most=1, fewest=1), list[tuple[str, bool]]()
+
+    def come(name: str, at: float) -> Ticket:
+        ticket = Ticket("home", name, at, lambda placed: told.append((name, placed)))
+        places.enter(ticket)
+        return ticket
+
+    first, _ = come("first", 0.0), come("old", 0.0)
+    come("older", 0.01)
+    assert told == [("first", True)]
+    come("new", LONGEST - TARGET / 2)
+    assert places.due(LONGEST / 2) == pytest.approx(LONGEST / 2)
+    places.look(LONGEST + 0.001)
+    assert told[1:] == [("old", False), ("older", False)]
+    places.leave(first, LONGEST + 0.002)
+    assert told[3:] == [("new", True)]
+
+
+def test_a_peer_with_many_neither_takes_all_places_nor_goes_before_one_with_few() -> None:
+    places, told = Places(most=80, fewest=8), list[str]()
+
+    def come(peer: str, person: int) -> Ticket:
+        ticket = Ticket(peer, person, 0.0, lambda placed: told.append(peer if placed else "refused"))
+        places.enter(ticket)
+        return ticket
+
+    many = [come("many", 0) for _ in range(60)]
+    assert told == ["many"] * 40
+    assert [come(f"home {n}", 0) for n in range(40)] and told[40:] == [f"home {n}" for n in range(40)]
+    come("late", 0)
+    places.leave(many[0], 0.01)
+    assert told[80:] == ["late"]
+
+
+def test_of_one_peer_the_person_that_has_fewest_is_next() -> None:
+    places, told = Places(most=4, fewest=4), list[str]()
+    tickets = {}
+    for name in ("ann", "ann", "ann", "ann", "ann", "ben"):
+        ticket = Ticket("home", name, 0.0, lambda placed, name=name: told.append(name))  # type: ignore[misc]
+        places.enter(ticket)
+        tickets.setdefault(name, ticket)
+    places.leave(tickets["ann"], 0.01)
+    assert told == ["ann", "ann", "ann", "ann", "ben"]
+
+
+def test_places_become_fewer_only_by_what_waited_for_the_processor() -> None:
+    places = Places()
+    for number in range(600):
+        ticket = Ticket("home", number, number * 1.0, lambda _: None)
+        places.enter(ticket)
+        places.leave(ticket, number + 20.0, waited=0.01)
+    assert places.limit == 256
+    for number in range(60):
+        held = [Ticket(peer, number, 1000.0 + number, lambda _: None) for peer in range(8) for _ in range(8)]
+        for ticket in held:
+            places.enter(ticket)
+        for ticket in held:
+            places.leave(ticket, 1000.5 + number, waited=2 * SLOW)
+    assert FEWEST <= places.limit < 2 * FEWEST
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["come", "leave", "go", "look"]), st.integers(0, 5), st.floats(0, 0.2)), max_size=80
+)
+
+
+@given(STEPS, st.integers(1, 5))
+def test_whatever_happens_everybody_is_told_once_and_counts_come_out(
+    steps: list[tuple[str, int, float]], most: int
+) -> None:
+    house = House(1.0, Places(most, 1))
+    inside: list[Ticket] = []
+    for what, which, passed in steps:
+        house.now += passed
+        if what == "come":
+            inside.append(house.come(which % 3, which))
+        elif what == "look":
+            house.places.look(house.now)
+        elif inside:
+            # A caller may go while it waits, too.
+            house.places.leave(inside.pop(which % len(inside)), house.now, passed * 5)
+        placed = sum(t.placed for t in inside)
+        waiting = [t for t in inside if t not in house.told]
+        assert placed == house.places.held <= most and len(waiting) == house.places.waiting
+        assert (house.places.due(house.now) is None) == (not waiting)
+    for ticket in inside:
+        house.places.leave(ticket, house.now)
+    assert (house.places.held, house.places.waiting, house.places.due(house.now)) == (0, 0, None)
