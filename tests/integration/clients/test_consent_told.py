@@ -32,3 +32,14 @@ async def test_what_is_in_effect_and_what_is_offered(tmp_path: Path, capsys: pyt
         with pytest.raises(AssertionError):
             await said("all-of-it")
         assert "there are: aliased, everything, nothing" in capsys.readouterr().err
+
+
+async def test_a_choice_that_was_refused_is_not_in_effect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path):
+        config = ("--config", str(tmp_path / "devices/household-1/device.toml"), "-u", "person-0")
+        assert await run_command("device", "consent", *config, "searches") == 0
+        assert await run_command("device", "rights", "object", *config) == 0
+        assert await run_command("device", "consent", *config, "everything") == 2
+        capsys.readouterr()
+        assert await run_command("device", "consent", *config) == 0
+        assert "everything is in effect" not in capsys.readouterr().out
