@@ -45,7 +45,7 @@ class Subjects:
         self._epochs = epochs
 
     async def share(self, prox_id: str) -> str:
-        """What MS holds of a PROX_ID, as JSON (`device_sim/data/personal-data.schema.json`)."""
+        """What MS holds of a PROX_ID, as JSON (`proxid/clients/household/personal-data.schema.json`)."""
         held = await self._store.held(prox_id, await self._epochs.open_epochs())
         waiting = [_described(BufferedPayload.decode(payload)) for payload in held.waiting]
         share = {

@@ -8,7 +8,7 @@ import click
 
 from device_sim.commands.common import CONFIG, JSON, at_home
 from proxid.clients.household.home import Choice, Home, Member
-from proxid.clients.household.told import allowed, meaning_of, standing_of
+from proxid.clients.household.told import allowed, meaning_of, sent_of, standing_of
 from proxid.clients.household.words import words_in
 from proxid.protocol.naming import Naming
 from proxid.runtime.process.ended import run_async
@@ -45,11 +45,11 @@ def consent(path: Path, user: str, bundle: str | None, until_withdrawn: bool, as
         before = {"sent": [row._asdict() for row in lost]} if lost else {}
         done = {
             "user": user, "bundle": found.bundle, "version": found.version, "policy": found.policy.digest.hex(),
-            "until": until.isoformat(), "lasting": found.lasting, **offered, **before,
+            "until": until.isoformat(), "lasting": found.lasting, "pending": found.pending, **offered, **before,
         }  # fmt: skip
         click.echo(json.dumps(done))
         return
-    said = [*standing_of(found, lasting, words_in("en")), *(row.in_words() for row in lost)]
+    said = [*standing_of(found, lasting, words_in("en")), *(sent_of(row, words_in("en")) for row in lost)]
     click.echo("\n".join(said if bundle else said + offers(found)))
 
 

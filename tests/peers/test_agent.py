@@ -27,9 +27,8 @@ async def agent(trial: Trial) -> AsyncIterator[tuple[DeviceConfig, str, str]]:
     """Its configuration, where its OpenAI-compatible door is, and where its Wyoming one is."""
     file = trial.folder / "devices/household-1/device.toml"
     uri = f"unix://{trial.folder}/wyoming.sock"
-    file.write_text(
-        f'{file.read_text()}\n[agent]\nopenai = "127.0.0.1:0"\n[[agent.wyoming]]\nuri = "{uri}"\nuser = "{PERSON}"\n'
-    )
+    doors = f'openai = "127.0.0.1:0"\npage = "127.0.0.1:0"\n[[agent.wyoming]]\nuri = "{uri}"\nuser = "{PERSON}"\n'
+    file.write_text(f"{file.read_text()}\n[agent]\n{doors}")
     config, told = load(DeviceConfig, file), asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve(config, told.set_result))
     await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import click
 
+from proxid.clients.agent.page.codes import Codes
 from proxid.clients.agent.people import Tokens
 from proxid.clients.agent.server import serve
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.state import HouseholdState
+from proxid.errors import ConfigError
 from proxid.runtime.config import load
 from proxid.runtime.process.ended import run_async
 
@@ -32,6 +34,18 @@ def command() -> None:
 def run(path: Path) -> None:
     """Run until it is told to stop; prints where its doors are."""
     run_async(serve(load(DeviceConfig, path), click.echo))
+
+
+@command.command("page", epilog="Example: proxid agent page --config device.toml -u ann")
+@_CONFIG
+@_USER
+def page(path: Path, user: str) -> None:
+    """Let a person onto their page: shows a code that is good once, for ten minutes."""
+    config = load(DeviceConfig, path)
+    if config.agent.page is None:
+        raise ConfigError("agent.page: no address is configured")
+    code = Codes(config.data_dir, HouseholdState(config.data_dir).names()).make(user)
+    click.echo(f"http://localhost:{config.agent.page.rpartition(':')[2]}/\n{code}")
 
 
 @command.command("token", epilog="Example: proxid agent token --config device.toml -u ann")

@@ -62,7 +62,7 @@ class _Door(DeviceServicer):
         found = await self._home.consent(request.user, request.bundle, request.until_withdrawn)
         reply = wire.DeviceConsentReply(
             bundle=found.bundle, version=found.version, until=found.until, lasting=found.lasting,
-            policy=found.policy.text,
+            policy=found.policy.text, pending=found.pending,
         )  # fmt: skip
         for row in found.sent:
             reply.sent.add(**row._asdict())

@@ -5,9 +5,11 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
 
+from proxid.clients.agent import device_door
 from proxid.clients.agent.asking import Asking, Recogniser
+from proxid.clients.agent.page.deeds import Deeds
 from proxid.clients.agent.people import Tokens
 from proxid.clients.agent.upkeep import keep_up
 from proxid.clients.household.config import DeviceConfig
@@ -38,42 +40,46 @@ def _reason(group: "ExceptionGroup[OSError]") -> str:
     return (first.strerror if isinstance(first, OSError) else None) or "its address cannot be used"
 
 
+def _listener(address: str) -> tuple[socket.socket, str, int]:
+    """What listens at HOST:PORT, with host and port; raises OSError."""
+    host, _, port = address.rpartition(":")
+    listener = socket.create_server((host.strip("[]"), int(port)), family=_family(host))
+    return listener, host, int(listener.getsockname()[1])
+
+
+async def _serve_http(application: Any, listener: socket.socket) -> None:
+    import uvicorn
+
+    # No access log: it would say who asked when.
+    settings = uvicorn.Config(application, log_config=None, access_log=False, lifespan="off")
+    await uvicorn.Server(settings).serve(sockets=[listener])
+
+
 async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None) -> None:
     """Run until cancelled.
 
     Args:
-        ready: called with the addresses of the doors, one a line, once they listen.
+        ready: called with the addresses of the doors, one a line, and of the page, once they listen.
 
     Raises:
-        ConfigError: its packages are missing, a door is for nobody, or cannot listen.
+        ConfigError: its packages are missing, a door is for nobody, or cannot listen. HouseholdBusyError.
     """
     if find_spec("starlette") is None or find_spec("uvicorn") is None or find_spec("wyoming") is None:
         raise ConfigError(NEEDED)
-    import uvicorn
-
-    from proxid.clients.agent import device_door, openai_door, wyoming_door
-
-    settings, household = config.agent, Household.open(config)
+    household = Household.open(config)
     home = OwnHome(config, household)
+    deeds = Deeds(config, household, home)
     try:
-        for door in settings.wyoming:
+        for door in config.agent.wyoming:
             if door.user not in household.users:
                 raise ConfigError("agent.wyoming: a door is for somebody who is not enrolled in this household")
         asking = Asking(household, recogniser_of(config))
-        socket_file = agent_socket(config.data_dir)
-        async with device_door.listening(home, socket_file, config.data_dir), asyncio.TaskGroup() as tasks:
+        async with (
+            device_door.listening(home, agent_socket(config.data_dir), config.data_dir),
+            asyncio.TaskGroup() as tasks,
+        ):
             tasks.create_task(keep_up(config, household))
-            names = [door.uri for door in settings.wyoming]
-            for door in settings.wyoming:
-                tasks.create_task(wyoming_door.serve(door, asking, [config.locale.partition("-")[0]]))
-            if settings.openai is not None:
-                host, _, port = settings.openai.rpartition(":")
-                listener = socket.create_server((host.strip("[]"), int(port)), family=_family(host))
-                application = openai_door.application(asking, Tokens(config.data_dir, household.users))
-                # No access log: it would say who asked when.
-                server = uvicorn.Server(uvicorn.Config(application, log_config=None, access_log=False, lifespan="off"))
-                tasks.create_task(server.serve(sockets=[listener]))
-                names.append(f"http://{host}:{listener.getsockname()[1]}/v1")
+            names = _open_doors(tasks, config, asking, deeds)
             if ready is not None:
                 ready("\n".join(names))
     except ExceptionGroup as group:
@@ -83,5 +89,27 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
         raise ConfigError(f"agent: a door cannot listen ({_reason(refused)})") from None
     finally:
         with suppress(Exception):
+            await deeds.close()
             await home.close()
             await household.close()
+
+
+def _open_doors(tasks: asyncio.TaskGroup, config: DeviceConfig, asking: Asking, deeds: Deeds) -> list[str]:
+    """Start the doors, and the page; their addresses. Raises OSError."""
+    from proxid.clients.agent import openai_door, wyoming_door
+    from proxid.clients.agent.page.app import application
+    from proxid.clients.agent.page.codes import Codes
+
+    settings, users = config.agent, deeds.users
+    names = [door.uri for door in settings.wyoming]
+    for door in settings.wyoming:
+        tasks.create_task(wyoming_door.serve(door, asking, [config.locale.partition("-")[0]]))
+    if settings.page is not None:
+        listener, _, port = _listener(settings.page)
+        tasks.create_task(_serve_http(application(deeds, Codes(config.data_dir, users), port), listener))
+        names.append(f"http://localhost:{port}/")
+    if settings.openai is not None:
+        listener, host, port = _listener(settings.openai)
+        tasks.create_task(_serve_http(openai_door.application(asking, Tokens(config.data_dir, users)), listener))
+        names.append(f"http://{host}:{port}/v1")
+    return names

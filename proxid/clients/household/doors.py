@@ -44,11 +44,13 @@ class AgentSettings(Section):
 
     Attributes:
         openai: HOST:PORT of the OpenAI-compatible door, None for none. wyoming: one entry a person or satellite.
+        page: HOST:PORT of people's page, on this machine alone; None for none.
         commands: `home` does not send what the classifier calls a home command, `share` sends it as anything else.
         exposed: doors may listen on other addresses than this machine's.
     """
 
     openai: Address | None = "127.0.0.1:7447"
+    page: Address | None = "127.0.0.1:7449"
     wyoming: tuple[WyomingDoor, ...] = ()
     commands: Literal["home", "share"] = "home"
     exposed: bool = False
@@ -60,4 +62,6 @@ class AgentSettings(Section):
             raise ValueError(
                 "a door listens beyond this machine, for whoever reaches it: exposed = true if that is meant"
             )
+        if self.page is not None and not _is_near(self.page):
+            raise ValueError("page: listens on this machine alone, as in 127.0.0.1:7449")
         return self

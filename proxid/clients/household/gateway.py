@@ -39,14 +39,6 @@ class SentBefore(NamedTuple):
     unacknowledged: int
     contents: int
 
-    def in_words(self) -> str:
-        """A sentence."""
-        held = f" ({self.unacknowledged} of them not acknowledged)" if self.unacknowledged else ""
-        named = f"{self.records} records under your name or alias{held}"
-        unnamed = f"{self.contents} messages without names that yours may be among"
-        said = [text for many, text in ((self.records, named), (self.contents, unnamed)) if many]
-        return f"{self.party} had been sent {' and '.join(said)}; that stays with it."
-
 
 class GatewayClient:
     """One channel to the gateway, with the household's certificate.

@@ -24,7 +24,7 @@ class Choice:
     """What a person's consent is, what else is offered, and what parties had been sent when it last changed.
 
     Attributes:
-        until: Unix seconds. lasting: as in `Standing`.
+        until: Unix seconds. lasting, pending: as in `Standing`.
     """
 
     bundle: str
@@ -33,6 +33,7 @@ class Choice:
     lasting: str
     policy: PolicyDocument
     sent: tuple[SentBefore, ...] = ()
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class OwnHome:
             await self._household.consent(user, bundle, until_withdrawn)
         found = await self._household.standing(user)
         offered, sent = await self._household.offered(user), self._household.sent_before(user) if bundle else ()
-        return Choice(found.bundle, found.version, found.until, found.lasting, offered, sent)
+        return Choice(found.bundle, found.version, found.until, found.lasting, offered, sent, found.pending)
 
     async def right(self, user: str, right: Right) -> str:
         """See `Home`."""

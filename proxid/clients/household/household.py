@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.consents import Consents
 from proxid.clients.household.gateway import GatewayClient, SentBefore
+from proxid.clients.household.history import OwnHistory
 from proxid.clients.household.keys_lock import KeysLock
 from proxid.clients.household.lasting import LastingChoices
 from proxid.clients.household.policies import Policies
@@ -60,6 +61,7 @@ class Standing:
 
     Attributes:
         lasting: whether it is given anew then: `renewed`; `changed` if not, since it means more now; or empty.
+        pending: it was sent and not acknowledged: whether it is in effect is not known here.
     """
 
     bundle: str
@@ -67,6 +69,7 @@ class Standing:
     policy: bytes
     until: int
     lasting: str = ""
+    pending: bool = False
 
 
 class Household:
@@ -235,6 +238,7 @@ class Household:
         response.verify_response(reply, expected, Role.SANITIZER, user_id, signed.session_id)
         answer = response.open_answer(reply, utterance.response_key)
         self._receipts.add(Receipt("response", signed.session_id, reply))
+        session.user.history.add(self._clock(), text)
         return Answer(answer, signed.session_id, attempts.retries)
 
     async def consent(self, user_id: str, bundle: str, until_withdrawn: bool = False) -> int:
@@ -260,6 +264,10 @@ class Household:
         chosen = self._users[user_id].lasting
         return "" if chosen is None else chosen.bundle
 
+    def history(self, user_id: str) -> OwnHistory:
+        """What a user asked here, if they have it kept."""
+        return self._users[user_id].history
+
     def forget_choice(self, user_id: str) -> None:
         """Give nothing anew for a user any more; raises InputError, OutputError."""
         user = self._users.get(user_id)
@@ -281,4 +289,5 @@ class Household:
         session = await self.session(user_id)
         route, state = session.route, session.user.consent(session.route.epoch)
         lasting = self._lasting.outcome(user_id, route.epoch) if self.lasting(user_id) else ""
-        return Standing(state.bundle, state.version, route.policy, self._epochs.end(route.epoch), lasting)
+        until, pending = self._epochs.end(route.epoch), state.pending is not None
+        return Standing(state.bundle, state.version, route.policy, until, lasting, pending)

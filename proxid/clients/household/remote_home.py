@@ -63,7 +63,7 @@ class RemoteHome:
         reply = await _heard(self._stub.Consent(request))
         sent = tuple(SentBefore(row.party, row.records, row.unacknowledged, row.contents) for row in reply.sent)
         policy = PolicyDocument.decode(reply.policy)
-        return Choice(reply.bundle, reply.version, reply.until, reply.lasting, policy, sent)
+        return Choice(reply.bundle, reply.version, reply.until, reply.lasting, policy, sent, reply.pending)
 
     async def right(self, user: str, right: Right) -> str:
         """See `Home`."""

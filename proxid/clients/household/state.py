@@ -2,6 +2,7 @@
 
     users/TAG/user.key        pk_U's secret               users/TAG/enrolment       the EA's word
     users/TAG/erased          the user was erased at both services, for ever
+    users/TAG/asked           what the user asked, sealed, if they want that (`history`)
     users/TAG/choice.json     a bundle until it is withdrawn, and what the user was told that it means
     users/TAG/epoch-N.key     the epoch key's secret      users/TAG/epoch-N.json    consent: version, bundle, pending
 
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from proxid.clients.household.history import OwnHistory
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.identity import Enrolment
 from proxid.errors import InputError, OutputError
@@ -52,6 +54,7 @@ class UserState:
         self._folder = folder
         self.key = load_signing_key(folder / "user.key")
         self.enrolment = Enrolment.decode(read_private(folder / "enrolment"))
+        self.history = OwnHistory(folder, self.key)
 
     @property
     def user_id(self) -> str:
@@ -67,6 +70,7 @@ class UserState:
         """The services have erased the user; raises OutputError."""
         write_private(self._folder / "erased", b"")
         self.keep_choice(None)
+        self.history.stop()
 
     @property
     def lasting(self) -> Lasting | None:

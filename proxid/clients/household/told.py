@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Iterable
 
+from proxid.clients.household.gateway import SentBefore
 from proxid.clients.household.home import Choice
 from proxid.clients.household.lasting import CHANGED, RENEWED, form_of
 from proxid.clients.household.words import Words
@@ -35,6 +36,8 @@ def meaning_of(policy: PolicyDocument, bundle: str, words: Words) -> list[str]:
 def standing_of(choice: Choice, lasting: str, words: Words) -> list[str]:
     """What is in effect, until when, and what comes then; lasting: the bundle that was chosen until it is withdrawn."""
     said = words["consent"]
+    if choice.pending:
+        return [said["pending"].format(choice=choice.bundle)]
     sentences = [said["until"].format(choice=choice.bundle, time=moment(choice.until))]
     if choice.lasting == CHANGED:
         sentences.append(said["changed"].format(choice=lasting))
@@ -43,6 +46,15 @@ def standing_of(choice: Choice, lasting: str, words: Words) -> list[str]:
     elif choice.policy.bundles.get(choice.bundle):
         sentences.append(said["ends"])
     return sentences
+
+
+def sent_of(row: SentBefore, words: Words) -> str:
+    """What a party had been sent before a consent changed."""
+    said = words["sent"]
+    held = said["unacknowledged"].format(n=row.unacknowledged) if row.unacknowledged else ""
+    named, unnamed = said["records"].format(n=row.records) + held, said["contents"].format(n=row.contents)
+    parts = [text for many, text in ((row.records, named), (row.contents, unnamed)) if many]
+    return str(said["party"].format(party=row.party, parts=said["and"].join(parts)))
 
 
 def moment(seconds: float) -> str:

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from proxid.wire.v1 import gateway_pb2 as proxid_dot_wire_dot_v1_dot_gateway__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bproxid/wire/v1/device.proto\x12\x0eproxid.wire.v1\x1a\x1cproxid/wire/v1/gateway.proto\"@\n\x10\x44\x65viceAskRequest\x12\x0c\n\x04user\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x10\n\x08location\x18\x03 \x01(\t\"@\n\x0e\x44\x65viceAskReply\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x0c\x12\x0f\n\x07retries\x18\x03 \x01(\r\"M\n\x14\x44\x65viceConsentRequest\x12\x0c\n\x04user\x18\x01 \x01(\t\x12\x0e\n\x06\x62undle\x18\x02 \x01(\t\x12\x17\n\x0funtil_withdrawn\x18\x03 \x01(\x08\"\x8f\x01\n\x12\x44\x65viceConsentReply\x12\x0e\n\x06\x62undle\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x04\x12\r\n\x05until\x18\x03 \x01(\x04\x12\x0e\n\x06policy\x18\x04 \x01(\t\x12\x0f\n\x07lasting\x18\x05 \x01(\t\x12(\n\x04sent\x18\x06 \x03(\x0b\x32\x1a.proxid.wire.v1.SentBefore\"1\n\x12\x44\x65viceRightRequest\x12\x0c\n\x04user\x18\x01 \x01(\t\x12\r\n\x05right\x18\x02 \x01(\t\"$\n\x10\x44\x65viceRightReply\x12\x10\n\x08\x64ocument\x18\x01 \x01(\t\"\x15\n\x13\x44\x65viceStatusRequest\"=\n\x0c\x44\x65viceMember\x12\x0c\n\x04user\x18\x01 \x01(\t\x12\x0e\n\x06\x65rased\x18\x02 \x01(\x08\x12\x0f\n\x07lasting\x18\x03 \x01(\t\"B\n\x11\x44\x65viceStatusReply\x12-\n\x07members\x18\x01 \x03(\x0b\x32\x1c.proxid.wire.v1.DeviceMember2\xc8\x02\n\x06\x44\x65vice\x12G\n\x03\x41sk\x12 .proxid.wire.v1.DeviceAskRequest\x1a\x1e.proxid.wire.v1.DeviceAskReply\x12S\n\x07\x43onsent\x12$.proxid.wire.v1.DeviceConsentRequest\x1a\".proxid.wire.v1.DeviceConsentReply\x12N\n\x06Rights\x12\".proxid.wire.v1.DeviceRightRequest\x1a .proxid.wire.v1.DeviceRightReply\x12P\n\x06Status\x12#.proxid.wire.v1.DeviceStatusRequest\x1a!.proxid.wire.v1.DeviceStatusReplyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bproxid/wire/v1/device.proto\x12\x0eproxid.wire.v1\x1a\x1cproxid/wire/v1/gateway.proto\"@\n\x10\x44\x65viceAskRequest\x12\x0c\n\x04user\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x10\n\x08location\x18\x03 \x01(\t\"@\n\x0e\x44\x65viceAskReply\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\x0c\x12\x0f\n\x07retries\x18\x03 \x01(\r\"M\n\x14\x44\x65viceConsentRequest\x12\x0c\n\x04user\x18\x01 \x01(\t\x12\x0e\n\x06\x62undle\x18\x02 \x01(\t\x12\x17\n\x0funtil_withdrawn\x18\x03 \x01(\x08\"\xa0\x01\n\x12\x44\x65viceConsentReply\x12\x0e\n\x06\x62undle\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x04\x12\r\n\x05until\x18\x03 \x01(\x04\x12\x0e\n\x06policy\x18\x04 \x01(\t\x12\x0f\n\x07lasting\x18\x05 \x01(\t\x12(\n\x04sent\x18\x06 \x03(\x0b\x32\x1a.proxid.wire.v1.SentBefore\x12\x0f\n\x07pending\x18\x07 \x01(\x08\"1\n\x12\x44\x65viceRightRequest\x12\x0c\n\x04user\x18\x01 \x01(\t\x12\r\n\x05right\x18\x02 \x01(\t\"$\n\x10\x44\x65viceRightReply\x12\x10\n\x08\x64ocument\x18\x01 \x01(\t\"\x15\n\x13\x44\x65viceStatusRequest\"=\n\x0c\x44\x65viceMember\x12\x0c\n\x04user\x18\x01 \x01(\t\x12\x0e\n\x06\x65rased\x18\x02 \x01(\x08\x12\x0f\n\x07lasting\x18\x03 \x01(\t\"B\n\x11\x44\x65viceStatusReply\x12-\n\x07members\x18\x01 \x03(\x0b\x32\x1c.proxid.wire.v1.DeviceMember2\xc8\x02\n\x06\x44\x65vice\x12G\n\x03\x41sk\x12 .proxid.wire.v1.DeviceAskRequest\x1a\x1e.proxid.wire.v1.DeviceAskReply\x12S\n\x07\x43onsent\x12$.proxid.wire.v1.DeviceConsentRequest\x1a\".proxid.wire.v1.DeviceConsentReply\x12N\n\x06Rights\x12\".proxid.wire.v1.DeviceRightRequest\x1a .proxid.wire.v1.DeviceRightReply\x12P\n\x06Status\x12#.proxid.wire.v1.DeviceStatusRequest\x1a!.proxid.wire.v1.DeviceStatusReplyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,17 +39,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DEVICECONSENTREQUEST']._serialized_start=209
   _globals['_DEVICECONSENTREQUEST']._serialized_end=286
   _globals['_DEVICECONSENTREPLY']._serialized_start=289
-  _globals['_DEVICECONSENTREPLY']._serialized_end=432
-  _globals['_DEVICERIGHTREQUEST']._serialized_start=434
-  _globals['_DEVICERIGHTREQUEST']._serialized_end=483
-  _globals['_DEVICERIGHTREPLY']._serialized_start=485
-  _globals['_DEVICERIGHTREPLY']._serialized_end=521
-  _globals['_DEVICESTATUSREQUEST']._serialized_start=523
-  _globals['_DEVICESTATUSREQUEST']._serialized_end=544
-  _globals['_DEVICEMEMBER']._serialized_start=546
-  _globals['_DEVICEMEMBER']._serialized_end=607
-  _globals['_DEVICESTATUSREPLY']._serialized_start=609
-  _globals['_DEVICESTATUSREPLY']._serialized_end=675
-  _globals['_DEVICE']._serialized_start=678
-  _globals['_DEVICE']._serialized_end=1006
+  _globals['_DEVICECONSENTREPLY']._serialized_end=449
+  _globals['_DEVICERIGHTREQUEST']._serialized_start=451
+  _globals['_DEVICERIGHTREQUEST']._serialized_end=500
+  _globals['_DEVICERIGHTREPLY']._serialized_start=502
+  _globals['_DEVICERIGHTREPLY']._serialized_end=538
+  _globals['_DEVICESTATUSREQUEST']._serialized_start=540
+  _globals['_DEVICESTATUSREQUEST']._serialized_end=561
+  _globals['_DEVICEMEMBER']._serialized_start=563
+  _globals['_DEVICEMEMBER']._serialized_end=624
+  _globals['_DEVICESTATUSREPLY']._serialized_start=626
+  _globals['_DEVICESTATUSREPLY']._serialized_end=692
+  _globals['_DEVICE']._serialized_start=695
+  _globals['_DEVICE']._serialized_end=1023
 # @@protoc_insertion_point(module_scope)

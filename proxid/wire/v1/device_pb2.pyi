@@ -106,6 +106,7 @@ class DeviceConsentReply(_message.Message):
     POLICY_FIELD_NUMBER: _builtins.int
     LASTING_FIELD_NUMBER: _builtins.int
     SENT_FIELD_NUMBER: _builtins.int
+    PENDING_FIELD_NUMBER: _builtins.int
     bundle: _builtins.str
     version: _builtins.int
     until: _builtins.int
@@ -114,6 +115,8 @@ class DeviceConsentReply(_message.Message):
     """the text of the document that offers it"""
     lasting: _builtins.str
     """whether it is renewed: "", "renewed", or "changed" if it is not since it means more now"""
+    pending: _builtins.bool
+    """it was sent and not acknowledged"""
     @_builtins.property
     def sent(self) -> _containers.RepeatedCompositeFieldContainer[_gateway_pb2.SentBefore]: ...
     def __init__(
@@ -125,10 +128,11 @@ class DeviceConsentReply(_message.Message):
         policy: _builtins.str = ...,
         lasting: _builtins.str = ...,
         sent: _abc.Iterable[_gateway_pb2.SentBefore] | None = ...,
+        pending: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bundle", b"bundle", "lasting", b"lasting", "policy", b"policy", "sent", b"sent", "until", b"until", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bundle", b"bundle", "lasting", b"lasting", "pending", b"pending", "policy", b"policy", "sent", b"sent", "until", b"until", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

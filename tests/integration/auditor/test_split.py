@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from gateway.store.library import GatewayStore
+from proxid.clients.household.told import sent_of
+from proxid.clients.household.words import words_in
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.profiles import read_profiles
 from proxid.clients.subscriber.subscriber import open_subscriber
@@ -195,7 +197,7 @@ async def test_an_account_that_withdraws_just_after_each_epoch_denies_a_connecte
             await trial.consent("nothing", PEOPLE[:1])
             if closed:
                 acme, *_ = trial.device.sent_before(PEOPLE[0])
-                assert acme.in_words() == (
+                assert sent_of(acme, words_in("en")) == (
                     f"acme had been sent {day * 5} records under your name or alias and {day} messages without names "
                     "that yours may be among; that stays with it."
                 )

@@ -26,7 +26,7 @@ from tests.support.trial import Trial, run_command, running
 async def agent(trial: Trial) -> AsyncIterator[DeviceConfig]:
     """The agent of the trial's household, without doors for assistants."""
     file = trial.folder / "devices/household-1/device.toml"
-    file.write_text(f'{file.read_text()}\n[agent]\nopenai = "127.0.0.1:0"\ncommands = "share"\n')
+    file.write_text(f'{file.read_text()}\n[agent]\nopenai = "127.0.0.1:0"\npage = "127.0.0.1:0"\ncommands = "share"\n')
     config, told = load(DeviceConfig, file), asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve(config, told.set_result))
     await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)

@@ -122,7 +122,7 @@ async def test_access_shows_what_both_services_hold_by_the_schema(tmp_path: Path
         document = await client.access(VICTIM)
         await client.close()
         report = await trial.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))
-    schema = json.loads(Path("device_sim/data/personal-data.schema.json").read_text())
+    schema = json.loads(Path("proxid/clients/household/personal-data.schema.json").read_text())
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(document)
     assert document["main_service"]["waiting"][0]["utterance"] == TEXT

@@ -187,8 +187,7 @@ async def test_an_address_that_is_taken_is_said(tmp_path: Path) -> None:
     provision(tmp_path)
     file = tmp_path / "devices/household-1/device.toml"
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        file.write_text(
-            f'{file.read_text()}\n[agent]\nopenai = "127.0.0.1:{taken.getsockname()[1]}"\ncommands = "share"\n'
-        )
+        doors = f'openai = "127.0.0.1:{taken.getsockname()[1]}"\npage = "127.0.0.1:0"\ncommands = "share"\n'
+        file.write_text(f"{file.read_text()}\n[agent]\n{doors}")
         with pytest.raises(ConfigError, match="cannot listen"):
             await asyncio.wait_for(serve(load(DeviceConfig, file)), 20)

@@ -1,0 +1,95 @@
+"""What somebody asked, kept at home if they want it (DESIGN 5.6): `asked` in their folder, a sealed line a question.
+
+The key follows from the person's own, so that a line opens in this household alone, for this person alone. There is a
+file while they want one; whoever stops, or is erased, has none.
+"""
+
+import base64
+import hmac
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+from proxid.crypto.ed25519 import SigningKey
+from proxid.encoding import label
+from proxid.errors import OutputError
+from proxid.jsontext import load_json
+from proxid.runtime.provision.keyfile import write_private
+from proxid.runtime.whole import append_whole
+
+_KEY: Final = label("own-history")
+_NONCE: Final = 12
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Asked:
+    """A question: Unix seconds, and its text."""
+
+    time: int
+    text: str
+
+
+class OwnHistory:
+    """One person's.
+
+    Args:
+        folder: the person's. key: the person's. random: source of nonces.
+    """
+
+    def __init__(self, folder: Path, key: SigningKey, random: Callable[[int], bytes] = os.urandom) -> None:
+        self._path = folder / "asked"
+        self._cipher = ChaCha20Poly1305(hmac.digest(key.seed, _KEY, "sha256"))
+        self._random = random
+
+    @property
+    def kept(self) -> bool:
+        """Whether the person wants it."""
+        return self._path.exists()
+
+    def start(self) -> None:
+        """Keep what is asked from now on; raises OutputError."""
+        write_private(self._path, b"")
+
+    def stop(self) -> None:
+        """Keep nothing more, and forget what was kept; raises OutputError."""
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError:
+            raise OutputError("the own history cannot be deleted") from None
+
+    def add(self, time: float, text: str) -> None:
+        """Keep a question, if the person wants that; raises OutputError."""
+        if not self.kept:
+            return
+        nonce = self._random(_NONCE)
+        sealed = self._cipher.encrypt(nonce, json.dumps([int(time), text]).encode(), _KEY)
+        try:
+            descriptor = os.open(self._path, os.O_APPEND | os.O_WRONLY)
+            try:
+                append_whole(descriptor, base64.b64encode(nonce + sealed) + b"\n")
+            finally:
+                os.close(descriptor)
+        except FileNotFoundError:
+            return  # stopped meanwhile
+        except OSError:
+            raise OutputError("the own history cannot be written") from None
+
+    def asked(self) -> Iterator[Asked]:
+        """What was kept, newest first; lines that do not open (torn by a crash, another key's) are passed over."""
+        try:
+            lines = self._path.read_bytes().split(b"\n")
+        except OSError:
+            return
+        for line in reversed(lines):
+            try:
+                data = base64.b64decode(line, validate=True)
+                time, text = load_json(self._cipher.decrypt(data[:_NONCE], data[_NONCE:], _KEY))
+                yield Asked(int(time), str(text))
+            except (ValueError, TypeError, InvalidTag):
+                continue
