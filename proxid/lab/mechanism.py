@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from proxid.errors import InputError
 
-METHODS = ("microaggregation", "k-query", "semantic", "nsqc")
+METHODS = ("microaggregation", "k-query", "k-session", "semantic", "nsqc")
 """Other methods whose releases are logs: what they claim stands in their manifests."""
 MODES = ("thesis", "thesis3", "mix", "cohort", "split", *METHODS)
 """Algorithms of 002; groups of pairs; pairs in fixed cohorts; entries and contents apart, in rounds; other methods."""

@@ -30,6 +30,7 @@ ATTACKS: dict[str, str] = {
     "contribution": "proxid.lab.attacks.contribution:contribution",
     "informed": "proxid.lab.attacks.informed:informed",
     "sybil": "proxid.lab.attacks.sybil:sybil",
+    "active": "proxid.lab.attacks.frequent:active",
     "homogeneity": "proxid.lab.attacks.homogeneity:homogeneity",
     "vanity": "proxid.lab.attacks.vanity:vanity",
     "em": "proxid.lab.attacks.em.attack:em",
@@ -45,6 +46,7 @@ APPLIES: dict[str, tuple[str, ...]] = {
     "semantic": ("contribution", "neighbour", "vanity"),
     "nsqc": ("contribution", "neighbour", "vanity"),
     "k-query": ("vanity",),
+    "k-session": ("vanity",),
 }
 """Attacks on the forms that hold no pair of a record and another's name under a cycle, and on other methods."""
 

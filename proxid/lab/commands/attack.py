@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.errors import InputError
+from proxid.lab.attacks.frequent import frequent_attacks
 from proxid.lab.attacks.registry import ATTACKS, Options, run_attacks
 from proxid.lab.commands.common import (
     FILE,
@@ -23,6 +24,7 @@ from proxid.lab.commands.common import (
     print_json,
     progress_bar,
 )
+from proxid.lab.load import manifest_of
 from proxid.lab.utility.counted.counts import is_counted
 
 ALARM = 0.001
@@ -46,6 +48,7 @@ TOLERANCE_KNOWING = 0.06
 @click.option("--members", default=0, show_default=True, type=click.IntRange(0), help="Colluding members.")
 @click.option("--known", default=0, show_default=True, type=click.IntRange(0), help="Records a person known before.")
 @click.option("--person", help="Also say how much of this person's was found.")
+@click.option("--groups", type=FILE, help="Who could have asked, for homogeneity of what is frequent: user TAB group.")
 @click.option("--by-time", is_flag=True, help="Sort the release by its time field first.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the attackers' own choices.")
 @click.option("--figure", type=OUTPUT, help="Draw the rates: FILE.png and FILE.svg.")
@@ -58,10 +61,11 @@ def command(original: Path, released: Path, attacks: tuple[str, ...], **options:
     exact with --truth, else over the records whose text leaves one possible owner. Both over all input, where held
     records count as not linked, and over the records attacked.
     """
-    if is_counted(released):
-        raise InputError("the release holds items and their counts, no records of people: see proxid evaluate")
-    release = load(original, released, options)
     names = tuple(ATTACKS) if not attacks or "all" in attacks else attacks
+    frequent = frequent_attacks(original, released, names, options["groups"])
+    if is_counted(released):
+        return _of_counts(frequent, released, as_json=options["as_json"])
+    release = load(original, released, options)
     chosen = Options(
         width=options["width"],
         colluders=options["members"],
@@ -71,7 +75,10 @@ def command(original: Path, released: Path, attacks: tuple[str, ...], **options:
         known=options["known"],
     )
     with progress_bar("attacking") as progress:
-        found = run_attacks(release, names, replace(chosen, progress=progress))
+        found = run_attacks(
+            release, [name for name in names if name not in frequent], replace(chosen, progress=progress)
+        )
+    found |= frequent
     report = {**describe(release), "bound": release.mechanism.bound, "attacks": found}
     if options["figure"]:
         from proxid.lab.studies.release_figures import draw_attacks
@@ -82,6 +89,17 @@ def command(original: Path, released: Path, attacks: tuple[str, ...], **options:
     else:
         _print(report)
     return 1 if options["check"] and _exceeds(report["attacks"]) else 0
+
+
+def _of_counts(frequent: dict[str, Any], released: Path, *, as_json: bool) -> int:
+    """A release of items and counts has no records with an owner. Raises InputError where nothing applies."""
+    if not frequent:
+        raise InputError("the release holds items and their counts, no records of people: see proxid evaluate")
+    if as_json:
+        print_json({"mechanism": manifest_of(released)["mechanism"], "attacks": frequent})
+    for name, found in () if as_json else frequent.items():
+        Console().print(facts_table(name, found))
+    return 0
 
 
 def _exceeds(attacks: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ infrequent ones that it publishes; it is c-accurate if it publishes every very f
 import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Wrong:
         return self.missed + self.published
 
 
-def wrong(counts: Mapping[Hashable, float], released: Collection[Hashable], threshold: float, slack: float) -> Wrong:
+def wrong(counts: Mapping[Any, float], released: Collection[Hashable], threshold: float, slack: float) -> Wrong:
     """Compare one release with the counts of the log. threshold: τ*. slack: ξ, in users."""
     frequent = {item for item, count in counts.items() if count > threshold + slack}
     infrequent = sum(counts.get(item, 0.0) < threshold - slack for item in released)

@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ import pyarrow.parquet as pq
 
 from proxid.errors import InputError
 from proxid.jsontext import load_json
+from proxid.lab.load import manifest_of
 from proxid.lab.release.engines import open_engine
 from proxid.lab.release.items import KINDS, full_histogram
 from proxid.lab.release.published import SEQUENCE, Published, read_published
 from proxid.lab.release.source import open_source
+from proxid.lab.utility.counted.accuracy import accuracy_of_zealous, wrong
 from proxid.lab.utility.counted.caching import cached_keywords, documents_of, hit_probability
-from proxid.lab.utility.counted.histogram import Original, histogram_utility
+from proxid.lab.utility.counted.histogram import Histogram, Original, histogram_utility
 from proxid.loglines.layout import Layout, layout_of
 
 MEMORY_SHARE = 0.05
@@ -55,11 +58,22 @@ def counted_utility(original: Path, released: Path) -> dict[str, Any]:
         clicks = engine.fetch(full_histogram(source.log, "clicks")) if kind == "keywords" else None
     items = zip(*(table.column(name).to_pylist() for name in KINDS[kind]), strict=True)
     counts = dict(zip(items, map(float, table.column("count").to_pylist()), strict=True))
-    found = {"items": kind, **histogram_utility(Original.of(counts), noisy)}
+    found = {"items": kind, **histogram_utility(Original.of(counts), noisy), **_wrong(counts, noisy, released)}
     if clicks is not None:
         pairs = zip(clicks.column("query").to_pylist(), clicks.column("url").to_pylist(), strict=True)
         found["index_caching"] = _caching(counts, noisy, list(pairs))
     return found
+
+
+def _wrong(counts: Histogram, noisy: Histogram, released: Path) -> dict[str, Any]:
+    """003's inaccuracy of a release of ZEALOUS, with thresholds τ* − ξ and τ* + ξ as in Theorem 3; else nothing."""
+    plan = manifest_of(released).get("details", {}).get("plan", {})
+    if not {"tau", "tau_prime", "lambda"} <= plan.keys():
+        return {}
+    slack = (plan["tau_prime"] - plan["tau"]) / 2
+    found = wrong(counts, noisy.keys(), plan["tau"] + slack, slack)
+    said = {"tau_star": plan["tau"] + slack, "slack": slack, "accuracy": accuracy_of_zealous(slack, plan["lambda"])}
+    return {"inaccuracy": {"value": found.inaccuracy, **asdict(found), **said}}
 
 
 def _caching(
