@@ -17,8 +17,8 @@ from proxid.lab.attacks.counted import Publish, Row, active_attack_rate, best_gu
 from proxid.lab.attacks.registry import Options
 from proxid.lab.load import manifest_of
 from proxid.lab.logs import read_log
-from proxid.lab.release.k_keyword import k_keyword_anonymous
-from proxid.lab.release.k_session import k_session_anonymous
+from proxid.lab.release.k_anonymous.keyword import k_keyword_anonymous
+from proxid.lab.release.k_anonymous.session import k_session_anonymous
 from proxid.lab.release.noise import OpenDpNoise
 from proxid.lab.release.published import read_published
 from proxid.lab.release.zealous.mechanism import sanitise

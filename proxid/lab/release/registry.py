@@ -18,9 +18,9 @@ from proxid.lab.logs.base import Classifier
 METHODS: dict[str, str] = {
     "zealous": "proxid.lab.release.zealous.method:METHOD",
     "partition": "proxid.lab.release.partition.method:METHOD",
-    "k-query": "proxid.lab.release.k_query:METHOD",
-    "k-session": "proxid.lab.release.k_session:METHOD",
-    "k-keyword": "proxid.lab.release.k_keyword:METHOD",
+    "k-query": "proxid.lab.release.k_anonymous.query:METHOD",
+    "k-session": "proxid.lab.release.k_anonymous.session:METHOD",
+    "k-keyword": "proxid.lab.release.k_anonymous.keyword:METHOD",
     "sessions": "proxid.lab.release.sessions.method:METHOD",
     "clicks": "proxid.lab.release.clicks:METHOD",
     "ka": "proxid.lab.release.ka:METHOD",

@@ -19,7 +19,7 @@ from proxid.lab.logs import LogBatch, create_log, read_log
 from proxid.lab.logs.batch import Dictionaries
 from proxid.lab.release.guarantee import Guarantee, Relation
 from proxid.lab.release.items import GAP_SECONDS
-from proxid.lab.release.k_query import sessions_of
+from proxid.lab.release.k_anonymous.query import sessions_of
 from proxid.lab.release.manifest import write_manifest
 from proxid.lab.release.registry import Job, Outcome, load_method
 from proxid.lab.release.sessions.method import clicks_beside

@@ -10,7 +10,7 @@ import pytest
 from proxid.errors import InputError
 from proxid.lab.attacks.counted import Row, active_attack, active_attack_rate, best_guess, homogeneity
 from proxid.lab.logs import Dictionaries, LogBatch
-from proxid.lab.release.k_query import users_by_query
+from proxid.lab.release.k_anonymous.query import users_by_query
 from proxid.lab.release.noise import OpenDpNoise
 from proxid.lab.release.published import Published, write_published
 from proxid.lab.release.zealous.mechanism import sanitise

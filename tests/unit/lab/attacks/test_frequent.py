@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from proxid.cli.main import main
-from proxid.lab.release.k_keyword import k_keyword_anonymous
-from proxid.lab.release.k_session import k_session_anonymous
+from proxid.lab.release.k_anonymous.keyword import k_keyword_anonymous
+from proxid.lab.release.k_anonymous.session import k_session_anonymous
 
 VILLAGE = "prescription drugs smalltown"
 

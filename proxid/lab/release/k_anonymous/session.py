@@ -15,7 +15,7 @@ import numpy as np
 
 from proxid.lab.logs import Dictionaries, LogBatch, create_log, layout_of, open_log
 from proxid.lab.release.items import GAP_SECONDS
-from proxid.lab.release.k_query import random_numbers, sessions_of
+from proxid.lab.release.k_anonymous.query import random_numbers, sessions_of
 from proxid.lab.release.noisy import require_no_seed
 from proxid.lab.release.registry import Job, Method, Option, Outcome
 from proxid.lab.release.same_users import Spellings
