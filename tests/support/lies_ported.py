@@ -157,8 +157,8 @@ async def service_answers_what_it_likes(liar: Liar) -> None:
     await liar.trial.busy(1)
 
 
-@unseen("seals")
-async def service_hides_the_owner_in_the_salt_of_a_record(liar: Liar) -> None:
+@lie(5)
+async def service_hides_the_owner_in_the_salt_and_the_nonce_of_a_record(liar: Liar) -> None:
     honest = record.make
 
     def make(body: Any, prox_id: str, *rest: Any, **more: Any) -> Any:
