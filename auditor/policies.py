@@ -14,12 +14,13 @@ from itertools import pairwise
 from typing import Final
 
 from auditor.checks.c8_feeds import FEEDS, LAST
-from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, Report, Unchecked
+from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, SIGNATURES, Report, Unchecked
 from auditor.scope import PolicyScope
 from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey
-from proxid.errors import ConfigError, CredentialError, GroupMismatchError, PolicyUnacceptedError
+from proxid.errors import ConfigError, CredentialError, GroupMismatchError, PolicyUnacceptedError, ProxidError
 from proxid.evidence.events import EpochOpened, Event, encode_header
+from proxid.protocol.feedkey import FeedKeyMessage
 from proxid.runtime.config.anonymiser import Retention
 from proxid.runtime.config.terms import Terms, below
 
@@ -46,9 +47,10 @@ class Judged:
 
 
 PoliciesState = tuple[
-    dict[int, bytes], dict[int, bytes], dict[int, bytes], dict[int, str], dict[str, list[tuple[int, int]]]
+    dict[int, bytes], dict[int, bytes], dict[int, bytes], dict[int, str], dict[str, list[tuple[int, int]]],
+    dict[int, dict[str, bytes]],
 ]  # fmt: skip
-"""`named`, `told`, `opened`, `blind` and `begins` of `Policies`."""
+"""`named`, `told`, `opened`, `blind`, `begins` and `keyed` of `Policies`."""
 
 
 @dataclass(slots=True)
@@ -59,6 +61,7 @@ class Policies:
         named: epoch → digest that its key names. told, opened: epoch → hash of the key in the gateway's and in MS's
             log, empty where it cannot be read any more. blind: epochs that were read while nothing could be judged by
             their document, and why. begins: log → (number of EPOCH_OPENED, epoch) in their order.
+        keyed: epoch → party → hash of its sealed feed key, of epochs that have any.
     """
 
     trust: Trust
@@ -67,6 +70,7 @@ class Policies:
     opened: dict[int, bytes] = field(default_factory=dict)
     blind: dict[int, str] = field(default_factory=dict)
     begins: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: {GATEWAY: [], MAIN_SERVICE: []})
+    keyed: dict[int, dict[str, bytes]] = field(default_factory=dict)
     _judged: dict[bytes, Judged] = field(default_factory=dict)
 
     def of(self, epoch: int) -> Trust | None:
@@ -140,6 +144,7 @@ class Policies:
             raise CredentialError("an epoch has two keys")
         self.begins[GATEWAY].append((event.number, key.epoch))
         self._record(self.told, key.epoch, key.policy, _hash(key))
+        self._feeds(EpochOpened.decode(event.payload).feeds, key.epoch)
 
     def given_unread(self, event: Event) -> None:
         """The same, if its payload has expired."""
@@ -156,9 +161,33 @@ class Policies:
             if int(str(event.fields["epoch"])) in self.named:
                 _add(report, event, _OTHER_KEY)
             return event.payload
-        key = self._verified(event)
+        key, opened = self._verified(event), EpochOpened.decode(event.payload)
         self._began(event, report, _hash(key))
-        return EpochOpened.decode(event.payload).sealed
+        report.believe(SIGNATURES, "seals", len(opened.feeds))
+        try:
+            self._feeds(opened.feeds, key.epoch)
+        except ProxidError as error:
+            _add(report, event, error.rule)
+        if not opened.feeds and min(self.keyed, default=key.epoch + 1) <= key.epoch and self._lists_parties(key.epoch):
+            _add(report, event, "epoch has no feed keys, and one before it had")
+        return opened.sealed
+
+    def _feeds(self, feeds: tuple[bytes, ...], epoch: int) -> None:
+        """Feed keys of an epoch: MS's, and one a party, in both logs. A gateway of before logs none.
+
+        Raises:
+            RecordMismatchError, SignatureInvalidError: not MS's for this epoch. GroupMismatchError: a party has two.
+        """
+        for data in feeds:
+            message = FeedKeyMessage.decode(data)
+            message.verify(self.trust.service_key, self.trust.service, epoch)
+            digest = hashlib.sha256(data).digest()
+            if self.keyed.setdefault(epoch, {}).setdefault(message.party, digest) != digest:
+                raise GroupMismatchError("the main service made two feed keys of one party and epoch")
+
+    def _lists_parties(self, epoch: int) -> bool:
+        terms = self._terms(self.named[epoch])
+        return not isinstance(terms, str) and bool(terms.parties)
 
     def began_unread(self, event: Event, report: Report) -> None:
         """The same, if its payload has expired."""
@@ -239,11 +268,11 @@ class Policies:
 
     def state(self) -> PoliciesState:
         """For storing."""
-        return self.named, self.told, self.opened, self.blind, self.begins
+        return self.named, self.told, self.opened, self.blind, self.begins, self.keyed
 
     def restore(self, state: PoliciesState) -> None:
         """Go on from a state; a document that is no longer accepted judges nothing of its epochs any more."""
-        self.named, self.told, self.opened, self.blind, self.begins = state
+        self.named, self.told, self.opened, self.blind, self.begins, self.keyed = state
         for epoch, digest in list(self.named.items()):
             self._name(epoch, digest)
 

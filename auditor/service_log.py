@@ -5,6 +5,7 @@ from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c3_links import People
+from auditor.checks.c3_records import verify_all_filled
 from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c4_records import Records
 from auditor.checks.c5_epochs import EpochTimes, TimesState
@@ -195,7 +196,8 @@ class ServiceLog(Log):
         epoch, number = int(str(fields["epoch"])), int(str(fields["group"]))
         payload = ReleasedPayload.decode(event.payload)
         self._kept.released(event, [session.hex() for session in payload.records])
-        self._report.believe(SIGNATURES, "seals", len(payload.records) * len(payload.parties))
+        if epoch not in self._policies.keyed:
+            self._report.believe(SIGNATURES, "seals", len(payload.records) * len(payload.parties))
         with check_of(COMPLETENESS):
             good = self._sets.released_to((epoch, number), payload, event.number)
         for session in payload.records:
@@ -215,6 +217,7 @@ class ServiceLog(Log):
         if event.hidden or self._groups.is_blind(epoch, kind):
             self._report.counts["groups.partly_erased"] += 1
             verify_shape(self._policies, epoch, kind, payload)
+            verify_all_filled(payload, self._trust.service, self._groups.fills(epoch))
             if not self._groups.is_blind(epoch, kind):
                 self._groups.released_unread((epoch, number), kind, str(fields.get("close", "")), payload)
         elif "kind" in fields:

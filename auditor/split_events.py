@@ -42,7 +42,8 @@ class SplitEvents:
             self._partly()
         judge = self._policies.of(epoch)
         if split is not None and judge is not None:
-            split.released(number, str(event.fields["audience"]), payload, Judge(judge, good))
+            by = Judge(judge, good, self._groups.fills(epoch))
+            split.released(number, str(event.fields["audience"]), payload, by)
 
     def ticked(self, event: Event) -> None:
         """TICKED."""

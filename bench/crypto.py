@@ -10,8 +10,9 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 from bench import Figure
 from proxid.crypto import ed25519
@@ -34,6 +35,8 @@ from proxid.crypto.sansig import (
     verify,
     verify_prox_id,
 )
+from proxid.protocol.feedkey import FeedKey
+from proxid.protocol.record import Issuer, Mechanism, Place, Recipient, RecordBody, make
 
 SIGN, VERIFY = "ed25519_sign", "ed25519_verify"
 BASELINES: Final = {
@@ -47,13 +50,15 @@ BASELINES: Final = {
     "credential_verify": VERIFY,
     "response_seal": SIGN,
     "response_open": SIGN,
+    "record_sealed": SIGN,
+    "record_keyed": SIGN,
 }
 REACH: Final = {"sign": 2.7, "sanitize": 3.2, "verify": 2.4}
 """Ratios of a prototype on messages of 2 kB, the validity of points cached by key."""
 
 _MS, _EPOCH, _NOW = "ms.example", 20_454, 1_767_225_600
 _BODY_SIZE: Final = 1_900
-Step = Callable[[], object]
+Step = Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,24 @@ def _sealing_steps(cast: _Cast) -> dict[str, Step]:
     }
 
 
+def _record_steps(cast: _Cast) -> dict[str, Step]:
+    """A record sealed to its party by itself, as it was before there were feed keys, and under a feed key."""
+    body = RecordBody("aa" * 16, "general", Mechanism("mix", 10, 1, 2, 2), _EPOCH, 4, _NOW, 0, ("a", "b"), "hi")
+    issuer, name, place = Issuer(_MS, cast.device, cast.screener.public), "px1" + "a" * 32, Place(4, 0, 12)
+    seed = bytes(range(32))
+    return {
+        step: partial(make, body, name, place, Recipient("acme", "user_id", key), issuer, seed)
+        for step, key in (
+            ("record_sealed", cast.service.public), ("record_keyed", FeedKey.of(seed, _MS, _EPOCH, "acme")),
+        )
+    }  # fmt: skip
+
+
+def _sizes(cast: _Cast) -> dict[str, Figure]:
+    made = {name: len(step()[0].encode()) for name, step in _record_steps(cast).items()}
+    return {f"{name}_bytes": {"value": size, "unit": "bytes"} for name, size in made.items()}
+
+
 def _microseconds(step: Step, times: int) -> float:
     begin = time.thread_time_ns()
     for _ in range(times):
@@ -149,10 +172,11 @@ def _measure(steps: Mapping[str, Step], rounds: int, times: int) -> dict[str, li
 
 
 def crypto_figures(rounds: int = 31, times: int = 40) -> dict[str, Figure]:
-    """`NAME_us` and `NAME_ratio` of every step, and the plain `ed25519_sign_us` and `ed25519_verify_us`."""
+    """`NAME_us` and `NAME_ratio` of every step, plain `ed25519_sign_us` and `ed25519_verify_us`, sizes of records."""
     cast = _cast()
-    found = _measure(_signature_steps(cast) | _identity_steps(cast) | _sealing_steps(cast), rounds, times)
-    figures: dict[str, Figure] = {}
+    steps = _signature_steps(cast) | _identity_steps(cast) | _sealing_steps(cast) | _record_steps(cast)
+    found = _measure(steps, rounds, times)
+    figures: dict[str, Figure] = _sizes(cast)
     for name in (SIGN, VERIFY):
         figures[f"{name}_us"] = {"value": round(median(found[name]), 2), "unit": "µs"}
     for name, baseline in BASELINES.items():

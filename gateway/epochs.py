@@ -15,6 +15,7 @@ from gateway.upstream import MainServiceClient
 from proxid.crypto.identity import EpochKey
 from proxid.errors import EpochError, PolicyError
 from proxid.evidence.events import EpochOpened
+from proxid.protocol.feedkey import FeedKeyMessage
 from proxid.runtime.config.terms import Terms
 from proxid.runtime.observability.metrics import set_policy_behind
 from proxid.runtime.provision.policies import Held
@@ -43,7 +44,7 @@ class OpenEpochs:
         Raises:
             PolicyError: no policy document is held by both services. UpstreamError, UpstreamRefusedError.
             ClockError: the clock cannot be relied on.
-            CredentialError, SignatureInvalidError: MS's answer is not its key of this epoch.
+            CredentialError, RecordMismatchError, SignatureInvalidError: MS's answer is not its keys of this epoch.
         """
         self._screener.watch.require()
         epoch = self._screener.epochs.number(self._screener.clock())
@@ -115,9 +116,10 @@ class OpenEpochs:
         screener, held = self._screener, self.policies.usable(epoch)
         opening = screener.opening()
         try:
-            data, newest = await self._upstream.epoch(opening, held)
-            key = EpochKey.decode(data)
+            opened, newest = await self._upstream.epoch(opening, held)
+            key = EpochKey.decode(opened.key)
             key.verify(screener.service_key, screener.service, epoch)
+            feeds = self._feeds(opened, epoch)
             if key.policy not in held:
                 raise PolicyError("the epoch goes by a policy document that does not count here")
         except PolicyError:
@@ -128,8 +130,16 @@ class OpenEpochs:
         kept = terms.retention.links
         self.policies.folder.go_by(epoch, key.policy)
         times = (screener.link_ttl(epoch, kept), int(screener.epochs.end(epoch) + kept))
-        parties = sorted({*screener.party_keys, *terms.parties})
-        return self._keep(await self._store.open_epoch(epoch, EpochOpened(data), *times, parties))
+        parties = {party: feeds.get(party, b"") for party in sorted({*screener.party_keys, *terms.parties})}
+        return self._keep(await self._store.open_epoch(epoch, opened, *times, parties))
+
+    def _feeds(self, opened: EpochOpened, epoch: int) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for data in opened.feeds:
+            message = FeedKeyMessage.decode(data)
+            message.verify(self._screener.service_key, self._screener.service, epoch)
+            found[message.party] = data
+        return found
 
     @staticmethod
     def _tell(epoch: int, chosen: bytes, ours: bytes, theirs: bytes) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.epochs import OpenEpochs
@@ -28,11 +28,16 @@ _CURSORS: Final = 1 << 53
 
 @dataclass(frozen=True, slots=True)
 class WrittenGroup:
-    """A group or portion as it is written to a party; of a content message `contents`."""
+    """A group or portion as it is written to a party; of a content message `contents`.
+
+    Attributes:
+        feed_key: with the first of an epoch on a stream: the key of its bodies, sealed to the party by MS.
+    """
 
     entry: FeedEntry
     records: tuple[SignedMessage, ...]
     contents: bytes = b""
+    feed_key: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ class Feeds:
         if party not in self._screener.party_keys:
             raise CredentialError("party is not configured")
         _verify_cursor(after)
-        loop, told = asyncio.get_running_loop(), set[str]()
+        loop, told, keyed = asyncio.get_running_loop(), set[str](), set[int]()
         while True:
             for name, sealed in await self._notices.waiting(party):
                 if name not in told:
@@ -93,7 +98,9 @@ class Feeds:
                 if loop.time() - begun > _FRESH:
                     break  # the party takes little at a time
                 after = entry.cursor
-                yield as_written(entry)
+                key = b"" if entry.epoch in keyed else await self._store.feed_key(party, entry.epoch)
+                keyed.add(entry.epoch)
+                yield replace(as_written(entry), feed_key=key or b"")
             if not entries:
                 if not follow:
                     return

@@ -21,8 +21,8 @@ from proxid.evidence.events import AliasedPayload, SanitizedPair
 from proxid.protocol import record
 from proxid.protocol.consent import parse_audience
 from proxid.protocol.contents import ContentsMessage
-from proxid.protocol.entry import EntryPlace, places_of
-from proxid.protocol.naming import Naming
+from proxid.protocol.entry import EntryPlace, places_of, tick_of
+from proxid.runtime.config.terms import Terms
 
 GENERAL: Final = "general"
 
@@ -37,13 +37,13 @@ class RestoredPortion:
 
 
 def restore_entries(
-    screener: Screener, group: ReleasedGroup, people: Sequence[Person], naming: Naming
+    screener: Screener, group: ReleasedGroup, people: Sequence[Person], terms: Terms, keyed: bool
 ) -> RestoredPortion:
     """Verify every entry and put the user, or the party's alias, into it.
 
     Args:
         people: of each entry; an unknown one's entry is restored to nobody, and will be dropped.
-        naming: of the epoch.
+        terms: of the epoch. keyed: whether it has feed keys.
 
     Raises:
         RecordMismatchError: not one portion for this party. SignatureInvalidError, HeaderMismatchError.
@@ -51,14 +51,16 @@ def restore_entries(
     places, records = places_of(group.records, group.group), group.records
     fidelity = "user_id" if records[0].header.limit is Limit.LINKED_USER else "alias"
     expected = record.expectation(screener.service, group.epoch, screener.service_key, screener.key.public, fidelity)
-    common = (records[0].header.time_ms, encode_text(group.party), encode_text(GENERAL))
+    common = (encode_text(group.party), encode_text(GENERAL))
     entries, aliases = [], []
-    period = naming.period(GENERAL, group.epoch, common[0])
+    time_ms = _time_ms(screener, group, terms)
+    period = terms.naming.period(GENERAL, group.epoch, time_ms)
     for signed, place, person in zip(records, places, people, strict=True):
         verify(signed, expected, Role.SIGNER)
+        record.verify_label(signed, time_ms, group.party, keyed)
         blocks = signed.message.blocks
-        if (signed.header.time_ms, blocks[record.PARTY], blocks[record.KIND]) != common:
-            raise RecordMismatchError("entry is for another party, kind or tick")
+        if (blocks[record.PARTY], blocks[record.KIND]) != common:
+            raise RecordMismatchError("entry is for another party or kind")
         known = bool(person.user_tag) and person.epoch == group.epoch
         entries.append(
             _entry(screener, signed, place, person, (group.party, fidelity, period)) if known else _none(place)
@@ -68,6 +70,13 @@ def restore_entries(
             said = AliasedPayload(person.user_id, group.party, period, entries[-1].name, prox)
             aliases.append(said.encode() if known else b"")
     return RestoredPortion(tuple(entries), f"{GENERAL}|{fidelity}", tuple(aliases))
+
+
+def _time_ms(screener: Screener, group: ReleasedGroup, terms: Terms) -> int:
+    """What every header of a portion says: when its tick's bucket began."""
+    if terms.split is None:
+        raise RecordMismatchError("entries are of an epoch of another form")
+    return 1000 * (screener.epochs.start(group.epoch) + (tick_of(group.group) - 1) * terms.split.bucket_s)
 
 
 def verify_audience(group: ReleasedGroup) -> None:

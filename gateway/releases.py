@@ -137,9 +137,9 @@ class Releases:
 
     async def _entries(self, group: ReleasedGroup) -> str:
         people = await self._store.people([_prox(r) for r in group.records])
-        naming = (await self._epochs.terms(group.epoch)).naming
-        made = restore_entries(self._screener, group, people, naming)
-        place, ttl = (group.epoch, group.group), self._alias_ttl(group.epoch, naming)
+        terms = await self._epochs.terms(group.epoch)
+        made = restore_entries(self._screener, group, people, terms, await self._is_keyed(group))
+        place, ttl = (group.epoch, group.group), self._alias_ttl(group.epoch, terms.naming)
         return await self._store.append_entries(
             group.party,
             place,
@@ -154,18 +154,24 @@ class Releases:
     async def _group(self, group: ReleasedGroup) -> str:
         place = (group.epoch, group.group)
         people = await self._store.people([_prox(r) for r in group.records])
-        restored = self.restore(group, people, (await self._epochs.terms(group.epoch)).naming)
+        naming = (await self._epochs.terms(group.epoch)).naming
+        restored = self.restore(group, people, naming, await self._is_keyed(group))
         records = encode(*(pair.encode() for pair in restored.pairs))
         return await self._store.append(
             group.party, place, restored.grant, records, group.cursor, restored.members, restored.aliases,
             restored.alias_ttl,
         )  # fmt: skip
 
-    def restore(self, group: ReleasedGroup, people: Sequence[Person], naming: Naming) -> RestoredGroup:
+    async def _is_keyed(self, group: ReleasedGroup) -> bool:
+        return await self._store.feed_key(group.party, group.epoch) is not None
+
+    def restore(
+        self, group: ReleasedGroup, people: Sequence[Person], naming: Naming, keyed: bool = True
+    ) -> RestoredGroup:
         """Verify every record and put the user, or the party's alias, into it.
 
         Args:
-            naming: of the epoch.
+            naming: of the epoch. keyed: whether the epoch has feed keys.
 
         Raises:
             RecordMismatchError: not one whole group for this party. SignatureInvalidError, HeaderMismatchError.
@@ -177,6 +183,7 @@ class Releases:
         kind = decode_text(records[0].message.blocks[record.KIND])
         for position, signed in enumerate(records):
             self._verify(signed, group, position, (kind, fidelity))
+            record.verify_label(signed, records[0].header.time_ms, group.party, keyed)
         if len({p.user_tag for p in people}) != len(people):
             raise RecordMismatchError("group publishes a person twice")
         if kind != "general" and fidelity != "alias" and not naming.one:

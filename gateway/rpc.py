@@ -97,7 +97,7 @@ class FeedService(FeedServicer):
             entry = group.entry
             yield wire.FeedGroup(
                 cursor=entry.cursor, party=peer.name, epoch=entry.epoch, group=entry.group,
-                records=[to_wire(r) for r in group.records], contents=group.contents,
+                records=[to_wire(r) for r in group.records], contents=group.contents, feed_key=group.feed_key,
             )  # fmt: skip
 
     @unary("party")

@@ -22,6 +22,7 @@ from proxid.errors import (
     UpstreamError,
     UpstreamRefusedError,
 )
+from proxid.evidence.events import EpochOpened
 from proxid.protocol import record, request
 from proxid.protocol.opening import EpochOpening
 from proxid.runtime.transport.convert import from_wire, to_wire
@@ -85,8 +86,8 @@ class MainServiceClient:
         asked = wire.TimeRequest(opening=opening, nonce=nonce)
         return bytes((await self._call(self._stub.TellTime, asked)).time)
 
-    async def epoch(self, opening: EpochOpening, policies: Sequence[bytes]) -> tuple[bytes, bytes]:
-        """MS's signed key of an epoch, and the digest of the policy document that MS would have it go by.
+    async def epoch(self, opening: EpochOpening, policies: Sequence[bytes]) -> tuple[EpochOpened, bytes]:
+        """MS's signed keys of an epoch, and the digest of the policy document that MS would have it go by.
 
         Args:
             opening: the signed word that the epoch has begun.
@@ -106,7 +107,7 @@ class MainServiceClient:
                     text = "no policy document counts at both services: activate the same one at both"
                     raise PolicyError(text) from None
                 raise
-        return bytes(reply.epoch_key), bytes(reply.newest)
+        return EpochOpened(bytes(reply.epoch_key), feeds=tuple(reply.feed_keys)), bytes(reply.newest)
 
     async def ask(self, message: SignedMessage, credential: bytes, turn: Turn | None = None) -> SignedMessage:
         """Forward a sanitised request; the answer.

@@ -22,6 +22,7 @@ from proxid.crypto.identity import EpochKey
 from proxid.errors import EpochError, PolicyError, StoreError
 from proxid.evidence.disclosure import disclosure_info
 from proxid.evidence.events import EpochOpened
+from proxid.protocol.feedkey import FeedKey
 from proxid.protocol.opening import EpochOpening
 from proxid.runtime.config.terms import Terms
 from proxid.runtime.observability.metrics import set_policy_behind
@@ -174,12 +175,18 @@ class EpochKeys:
         commitment = seed_commitment(seed, epoch, service.name)
         key = EpochKey(service.name, epoch, opener.public.data, commitment, policy).issue(service.key).encode()
         sealed = service.auditor.seal(seed, disclosure_info(service.name, epoch))
-        opened = EpochOpened(key, sealed, opening.encode(), int(now * 1000))
-        stored = await self._store.open(epoch, (seed, opener.seed, key), opened)
+        feeds = tuple(self._feed_key(seed, epoch, party) for party in self._policies.terms(policy).parties)
+        opened = EpochOpened(key, sealed, opening.encode(), int(now * 1000), feeds)
+        stored = await self._store.open(epoch, (seed, opener.seed, key, feeds), opened)
         if stored is None:
             raise EpochError("epoch is closed, or one after it")
         return self._decode(epoch, *stored)
 
-    def _decode(self, epoch: int, seed: bytes, opening: bytes, key: bytes) -> EpochSecrets:
+    def _feed_key(self, seed: bytes, epoch: int, party: str) -> bytes:
+        service = self._service
+        key = FeedKey.of(seed, service.name, epoch, party)
+        return key.seal(service.parties[party], service.name, epoch, party).sign(service.key).encode()
+
+    def _decode(self, epoch: int, seed: bytes, opening: bytes, key: bytes, feeds: tuple[bytes, ...]) -> EpochSecrets:
         decoded = EpochKey.decode(key)
-        return EpochSecrets(epoch, seed, OpeningKey(opening), decoded, self._policies.terms(decoded.policy))
+        return EpochSecrets(epoch, seed, OpeningKey(opening), decoded, self._policies.terms(decoded.policy), feeds)

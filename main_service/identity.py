@@ -77,6 +77,7 @@ class EpochSecrets:
     Attributes:
         seed: the seed of all cycles, committed to in `key`. opening: opens the epoch's requests.
         terms: of the policy document that the epoch goes by, which `key` names.
+        feeds: of each party its feed key, sealed and signed; none in an epoch that was opened before there were any.
     """
 
     epoch: int
@@ -84,3 +85,4 @@ class EpochSecrets:
     opening: OpeningKey
     key: EpochKey
     terms: Terms
+    feeds: tuple[bytes, ...] = ()

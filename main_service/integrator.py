@@ -21,14 +21,8 @@ from proxid.evidence.splitting import entry_body
 from proxid.protocol import contents, record
 from proxid.protocol.consent import parse_audience
 from proxid.protocol.entry import EntryPlace, tick_of
-from proxid.protocol.record import (
-    Issuer,
-    Place,
-    Placed,
-    Recipient,
-    RecordBody,
-    group_number,
-)
+from proxid.protocol.feedkey import FeedKey
+from proxid.protocol.record import Issuer, Place, Placed, Recipient, RecordBody, group_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +62,10 @@ class Integrator:
         _, _, audience = group.audience.partition("|")
         settings = secrets.terms.settings
         bodies = [mix_body(pair, group, secrets.epoch, settings, buffered[pair.record], secrets.seed) for pair in pairs]
-        recipients = [self._recipient(party, fidelity) for party, fidelity in parse_audience(audience)]
+        recipients = [self._recipient(party, fidelity, secrets) for party, fidelity in parse_audience(audience)]
         published = tuple(pair.person for pair in pairs)
-        parties = tuple(
-            self._for_party(to, bodies, published, _places(group.number, len(published))) for to in recipients
-        )
+        places = _places(group.number, len(published))
+        parties = tuple(self._for_party(to, bodies, published, places, secrets.seed) for to in recipients)
         records = tuple(pair.record for pair in pairs)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)
         owners = tuple(buffered[pair.record].prox_id for pair in pairs)
@@ -97,8 +90,9 @@ class Integrator:
         published = tuple(member.person for member in members)
         _, _, audience = group.audience.partition("|")
         naming = secrets.terms.naming
-        recipients = [self._recipient(party, naming.fidelity(kind, f)) for party, f in parse_audience(audience)]
-        parties = tuple(self._for_party(to, bodies, published, _places(number, len(published))) for to in recipients)
+        recipients = [self._recipient(to, naming.fidelity(kind, f), secrets) for to, f in parse_audience(audience)]
+        places = _places(number, len(published))
+        parties = tuple(self._for_party(to, bodies, published, places, secrets.seed) for to in recipients)
         records = tuple(member.id for member in members)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)
         return GroupRelease(parties, ReleasedPayload(records, published, shown, published))
@@ -123,25 +117,27 @@ class Integrator:
         places: list[Placed] = [EntryPlace(tick, draws.entry(leaving.record.id)) for leaving in portion]
         people = tuple(leaving.record.person for leaving in portion)
         _, _, audience = portion[0].record.audience.partition("|")
-        recipients = [self._recipient(party, fidelity) for party, fidelity in parse_audience(audience)]
+        recipients = [self._recipient(party, fidelity, secrets) for party, fidelity in parse_audience(audience)]
         time = self._service.epochs.start(epoch) + (tick - 1) * settings.bucket_s
-        parties = tuple(self._for_party(to, bodies, people, places, time) for to in recipients)
+        parties = tuple(self._for_party(to, bodies, people, places, secrets.seed, time) for to in recipients)
         shown = tuple((p.party, p.records, p.bodies) for p in parties)
         records = tuple(leaving.record.id for leaving in portion)
         return GroupRelease(parties, ReleasedPayload(records, people, shown))
 
     def release_contents(
-        self, audience_id: str, number: int, epoch: int, plaintext: bytes
+        self, audience_id: str, number: int, secrets: EpochSecrets, plaintext: bytes
     ) -> list[tuple[str, tuple[bytes, ...]]]:
-        """One plaintext, sealed to each party of `KIND|AUDIENCE`; raises RecordMismatchError as `release`."""
-        place = (self._service.name, epoch, number)
+        """One plaintext, for each party of `KIND|AUDIENCE`; raises RecordMismatchError as `release`."""
+        place = (self._service.name, secrets.epoch, number)
         messages: list[tuple[str, tuple[bytes, ...]]] = []
         for party, fidelity in parse_audience(audience_id.partition("|")[2]):
-            made = contents.make(place, party, self._recipient(party, fidelity).seal_key, plaintext)
+            made = contents.make(place, party, self._recipient(party, fidelity, secrets).key, plaintext)
             messages.append((party, (made.sign(self._service.key).encode(),)))
         return messages
 
-    def _recipient(self, party: str, fidelity: str) -> Recipient:
+    def _recipient(self, party: str, fidelity: str, secrets: EpochSecrets) -> Recipient:
+        if secrets.feeds:
+            return Recipient(party, fidelity, FeedKey.of(secrets.seed, self._service.name, secrets.epoch, party))
         key = self._service.parties.get(party)
         if key is None:
             raise RecordMismatchError("a party of the audience has no sealing key")
@@ -149,12 +145,12 @@ class Integrator:
 
     def _for_party(
         self, to: Recipient, bodies: Sequence[RecordBody], people: Sequence[str], places: Sequence[Placed],
-        time: int | None = None,
+        seed: bytes, time: int | None = None,
     ) -> PartyRelease:  # fmt: skip
         service = self._service
         issuer = Issuer(service.name, service.key, service.screener)
         made = [
-            record.make(body, person, place, to, issuer, time=time)
+            record.make(body, person, place, to, issuer, seed, time)
             for body, person, place in zip(bodies, people, places, strict=True)
         ]
         return PartyRelease(to.party, tuple(signed.encode() for signed, _ in made), tuple(body for _, body in made))

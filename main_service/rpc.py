@@ -56,7 +56,8 @@ class MainService(MainServiceServicer):
         await self._compared()
         opening = await self._openings.take(request.opening, request.epoch)
         secrets = await self._epochs.open(opening, list(request.policies))
-        return wire.EpochReply(epoch_key=secrets.key.encode(), newest=self._epochs.newest(request.epoch))
+        newest = self._epochs.newest(request.epoch)
+        return wire.EpochReply(epoch_key=secrets.key.encode(), newest=newest, feed_keys=secrets.feeds)
 
     @unary("gateway")
     async def TellTime(self, request: wire.TimeRequest, peer: Peer) -> wire.TimeReply:

@@ -257,12 +257,17 @@ class Groups:
     ) -> None:  # fmt: skip
         """RELEASED of a location or command group; raises GroupMismatchError."""
         slots = self.slots(place[0], kind, close)
-        cycles, seed = self.replay(place[0]).cycles, self._tag_seed(place[0])
-        slots.release(self._judge(place[0]), cycles, place, payload, good, seed)
+        cycles, seeds = self.replay(place[0]).cycles, (self._tag_seed(place[0]), self.fills(place[0]))
+        slots.release(self._judge(place[0]), cycles, place, payload, good, seeds)
 
     def _tag_seed(self, epoch: int) -> bytes:
         """What an epoch's audiences are named under; nothing in version 1, whose keys name no policy."""
         return self._seeds[epoch] if epoch in self._policies.named else b""
+
+    def fills(self, epoch: int) -> bytes:
+        """The seed that an epoch's records are filled from; empty if it has no feed keys, or cannot be read."""
+        seed = self._seeds.get(epoch, b"") if epoch in self._policies.keyed else b""
+        return seed if any(seed) else b""
 
     def released_unread(self, place: tuple[int, int], kind: str, close: str, payload: ReleasedPayload | None) -> None:
         """RELEASED that does not open whole, though the group's records did when an earlier audit read them.
@@ -309,7 +314,7 @@ class Groups:
         if tuple(at.buffered[p.record].prox_id for p in pairs) != payload.owners:
             raise GroupMismatchError("a text is filed under another person than asked")
         bodies = [mix_body(pair, group, epoch, settings, at.buffered[pair.record], seed) for pair in pairs]
-        verify_records(self._judge(epoch), payload, group.audience, bodies, good)
+        verify_records(self._judge(epoch), payload, group.audience, bodies, good, self.fills(epoch))
         for pair in pairs:
             del at.buffered[pair.record]
         return group

@@ -156,20 +156,20 @@ class SlotReplay:
 
     def release(
         self, trust: Trust, cycles: CycleSource, place: tuple[int, int], payload: ReleasedPayload,
-        good: Mapping[str, Named], seed: bytes = b"",
+        good: Mapping[str, Named], seeds: tuple[bytes, bytes],
     ) -> None:  # fmt: skip
         """RELEASED: the next group that the closes formed, shuffled by the seed, shown as it must be.
 
         Args:
-            place: epoch and number of the group. good: see `records.verify_records`. seed: what audiences are named
-                under; empty in version 1.
+            place: epoch and number of the group. good: see `records.verify_records`. seeds: what audiences are named
+                under, empty in version 1; what records are salted and encrypted from, empty before feed keys.
         """
         epoch, number = place
         if not self.formed:
             raise GroupMismatchError("no such group is formed by the replay")
         group = self.formed.pop(0)
         kind = group.audience.partition("|")[0]
-        by_record = slot_bodies(group, kind, epoch, number, self.buffered, self.settings, seed)
+        by_record = slot_bodies(group, kind, epoch, number, self.buffered, self.settings, seeds[0])
         order = cycles.draw(number, len(group.members))[1]
         members = [group.members[i] for i in order]
         published = tuple(member.person for member in members)
@@ -179,7 +179,7 @@ class SlotReplay:
             or published != payload.owners
         ):
             raise GroupMismatchError("members or order differ from the replay of the committed seed")
-        verify_records(trust, payload, group.audience, [by_record[member.id] for member in members], good)
+        verify_records(trust, payload, group.audience, [by_record[member.id] for member in members], good, seeds[1])
         for member in members:
             del self.buffered[member.id]
 

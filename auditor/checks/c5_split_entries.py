@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from auditor.checks.c3_records import verify_filled
 from auditor.checks.c3_signatures import Signatures
 from auditor.checks.c5_slots import verify_readable
 from auditor.checks.c7_shown import Named
@@ -22,10 +23,15 @@ from proxid.protocol.record import RecordBody
 
 
 class Judge(NamedTuple):
-    """What entries are judged by: the policy, and for each party what was found good when it got them."""
+    """What entries are judged by: the policy, what was found good of them when each party got them.
+
+    Attributes:
+        seed: that they are salted and encrypted from; empty in an epoch without feed keys.
+    """
 
     trust: Trust
     good: Mapping[str, Named]
+    seed: bytes
 
 
 class Entries:
@@ -78,3 +84,4 @@ class Entries:
             raise GroupMismatchError("entry carries another time than its tick's")
         if blocks[record.BODY_HASH] != record.body_hash(padded) or RecordBody.decode(padded) != body:
             raise GroupMismatchError("entry shows something else than its node and bucket")
+        verify_filled(signed, padded, trust.service, by.seed)

@@ -235,7 +235,8 @@ BELIEVED: Final = {
     "epoch_alone": "That the main service ended a period by its own clock, while the gateway was silent",
     "order": "In which order requests were taken up that came close to each other",
     "answers": "What was answered: answers are sealed, and only who asked can compare",
-    "seals": "That nothing is hidden in the random numbers under which a record is sealed to a third party",
+    "seals": "That nothing is hidden in the random numbers under which a third party's key of a period is sealed to it "
+    "(records of periods from before there were such keys: each by itself)",
     "possibly_held": "Whether a third party holds what was sent to it and never confirmed",
 }
 """What services were taken at their word for (`believed.KEY` in JSON; docs/adr/0023)."""

@@ -44,6 +44,7 @@ from proxid.evidence.events import (
 from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
 from proxid.protocol import consent, request, response
 from proxid.protocol.consent import ConsentVector, Grant
+from proxid.protocol.feedkey import FeedKey
 from proxid.protocol.receipt import DeliveryAck, group_digest
 from proxid.protocol.request import Route, Utterance
 from proxid.runtime.config.base import GovernedConfig
@@ -121,7 +122,9 @@ class Day:
         self._epoch_seed = self._random(32)
         commitment = seed_commitment(self._epoch_seed, EPOCH, _NAME)
         key = EpochKey(_NAME, EPOCH, self._opening.public.data, commitment, self._terms.digest).issue(keys["ms"])
-        self._secrets = EpochSecrets(EPOCH, self._epoch_seed, self._opening, key, self._terms)
+        feed = FeedKey.of(self._epoch_seed, _NAME, EPOCH, "acme").seal(self._acme.public, _NAME, EPOCH, "acme")
+        feeds = (feed.sign(keys["ms"]).encode(),)
+        self._secrets = EpochSecrets(EPOCH, self._epoch_seed, self._opening, key, self._terms, feeds)
         self.gateway = Writer(self.folder / "gateway", "gateway", keys["is"], self.auditor)
         self.service = Writer(self.folder / "main-service", "main-service", keys["ms"], self.auditor)
         party_keys = {"acme": keys["acme"].public}
@@ -167,9 +170,10 @@ class Day:
         self.service.flush()
 
     def _open(self) -> None:
-        sealed = self.auditor.public.seal(self._epoch_seed, disclosure_info(_NAME, EPOCH))
+        sealed, feeds = self.auditor.public.seal(self._epoch_seed, disclosure_info(_NAME, EPOCH)), self._secrets.feeds
         key = self._secrets.key.encode()
-        for log, opened in ((self.gateway, EpochOpened(key)), (self.service, EpochOpened(key, sealed))):
+        for log, disclosed in ((self.gateway, b""), (self.service, sealed)):
+            opened = EpochOpened(key, disclosed, feeds=feeds)
             log.add(EventType.EPOCH_OPENED, opened.payload, self._random, **decode_header(opened.header))
         self._citizens = [self._link(f"person-{i}") for i in range(self.people)]
         for citizen in self._citizens:

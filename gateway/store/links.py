@@ -3,7 +3,7 @@
 Each method is one atomic step of `lua/links.lua`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -50,22 +50,28 @@ class LinkSteps(Steps):
         return cast("bytes | None", await self.call("gw_epoch", epoch))
 
     async def open_epoch(
-        self, epoch: int, opened: EpochOpened, ttl: int, until: int, parties: Sequence[str] = ()
+        self, epoch: int, opened: EpochOpened, ttl: int, until: int, parties: Mapping[str, bytes] | None = None
     ) -> bytes:  # fmt: skip
         """Keep MS's signed key of an epoch for `ttl` seconds and record EPOCH_OPENED, once; the key that is kept.
 
         Args:
-            until: Unix seconds at which links of the epoch expire. parties: of whose feeds the event says what waits.
+            until: Unix seconds at which links of the epoch expire.
+            parties: of whose feeds the event says what waits, with each one's sealed feed key, or nothing.
         """
+        rows = [item for row in (parties or {}).items() for item in row]
         header = encode_header(**decode_header(opened.header), feeds=[], last="")
         kept = await self.call(
             "gw_open_epoch",
             *named(
-                *parties, epoch=epoch, key=opened.key, ttl=ttl, until=until, salt=self._salt(), header=header,
+                *rows, epoch=epoch, key=opened.key, ttl=ttl, until=until, salt=self._salt(), header=header,
                 payload=opened.payload,
             ),
         )  # fmt: skip
         return bytes(kept)
+
+    async def feed_key(self, party: str, epoch: int) -> bytes | None:
+        """A party's sealed feed key of an epoch; None if the epoch has none."""
+        return cast("bytes | None", await self.call("gw_feed_key", party, epoch))
 
     async def links_expire(self, now: float) -> bool:
         """Whether the links of any epoch expire by a time (Unix seconds)."""

@@ -140,7 +140,7 @@ class Splitting:
 
     async def _show(self, secrets: EpochSecrets, settings: SplitSettings, contents: Contents, number: int) -> None:
         plaintext = await asyncio.to_thread(contents_plaintext, contents, secrets.epoch, settings, secrets.seed)
-        own = (contents.audience, number, secrets.epoch, plaintext)
+        own = (contents.audience, number, secrets, plaintext)
         messages = await asyncio.to_thread(self._integrator.release_contents, *own)
         header = batched_header(contents, secrets.epoch, number, digest_of(plaintext))
         await self._store.release(

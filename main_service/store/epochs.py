@@ -1,15 +1,17 @@
 """The store's part of MS's epochs: whoever opens an epoch first decides its secrets."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from main_service.store.library import KEYS
+from proxid.encoding import decode, encode
 from proxid.evidence.events import SALT_SIZE, EpochOpened, encode_header
 from proxid.runtime.store import FunctionLibrary
 from proxid.runtime.store.functions import named
 
-Secrets = tuple[bytes, bytes, bytes]
-"""Seed of the cycles, seed of the opening key, signed epoch key."""
+Secrets = tuple[bytes, bytes, bytes, tuple[bytes, ...]]
+"""Seed of the cycles, seed of the opening key, signed epoch key, signed feed keys."""
 
 
 class EpochStore:
@@ -21,23 +23,22 @@ class EpochStore:
 
     async def load(self, epoch: int) -> Secrets | None:
         """The secrets of an epoch, if it is open."""
-        seed, opening, key = await self._functions.call("ms_epoch", KEYS, epoch)
-        return None if seed is None else (seed, opening, key)
+        return _secrets(await self._functions.call("ms_epoch", KEYS, epoch))
 
     async def open(self, epoch: int, secrets: Secrets, opened: EpochOpened) -> Secrets | None:
         """Open an epoch with these secrets unless it is open; the secrets it has. Records EPOCH_OPENED.
 
         None if it is at or before one that was closed: then it is over for good, whatever a clock says.
         """
-        seed, opening, key = secrets
-        seed, opening, key = await self._functions.call(
+        seed, opening, key, feeds = secrets
+        fields = await self._functions.call(
             "ms_open_epoch", KEYS,
             *named(
-                epoch=epoch, seed=seed, opening=opening, key=key, salt=self._random(SALT_SIZE), header=opened.header,
-                payload=opened.payload,
+                epoch=epoch, seed=seed, opening=opening, key=key, feeds=encode(*feeds), salt=self._random(SALT_SIZE),
+                header=opened.header, payload=opened.payload,
             ),
         )  # fmt: skip
-        return None if seed is None else (seed, opening, key)
+        return _secrets(fields)
 
     async def open_epochs(self) -> list[int]:
         """Epochs whose secrets exist, in order."""
@@ -61,3 +62,8 @@ class EpochStore:
         """
         header = encode_header(epoch=epoch, v=2, time=time_ms, opening=opening.hex(), believed=not opening)
         await self._functions.call("ms_close_epoch", KEYS, epoch, self._random(SALT_SIZE), header)
+
+
+def _secrets(fields: Sequence[Any]) -> Secrets | None:
+    seed, opening, key, feeds = fields
+    return None if seed is None else (seed, opening, key, tuple(decode(feeds)) if feeds else ())

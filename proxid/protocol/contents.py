@@ -3,9 +3,10 @@
     plaintext = pad(E("contents", audience tag, E(k, m, ℓ, T), epoch, withheld, E(row, row, …), salt))
     row       = E(E(path), text or unit or empty, records)                 rows in order of their bytes
     digest    = SHA-256(E("contents-digest", plaintext))                   the salt comes from the epoch seed
-    message   = E(service, epoch, number, party, digest, plaintext sealed to the party, MS's signature)
+    message   = E(service, epoch, number, party, digest, plaintext under the party's feed key, MS's signature)
 
-There is one plaintext for all parties of an audience: each gets it under its own seal, with the same digest.
+There is one plaintext for all parties of an audience: each gets it under its own key, with the same digest. In an epoch
+that was opened before there were feed keys it is sealed to the party instead.
 """
 
 import hashlib
@@ -18,6 +19,7 @@ from proxid.crypto.hpke import OpeningKey, SealingKey
 from proxid.crypto.padding import pad, unpad
 from proxid.encoding import decode, decode_int, decode_text, encode, label
 from proxid.errors import RecordMismatchError
+from proxid.protocol.feedkey import FeedKey
 
 SIZES: Final = tuple(1 << bits for bits in range(16, 22))
 """Padded sizes in bytes: powers of two from 64 KiB, as far as a message travels."""
@@ -134,24 +136,28 @@ class ContentsMessage:
         )  # fmt: skip
 
 
-def make(place: tuple[str, int, int], party: str, key: SealingKey, plaintext: bytes) -> ContentsMessage:
-    """Seal a plaintext to a party; unsigned.
+def make(place: tuple[str, int, int], party: str, key: FeedKey | SealingKey, plaintext: bytes) -> ContentsMessage:
+    """Encrypt a plaintext for a party; unsigned.
 
     Args:
-        place: service, epoch, number.
+        place: service, epoch, number. key: of the party's feed; the party's own in an epoch without feed keys.
     """
-    sealed = key.seal(plaintext, encode(_SEAL, *place, party))
-    return ContentsMessage(*place, party, digest_of(plaintext), sealed)
+    info, digest = encode(_SEAL, *place, party), digest_of(plaintext)
+    sealed = key.encrypt(plaintext, digest, info) if isinstance(key, FeedKey) else key.seal(plaintext, info)
+    return ContentsMessage(*place, party, digest, sealed)
 
 
-def open_contents(message: ContentsMessage, key: OpeningKey) -> ContentsBody:
-    """Open a verified message as its party.
+def open_contents(message: ContentsMessage, key: FeedKey | OpeningKey) -> ContentsBody:
+    """Open a verified message as its party; `key` as of `record.open_body`.
 
     Raises:
         RecordMismatchError: the plaintext is not the one of the digest. SealInvalidError, EncodingError.
     """
     info = encode(_SEAL, message.service, message.epoch, message.number, message.party)
-    plaintext = key.open(message.sealed, info)
+    if isinstance(key, FeedKey):
+        plaintext = key.decrypt(message.sealed, message.digest, info)
+    else:
+        plaintext = key.open(message.sealed, info)
     if digest_of(plaintext) != message.digest:
         raise RecordMismatchError("contents differ from their digest")
     return ContentsBody.decode(plaintext)

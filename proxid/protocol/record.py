@@ -1,9 +1,15 @@
 """A released log record: its body sealed to one party, its user restored by IS (DESIGN 9).
 
-m_0 user block (PROX_ID, then USER_ID or alias)   m_1 sealed body   m_2 body hash   m_3 party
+m_0 user block (PROX_ID, then USER_ID or alias)   m_1 encrypted body   m_2 body hash   m_3 party
 m_4 kind   m_5 E(group, position, size)
-body hash = SHA256(E("body", body)): the body holds 32 random bytes, so nobody can guess it from its hash
+m_1       = the body under the key of (party, epoch) (`feedkey`)
+body hash = SHA256(E("body", body)): the body holds 32 salt bytes, so nobody can guess it from its hash
+salt      = HMAC-SHA256(seed of the epoch, E("record-salt", party, m_5))
+nonce     = SHA256(E("record-nonce", party, m_5, body hash))[:16], so that nobody chooses it and everybody can check it
 alias     = base32(HMAC-SHA256(key_IS, E("alias", TP, period, USER_ID))[:20])
+
+In an epoch that was opened before there were feed keys each body is sealed to the party by itself, and salt and nonce
+are random.
 """
 
 import base64
@@ -21,6 +27,7 @@ from proxid.crypto.sansig import Direction, Expectation, Header, Limit, Message,
 from proxid.crypto.sansig.message import NONCE_SIZE
 from proxid.encoding import decode, decode_int, decode_text, encode, encode_text, label
 from proxid.errors import RecordMismatchError
+from proxid.protocol.feedkey import FeedKey
 from proxid.protocol.request import Random
 
 USER, SEALED, BODY_HASH, PARTY, KIND, PLACE = range(6)
@@ -36,6 +43,8 @@ TICK_BITS: Final = 20
 
 _BODY = label("body")
 _RECORD = label("record")
+_RECORD_SALT = label("record-salt")
+_RECORD_NONCE = label("record-nonce")
 _ALIAS = label("alias")
 _AUDIENCE = label("audience")
 _AUDIENCE_2 = label("audience", 2)
@@ -183,7 +192,8 @@ class Recipient:
 
     party: str
     fidelity: str
-    seal_key: SealingKey
+    key: FeedKey | SealingKey
+    """Of its feed; the party's own in an epoch without feed keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,32 +205,82 @@ class Issuer:
     screener: bytes
 
 
-def make(
-    body: RecordBody, prox_id: str, place: Placed, to: Recipient, issuer: Issuer, random: Random = os.urandom,
-    time: int | None = None,
-) -> tuple[SignedMessage, bytes]:  # fmt: skip
-    """Seal and sign one record for one party; also the padded body, for evidence. Raises OversizedError.
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What a record holds of its body, and its nonce: all of it follows from the seed of the epoch."""
+
+    padded: bytes
+    encrypted: bytes
+    digest: bytes
+    nonce: bytes
+
+    @classmethod
+    def of(cls, body: RecordBody, where: bytes, party: str, service: str, seed: bytes) -> "Filling":
+        """Of a body at a place (m_5), for a party; raises OversizedError."""
+        padded = body.encode(hmac.digest(seed, encode(_RECORD_SALT, party, where), "sha256"))
+        digest, key = body_hash(padded), FeedKey.of(seed, service, body.epoch, party)
+        encrypted = key.encrypt(padded, digest, seal_info(service, body.epoch, party, where))
+        return cls(padded, encrypted, digest, nonce_of(party, where, digest))
+
+
+def nonce_of(party: str, where: bytes, digest: bytes) -> bytes:
+    """The nonce of a record at a place (m_5) with a body of this hash: 16 bytes."""
+    return hashlib.sha256(encode(_RECORD_NONCE, party, where, digest)).digest()[:NONCE_SIZE]
+
+
+def verify_label(signed: SignedMessage, time_ms: int, party: str, keyed: bool) -> None:
+    """Check that a header says nothing that differs within its group or portion.
 
     Args:
-        time: of the header, Unix seconds; the body's bucket if None.
+        time_ms: of the group or portion. keyed: whether the epoch has feed keys, so that a nonce is nobody's choice.
+
+    Raises:
+        RecordMismatchError: it does.
     """
-    padded = body.encode(random(_SALT_SIZE))
+    header, blocks = signed.header, signed.message.blocks
+    if header.time_ms != time_ms:
+        raise RecordMismatchError("record carries another time than its group")
+    if keyed and header.nonce != nonce_of(party, blocks[PLACE], blocks[BODY_HASH]):
+        raise RecordMismatchError("record carries a nonce that somebody chose")
+
+
+def make(
+    body: RecordBody, prox_id: str, place: Placed, to: Recipient, issuer: Issuer, seed: bytes = b"",
+    time: int | None = None, random: Random = os.urandom,
+) -> tuple[SignedMessage, bytes]:  # fmt: skip
+    """Encrypt and sign one record for one party; also the padded body, for evidence. Raises OversizedError.
+
+    Args:
+        seed: of the epoch; empty if it has no feed keys. time: of the header, Unix seconds; the body's bucket if None.
+    """
     where = place.encode()
-    sealed = to.seal_key.seal(padded, seal_info(issuer.service, body.epoch, to.party, where))
+    if isinstance(to.key, FeedKey):
+        filling = Filling.of(body, where, to.party, issuer.service, seed)
+    else:
+        filling = _sealed(body, where, (to.party, to.key), issuer.service, random)
     seconds = body.time_bucket if time is None else time
     header = Header(
         direction=Direction.RECORD, service=issuer.service, epoch=body.epoch, signer=issuer.key.public,
-        sanitizer=issuer.screener, nonce=random(NONCE_SIZE), time_ms=seconds * 1000, blocks=BLOCKS,
+        sanitizer=issuer.screener, nonce=filling.nonce, time_ms=seconds * 1000, blocks=BLOCKS,
         limit=limit_of(to.fidelity),
     )  # fmt: skip
     blocks = (
-        encode_text(prox_id), sealed, body_hash(padded), encode_text(to.party), encode_text(body.kind), where,
+        encode_text(prox_id), filling.encrypted, filling.digest, encode_text(to.party), encode_text(body.kind), where,
     )  # fmt: skip
-    return sign(Message(header, blocks), issuer.key), padded
+    return sign(Message(header, blocks), issuer.key), filling.padded
 
 
-def open_body(signed: SignedMessage, party: str, key: OpeningKey) -> RecordBody:
+def _sealed(body: RecordBody, where: bytes, to: tuple[str, SealingKey], service: str, random: Random) -> Filling:
+    padded = body.encode(random(_SALT_SIZE))
+    sealed = to[1].seal(padded, seal_info(service, body.epoch, to[0], where))
+    return Filling(padded, sealed, body_hash(padded), random(NONCE_SIZE))
+
+
+def open_body(signed: SignedMessage, party: str, key: FeedKey | OpeningKey) -> RecordBody:
     """Open a verified record as the party that it names.
+
+    Args:
+        key: of the feed in the record's epoch; the party's own for an epoch without feed keys.
 
     Raises:
         RecordMismatchError: it names another party, or body and hash differ. SealInvalidError, EncodingError.
@@ -228,7 +288,11 @@ def open_body(signed: SignedMessage, party: str, key: OpeningKey) -> RecordBody:
     header, blocks = signed.header, signed.message.blocks
     if blocks[PARTY] != encode_text(party):
         raise RecordMismatchError("record names another party")
-    padded = key.open(blocks[SEALED], seal_info(header.service, header.epoch, party, blocks[PLACE]))
+    info = seal_info(header.service, header.epoch, party, blocks[PLACE])
+    if isinstance(key, FeedKey):
+        padded = key.decrypt(blocks[SEALED], blocks[BODY_HASH], info)
+    else:
+        padded = key.open(blocks[SEALED], info)
     if body_hash(padded) != blocks[BODY_HASH]:
         raise RecordMismatchError("body differs from its hash")
     return RecordBody.decode(padded)

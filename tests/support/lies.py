@@ -5,6 +5,7 @@ Each lie is (name, number of the check that must catch it, what to do); the doin
 
 import asyncio
 import dataclasses
+import os
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
@@ -14,9 +15,12 @@ from typing import Any
 import pytest
 
 from auditor.findings import Verdict
+from proxid.crypto.sansig import Message, sign
 from proxid.evidence.checkpoint import Checkpoint, origin
 from proxid.evidence.events import EventType
 from proxid.evidence.leaf import Leaf
+from proxid.protocol import record
+from proxid.protocol.record import Filling
 from proxid.runtime.evidence_log import writer as writing
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.evidence_log.held import HeldHeads
@@ -158,9 +162,42 @@ def flip(data: bytes, at: int = -1) -> bytes:
     return bytes(changed)
 
 
+def filled(change: Callable[..., Filling]) -> Callable[..., Any]:
+    """In the place of `record.make`: what a record is filled with is what `change` makes of it.
+
+    `change` gets the body, the PROX_ID, a function that fills it with another salt, and what it must be filled with.
+    """
+    honest = record.make
+
+    def make(body: Any, prox_id: str, place: Any, to: Any, issuer: Any, seed: bytes, *rest: Any) -> Any:
+        signed, _ = honest(body, prox_id, place, to, issuer, seed, *rest)
+        where, blocks = place.encode(), list(signed.message.blocks)
+
+        def salted(salt: bytes) -> Filling:
+            padded = body.encode(salt)
+            digest, info = record.body_hash(padded), record.seal_info(issuer.service, body.epoch, to.party, where)
+            nonce = record.nonce_of(to.party, where, digest)
+            return Filling(padded, to.key.encrypt(padded, digest, info), digest, nonce)
+
+        due = Filling.of(body, where, to.party, issuer.service, seed)
+        made = change(body, prox_id, salted, due)
+        blocks[record.SEALED], blocks[record.BODY_HASH] = made.encrypted, made.digest
+        message = Message(dataclasses.replace(signed.header, nonce=made.nonce), tuple(blocks))
+        return sign(message, issuer.key), made.padded
+
+    return make
+
+
 def signed_twice(honest: Callable[..., Any]) -> Callable[..., Any]:
-    """A release of the main service whose records are signed and sealed once for the log and once for the parties."""
-    return lambda *given: dataclasses.replace(honest(*given), payload=honest(*given).payload)
+    """A release of the main service whose records are filled and signed once for the log and once for the parties."""
+
+    def release(*given: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(record, "make", filled(lambda body, prox_id, salted, due: salted(os.urandom(32))))
+            sent = honest(*given)
+        return dataclasses.replace(sent, payload=honest(*given).payload)
+
+    return release
 
 
 LIES: list[Any] = []

@@ -2,22 +2,26 @@
 
 import dataclasses
 import json
+from dataclasses import replace
 from typing import Any
 
 import gateway.releases
 from gateway.store.library import GatewayStore
 from gateway.store.requests import RequestSteps
 from main_service.requests import RequestPath
+from main_service.store.epochs import EpochStore
 from proxid.crypto.identity import EpochKey
 from proxid.encoding import encode
 from proxid.errors import RateLimitError, RefusedError
 from proxid.evidence.events import EpochOpened, EventType, encode_header
 from proxid.protocol import record, response
+from proxid.protocol.feedkey import FeedKeyMessage
 from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.provision.keyfile import load_signing_key
 from tests.integration.gateway.test_rights import rights
-from tests.support.lies import GATEWAY, MAIN, Liar, lie, store_of, unseen
+from tests.support.lies import GATEWAY, MAIN, Liar, filled, lie, store_of, unseen
+from tests.support.lies_epochs import next_day
 from tests.support.trial import PEOPLE
 
 E = EventType
@@ -52,8 +56,8 @@ async def service_puts_the_time_of_the_request_into_a_record(liar: Liar) -> None
     """A label that differs: whoever knows when somebody asked knows whose text stands where."""
     honest, turn = record.make, iter(range(1 << 30))
 
-    def make(body: Any, *rest: Any, time: int | None = None, **more: Any) -> Any:
-        return honest(body, *rest, time=body.time_bucket + next(turn), **more)
+    def make(body: Any, *rest: Any) -> Any:
+        return honest(body, *rest[:-1], body.time_bucket + next(turn))
 
     liar.patch.setattr(record, "make", make)
     await liar.trial.consent()
@@ -158,12 +162,68 @@ async def service_answers_what_it_likes(liar: Liar) -> None:
 
 
 @lie(5)
-async def service_hides_the_owner_in_the_salt_and_the_nonce_of_a_record(liar: Liar) -> None:
-    honest = record.make
+async def service_hides_the_owner_in_the_salt_of_a_record(liar: Liar) -> None:
+    """Then a party that is told how reads there whose text it is."""
+    named = lambda body, prox_id, salted, due: salted((encode(prox_id) * 32)[:32])  # noqa: E731
+    liar.patch.setattr(record, "make", filled(named))
+    await liar.trial.busy(1)
 
-    def make(body: Any, prox_id: str, *rest: Any, **more: Any) -> Any:
-        named = encode(prox_id)
-        return honest(body, prox_id, *rest, random=lambda size: (named * size)[:size], **more)
 
-    liar.patch.setattr(record, "make", make)
+@lie(5, quick=True)
+async def service_picks_the_nonce_of_a_record(liar: Liar) -> None:
+    """A label that differs, outside the seal: the gateway delivers nothing of it, and is not accused for that."""
+    picked = lambda body, prox_id, salted, due: replace(due, nonce=encode(prox_id)[-16:])  # noqa: E731
+    liar.patch.setattr(record, "make", filled(picked))
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
+    report = await liar.trial.audit()
+    assert {violation.log for violation in report.violations} == {MAIN}
+
+
+@lie(5)
+async def service_encrypts_a_record_otherwise(liar: Liar) -> None:
+    """What does not open for its party says something to somebody else."""
+    other = lambda body, prox_id, salted, due: replace(due, encrypted=encode(prox_id) + due.encrypted[24:])  # noqa: E731
+    liar.patch.setattr(record, "make", filled(other))
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
+
+
+async def sealed_each(liar: Liar) -> None:
+    """MS opens epochs as it did before there were feed keys."""
+    honest = EpochStore.open
+
+    async def opened(self: EpochStore, epoch: int, secrets: Any, opened: EpochOpened) -> Any:
+        return await honest(self, epoch, (*secrets[:3], ()), replace(opened, feeds=()))
+
+    liar.patch.setattr(EpochStore, "open", opened)
+
+
+@unseen("seals")
+async def service_seals_each_record_by_itself(liar: Liar) -> None:
+    """As it did before there were feed keys: what it draws then is believed, record by record."""
+    await sealed_each(liar)
+    await liar.trial.busy(1)
+
+
+@lie(5)
+async def service_goes_back_to_sealing_each_record_by_itself(liar: Liar) -> None:
+    await liar.trial.busy(1)
+    await sealed_each(liar)
+    await next_day(liar)
+
+
+@lie(5)
+async def service_seals_two_keys_to_a_party(liar: Liar) -> None:
+    """One that is logged, and one that the party gets: the second says what the auditor does not see."""
+    key = load_signing_key(liar.trial.folder / "main-service/signing.key")
+
+    def other(event: PlainEvent) -> PlainEvent:
+        opened = EpochOpened.decode(event.payload)
+        made = [replace(FeedKeyMessage.decode(data), sealed=bytes(1168)).sign(key).encode() for data in opened.feeds]
+        return replace(event, payload=replace(opened, feeds=tuple(made)).payload)
+
+    liar.changes(MAIN, E.EPOCH_OPENED, other)
     await liar.trial.busy(1)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from main_service.identity import EpochSecrets
 from main_service.integrator import Integrator
 from main_service.jobs import splitting
 from proxid.anonymise.split import rounds
@@ -124,10 +125,10 @@ def two_plaintexts(liar: Liar) -> None:
     """One party gets other contents than the others."""
     honest = Integrator.release_contents
 
-    def release(self: Integrator, audience: str, number: int, epoch: int, plaintext: bytes) -> Any:
-        first, *rest = honest(self, audience, number, epoch, plaintext)
+    def release(self: Integrator, audience: str, number: int, secrets: EpochSecrets, plaintext: bytes) -> Any:
+        first, *rest = honest(self, audience, number, secrets, plaintext)
         body = dataclasses.replace(ContentsBody.decode(plaintext), withheld=0).encode(bytes(32))
-        return [first, *honest(self, audience, number, epoch, body)[1:]][: 1 + len(rest)]
+        return [first, *honest(self, audience, number, secrets, body)[1:]][: 1 + len(rest)]
 
     liar.patch.setattr(Integrator, "release_contents", release)
 

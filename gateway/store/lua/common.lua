@@ -13,6 +13,7 @@
 --   gs:UTAG     hash PARTY|TYPE, once granted → newest epoch in which the person took that back, or 0: nothing of epochs before goes
 --   f:PARTY     sorted set of feed cursors      g:PARTY:CURSOR hash of a group in the feed: e epoch, n number,
 --               k TYPE|FIDELITY, r records, m user tags, z 1 once SENT is recorded, a 1 when acknowledged
+--   fk:PARTY    hash epoch → the party's feed key, sealed to it, while anything of the epoch may be in the feed
 --   o:PARTY     the cursors not acknowledged
 --   al:PARTY:NAME  an alias that ALIASED has named  nm:FORM     user tag of whose name has this form
 --

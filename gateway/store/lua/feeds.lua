@@ -95,6 +95,17 @@ local function gw_delivered(keys, a)
   return 'NEW'
 end
 
+-- The sealed feed keys of epochs that are forgotten and of which nothing is in the feed any more go.
+local function forget_keys(prefix, party)
+  local first = redis.call('ZRANGE', key(prefix, 'f', party), 0, 0)[1]
+  local oldest = first and redis.call('HGET', key(prefix, 'g', party, first), 'e')
+  if first and not oldest then return end
+  for _, epoch in ipairs(redis.call('HKEYS', key(prefix, 'fk', party))) do
+    local gone = not oldest or tonumber(epoch) < tonumber(oldest)
+    if gone and redis.call('EXISTS', key(prefix, 'epoch', epoch)) == 0 then redis.call('HDEL', key(prefix, 'fk', party), epoch) end
+  end
+end
+
 -- ARGV: salt, now s, party…: removes acknowledged groups whose time is over; how many.
 local function gw_expire_feeds(keys, a)
   local prefix, gone = keys[1], 0
@@ -103,6 +114,7 @@ local function gw_expire_feeds(keys, a)
       forget_group(prefix, a[i], cursor)
       gone = gone + 1
     end
+    forget_keys(prefix, a[i])
   end
   if gone > 0 then append_event(prefix, 'EXPIRED', a[1], cjson.encode({count = gone, kind = 'feeds'}), '') end
   return gone

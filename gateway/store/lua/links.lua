@@ -64,15 +64,25 @@ local function gw_epoch(keys, a)
 end
 
 -- Named fields: epoch, key (MS's signed one), ttl (s), until (time at which its links expire), salt, header, payload; then
--- party… The first key stays.
+-- of each party its name and its sealed feed key, or ''. The first key stays.
 local function gw_open_epoch(keys, a)
   local f, rows = named(a)
   local entry = key(keys[1], 'epoch', f.epoch)
   if redis.call('SET', entry, f.key, 'EX', f.ttl, 'NX') then
     redis.call('ZADD', key(keys[1], 'expiring'), f['until'], f.epoch)
-    append_event(keys[1], 'EPOCH_OPENED', f.salt, with_feeds(keys[1], f.header, {unpack(a, rows)}), f.payload)
+    local parties = {}
+    for i = rows, #a, 2 do
+      parties[#parties + 1] = a[i]
+      if a[i + 1] ~= '' then redis.call('HSET', key(keys[1], 'fk', a[i]), f.epoch, a[i + 1]) end
+    end
+    append_event(keys[1], 'EPOCH_OPENED', f.salt, with_feeds(keys[1], f.header, parties), f.payload)
   end
   return redis.call('GET', entry)
+end
+
+-- ARGV: party, epoch
+local function gw_feed_key(keys, a)
+  return redis.call('HGET', key(keys[1], 'fk', a[1]), a[2])
 end
 
 -- ARGV: salt, now s. Links go by their time to live; an event for each epoch says so before.
@@ -91,5 +101,6 @@ redis.register_function('gw_link', gw_link)
 reads('gw_registration', gw_registration)
 reads('gw_people', gw_people)
 reads('gw_epoch', gw_epoch)
+reads('gw_feed_key', gw_feed_key)
 redis.register_function('gw_open_epoch', gw_open_epoch)
 redis.register_function('gw_expire_links', gw_expire_links)

@@ -141,21 +141,21 @@ end
 
 -- ARGV: epoch
 local function ms_epoch(keys, a)
-  return redis.call('HMGET', mkey(keys[1], 'epoch', a[1]), 'seed', 'opening', 'key')
+  return redis.call('HMGET', mkey(keys[1], 'epoch', a[1]), 'seed', 'opening', 'key', 'feeds')
 end
 
--- Named fields: epoch, seed, opening (seed of the opening key), key (the epoch's), salt, header, payload. Whoever is first
--- decides the secrets. Nothing is opened at or before an epoch that was closed.
+-- Named fields: epoch, seed, opening (seed of the opening key), key (the epoch's), feeds (the parties' keys, sealed), salt,
+-- header, payload. Whoever is first decides the secrets. Nothing is opened at or before an epoch that was closed.
 local function ms_open_epoch(keys, a)
   local f = named(a)
   local entry = mkey(keys[1], 'epoch', f.epoch)
   local closed = tonumber(redis.call('GET', mkey(keys[1], 'closed')) or '-1')
   if redis.call('EXISTS', entry) == 0 and tonumber(f.epoch) > closed then
-    redis.call('HSET', entry, 'seed', f.seed, 'opening', f.opening, 'key', f.key)
+    redis.call('HSET', entry, 'seed', f.seed, 'opening', f.opening, 'key', f.key, 'feeds', f.feeds)
     redis.call('SADD', mkey(keys[1], 'epochs'), f.epoch)
     append_event(keys[1], 'EPOCH_OPENED', f.salt, f.header, f.payload)
   end
-  return redis.call('HMGET', entry, 'seed', 'opening', 'key')
+  return redis.call('HMGET', entry, 'seed', 'opening', 'key', 'feeds')
 end
 
 -- Epochs whose secrets exist.

@@ -2,7 +2,7 @@
 
 (1) header and both signatures: pk_MS, Judge = SAN under pk_IS          (4) the body opens, and is of this group
 (2) the record names this party                                         (5) one user a record, one kind and audience;
-(3) the group is whole: one number, positions 0 … size − 1                  places and commands under a day's alias
+(3) the group is whole: one number, positions 0 … size − 1                  no header says anything of its own
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from proxid.errors import RecordMismatchError
 from proxid.protocol import record
 from proxid.protocol.contents import ContentsBody, ContentsMessage, open_contents
 from proxid.protocol.entry import places_of, tick_of
+from proxid.protocol.feedkey import FeedKey, FeedKeyMessage
 from proxid.protocol.record import Place, RecordBody
 
 _FIDELITIES: Final = {Limit.LINKED_USER: "user_id", Limit.LINKED_ALIAS: "alias", Limit.PROX_ID: "user_id"}
@@ -42,8 +43,26 @@ class OpenedRecord:
     body: RecordBody
 
 
-def open_group(records: Sequence[SignedMessage], epoch: int, group: int, reader: Reader) -> list[OpenedRecord]:
+def feed_key(data: bytes, epoch: int, reader: Reader) -> FeedKey:
+    """Verify and open the key of an epoch's bodies.
+
+    Raises:
+        RecordMismatchError: it is of another epoch or party. SignatureInvalidError, SealInvalidError, EncodingError.
+    """
+    message = FeedKeyMessage.decode(data)
+    message.verify(reader.service_key, reader.service, epoch)
+    if message.party != reader.party:
+        raise RecordMismatchError("feed key is another party's")
+    return message.open(reader.key)
+
+
+def open_group(
+    records: Sequence[SignedMessage], epoch: int, group: int, reader: Reader, key: FeedKey | None = None
+) -> list[OpenedRecord]:
     """Verify and open a group.
+
+    Args:
+        key: of the epoch; None if it was opened before there were feed keys.
 
     Raises:
         RecordMismatchError: not one whole group for this party. SignatureInvalidError, HeaderMismatchError,
@@ -60,8 +79,9 @@ def open_group(records: Sequence[SignedMessage], epoch: int, group: int, reader:
         if Place.decode(signed.message.blocks[record.PLACE]) != Place(group, position, len(records)):
             raise RecordMismatchError("record is not at its place in the group")
         # (2) (4)
-        body = record.open_body(signed, reader.party, reader.key)
+        body = record.open_body(signed, reader.party, key or reader.key)
         _verify_body(signed, body, epoch, group)
+        record.verify_label(signed, 1000 * body.time_bucket, reader.party, key is not None)
         bodies.append(body)
     # (5)
     fidelity = _verify_shared(bodies, limit)
@@ -71,8 +91,10 @@ def open_group(records: Sequence[SignedMessage], epoch: int, group: int, reader:
     return [OpenedRecord(user, fidelity, body) for user, body in zip(users, bodies, strict=True)]
 
 
-def open_entries(records: Sequence[SignedMessage], epoch: int, group: int, reader: Reader) -> list[OpenedRecord]:
-    """Verify and open a portion of entries (DESIGN 8.11): each stands for itself, in the order of ids.
+def open_entries(
+    records: Sequence[SignedMessage], epoch: int, group: int, reader: Reader, key: FeedKey | None = None
+) -> list[OpenedRecord]:
+    """Verify and open a portion of entries (DESIGN 8.11): each stands for itself, in the order of ids; as `open_group`.
 
     Raises:
         RecordMismatchError: not a portion of this tick, for this party. Others as `open_group`.
@@ -83,8 +105,9 @@ def open_entries(records: Sequence[SignedMessage], epoch: int, group: int, reade
     bodies = []
     for signed in records:
         verify(signed, expected, Role.SANITIZER)
-        body = record.open_body(signed, reader.party, reader.key)
+        body = record.open_body(signed, reader.party, key or reader.key)
         _verify_body(signed, body, epoch, tick_of(group))
+        record.verify_label(signed, records[0].header.time_ms, reader.party, key is not None)
         bodies.append(body)
     if len({(body.audience, body.kind, body.mechanism.items()[:-1]) for body in bodies}) != 1:
         raise RecordMismatchError("entries of the portion differ in what they must share")
@@ -92,8 +115,10 @@ def open_entries(records: Sequence[SignedMessage], epoch: int, group: int, reade
     return [OpenedRecord(user, fidelity, body) for user, body in zip(users, bodies, strict=True)]
 
 
-def open_message(data: bytes, epoch: int, group: int, reader: Reader) -> tuple[ContentsBody, bytes]:
-    """Verify and open a content message (DESIGN 8.11): what it holds, and the digest of its plaintext.
+def open_message(
+    data: bytes, epoch: int, group: int, reader: Reader, key: FeedKey | None = None
+) -> tuple[ContentsBody, bytes]:
+    """Verify and open a content message (DESIGN 8.11): what it holds, and the digest of its plaintext; as `open_group`.
 
     Raises:
         RecordMismatchError: it is of another epoch, number or party. Others as `open_group`.
@@ -103,7 +128,7 @@ def open_message(data: bytes, epoch: int, group: int, reader: Reader) -> tuple[C
     said = (message.service, message.epoch, message.number, message.party)
     if said != (reader.service, epoch, group, reader.party):
         raise RecordMismatchError("content message is of another epoch, number or party")
-    body = open_contents(message, reader.key)
+    body = open_contents(message, key or reader.key)
     if body.epoch != epoch:
         raise RecordMismatchError("contents are of another epoch")
     return body, message.digest

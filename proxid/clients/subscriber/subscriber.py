@@ -13,12 +13,20 @@ import structlog
 
 from proxid.clients.subscriber.acknowledgements import FILE, Acknowledgements
 from proxid.clients.subscriber.config import PartyConfig
-from proxid.clients.subscriber.group import OpenedRecord, Reader, open_entries, open_group, open_message
+from proxid.clients.subscriber.group import (
+    OpenedRecord,
+    Reader,
+    feed_key,
+    open_entries,
+    open_group,
+    open_message,
+)
 from proxid.clients.subscriber.ledger import GroupId, Kept, Ledger
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import Code, ConfigError, ProxidError, RefusedError, UpstreamError
 from proxid.protocol.contents import ContentsBody
 from proxid.protocol.entry import entries_digest
+from proxid.protocol.feedkey import FeedKey
 from proxid.protocol.notice import Notice, NoticeAck, seal_info
 from proxid.protocol.receipt import DeliveryAck, contents_digest, group_digest
 from proxid.protocol.record import kind_and_number
@@ -82,6 +90,7 @@ class Subscriber:
         self._taken = taken
         self._after = ledger.cursor
         self._peer = peer
+        self._keys: dict[int, FeedKey] = {}
         self.counts = Counts()
         self.told: Callable[[Notice], None] = lambda notice: None
         """Called with each new notice, once it is kept and acknowledged."""
@@ -111,6 +120,7 @@ class Subscriber:
 
     async def _stream(self, follow: bool) -> AsyncIterator[Group]:
         await self._settle()
+        self._keys.clear()  # a stream brings the key of each epoch with the first that it brings of it
         stream = self._stub.Subscribe(wire.SubscribeRequest(after=self._after, follow=follow))
         try:
             async for message in stream:
@@ -167,14 +177,17 @@ class Subscriber:
 
     def _open(self, message: wire.FeedGroup) -> tuple[list[OpenedRecord], ContentsBody | None, bytes]:
         """Records or contents, and the digest that is acknowledged; raises as `group` says."""
+        if message.feed_key:
+            self._keys[message.epoch] = feed_key(message.feed_key, message.epoch, self._reader)
         kind, place = kind_and_number(message.group)[0], (message.epoch, message.group)
+        opens = (self._reader, self._keys.get(message.epoch))
         if kind == "contents":
-            body, plaintext = open_message(message.contents, *place, self._reader)
+            body, plaintext = open_message(message.contents, *place, *opens)
             return [], body, contents_digest(plaintext)
         records = [from_wire(record) for record in message.records]
         if kind == "entries":
-            return open_entries(records, *place, self._reader), None, entries_digest(records)
-        return open_group(records, *place, self._reader), None, group_digest(records)
+            return open_entries(records, *place, *opens), None, entries_digest(records)
+        return open_group(records, *place, *opens), None, group_digest(records)
 
     async def _notice(self, sealed: bytes) -> None:
         reader = self._reader

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from proxid.crypto.identity import EpochKey
 from proxid.encoding import decode, decode_int, decode_text, encode
+from proxid.errors import EncodingError
 from proxid.evidence.events.kinds import Header, encode_header
 
 
@@ -114,12 +115,15 @@ class EpochOpened:
     Attributes:
         sealed, opening, time_ms: in MS's log alone: the seed sealed to the auditor; IS's signed word that the epoch
             has begun; MS's time (Unix milliseconds).
+        feeds: of each party its feed key, sealed and signed (`feedkey.FeedKeyMessage`); none, and then no such field,
+            in an epoch that was opened before there were feed keys.
     """
 
     key: bytes
     sealed: bytes = b""
     opening: bytes = b""
     time_ms: int = 0
+    feeds: tuple[bytes, ...] = ()
 
     @property
     def header(self) -> bytes:
@@ -133,13 +137,16 @@ class EpochOpened:
     @property
     def payload(self) -> bytes:
         """Canonical payload."""
-        return encode(self.key, self.sealed, self.opening, self.time_ms)
+        return encode(self.key, self.sealed, self.opening, self.time_ms, *([encode(*self.feeds)] if self.feeds else []))
 
     @classmethod
     def decode(cls, payload: bytes) -> "EpochOpened":
         """The event of a payload; raises EncodingError."""
-        key, sealed, opening, time_ms = decode(payload, 4)
-        return cls(key, sealed, opening, decode_int(time_ms))
+        items = decode(payload)
+        if len(items) not in (4, 5):
+            raise EncodingError("EPOCH_OPENED has four fields, or five with feed keys")
+        key, sealed, opening, time_ms, *feeds = items
+        return cls(key, sealed, opening, decode_int(time_ms), tuple(decode(feeds[0])) if feeds else ())
 
 
 def _texts(data: bytes) -> tuple[str, ...]:

@@ -417,6 +417,7 @@ class FeedGroup(_message.Message):
     RECORDS_FIELD_NUMBER: _builtins.int
     NOTICE_FIELD_NUMBER: _builtins.int
     CONTENTS_FIELD_NUMBER: _builtins.int
+    FEED_KEY_FIELD_NUMBER: _builtins.int
     cursor: _builtins.int
     party: _builtins.str
     epoch: _builtins.int
@@ -425,6 +426,8 @@ class FeedGroup(_message.Message):
     """instead of a group: a notice, signed by the Identity Screener and sealed to the party"""
     contents: _builtins.bytes
     """instead of records: a content message"""
+    feed_key: _builtins.bytes
+    """with a stream's first group of an epoch: the key of its bodies, sealed to the party by MS"""
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SignedMessage]: ...
     def __init__(
@@ -437,10 +440,11 @@ class FeedGroup(_message.Message):
         records: _abc.Iterable[_common_pb2.SignedMessage] | None = ...,
         notice: _builtins.bytes = ...,
         contents: _builtins.bytes = ...,
+        feed_key: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contents", b"contents", "cursor", b"cursor", "epoch", b"epoch", "group", b"group", "notice", b"notice", "party", b"party", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["contents", b"contents", "cursor", b"cursor", "epoch", b"epoch", "feed_key", b"feed_key", "group", b"group", "notice", b"notice", "party", b"party", "records", b"records"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

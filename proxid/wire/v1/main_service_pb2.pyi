@@ -97,18 +97,24 @@ class EpochReply(_message.Message):
 
     EPOCH_KEY_FIELD_NUMBER: _builtins.int
     NEWEST_FIELD_NUMBER: _builtins.int
+    FEED_KEYS_FIELD_NUMBER: _builtins.int
     epoch_key: _builtins.bytes
     newest: _builtins.bytes
     """digest of the document that MS would have the epoch go by"""
+    @_builtins.property
+    def feed_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """of each party its key of the epoch, sealed to it, signed by MS"""
+
     def __init__(
         self,
         *,
         epoch_key: _builtins.bytes = ...,
         newest: _builtins.bytes = ...,
+        feed_keys: _abc.Iterable[_builtins.bytes] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch_key", b"epoch_key", "newest", b"newest"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch_key", b"epoch_key", "feed_keys", b"feed_keys", "newest", b"newest"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

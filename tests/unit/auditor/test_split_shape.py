@@ -21,7 +21,7 @@ from proxid.evidence.events import BufferedPayload, Event, ReleasedPayload
 from proxid.evidence.splitting import batched_header, entry_body, portions, split_record
 
 SEED, EPOCH = bytes(range(32)), 7
-NOBODY = cast("Judge", Judge(cast("Any", None), {}))
+NOBODY = cast("Judge", Judge(cast("Any", None), {}, b""))
 """Entries bear no signature here: only nodes, people and order are judged."""
 
 

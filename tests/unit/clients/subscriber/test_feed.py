@@ -8,22 +8,26 @@ import pytest
 
 from auditor.checks.c9_receipts import read_receipts
 from proxid.clients.subscriber.acknowledgements import FILE, Acknowledgements
-from proxid.clients.subscriber.group import OpenedRecord, Reader, open_group
+from proxid.clients.subscriber.group import OpenedRecord, Reader, feed_key, open_group
 from proxid.clients.subscriber.kept import read_groups
 from proxid.clients.subscriber.ledger import GroupId, Kept, Ledger
 from proxid.clients.subscriber.rows import row_of, tsv_of
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
-from proxid.crypto.sansig import SignedMessage
+from proxid.crypto.sansig import Message, SignedMessage, sign
 from proxid.crypto.sansig.scheme import resign
 from proxid.errors import InputError, ProxidError, RecordMismatchError
 from proxid.protocol import record
+from proxid.protocol.feedkey import FeedKey
 from proxid.protocol.receipt import DeliveryAck
 from proxid.protocol.record import Issuer, Mechanism, Place, Recipient, RecordBody
 
 MS, IS = SigningKey(bytes(31) + b"\x01"), SigningKey(bytes(31) + b"\x02")
 KEY = OpeningKey(bytes(range(96)))
 READER = Reader("acme", "main-service", MS.public, IS.public, KEY)
+SEED = bytes(range(32))
+FEED = FeedKey.of(SEED, "main-service", 7, "acme")
+FEED_SENT = FEED.seal(KEY.public, "main-service", 7, "acme")
 BODY = RecordBody("aa" * 16, "general", Mechanism("mix", 3, 1, 2, 2), 7, 4, 900, 0, ("a", "b"), "hi")
 
 
@@ -45,6 +49,40 @@ def group(
 def test_group_opens() -> None:
     opened = open_group(group(), 7, 4, READER)
     assert [(o.user, o.fidelity, o.body) for o in opened] == [(u, "user_id", BODY) for u in ("ann", "bob", "cem")]
+
+
+def keyed(key: FeedKey = FEED, time: int | None = None) -> list[SignedMessage]:
+    to, issuer = Recipient("acme", "user_id", key), Issuer("main-service", MS, IS.public)
+    return [
+        restored(record.make(BODY, "px1" + "a" * 32, Place(4, i, 3), to, issuer, SEED, time)[0], user)
+        for i, user in enumerate(("ann", "bob", "cem"))
+    ]
+
+
+def test_group_opens_under_the_feed_key_that_came_sealed() -> None:
+    sent = FEED.seal(KEY.public, "main-service", 7, "acme").sign(MS).encode()
+    key = feed_key(sent, 7, READER)
+    assert [one.body for one in open_group(keyed(), 7, 4, READER, key)] == [BODY] * 3
+    with pytest.raises(ProxidError):
+        open_group(keyed(), 7, 4, READER)
+    with pytest.raises(ProxidError):
+        open_group(group(), 7, 4, READER, key)
+    theirs = FeedKey.of(SEED, "main-service", 7, "globex")
+    with pytest.raises(ProxidError):
+        open_group(keyed(theirs), 7, 4, READER, theirs)
+    for wrong in (theirs.seal(KEY.public, "main-service", 7, "globex"), replace(FEED_SENT, epoch=8)):
+        with pytest.raises(ProxidError):
+            feed_key(wrong.sign(MS).encode(), 7, READER)
+
+
+def test_no_header_says_anything_of_its_own() -> None:
+    with pytest.raises(RecordMismatchError):
+        open_group(keyed(time=901), 7, 4, READER, FEED)
+    first, *others = keyed()
+    header = replace(first.header, nonce=bytes(16))
+    named = restored(sign(Message(header, (b"px1" + b"a" * 32, *first.message.blocks[1:])), MS), "ann")
+    with pytest.raises(RecordMismatchError):
+        open_group([named, *others], 7, 4, READER, FEED)
 
 
 def test_places_come_under_the_name_that_was_granted() -> None:
