@@ -72,8 +72,9 @@ class Day:
         clocks = Clocks(lambda: self.truth + self.ours, lambda: self.truth - TODAY * DAY)
         self.watch = ClockWatch(clocks, 120.0)
         service = Service(
-            name=MS, key=SERVICE, screener=SCREENER.public, auditor=opening_key("auditor").public, parties={},
-            epochs=EPOCHS, clock=clocks.wall, watch=self.watch,
+            name=MS, key=SERVICE, screener=SCREENER.public, auditor=opening_key("auditor").public,
+            parties=dict.fromkeys(self.documents.terms(b"").parties, opening_key("acme").public), epochs=EPOCHS,
+            clock=clocks.wall, watch=self.watch,
         )  # fmt: skip
         self.keys = EpochKeys(service, self.store, cast(Any, self.documents))
         self.openings = Openings(service, self.store, HeardTime(self.client, PREFIX, self.watch))
