@@ -34,7 +34,7 @@ class Documents:
     """One policy document counts in every epoch; of what it says, seconds of grace matter."""
 
     def __init__(self, grace: float = 300.0) -> None:
-        self._terms = SimpleNamespace(epoch_grace=grace, split=None)
+        self._terms = SimpleNamespace(epoch_grace=grace, split=None, parties=("acme",))
 
     folder = SimpleNamespace(go_by=lambda epoch, digest: None)
 
