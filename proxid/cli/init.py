@@ -1,6 +1,7 @@
 """`proxid init`: keys, certificates and configurations (DESIGN 16).
 
 proxid init DIR                                  a whole trial: one folder a party
+proxid init DIR --only ea,gateway                who invites the others (proxid invite): the CA, and what it runs itself
 proxid init --role gateway --out gateway         one party alone, on its own machine
 proxid init --sign gateway/tls.csr --ca ca --out gateway.crt          at the CA
 proxid init --into gateway --certificate gateway.crt --ca-certificate ca.crt --import ea/public.toml …
@@ -15,12 +16,11 @@ from typing import Any
 
 import click
 
-from auditor.config import AuditorConfig
+from proxid.cli.joining import accept_first
 from proxid.errors import ConfigError, InputError
 from proxid.protocol.epochs import EPOCH_SECONDS
 from proxid.runtime.config.base import GovernedConfig
 from proxid.runtime.config.fields import CENTURY, duration_text
-from proxid.runtime.config.loading import load
 from proxid.runtime.provision import (
     Party,
     PublicFile,
@@ -30,8 +30,8 @@ from proxid.runtime.provision import (
     init_trial,
     install_certificate,
 )
+from proxid.runtime.provision.host import Host
 from proxid.runtime.provision.party import sign_request
-from proxid.runtime.provision.policies import PolicyFolder
 from proxid.runtime.provision.public import write_public
 from proxid.runtime.provision.roles import ROLES
 from proxid.runtime.provision.templates import Settings, render_policy
@@ -43,8 +43,8 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def _names(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
+def _names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
 
 
 @click.command("init", epilog="Example: proxid init trial --parties acme,globex --households 20")
@@ -71,6 +71,7 @@ def _names(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[st
     "--main-service-metrics", default="127.0.0.1:9465", show_default=True, help="Where the main service serves metrics."
 )
 @click.option("--host", "hosts", multiple=True, help="Further DNS name of the servers' certificates.")
+@click.option("--only", callback=_names, help="Of the trial these alone, as ea,gateway: for who invites the others.")
 @click.option("--role", type=click.Choice(sorted(ROLES)), help="Write one party alone, into --out.")
 @click.option("--name", help="Its name (default: the role).")
 @click.option("--sign", type=_FILE, help="Certificate request to sign with the CA in --ca; result in --out.")
@@ -98,7 +99,7 @@ def command(**options: Any) -> None:
 
 def _dispatch(options: Mapping[str, Any]) -> dict[str, list[str]]:
     if options["directory"] is not None:
-        return _trial(options)
+        return _host(options) if options["only"] is not None else _trial(options)
     if options["sign"] is not None:
         return _sign(options)
     if options["role"] is not None:
@@ -134,8 +135,14 @@ def _trial(options: Mapping[str, Any]) -> dict[str, list[str]]:
     households = tuple(f"household-{i}" for i in range(1, options["households"] + 1))
     trial = TrialOptions(options["parties"], households, _settings(options), options["hosts"])
     parties = init_trial(options["directory"], trial, _now())
-    _accept_first(options["directory"] / "auditor")
+    accept_first(options["directory"] / "auditor")
     return {"written": [str(options["directory"] / "ca"), *(str(party.folder) for party in parties)]}
+
+
+def _host(options: Mapping[str, Any]) -> dict[str, list[str]]:
+    folder = options["directory"]
+    host = Host.init(folder, options["only"], options["parties"], _settings(options), _now())
+    return {"written": [str(folder / "ca"), *(str(party.folder) for party in host.own())]}
 
 
 def _one(options: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -144,14 +151,6 @@ def _one(options: Mapping[str, Any]) -> dict[str, list[str]]:
     policy = render_policy(options["parties"], settings)
     party = init_party(out, role, options["name"] or role, settings, policy, _now())
     return {"written": [str(party.folder)]}
-
-
-def _accept_first(folder: Path) -> None:
-    """The policy that an auditor begins with stays accepted when its files say something else."""
-    auditor = load(AuditorConfig, folder / "auditor.toml")
-    policies = PolicyFolder(auditor.data_dir)
-    if not policies.digests():
-        policies.accept(auditor)
 
 
 def _sign(options: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -172,7 +171,7 @@ def _into(options: Mapping[str, Any]) -> dict[str, list[str]]:
         written.append(str(party.folder / "trust.toml"))
         if party.role == "auditor":
             with suppress(ConfigError):  # it does not know all yet
-                _accept_first(party.folder)
+                accept_first(party.folder)
     return {"written": written}
 
 

@@ -27,6 +27,7 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 _PIPE_CLOSED: Final = 128 + signal.SIGPIPE
 
 COMMANDS: dict[str, str] = {
+    "admit": "proxid.cli.joining:admit",
     "agent": "proxid.clients.agent.command:command",
     "audit": "auditor.commands.audit:command",
     "bench": "bench:command",
@@ -36,6 +37,8 @@ COMMANDS: dict[str, str] = {
     "doctor": "proxid.cli.doctor:command",
     "explain": "auditor.commands.explain:command",
     "init": "proxid.cli.init:command",
+    "invite": "proxid.cli.joining:invite",
+    "join": "proxid.cli.joining:join",
     "mend": "proxid.cli.mend:command",
     "policy": "proxid.cli.policy:command",
     "profile": "proxid.cli.profile:command",

@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -100,6 +101,12 @@ def sign_request(
     )
 
 
+def named_by(csr_pem: bytes) -> tuple[str, str]:
+    """Role and name that a request is for; raises CredentialError."""
+    _, role, name = _read_request(csr_pem)
+    return role, name
+
+
 def _read_request(csr_pem: bytes) -> tuple[x509.CertificateSigningRequest, str, str]:
     try:
         csr = x509.load_pem_x509_csr(csr_pem)
@@ -137,6 +144,23 @@ def _builder(
     builder = builder.serial_number(x509.random_serial_number()).not_valid_before(now - _DAY)
     builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     return builder.not_valid_after(now + days * _DAY)
+
+
+def sign_with_ca(ca_key_pem: bytes, data: bytes) -> bytes:
+    """The CA's signature (ECDSA, SHA-256) of what is no certificate: `data` begins with a label."""
+    return _load_key(ca_key_pem).sign(data, ec.ECDSA(hashes.SHA256()))
+
+
+def verify_by_ca(ca_pem: bytes, data: bytes, signature: bytes) -> None:
+    """Raises CredentialError unless the CA of a certificate signed some data."""
+    try:
+        key = x509.load_pem_x509_certificate(ca_pem).public_key()
+        if isinstance(key, ec.EllipticCurvePublicKey):
+            key.verify(signature, data, ec.ECDSA(hashes.SHA256()))
+            return
+    except (ValueError, InvalidSignature):
+        pass
+    raise CredentialError("the signature is not this CA's")
 
 
 def fingerprint(certificate_pem: bytes) -> str:

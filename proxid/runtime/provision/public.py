@@ -59,7 +59,11 @@ class PublicFile(Section):
 
     def write(self, path: Path) -> None:
         """Write it, replacing an older one; raises OutputError."""
-        table = {
+        write_public(path, toml.dumps(self.table()))
+
+    def table(self) -> dict[str, str | None]:
+        """As it is written."""
+        return {
             "role": self.role,
             "name": self.name,
             "sign": _text(self.sign),
@@ -67,7 +71,6 @@ class PublicFile(Section):
             "fingerprint": self.fingerprint,
             "certificate": self.certificate,
         }
-        write_public(path, toml.dumps(table))
 
 
 def _text(key: bytes | None) -> str | None:

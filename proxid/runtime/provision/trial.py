@@ -13,12 +13,11 @@ from pathlib import Path
 from proxid.runtime.config.fields import check_name
 from proxid.runtime.config.policy import load_policy
 from proxid.runtime.provision import templates
+from proxid.runtime.provision.host import ONE_OF_EACH
 from proxid.runtime.provision.party import Party, import_public, init_party, install_certificate, sign_request
 from proxid.runtime.provision.public import write_public
 from proxid.runtime.provision.roles import ROLES
 from proxid.runtime.provision.templates import Settings
-
-_ONE_OF_EACH = ("ea", "gateway", "main-service", "auditor", "witness")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ def init_trial(directory: Path, options: TrialOptions, now: datetime.datetime) -
 
 
 def _members(options: TrialOptions) -> Iterator[tuple[str, str]]:
-    yield from ((role, role) for role in _ONE_OF_EACH)
+    yield from ((role, role) for role in ONE_OF_EACH)
     yield from (("party", name) for name in options.parties)
     yield from (("device", name) for name in options.households)
 

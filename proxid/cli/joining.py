@@ -1,0 +1,263 @@
+"""`proxid invite`, `proxid join`, `proxid admit`: a house of many machines by three kinds of file (docs/adr/0031).
+
+proxid init house --only ea,gateway --parties acme     who invites: the CA, and what it runs itself
+proxid invite party acme --house house                 a file for acme
+proxid join party-acme.invitation                      at acme: its keys, a request, words to read out
+proxid admit party-acme.request --house house          once the words were compared: an admission
+proxid join party-acme.admission                       at acme, again whenever somebody new has to be known
+"""
+
+import base64
+import datetime
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from auditor.config import AuditorConfig
+from proxid.clients.household import enrolment
+from proxid.clients.household.config import EnrolmentAuthorityConfig
+from proxid.clients.household.keys_lock import KeysLock
+from proxid.clients.household.state import HouseholdState
+from proxid.crypto.identity import Enrolment
+from proxid.errors import ConfigError, CredentialError, InputError
+from proxid.runtime.config.loading import load, load_section
+from proxid.runtime.config.trust import Trust
+from proxid.runtime.provision import Party, PublicFile, import_public, init_party, install_certificate
+from proxid.runtime.provision.host import Host, listening, settings_of
+from proxid.runtime.provision.invitation import (
+    Admission,
+    Invitation,
+    JoinRequest,
+    Person,
+    digest,
+    read_letter,
+    stem,
+    words_of,
+    words_of_keys,
+)
+from proxid.runtime.provision.policies import PolicyFolder
+from proxid.runtime.provision.public import write_public
+from proxid.runtime.provision.roles import ROLES
+from proxid.runtime.provision.words import same
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_HOUSE = click.option(
+    "--house", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".", show_default=True,
+    help="Folder of who invites, made by proxid init --only.",
+)  # fmt: skip
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print an object.")
+_COMPARED = ("gateway", "main-service", "ea", "auditor")
+"""Roles whose keys somebody who joins may want to hear from themselves."""
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+@click.command("invite", epilog="Example: proxid invite party acme globex --house house")
+@click.argument("role")
+@click.argument("names", nargs=-1)
+@_HOUSE
+@_JSON
+def invite(role: str, names: tuple[str, ...], house: Path, as_json: bool) -> None:
+    """Write an invitation for each NAME (default: the role): the CA's certificate, addresses, policy and public keys.
+
+    It holds no secret: who joins makes the keys. That it arrived unchanged is seen when words are compared.
+    """
+    host = Host(house)
+    written = []
+    for name in names or (role,):
+        host.invite(role, name)
+        written.append(str(host.place("invited", role, name, "invitation")))
+    click.echo(json.dumps({"written": written}) if as_json else "\n".join(written))
+
+
+@click.command("admit", epilog="Example: proxid admit party-acme.request --house house")
+@click.argument("files", nargs=-1, required=True, type=_FILE)
+@_HOUSE
+@click.option("--words", "heard", multiple=True, help="What somebody who joins has read out, instead of being asked.")
+@click.option("--yes", is_flag=True, help="All words were compared.")
+@click.option("--ea", type=_FOLDER, help="The enrolment authority's folder (default: ea in the house, if it is there).")
+@click.option(
+    "--since", type=click.DateTime(["%Y-%m-%d"]), help="Since when accounts of households exist (default: now)."
+)
+@_JSON
+def admit(
+    files: tuple[Path, ...], house: Path, heard: tuple[str, ...], yes: bool, ea: Path | None,
+    since: datetime.datetime | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Admit whoever answered an invitation, once the words that `proxid join` printed there were read to you.
+
+    Writes an admission for each of them, and a new one for everybody who has to know them now.
+    """
+    host, requests = Host(house), [_request(path) for path in files]
+    for request in requests:
+        host.verify(request)
+        _compare(request, heard, yes)
+    for request in requests:
+        before = host.enrolled(request)
+        host.admit(request, _enrolled(request, ea or house / "ea", since) if before is None else before, _now())
+    written = []
+    for admission in host.admissions(f"{request.role}/{request.name}" for request in requests):
+        path = host.place("admitted", admission.role, admission.name, "admission")
+        admission.write(path)
+        written.append(str(path))
+    click.echo(json.dumps({"written": written}) if as_json else "\n".join(written))
+
+
+def _request(path: Path) -> JoinRequest:
+    letter = read_letter(path)
+    if not isinstance(letter, JoinRequest):
+        raise InputError(f"{path.name}: is no request; it is what proxid join writes")
+    return letter
+
+
+def _compare(request: JoinRequest, heard: Sequence[str], yes: bool) -> None:
+    words = words_of(request)
+    who = f"{request.role} {request.name}"
+    if yes or any(same(one, words) for one in heard):
+        return
+    if heard or not sys.stdin.isatty():
+        raise InputError(f"{who}: nobody has read out its words; give what you heard with --words, or --yes")
+    if not click.confirm(f"{who} reads out: {words}?", err=True):
+        raise InputError(f"{who}: not admitted; its file or the invitation was changed on the way")
+
+
+def _enrolled(request: JoinRequest, ea: Path, since: datetime.datetime | None) -> list[bytes]:
+    if not request.people:
+        return []
+    if not (ea / "ea.toml").exists():
+        click.echo(f"{request.name}: nobody was enrolled, the enrolment authority is not here (--ea)", err=True)
+        return []
+    asked = [(one.user_id, base64.b64decode(one.key)) for one in request.people]
+    when = int((since or _now()).replace(tzinfo=datetime.UTC).timestamp())
+    issued = enrolment.issue(load(EnrolmentAuthorityConfig, ea / "ea.toml"), asked, when)
+    return [one.encode() for one in issued]
+
+
+@click.command("join", epilog="Example: proxid join device-home.invitation -u ann")
+@click.argument("file", type=_FILE)
+@click.option("--into", type=_FOLDER, help="Folder of who joins (default: its name).")
+@click.option("-u", "--user", "users", multiple=True, help="Of a household: somebody to enrol.")
+@click.option("--listen", metavar="HOST:PORT", help="Where a server listens (default: its port, at every address).")
+@_JSON
+def join(file: Path, into: Path | None, users: tuple[str, ...], listen: str | None, as_json: bool) -> None:
+    """Answer an invitation, or take an admission.
+
+    The first makes keys, which never leave this machine, and writes a request and words: send the one to who invited
+    you, and read the other to them. The second completes the folder; take each new one that you are sent.
+    """
+    letter = read_letter(file)
+    if isinstance(letter, JoinRequest):
+        raise InputError(f"{file.name}: is a request; who invited takes it with proxid admit")
+    folder = into or Path(letter.name)
+    if isinstance(letter, Invitation):
+        done = _answer(letter, folder, users, listen)
+    else:
+        assert isinstance(letter, Admission)
+        done = _take(letter, folder)
+    click.echo(json.dumps(done) if as_json else "\n".join(_said(done)))
+
+
+def _answer(invitation: Invitation, folder: Path, users: Sequence[str], listen: str | None) -> dict[str, Any]:
+    if users and invitation.role != "device":
+        raise InputError(f"a {invitation.role} has no users to enrol")
+    settings = listening(invitation.role, settings_of(invitation), listen)
+    party = init_party(folder, invitation.role, invitation.name, settings, invitation.policy, _now())
+    _pin(folder, invitation.ca)
+    if ROLES[party.role].networked:
+        import_public(party, invitation.known)
+    csr = folder / "tls.csr"
+    request = JoinRequest(
+        role=party.role, name=party.name, invitation=digest(invitation),
+        csr=csr.read_text("ascii") if csr.exists() else "", public=party.public, people=_people(folder, users),
+    )  # fmt: skip
+    path = folder / f"{request.stem}.request"
+    request.write(path)
+    return {"written": [str(path)], "words": words_of(request), **_keys(party, invitation.known)}
+
+
+def _keys(party: Party, known: Sequence[PublicFile]) -> dict[str, Any]:
+    others = {stem(one.role, one.name): words_of_keys(one) for one in known if one.role in _COMPARED}
+    return {"own_keys": words_of_keys(party.public), "keys": others}
+
+
+def _pin(folder: Path, ca: str) -> None:
+    path = folder / "ca.crt"
+    if path.exists() and path.read_text("ascii") != ca:
+        raise CredentialError(f"{folder.name}: belongs to a house with another CA")
+    write_public(path, ca)
+
+
+def _people(folder: Path, users: Sequence[str]) -> tuple[Person, ...]:
+    if not users:
+        return ()
+    lock = KeysLock(folder / "data")
+    try:
+        asked = enrolment.make_request(HouseholdState(folder / "data"), users)
+    finally:
+        lock.release()
+    return tuple(Person(user_id=user, key=base64.b64encode(key).decode("ascii")) for user, key in asked)
+
+
+def _take(admission: Admission, folder: Path) -> dict[str, Any]:
+    party = Party.at(folder)
+    if (party.role, party.name) != (admission.role, admission.name):
+        raise InputError(f"{folder.name}: is not the folder of {admission.role} {admission.name}")
+    ca = (folder / "ca.crt").read_bytes()
+    admission.verify(ca)
+    request = folder / f"{admission.stem}.request"
+    if not request.exists() or digest(read_letter(request)) != admission.request:
+        raise CredentialError(f"{request.name}: the admission answers another request; join and be admitted again")
+    written = []
+    if admission.certificate:
+        install_certificate(party, admission.certificate.encode("ascii"), ca)
+        written.append(str(folder / "tls.crt"))
+    if ROLES[party.role].networked:
+        import_public(party, admission.known)
+        written.append(str(folder / "trust.toml"))
+    if party.role == "auditor":
+        with suppress(ConfigError):  # it does not know all yet
+            accept_first(folder)
+    count = _enrol(folder, admission.enrolments)
+    return {"written": written, "enrolled": count, **_keys(party, admission.known)}
+
+
+def accept_first(folder: Path) -> None:
+    """The policy that an auditor begins with stays accepted when its files say something else; raises ConfigError."""
+    auditor = load(AuditorConfig, folder / "auditor.toml")
+    policies = PolicyFolder(auditor.data_dir)
+    if not policies.digests():
+        policies.accept(auditor)
+
+
+def _enrol(folder: Path, enrolments: Sequence[str]) -> int:
+    authority = load_section(Trust, folder / "trust.toml").enrolment_authority if enrolments else None
+    if authority is None:
+        return 0
+    issued = [Enrolment.decode(base64.b64decode(one)) for one in enrolments]
+    lock = KeysLock(folder / "data")
+    try:
+        state = HouseholdState(folder / "data")
+        known = set(state.names())
+        return enrolment.accept(state, [one for one in issued if one.user_id not in known], authority)
+    finally:
+        lock.release()
+
+
+def _said(done: dict[str, Any]) -> list[str]:
+    lines = [*done["written"]]
+    if "words" in done:
+        lines += [f"send {done['written'][0]} to who invited you, and read them these words:", f"  {done['words']}"]
+    if done.get("enrolled"):
+        lines.append(f"{done['enrolled']} enrolled")
+    if done["keys"]:
+        lines.append("keys as who invited you says; whoever would rather hear it from their owners compares:")
+        lines += [f"  {who}: {words}" for who, words in sorted(done["keys"].items())]
+    return [*lines, f"your own keys: {done['own_keys']}"]

@@ -1,0 +1,104 @@
+"""Invitations, requests and admissions: who changed one on its way is found, and nothing of them is secret."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from proxid.cli.main import main
+from proxid.clients.household.state import HouseholdState
+from proxid.runtime.config.loading import load_section
+from proxid.runtime.config.trust import Trust
+from proxid.runtime.provision.invitation import JoinRequest, read_letter, words_of
+from proxid.runtime.provision.public import PublicFile
+
+HOUSE = ("init", "house", "--only", "ea,gateway", "--parties", "acme", "--gateway", "gw.example.org:7443")
+
+
+@pytest.fixture(autouse=True)
+def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*HOUSE, "--main-service", "ms.example.org:7444"]) == 0
+    for who in (("party", "acme"), ("main-service",), ("device", "home")):
+        assert main(["invite", *who, "--house", "house"]) == 0
+
+
+def join(capsys: pytest.CaptureFixture[str], file: str, *options: str) -> dict[str, object]:
+    capsys.readouterr()
+    assert main(["join", file, *options, "--json"]) == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def admit(*options: str) -> int:
+    return main(["admit", *options, "--house", "house"])
+
+
+def test_words_stand_for_both_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    said = join(capsys, "house/invited/party-acme.invitation", "--into", "acme")
+    assert re.fullmatch(r"([a-z]{5} ){4}[a-z]{5}", str(said["words"]))
+    assert admit("acme/party-acme.request") == 2, "nobody is asked, and nobody read anything out"
+    assert str(said["words"]) not in capsys.readouterr().err, "what is to be heard is not shown"
+    assert admit("acme/party-acme.request", "--words", "zobat zobat zobat zobat zobat") == 2
+    assert admit("acme/party-acme.request", "--words", str(said["words"]).upper().replace(" ", "-")) == 0
+    changed = (
+        (tmp_path / "house/invited/party-acme.invitation").read_text().replace("ms.example.org", "evil.example.org")
+    )
+    Path("other.invitation").write_text(changed)
+    other = join(capsys, "other.invitation", "--into", "misled")
+    assert admit("misled/party-acme.request", "--words", str(other["words"])) == 2
+    assert "by another invitation" in capsys.readouterr().err
+
+
+def test_keys_stay_where_they_are_made(capsys: pytest.CaptureFixture[str]) -> None:
+    join(capsys, "house/invited/device-home.invitation", "--into", "home", "-u", "ann")
+    assert admit("home/device-home.request", "--yes") == 0
+    join(capsys, "house/admitted/device-home.admission", "--into", "home")
+    secrets = [path.read_bytes().split(b"\n")[-2][:40] for path in Path("home").rglob("*.key")]
+    travelled = [*Path("house/invited").iterdir(), *Path("house/admitted").iterdir(), Path("home/device-home.request")]
+    assert len(secrets) >= 2 and all(secret for secret in secrets)
+    assert not any(secret in path.read_bytes() for path in travelled for secret in secrets)
+    assert list(HouseholdState(Path("home/data")).users()) == ["ann"]
+
+
+def test_an_admission_holds_if_the_ca_signed_it_for_this_request(capsys: pytest.CaptureFixture[str]) -> None:
+    for who in ("party-acme", "main-service"):
+        join(capsys, f"house/invited/{who}.invitation", "--into", who)
+    assert admit("party-acme/party-acme.request", "main-service/main-service.request", "--yes") == 0
+    admission = Path("house/admitted/party-acme.admission")
+    key = PublicFile.read(Path("house/known/main-service.toml")).table()["sign"]
+    other = PublicFile.read(Path("house/gateway/public.toml")).table()["sign"]
+    assert key is not None and other is not None
+    Path("changed").write_text(admission.read_text().replace(key, other))
+    assert main(["join", "changed", "--into", "party-acme"]) == 2
+    assert "not this CA's" in capsys.readouterr().err
+    assert main(["join", str(admission), "--into", "main-service"]) == 2, "it is somebody else's"
+    assert main(["join", str(admission), "--into", "party-acme"]) == 0
+    assert load_section(Trust, Path("party-acme/trust.toml")).service is not None
+    # Somebody who joins later is told to whom it concerns, and to nobody else; the same request again changes nothing.
+    join(capsys, "house/invited/device-home.invitation", "--into", "home", "-u", "ann")
+    for _ in range(2):
+        capsys.readouterr()
+        assert admit("home/device-home.request", "--yes") == 0
+        assert capsys.readouterr().out.split() == ["house/admitted/device-home.admission"]
+    peers = load_section(Trust, Path("house/gateway/trust.toml")).peers
+    assert {(peer.role, peer.name) for peer in peers} == {("party", "acme"), ("device", "home")}
+
+
+def test_a_request_is_of_who_was_invited(capsys: pytest.CaptureFixture[str]) -> None:
+    join(capsys, "house/invited/party-acme.invitation", "--into", "acme")
+    join(capsys, "house/invited/device-home.invitation", "--into", "home")
+    request, home = read_letter(Path("acme/party-acme.request")), read_letter(Path("home/device-home.request"))
+    assert isinstance(request, JoinRequest) and isinstance(home, JoinRequest)
+    for stolen in ({"csr": home.csr}, {"csr": ""}, {"public": home.public}):
+        forged = request.model_copy(update=stolen)
+        assert words_of(forged) != words_of(request)
+        forged.write(Path("forged"))
+        assert admit("forged", "--yes") == 2
+    assert main(["invite", "party", "unknown", "--house", "house"]) == 2, "the policy does not name it"
+    assert main(["invite", "ca", "--house", "house"]) == 2
+    assert main(["join", "acme/party-acme.request"]) == 2
+    assert main(["init", "other", "--only", "gateway"]) == 0
+    assert main(["invite", "device", "home", "--house", "other"]) == 0
+    assert main(["join", "other/invited/device-home.invitation", "--into", "home"]) == 2, "another house's"
