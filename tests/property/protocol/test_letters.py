@@ -13,8 +13,6 @@ from proxid.runtime.provision.words import same, words
 _PEOPLE = st.lists(
     st.builds(Person, user_id=st.text(min_size=1, max_size=40), key=st.text("abc/+=", max_size=9)), max_size=4
 )
-    st.builds(Person, user_id=st.text(min_size=1, max_size=40), key=st.text("abc/+=", max_size=9)), max_size=4
-)
 _REQUESTS = st.builds(
     JoinRequest, role=st.just("device"), name=st.from_regex(r"[a-z0-9][a-z0-9._-]{0,20}", fullmatch=True),
     invitation=st.text("0123456789abcdef", min_size=64, max_size=64), csr=st.text(max_size=60),
