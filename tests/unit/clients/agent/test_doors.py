@@ -17,7 +17,7 @@ from proxid.clients.agent import asking
 from proxid.clients.agent.asking import Asking
 from proxid.clients.agent.openai_door import AT_HOME, application
 from proxid.clients.agent.people import Tokens
-from proxid.clients.agent.server import serve
+from proxid.clients.agent.server import _listener, serve
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.doors import AgentSettings
 from proxid.errors import Code, ConfigError, InputError, OversizedError, RefusedError, UpstreamError
@@ -191,3 +191,9 @@ async def test_an_address_that_is_taken_is_said(tmp_path: Path) -> None:
         file.write_text(f"{file.read_text()}\n[agent]\n{doors}")
         with pytest.raises(ConfigError, match="cannot listen"):
             await asyncio.wait_for(serve(load(DeviceConfig, file)), 20)
+
+
+def test_an_answer_does_not_wait_until_its_head_is_acknowledged() -> None:
+    listener, host, port = _listener("127.0.0.1:0")
+    with listener, socket.create_connection((host, port)), listener.accept()[0] as accepted:
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
