@@ -44,6 +44,8 @@ def _listener(address: str) -> tuple[socket.socket, str, int]:
     """What listens at HOST:PORT, with host and port; raises OSError."""
     host, _, port = address.rpartition(":")
     listener = socket.create_server((host.strip("[]"), int(port)), family=_family(host))
+    # asyncio does so for sockets that it makes; an answer's body would wait 40 ms for its head to be acknowledged.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener, host, int(listener.getsockname()[1])
 
 
