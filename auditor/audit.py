@@ -185,8 +185,8 @@ class Audit:
         covered.check_cover(self._unopened, self.report)
         self._erasures.check_keys(self._keys, self.report)
         times = (settled_ms, int((self._clock() + _SKEW_SECONDS) * 1000))
-        receipts = ReceiptCheck(self._trust, self._sets, self._gateway.acknowledged, self._erasures, self.report, times)
-        receipts.run(self._options.receipts)
+        known = self._policies, self._sets, self._gateway.acknowledged, self._erasures
+        ReceiptCheck(*known, self.report, times).run(self._options.receipts)
 
     def _verify_heads_belong(self, gateway: EvidenceSource, service: EvidenceSource) -> tuple[int, int]:
         """The gateway's log, and how long it is, before MS's head is asked for; raises EvidenceForeignError."""

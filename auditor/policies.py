@@ -246,6 +246,11 @@ class Policies:
             )
             report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, error.rule, error.code.value))
 
+    def logged(self, key: EpochKey) -> bool | None:
+        """Whether the logs hold a key that MS signed, or cannot say any more; None if they hold none of its epoch."""
+        found = {keys[key.epoch] for keys in (self.told, self.opened) if key.epoch in keys}
+        return not found.isdisjoint({_hash(key), b""}) if found else None
+
     def retention(self, epoch: int) -> Retention | None:
         """How long the document of an epoch keeps things; None if it is not known."""
         if epoch not in self.named:

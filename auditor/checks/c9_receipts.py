@@ -1,11 +1,11 @@
 """What outsiders hold (check 9 of DESIGN 10.4): devices' receipts and parties' acknowledgements must be in the logs.
 
-Receipts are JSON lines: `kind` (`response`, `consent`, `rights` or `acknowledgement`), `session` (hexadecimal), and
-`message` (base64): the message as the service signed it for the device, or what the party signed; `time_ms` is when it
-was presented to a running auditor. Receipts that
-services cannot deny are the only thing that shows what both of them keep silent about. A receipt that these services
-or parties did not sign shows nothing: it is counted and accuses nobody. One that is so new that its event may have come
-after the heads is counted too, and shows something when it is presented again.
+Receipts are JSON lines: `kind` (`epoch`, `response`, `consent`, `rights`, `acknowledgement`), `session` (hexadecimal),
+and `message` (base64): the message as the service signed it for the device, or what the party signed; `time_ms` is when
+it was presented to a running auditor. Receipts that services cannot deny are the only thing that shows what both of
+them keep silent about. A receipt that these services or parties did not sign shows nothing: it is counted and accuses
+nobody. One that is so new that its event may have come after the heads is counted too, and shows something when it is
+presented again.
 """
 
 import base64
@@ -17,7 +17,9 @@ from typing import Final
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c7_completeness import Sets
 from auditor.findings import GATEWAY, MAIN_SERVICE, RECEIPTS, Report
+from auditor.policies import Policies
 from auditor.trust import Trust
+from proxid.crypto.identity import EpochKey
 from proxid.crypto.sansig import Role, SignedMessage
 from proxid.crypto.sansig.scheme import Expectation, verify_signatures
 from proxid.errors import InputError, ProxidError, RecordMismatchError
@@ -110,6 +112,12 @@ def _consent(data: bytes, trust: Trust) -> SignedMessage:
     return _signed_by_both(data, trust, consent.ack_expectation)
 
 
+def _epoch_key(data: bytes, trust: Trust) -> EpochKey:
+    key = EpochKey.decode(data)
+    key.verify(trust.service_key, trust.service, key.epoch)
+    return key
+
+
 def _rights_receipt(data: bytes, trust: Trust) -> RightsReceipt:
     receipt = RightsReceipt.decode(data)
     receipt.verify(trust.screener)
@@ -127,7 +135,7 @@ def acknowledged(data: bytes, trust: Trust) -> DeliveryAck:
 
 
 OF_DEVICES: Final[dict[str, Callable[[bytes, Trust], object]]] = {
-    "response": _response, "consent": _consent, "rights": _rights_receipt,
+    "epoch": _epoch_key, "response": _response, "consent": _consent, "rights": _rights_receipt,
 }  # fmt: skip
 """Kinds of receipts that devices hold, and what shows that one is genuine; the others are parties' acknowledgements."""
 ACKNOWLEDGEMENT: Final = "acknowledgement"
@@ -137,17 +145,18 @@ class ReceiptCheck:
     """Check 9: compares what is presented with what the logs held.
 
     Args:
+        policies: with the keys of epochs that the logs hold.
         acknowledged: consent acknowledgements (hash of the consent message, version) in the gateway's log.
         erasures: rights that the log shows as carried out.
         times: Unix milliseconds between which a receipt is too new to be missed.
     """
 
     def __init__(
-        self, trust: Trust, sets: Sets, acknowledged: set[tuple[bytes, int]], erasures: Erasures, report: Report,
+        self, policies: Policies, sets: Sets, acknowledged: set[tuple[bytes, int]], erasures: Erasures, report: Report,
         times: tuple[int, int],
     ) -> None:  # fmt: skip
         self._times = times
-        self._trust = trust
+        self._policies, self._trust = policies, policies.trust
         self._sets = sets
         self._acknowledged = acknowledged
         self._erasures = erasures
@@ -156,7 +165,7 @@ class ReceiptCheck:
     def run(self, presented: Iterable[Presented]) -> None:
         """Check every receipt."""
         rules = {"response": self._response, "consent": self._consent, "acknowledgement": self._delivery,
-                 "rights": self._rights}  # fmt: skip
+                 "rights": self._rights, "epoch": self._epoch}  # fmt: skip
         for item in presented:
             rule = rules.get(item.kind)
             if rule is None:
@@ -193,6 +202,15 @@ class ReceiptCheck:
         if said not in self._acknowledged:
             text = "a device holds a consent's acknowledgement that no log shows"
             self._missing(signed.header.time_ms, GATEWAY, text)
+
+    def _epoch(self, item: Presented) -> None:
+        key = _epoch_key(item.message, self._trust)
+        logged = self._policies.logged(key)
+        if logged is None:
+            text = "a device holds the key of an epoch that no log shows"
+            self._missing(item.written_ms, MAIN_SERVICE, text)  # it has no time of its own
+        elif not logged:
+            self._report.add(RECEIPTS, MAIN_SERVICE, 0, "a device holds another key of an epoch than the logs show")
 
     def _rights(self, item: Presented) -> None:
         receipt = _rights_receipt(item.message, self._trust)

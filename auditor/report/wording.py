@@ -173,6 +173,7 @@ EVENTS: Final = {
 """Types of entries."""
 
 RECEIPTS_OF: Final = {
+    "epoch": "devices: keys of periods, with the main service's commitment",
     "response": "devices: answers they received",
     "consent": "devices: confirmations of consent and withdrawal",
     "rights": "devices: confirmations of access, erasure and objection",

@@ -6,19 +6,22 @@ from dataclasses import replace
 from typing import Any
 
 import gateway.releases
+from auditor.checks.c9_receipts import read_receipts
 from gateway.store.library import GatewayStore
 from gateway.store.requests import RequestSteps
 from main_service.requests import RequestPath
 from main_service.store.epochs import EpochStore
+from proxid.anonymise.mix.cycle import seed_commitment
 from proxid.crypto.identity import EpochKey
 from proxid.encoding import encode
 from proxid.errors import RateLimitError, RefusedError
+from proxid.evidence.disclosure import disclosure_info
 from proxid.evidence.events import EpochOpened, EventType, encode_header
 from proxid.protocol import record, response
 from proxid.protocol.feedkey import FeedKeyMessage
 from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.encryptor import PlainEvent
-from proxid.runtime.provision.keyfile import load_signing_key
+from proxid.runtime.provision.keyfile import load_opening_key, load_signing_key
 from tests.integration.gateway.test_rights import rights
 from tests.support.lies import GATEWAY, MAIN, Liar, filled, lie, store_of, unseen
 from tests.support.lies_epochs import next_day
@@ -79,6 +82,30 @@ async def service_commits_to_another_seed_in_its_log_than_towards_devices(liar: 
 
     liar.changes(MAIN, E.EPOCH_OPENED, other)
     await liar.trial.busy(1)
+
+
+@lie(9)
+async def both_services_log_another_commitment_than_devices_got(liar: Liar) -> None:
+    """Devices keep the epoch's key: what both swear to afterwards is not what they said before."""
+    trial, seed = liar.trial, bytes(range(32))
+    key = load_signing_key(trial.folder / "main-service/signing.key")
+    auditor = load_opening_key(trial.folder / "auditor/opening.key")
+
+    def other(event: PlainEvent) -> PlainEvent:
+        opened = EpochOpened.decode(event.payload)
+        told = EpochKey.decode(opened.key)
+        commitment = seed_commitment(seed, told.epoch, told.service)
+        changed = replace(told, seed_commitment=commitment, signature=b"").issue(key).encode()
+        sealed = auditor.public.seal(seed, disclosure_info(told.service, told.epoch)) if opened.sealed else b""
+        header = encode_header(**{**json.loads(event.fields), "commitment": commitment.hex()})
+        return replace(event, fields=header, payload=replace(opened, key=changed, sealed=sealed).payload)
+
+    for role in (MAIN, GATEWAY):
+        liar.changes(role, E.EPOCH_OPENED, other)
+    await trial.consent()
+    report = await trial.audit()
+    assert not report.violations, report.violations
+    liar.options["receipts"] = list(read_receipts(trial.folder / "devices"))
 
 
 @lie(5)

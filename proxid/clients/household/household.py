@@ -171,6 +171,8 @@ class Household:
             raise EpochError("the gateway names an epoch that this device's clock contradicts")
         epoch_key = EpochKey.decode(told.epoch_key)
         epoch_key.verify(pinned.service, service, told.epoch)
+        # With its commitment, made before anything was asked, it shows that MS chose nothing afterwards.
+        self._receipts.add_epoch(epoch_key.seed_commitment, told.epoch_key)
         self.shown.heard(told.time_ms, asked)
         return Route(service, told.epoch, pinned.screener, SealingKey(epoch_key.seal_key), epoch_key.policy)
 

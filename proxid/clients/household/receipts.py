@@ -37,6 +37,17 @@ class ReceiptBook:
         """Append one; under a lock, so that lines of several writers do not mix. Raises OutputError."""
         self.add_bytes(receipt.kind, receipt.session, receipt.message.encode())
 
+    def add_epoch(self, commitment: bytes, key: bytes) -> None:
+        """Append the signed key of an epoch, unless it is the one that was appended last. Raises OutputError."""
+        last = self._path.with_name("epoch.kept")
+        try:
+            if last.exists() and last.read_bytes() == key:
+                return
+            self.add_bytes("epoch", commitment, key)
+            last.write_bytes(key)
+        except OSError:
+            raise OutputError("receipts cannot be written") from None
+
     def add_bytes(self, kind: str, session: bytes, message: bytes) -> None:
         """Append a receipt of whatever kind by its encoding. Raises OutputError."""
         encoded = base64.b64encode(message).decode("ascii")
@@ -55,13 +66,13 @@ class ReceiptBook:
 def read_receipts(path: Path) -> Iterator[Receipt]:
     """The signed messages of a file; raises InputError naming the line. A torn last line, left by a crash, is skipped.
 
-    Receipts of rights are no signed messages: the auditor reads those.
+    Receipts of rights and keys of epochs are no such messages: the auditor reads those.
     """
     lines = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines[:-1], 1):
         try:
             data = load_json(line)
-            if data["kind"] == "rights":
+            if data["kind"] in ("rights", "epoch"):
                 continue
             message = SignedMessage.decode(base64.b64decode(data["message"]))
             yield Receipt(str(data["kind"]), bytes.fromhex(data["session"]), message)

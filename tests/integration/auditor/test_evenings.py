@@ -16,6 +16,7 @@ from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c9_receipts import Presented, ReceiptCheck, read_receipts
 from auditor.findings import Report, Verdict
+from auditor.policies import Policies
 from auditor.setup import logs_of, trust_of
 from proxid.anonymise.mix.types import Group
 from proxid.clients.household.shown_time import STEP
@@ -197,7 +198,8 @@ async def test_receipts_of_another_trial_accuse_nobody(tmp_path: Path) -> None:
         mine = list(read_receipts(tmp_path / "here/devices/household-1/data"))
         made_up = [dataclasses.replace(r, message=r.message[:-1] + bytes([r.message[-1] ^ 1])) for r in mine]
         report = await trial.audit(receipts=[*presented, *made_up, *mine])
-    assert {r.kind for r in presented} == {"response", "consent"} and len(mine) == len(made_up) == len(presented)
+    assert {r.kind for r in presented} == {"epoch", "response", "consent"}
+    assert len(mine) == len(made_up) == len(presented)
     assert report.violations == []
     assert report.checked[9] == len(mine) and report.counts["receipts.unproven"] == 2 * len(mine)
     kinds = Counter(receipt.kind for receipt in mine)
@@ -209,15 +211,16 @@ async def test_a_receipt_younger_than_the_heads_accuses_nobody(tmp_path: Path) -
         await trial.busy(1)
         trust = trust_of(trial.config("auditor"), pipeline=False)
         presented = list(read_receipts(tmp_path / "devices"))
-    assert {r.kind for r in presented} == {"response", "consent"}
+    assert {r.kind for r in presented} == {"epoch", "response", "consent"}
     now = int(time.time() * 1000)
     key = load_signing_key(tmp_path / "parties/acme/signing.key")
     ack = DeliveryAck("acme", "main-service", 1, 99, bytes(32)).sign(key)
     presented.append(Presented("acknowledgement", b"", ack.encode(), now))
     for since, found in ((now - 3_600_000, 0), (now + 3_600_000, 1)):
         report = Report()
+        policies = Policies(trust)
         nothing = Sets(None), set[tuple[bytes, int]](), Erasures(trust)
-        ReceiptCheck(trust, *nothing, report, (since, now + 7_200_000)).run(presented)
+        ReceiptCheck(policies, *nothing, report, (since, now + 7_200_000)).run(presented)
         assert report.checked[9] == len(presented)
         assert bool(report.violations) == found
         assert (report.counts["receipts.recent"] == 0) == found

@@ -62,14 +62,15 @@ async def test_what_is_foreign_stolen_or_malformed_is_refused_and_not_kept(tmp_p
     async with running(tmp_path / "here") as trial:
         provision_auditor(tmp_path / "here", judgements_per_hour=2)
         await trial.busy(1)
-        receipts, of_globex = held(tmp_path / "here"), held(tmp_path / "here", "parties/globex")
+        (_, *receipts), of_globex = held(tmp_path / "here"), held(tmp_path / "here", "parties/globex")
         foreign = tmp_path / "there"
         async with running(foreign) as other:
             await other.busy(1)
-            strangers = held(foreign)
+            their_key, *strangers = held(foreign)
         async with auditor_serving(tmp_path / "here"):
             async with calling(tmp_path / "here", "devices/household-1") as device:
                 assert await refused(device, receipts[0], strangers[0]) is Code.HEADER_MISMATCH
+                assert await refused(device, their_key) is Code.SIGNATURE_INVALID
                 assert await refused(device, replace(receipts[0], kind="made-up")) is Code.MESSAGE_INVALID
                 assert await refused(device, replace(receipts[0], message=b"\0" * 80)) is Code.ENCODING_INVALID
                 flipped = bytearray(receipts[0].message)
