@@ -68,7 +68,7 @@ java:
 		|| echo "no Java: tests on Spark will be skipped"
 
 demo: classify
-	@$(BIN)/proxid demo
+	@mkdir -p out && $(BIN)/proxid demo --html out/demo.html
 
 test: dev java
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not peers"

@@ -34,10 +34,11 @@ class Worded:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Words that lead to another place of the page."""
+    """Words that lead to another place of the page, or of another page beside it."""
 
     text: str
     name: str
+    page: str = ""
     kind: ClassVar[str] = "link"
 
 

@@ -5,6 +5,7 @@ a screen reader reads it and it prints. How it looks is in `page.html.j2`, its w
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -112,10 +113,18 @@ def index_page(config: AuditorConfig, rows: list[dict[str, Any]]) -> str:
     columns = ("Number", "Made", "Verdict", "Violations", "Not checked", "Hash")
     parts = [section("reports", "Reports", table(f"Reports of {config.name}", columns, listed))]
     verdict = f"{counted(len(rows), 'report')}; each lies in the folder of its number."
+    return plain_page(f"Audits of {config.service} and its gateway", verdict, "index", parts)
+
+
+def plain_page(title: str, said: str, result: str, parts: Sequence[Section]) -> str:
+    """A page that looks like a report and is none.
+
+    Args:
+        said: one sentence at its head. result: a word for the window's title.
+    """
     return _PAGES.get_template("page.html.j2").render(
-        title=f"Audits of {config.service} and its gateway", verdict=verdict, result="index", reason="", numbered="",
-        parts=parts,
-    )  # fmt: skip
+        title=title, verdict=said, result=result, reason="", numbered="", parts=parts
+    )
 
 
 def _parts(report: Report, config: AuditorConfig, now: float) -> list[Section]:

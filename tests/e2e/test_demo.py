@@ -1,5 +1,6 @@
 """The main job with real processes, stores and keys, in both forms of a release."""
 
+import html
 import json
 import re
 import signal
@@ -82,6 +83,18 @@ def test_who_asked_is_shown_apart_from_what(done: tuple[Path, dict[str, Any]]) -
         assert 0 < sum(row["records"] for row in shown["rows"]) <= len(entries)
 
 
+def test_it_ends_with_what_each_knew_of_one_request(done: tuple[Path, dict[str, Any]]) -> None:
+    folder, result = done
+    who, said, _, _, _, apart = result["one_request"]
+    _, device, gateway, service, party, auditor = who
+    assert device == gateway == party == auditor and service.startswith("pseudonym px1")
+    assert said[1] == said[3] == said[5] != "–" and said[2] == said[4] == "–"
+    assert apart[4].endswith("by nobody")
+    page = (folder / "demo.html").read_text()
+    assert 'href="report.html#short"' in page and said[1].strip("“”") in html.unescape(page)
+    assert 'id="short"' in (folder / "report.html").read_text()
+
+
 def test_nothing_personal_in_any_output_of_the_services(done: tuple[Path, dict[str, Any]]) -> None:
     """Texts of the corpus, answers and pseudonyms are searched for in all logs and outputs of both services."""
     folder, _ = done
@@ -121,6 +134,7 @@ def test_no_process_is_left(done: tuple[Path, dict[str, Any]]) -> None:
 def test_last_line_of_pairs(shown: subprocess.Popen[str]) -> None:
     output, errors = shown.communicate(timeout=DEADLINE)
     assert shown.returncode == 0, errors
+    assert "what each party knew of one request" in output
     last = output.splitlines()[-1]
     found = re.fullmatch(r"demo: (\d+) requests, (\d+) released, (\d+) delivered, \d+ withheld, audit clean", last)
     assert found is not None

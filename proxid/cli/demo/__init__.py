@@ -15,10 +15,11 @@ import click
 import uvloop
 from rich.console import Console
 
+from proxid.cli.demo.page import page
 from proxid.cli.demo.result import show
 from proxid.cli.demo.run import run_demo
-from proxid.cli.demo.trial import DemoOptions, DemoTrial
-from proxid.errors import InputError
+from proxid.cli.demo.trial import REPORT, DemoOptions, DemoTrial
+from proxid.errors import InputError, OutputError
 from proxid.runtime.process.ended import run_async
 
 
@@ -50,27 +51,45 @@ from proxid.runtime.process.ended import run_async
     help="Share of people who change their consent in the middle.",
 )
 @click.option("--dir", "directory", type=click.Path(file_okay=False, path_type=Path), help="Keep everything here.")
+@click.option(
+    "--html", "pages", type=click.Path(dir_okay=False, path_type=Path),
+    help="Write what each party knew as a page, and beside it the audit's report (also into --dir).",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the result as an object.")
 def command(
     people: int, seconds: int, rate: float, k: int, form: str, seed: int, file: Path | None, changes: float,
-    directory: Path | None, as_json: bool,
+    directory: Path | None, pages: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run every part on this machine and watch the main job.
 
     Enrols people of the shipped utterances, replays what they said, shows how their records are released and
     delivered, lets the auditor check everything, and prints the first rows of a third party's feed: who asked about
-    what, and beside it what was asked. An epoch lasts about a minute here, not a day. Exit status 1 if the audit
-    finds a violation.
+    what, and beside it what was asked; and what each party knew of one request. An epoch lasts about a minute here,
+    not a day. Exit status 1 if the audit finds a violation.
     """
     options = DemoOptions(people, seconds, rate, k, seed, file, changes, form)
     with _folder(directory) as folder:
         result = run_async(run_demo(DemoTrial(folder, options), Console(stderr=True)), uvloop.run)
+        _write(folder / "demo.html", page(result, REPORT))
+        if pages is not None:
+            report = pages.with_name(f"{pages.stem}-audit{pages.suffix}")
+            _write(report, (folder / REPORT).read_text("utf-8"))
+            _write(pages, page(result, report.name))
     if as_json:
         click.echo(json.dumps(result.as_dict()))
     else:
         show(result, Console())
+        if written := pages or (directory and directory / "demo.html"):
+            click.echo(f"the same as a page: {written}")
         click.echo(result.last_line())
     return 0 if result.clean else 1
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError:
+        raise OutputError(f"{path}: cannot be written") from None
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from proxid.cli.demo.knowledge import Told
 from proxid.clients.subscriber.command import contents_table, table_of
 from proxid.clients.subscriber.rows import RUNGS
 
@@ -18,11 +19,12 @@ _FIRST_CONTENTS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """The auditor's report, and each party's groups as it kept them."""
+    """The auditor's report, each party's groups as it kept them, and what each knew of one request."""
 
     people: int
     report: dict[str, Any]
     feeds: dict[str, list[dict[str, Any]]]
+    told: Told | None = None
 
     @property
     def clean(self) -> bool:
@@ -90,6 +92,7 @@ class DemoResult:
             "pending": counts.get("pending", 0),
             "withheld_by_reason": _reasons(counts),
             "kinds": {party: Counter(row["kind"] for row in self.rows(party)) for party in self.feeds},
+            "one_request": None if self.told is None else self.told.rows(),
             "rungs": {party: {rung: len(rows) for rung, rows in self.rungs(party).items()} for party in self.feeds},
         }
 
@@ -117,6 +120,8 @@ def show(result: DemoResult, console: Console) -> None:
         others += [row for row in result.rows(party) if row["kind"] == kind][:_FIRST_ROWS]
     if others:
         console.print(table_of(others, f"first rows of {party}'s groups, by kind and by what is shown of a text"))
+    if result.told is not None:
+        console.print(result.told.table())
 
 
 def _side_by_side(result: DemoResult, party: str, contents: dict[str, Any]) -> Table:

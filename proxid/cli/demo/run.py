@@ -11,6 +11,7 @@ from rich.console import Console
 
 from device_sim.commands.common import open_households
 from device_sim.replay import Pace, Replay
+from proxid.cli.demo.knowledge import Knowledge, tell
 from proxid.cli.demo.result import DemoResult
 from proxid.cli.demo.tally import Watch
 from proxid.cli.demo.trial import PARTIES, SLOT_SECONDS, DemoTrial
@@ -38,7 +39,7 @@ async def run_demo(trial: DemoTrial, console: Console) -> DemoResult:
         view.say("starting gateway, main service and three third parties")
         # In this thread: what they start in turn ends with the thread that started it.
         trial.start()
-        await _replay(trial, view)
+        knowledge = await _replay(trial, view)
         # Slots go on closing; a group delivered between the auditor's readings of the two logs would confuse it.
         await asyncio.to_thread(trial.stop_parties)
         view.say("the witness cosigns the last heads of both logs")
@@ -46,13 +47,13 @@ async def run_demo(trial: DemoTrial, console: Console) -> DemoResult:
             raise ChildError("the witness could not cosign")
         view.say("the auditor reads both services' evidence")
         report = await _audit(trial)
-        return _result(trial, report)
+        return _result(trial, report, knowledge)
     finally:
         view.close()
         await asyncio.to_thread(trial.stop)
 
 
-async def _replay(trial: DemoTrial, view: DemoView) -> None:
+async def _replay(trial: DemoTrial, view: DemoView) -> Knowledge:
     async with open_households(trial.devices()) as speakers, _watching(trial, view) as watch:
         await _consents(trial, speakers, view)
         view.say(f"people ask{trial.shortened}")
@@ -65,6 +66,7 @@ async def _replay(trial: DemoTrial, view: DemoView) -> None:
             raise ChildError(f"requests failed: {', '.join(sorted(failures))}")
         view.say("waiting until the last records are delivered" + (", and the epoch ends" if trial.ends else ""))
         await _settle(trial, watch)
+        return watch.knowledge
 
 
 async def _consents(trial: DemoTrial, speakers: Any, view: DemoView) -> None:
@@ -129,6 +131,7 @@ async def _audit(trial: DemoTrial) -> dict[str, Any]:
     return report
 
 
-def _result(trial: DemoTrial, report: dict[str, Any]) -> DemoResult:
+def _result(trial: DemoTrial, report: dict[str, Any], knowledge: Knowledge) -> DemoResult:
     feeds = {party: read_groups(trial.feed(party)) for party in PARTIES if trial.feed(party).exists()}
-    return DemoResult(trial.options.people, report, feeds)
+    told = next((tell(knowledge, party, groups) for party, groups in feeds.items()), None)
+    return DemoResult(trial.options.people, report, feeds, told)

@@ -7,6 +7,7 @@ from auditor.config import AuditorConfig
 from auditor.findings import GATEWAY, MAIN_SERVICE, Report
 from auditor.reading.opening import Opener, Unopened
 from auditor.setup import logs_of
+from proxid.cli.demo.knowledge import Knowledge
 from proxid.errors import ProxidError
 from proxid.evidence.checkpoint import origin
 from proxid.evidence.events import BufferedPayload, DeliveredPayload, Event, EventType, ReleasedPayload
@@ -107,12 +108,14 @@ class Watch:
         ]
         self._next = [1, 1]
         self.tally = Tally(config.anonymiser.level)
+        self.knowledge = Knowledge()
 
     def poll(self) -> Tally:
         """Read on; raises EvidenceUnreadableError while a service is away."""
         for i, log in enumerate(self._logs):
             for event in self._openers[i].events(log, self._next[i], _NEWEST, lambda leaf: None):
                 self.tally.add(event)
+                self.knowledge.add(event)
                 self._next[i] = event.number + 1
         return self.tally
 

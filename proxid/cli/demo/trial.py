@@ -25,6 +25,8 @@ from proxid.runtime.provision.templates import TICKS, Settings
 PARTIES: Final = ("acme", "globex", "initech")
 SERVICES: Final = ("main-service", "gateway")
 AUDITOR: Final = "auditor"
+REPORT: Final = "report.html"
+"""The audit's page, in the demo's folder."""
 WITNESS: Final = "witness"
 WITNESS_SECONDS: Final = 5
 SLOT_SECONDS: Final = (5, 10, 20)
@@ -212,7 +214,8 @@ class DemoTrial:
         It demands the witness's cosignatures, and what devices and parties hold for it.
         """
         held = [option for name in ("devices", "parties") for option in ("--receipts", str(self.folder / name))]
-        return self._start(AUDITOR, ["audit", "--config", str(self.auditor_path), "--json", *held])
+        page = ["--html", str(self.folder / REPORT)]
+        return self._start(AUDITOR, ["audit", "--config", str(self.auditor_path), "--json", *page, *held])
 
     @property
     def logs(self) -> Path:
