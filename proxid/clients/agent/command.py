@@ -11,6 +11,7 @@ from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.state import HouseholdState
 from proxid.errors import ConfigError
 from proxid.runtime.config import load
+from proxid.runtime.observability.logging import configure_logging
 from proxid.runtime.process.ended import run_async
 
 _CONFIG = click.option(
@@ -33,7 +34,9 @@ def command() -> None:
 @_CONFIG
 def run(path: Path) -> None:
     """Run until it is told to stop; prints where its doors are."""
-    run_async(serve(load(DeviceConfig, path), click.echo))
+    config = load(DeviceConfig, path)
+    configure_logging("agent", config.log_level)
+    run_async(serve(config, click.echo))
 
 
 @command.command("page", epilog="Example: proxid agent page --config device.toml -u ann")

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from proxid.clients.household.home import OwnHome
 from proxid.clients.household.household import Household
 from proxid.clients.household.remote_home import agent_socket
 from proxid.errors import ConfigError
+from proxid.runtime.observability.metrics import metrics_endpoint
 
 NEEDED: Final = "needs the agent's packages: make agent"
 
@@ -70,12 +71,13 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
         raise ConfigError(NEEDED)
     household = Household.open(config)
     home = OwnHome(config, household)
-    deeds = Deeds(config, household, home)
+    deeds, stack = Deeds(config, household, home), ExitStack()
     try:
         for door in config.agent.wyoming:
             if door.user not in household.users:
                 raise ConfigError("agent.wyoming: a door is for somebody who is not enrolled in this household")
         asking = Asking(household, recogniser_of(config))
+        stack.enter_context(metrics_endpoint(config.agent.metrics_listen))
         async with (
             device_door.listening(home, agent_socket(config.data_dir), config.data_dir),
             asyncio.TaskGroup() as tasks,
@@ -90,6 +92,7 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
             raise
         raise ConfigError(f"agent: a door cannot listen ({_reason(refused)})") from None
     finally:
+        stack.close()
         with suppress(Exception):
             await deeds.close()
             await home.close()

@@ -45,6 +45,7 @@ class AgentSettings(Section):
     Attributes:
         openai: HOST:PORT of the OpenAI-compatible door, None for none. wyoming: one entry a person or satellite.
         page: HOST:PORT of people's page, on this machine alone; None for none.
+        metrics_listen: HOST:PORT where Prometheus reads what was dropped, none if absent.
         commands: `home` does not send what the classifier calls a home command, `share` sends it as anything else.
         exposed: doors may listen on other addresses than this machine's.
     """
@@ -52,12 +53,13 @@ class AgentSettings(Section):
     openai: Address | None = "127.0.0.1:7447"
     page: Address | None = "127.0.0.1:7449"
     wyoming: tuple[WyomingDoor, ...] = ()
+    metrics_listen: Address | None = None
     commands: Literal["home", "share"] = "home"
     exposed: bool = False
 
     @model_validator(mode="after")
     def _near(self) -> Self:
-        far = self.openai is not None and not _is_near(self.openai)
+        far = [at for at in (self.openai, self.metrics_listen) if at is not None and not _is_near(at)]
         if not self.exposed and (far or not all(door.near for door in self.wyoming)):
             raise ValueError(
                 "a door listens beyond this machine, for whoever reaches it: exposed = true if that is meant"

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 pytest.importorskip("starlette")
@@ -19,6 +20,7 @@ from proxid.clients.household.household import Household
 from proxid.clients.household.remote_home import agent_socket
 from proxid.errors import HouseholdBusyError
 from proxid.runtime.config import load
+from tests.support.addresses import free_address
 from tests.support.trial import Trial, run_command, running
 
 
@@ -26,7 +28,8 @@ from tests.support.trial import Trial, run_command, running
 async def agent(trial: Trial) -> AsyncIterator[DeviceConfig]:
     """The agent of the trial's household, without doors for assistants."""
     file = trial.folder / "devices/household-1/device.toml"
-    file.write_text(f'{file.read_text()}\n[agent]\nopenai = "127.0.0.1:0"\npage = "127.0.0.1:0"\ncommands = "share"\n')
+    doors = f'openai = "127.0.0.1:0"\npage = "127.0.0.1:0"\nmetrics_listen = "{free_address()}"\ncommands = "share"\n'
+    file.write_text(f"{file.read_text()}\n[agent]\n{doors}")
     config, told = load(DeviceConfig, file), asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve(config, told.set_result))
     await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
@@ -59,6 +62,9 @@ async def test_commands_go_through_the_agent_and_nobody_else_opens_the_keys(
             with pytest.raises(HouseholdBusyError, match="stop it first"):
                 Household.open(config)
             assert await said("ask", "six times seven") == "It is 42.\n"
+            async with httpx.AsyncClient(trust_env=False) as client:
+                metrics = (await client.get(f"http://{config.agent.metrics_listen}/metrics")).text
+            assert "proxid_agent_dropped_total" in metrics and "person" not in metrics
             assert "in effect until" in await said("consent", "everything", "--until-withdrawn")
             assert "person-0: everything until withdrawn" in await said("status", user=False)
             assert json.loads(await said("rights", "access"))["main_service"]["bundle"] == "everything"
