@@ -24,6 +24,7 @@ from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_counts import period, summarise
 from auditor.checks.c7_rules import check
 from auditor.checks.c8_obligations import Obligations
+from auditor.checks.c9_promises import Promised
 from auditor.checks.c9_receipts import Presented, ReceiptCheck
 from auditor.event_log import Log
 from auditor.findings import HEADS, RECEIPTS, Report, Unchecked
@@ -46,6 +47,8 @@ from proxid.evidence.note import Verifier
 SETTLE_SECONDS: Final = 60.0
 """A request older than this must have left a trace on both sides."""
 
+_CLOCK_MS: Final = 120_000
+"""By how much a service's clock may move before it is doubted, and promises nothing."""
 _SKEW_SECONDS: Final = 60.0
 """How far ahead of the auditor's clock a receipt may be."""
 
@@ -185,8 +188,11 @@ class Audit:
         covered.check_cover(self._unopened, self.report)
         self._erasures.check_keys(self._keys, self.report)
         times = (settled_ms, int((self._clock() + _SKEW_SECONDS) * 1000))
+        logs = {read.log.name: read for read in self._reads}
+        promised = Promised(self._trust, self._sets, logs, self.report, times, _CLOCK_MS)
         known = self._policies, self._sets, self._gateway.acknowledged, self._erasures
-        ReceiptCheck(*known, self.report, times).run(self._options.receipts)
+        ReceiptCheck(*known, self.report, times, promised).run(self._options.receipts)
+        promised.finish()
 
     def _verify_heads_belong(self, gateway: EvidenceSource, service: EvidenceSource) -> tuple[int, int]:
         """The gateway's log, and how long it is, before MS's head is asked for; raises EvidenceForeignError."""

@@ -54,6 +54,9 @@ class Log:
         self._rules = {**rules, **own}
         self._hidden = hidden
         self._report = report
+        self._promised: Mapping[EventType, str] = {}
+        """Types that the service promises → the field of the header that names what was asked."""
+        self._may_promise: Callable[[str, int, str, bytes], None] = lambda *_: None
         self.unlinked: set[bytes] = set()
         """Subject tags whose LINKED has expired; one set for both logs."""
 
@@ -63,6 +66,8 @@ class Log:
             self._report.add(COMPLETENESS, self.name, event.number, "numbers of the log have a gap or repeat")
         self.next_number = event.number + 1
         self._report.counts[f"{self.name}.{event.type.value}"] += 1
+        if event.type in self._promised:
+            self._promise(event, self._promised[event.type])
         rule, handler = self._rules.get(event.type, (COMPLETENESS, _foreign))
         self._report.checked[rule] += 1
         if self._is_unread(event):
@@ -77,6 +82,18 @@ class Log:
             self._report.add(rule, self.name, event.number, f"{event.type.value}: {error.rule}")
         except (KeyError, TypeError, ValueError):
             self._report.add(rule, self.name, event.number, f"{event.type.value}: header is malformed")
+
+    def promises(self, fields: Mapping[EventType, str], told: Callable[[str, int, str, bytes], None]) -> None:
+        """Which types the service promises, by which field of their headers; who is told of each (`Sets`)."""
+        self._promised, self._may_promise = fields, told
+
+    def _promise(self, event: Event, field: str) -> None:
+        try:
+            asked = bytes.fromhex(str(event.fields.get(field, "")))
+            if event.fields.get("phase") != "acknowledged":
+                self._may_promise(self.name, event.number, event.type.value, asked)
+        except (ProxidError, ValueError):
+            return  # its handler says that the header is malformed
 
     def _turned_away(self, event: Event) -> None:
         """REFUSED: whom a service turns away is its own word (docs/adr/0023); by which rule is counted."""

@@ -33,6 +33,11 @@ from proxid.protocol import consent, record
 from proxid.protocol.record import kind_and_number
 
 PARTY_LEFT: Final = "party_left"
+PROMISED: Final = {
+    EventType.CONSENT: "message", EventType.ACCESSED: "request", EventType.OBJECTED: "request",
+    EventType.ERASED: "request", EventType.DELIVERED: "ack",
+}  # fmt: skip
+"""Which events the gateway promises, and the field of the header that names what was asked."""
 
 
 GatewayState = tuple[
@@ -95,6 +100,7 @@ class GatewayLog(Log):
             EventType.EPOCH_OPENED: self._epoch_opened_unread,
         }
         super().__init__(GATEWAY, rules, hidden, report)
+        self.promises(PROMISED, sets.promisable.add)
         self.damage.keys = True
 
     def finish(self) -> None:

@@ -22,6 +22,7 @@ from proxid.evidence.checkpoint import Checkpoint, generation_of, open_checkpoin
 from proxid.evidence.leaf import Leaf
 from proxid.evidence.merkle import EMPTY_ROOT, Frontier
 from proxid.evidence.note import Verifier
+from proxid.evidence.promise import opened
 from proxid.evidence.succession import Succession
 
 
@@ -216,6 +217,37 @@ class ReadLog:
             check = HeadCheck(self.log.name, HeadRules(own), Frontier(), self.report, self.clock)
             check.compare(log, end, [note])
             self.heads.missing += check.missing
+
+    def compare(self, note: bytes) -> bool:
+        """A head that a service showed to others, once the logs are read; whether it is a beginning of its log.
+
+        One that is newer than what was read says nothing yet, and one of an older log was compared with it.
+        """
+        head, generation = opened(note, self.first)
+        source, rules = self.parts[-1].source, HeadRules(self._verifier(generation))
+        if generation == self.generation:
+            end = open_checkpoint(self.parts[-1].heads.latest, rules.log)[0]
+        elif generation < self.generation and (named := self.named[generation - 1]):
+            source, end = source.log(generation), open_checkpoint(named, rules.log)[0]
+        else:
+            end = Checkpoint(head.origin, 0, EMPTY_ROOT)
+        if generation == self.generation and head.size > end.size:
+            return False
+        before, check = len(self.report.violations), HeadCheck(
+            self.log.name, rules, Frontier(), self.report, self.clock
+        )  # fmt: skip
+        check.compare(source, end, [note])
+        self.report.missing += check.missing
+        return not check.missing and len(self.report.violations) == before
+
+    def entries_before(self, generation: int) -> int | None:
+        """Entries before any of the service's logs; None if that is not known."""
+        if generation == self.generation:
+            return self.base
+        names = self.named[: generation - 1]
+        if generation > self.generation or not all(names):
+            return None
+        return sum(opened(note, self.first)[0].size for note in names)
 
     def _old(self, source: EvidenceSource, known: Sequence[bytes]) -> Part:
         """A log that a successor follows, up to the head that this one names."""

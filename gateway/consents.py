@@ -22,10 +22,11 @@ from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import encode_text
 from proxid.errors import ConsentError, MessageInvalidError, RegistrationError, StaleKeyError
-from proxid.evidence.events import ConsentPayload, SanitizedPair
+from proxid.evidence.events import ConsentPayload, EventType, SanitizedPair
 from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector
 from proxid.runtime.config.terms import Terms
+from proxid.runtime.evidence_log.promising import Promises
 
 _HELD: Final = 60
 """Seconds that a change has before somebody else tells MS: longer than its call may take."""
@@ -36,16 +37,22 @@ class Consents:
 
     def __init__(
         self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, registrations: Registrations,
-        epochs: OpenEpochs,
+        epochs: OpenEpochs, promises: Promises,
     ) -> None:  # fmt: skip
         self._screener = screener
+        self._promises = promises
         self._store = store
         self._upstream = upstream
         self._registrations = registrations
         self._epochs = epochs
 
-    async def change(self, vector_bytes: bytes, message: SignedMessage) -> tuple[SignedMessage, list[SentBefore]]:
-        """Put a change into effect on both sides; MS's acknowledgement, its user restored, and what had been sent.
+    async def change(
+        self, vector_bytes: bytes, message: SignedMessage
+    ) -> tuple[SignedMessage, bytes, list[SentBefore]]:  # fmt: skip
+        """Put a change into effect on both sides.
+
+        Returns:
+            MS's acknowledgement, its user restored; the promise of CONSENT; what had been sent before.
 
         Raises:
             ConsentError: vector and message disagree, unknown bundle, or not the next version.
@@ -60,14 +67,16 @@ class Consents:
             f"{g.party}|{kind}|{terms.naming.fidelity(kind, g.fidelity)}" for g in vector.grants for kind in g.types
         ]
         # From this step on nothing leaves that the change takes back: what had left is what no withdrawal reaches.
-        sent = await self._store.consent(
+        chosen = await self._store.consent(
             person.user_tag, person.epoch, vector.version, payload, grants,
-            self._screener.link_ttl(person.epoch, terms.retention.links), _HELD,
+            self._screener.link_ttl(person.epoch, terms.retention.links), _HELD, message.session_id,
         )  # fmt: skip
         name = _owed(person.user_tag, person.epoch)
         try:
             await self._tell_before(person.user_tag, person.epoch, vector.version)
-            return await self._told(vector, SanitizedPair(message, sanitized), person), sent
+            acknowledgement = await self._told(vector, SanitizedPair(message, sanitized), person)
+            promise = await self._promises.of(chosen.place, EventType.CONSENT, message.session_id)
+            return acknowledgement, promise, chosen.sent
         finally:
             await self._store.put_off(name, 0)
 

@@ -135,7 +135,8 @@ class Erasures:
             dropped=[], removed=[], feeds=[], last="",
         )  # fmt: skip
         await self._rights.finish_erasure(
-            user_tag, receipt.encode(), (header, payload), parties, job.subjects, notices, left_out(screener, told)
+            user_tag, receipt.encode(), (header, payload), parties, job.subjects, notices, left_out(screener, told),
+            request.digest,
         )  # fmt: skip
 
     async def _disclosed(self, job: ErasureJob) -> tuple[list[str], bytes]:

@@ -13,11 +13,13 @@ from gateway.store.library import GatewayStore
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode
 from proxid.errors import CredentialError, RecordMismatchError
-from proxid.evidence.events import DeliveredPayload, SanitizedPair
+from proxid.evidence.events import DeliveredPayload, EventType, SanitizedPair
+from proxid.evidence.promise import accepted
 from proxid.protocol.contents import ContentsMessage
 from proxid.protocol.entry import entries_digest
 from proxid.protocol.receipt import DeliveryAck, contents_digest, group_digest
 from proxid.protocol.record import kind_and_number
+from proxid.runtime.evidence_log.promising import Promises
 
 _BATCH: Final = 32
 _POLL: Final = 0.1
@@ -71,8 +73,11 @@ def sanitized_records(entry: FeedEntry) -> tuple[SignedMessage, ...]:
 class Feeds:
     """Streams feeds and takes acknowledgements."""
 
-    def __init__(self, screener: Screener, store: GatewayStore, notices: Notices, epochs: OpenEpochs) -> None:
+    def __init__(
+        self, screener: Screener, store: GatewayStore, notices: Notices, epochs: OpenEpochs, promises: Promises
+    ) -> None:
         self._screener = screener
+        self._promises = promises
         self._epochs = epochs
         self._store = store
         self._notices = notices
@@ -106,8 +111,8 @@ class Feeds:
                     return
                 await asyncio.sleep(_POLL)
 
-    async def acknowledge(self, party: str, cursor: int, data: bytes) -> None:
-        """Take the party's signed acknowledgement of one group; the same again is harmless.
+    async def acknowledge(self, party: str, cursor: int, data: bytes) -> bytes:
+        """Take the party's signed acknowledgement of one group; the promise of DELIVERED. The same again is harmless.
 
         Raises:
             RecordMismatchError: it is of another group, or of one that was not written to the party.
@@ -127,9 +132,10 @@ class Feeds:
         contents = kind_and_number(entry.group)[0] == "contents"
         payload = DeliveredPayload(data, () if contents else tuple(decode(entry.records))).encode()
         kept = int((await self._epochs.last_known(entry.epoch)).retention.feeds)
-        state = await self._store.delivered(party, entry, payload, kept)
-        if state in {"UNKNOWN", "UNWRITTEN"}:
+        named = accepted(ack)
+        if await self._store.delivered(party, entry, payload, kept, named) == "UNKNOWN":
             raise RecordMismatchError("group was not written to the party")
+        return await self._promises.of(await self._store.delivered_at(party, entry), EventType.DELIVERED, named)
 
 
 def _verify_cursor(cursor: int) -> None:

@@ -54,7 +54,7 @@ class Objections:
         if request.right is Right.OBJECT and not await self._rights.object(user_tag, *asked):
             raise ConsentError("user is not known here")
         await self._tell_first(user_tag)
-        if not await self._rights.is_carried_out(request.digest):
+        if await self._rights.carried_out(request.digest) is None:
             await self._carry(user_tag, enrolment, request, fresh=False)
 
     async def _tell_first(self, user_tag: str) -> None:

@@ -19,18 +19,21 @@ from gateway.store.rights import Exercised, Held, RightsState, RightsStore
 from proxid.crypto.hpke import SealingKey
 from proxid.crypto.identity import Enrolment
 from proxid.errors import RegistrationError
-from proxid.evidence.events import encode_header
+from proxid.evidence.events import EventType, encode_header
 from proxid.protocol.rights import ErasedDisclosure, Right, RightsReceipt, RightsRequest, erased_info
+from proxid.runtime.evidence_log.promising import Promises
 
 _UNDER_WAY: Final = b"1"
 
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """The receipt, None while an erasure is under way, and for access and status IS's share as JSON."""
+    """The receipt, None while an erasure is under way, for access and status IS's share as JSON, and the promise of the
+    event, empty of a status."""
 
     receipt: RightsReceipt | None
     share: str = ""
+    promise: bytes = b""
 
 
 class Rights:
@@ -42,9 +45,10 @@ class Rights:
 
     def __init__(
         self, screener: Screener, store: GatewayStore, auditor: SealingKey, objections: Objections,
-        erasures: Erasures, epochs: OpenEpochs,
+        erasures: Erasures, epochs: OpenEpochs, promises: Promises,
     ) -> None:  # fmt: skip
         self._screener = screener
+        self._promises = promises
         self._rights = RightsStore(store)
         self._auditor = auditor
         self._objections = objections
@@ -77,10 +81,12 @@ class Rights:
             return Granted(self._receipt(request), json.dumps(_status(state), ensure_ascii=False))
         if request.right is Right.ACCESS:
             return await self._access(enrolment, request)
-        if await self._rights.is_carried_out(request.digest):
-            return Granted(self._receipt(request))  # whoever sends it again: what was asked since stays
-        await self._objections.take(user_tag, enrolment, request)
-        return Granted(self._receipt(request))
+        if await self._rights.carried_out(request.digest) is None:  # whoever sends it again: what was asked since stays
+            await self._objections.take(user_tag, enrolment, request)
+        return Granted(self._receipt(request), promise=await self._promise(EventType.OBJECTED, request.digest))
+
+    async def _promise(self, kind: EventType, request: bytes) -> bytes:
+        return await self._promises.of(await self._rights.carried_out(request) or "", kind, request)
 
     def _disclosed(self, enrolment: Enrolment, request: RightsRequest) -> bytes:
         disclosure = ErasedDisclosure(request.encode(), enrolment.encode())
@@ -97,14 +103,18 @@ class Rights:
         held = await self._rights.held(self._screener.user_tag(request.user_id))
         header = encode_header(request=request.digest.hex(), v=2)
         await self._rights.accessed(self._exercised(request, header), self._disclosed(enrolment, request))
-        return Granted(self._receipt(request), json.dumps(_share(request.user_id, held), ensure_ascii=False))
+        share = json.dumps(_share(request.user_id, held), ensure_ascii=False)
+        return Granted(self._receipt(request), share, await self._promise(EventType.ACCESSED, request.digest))
 
     async def _erase(self, user_tag: str, request: bytes, enrolment: Enrolment) -> Granted:
         receipt = await self._rights.begin_erasure(user_tag, request, enrolment.encode(), enrolment.user_key)
         if receipt is None:
             raise RegistrationError("user is not known here")
         self._erasures.wake.set()
-        return Granted(RightsReceipt.decode(receipt) if receipt else None)
+        if not receipt:
+            return Granted(None)
+        done = RightsReceipt.decode(receipt)
+        return Granted(done, promise=await self._promise(EventType.ERASED, done.request))
 
 
 def _status(state: RightsState) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from gateway.notices import Notices
 from gateway.requests import RequestPath
 from gateway.rights import Rights
 from proxid.crypto.sansig import SignedMessage
+from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.runtime.transport.fairness import Turn
 from proxid.runtime.transport.methods import streaming, unary
@@ -24,13 +25,19 @@ def _refused(code: str, text: str, pushback_ms: int) -> wire.AskOutcome:
 
 
 class GatewayService(GatewayServicer):
-    """What devices call."""
+    """What devices call.
+
+    Args:
+        promises: without a log that is written in time nothing new is taken.
+    """
 
     def __init__(
-        self, peers: PeerRegistry, epochs: OpenEpochs, parts: tuple[Links, Consents, RequestPath, Rights]
-    ) -> None:
+        self, peers: PeerRegistry, epochs: OpenEpochs, promises: Promises,
+        parts: tuple[Links, Consents, RequestPath, Rights],
+    ) -> None:  # fmt: skip
         self.peers = peers
         self._epochs = epochs
+        self._promises = promises
         self._links, self._consents, self._requests, self._rights = parts
 
     @unary("device")
@@ -42,15 +49,17 @@ class GatewayService(GatewayServicer):
     @unary("device")
     async def Link(self, request: wire.LinkRequest, peer: Peer) -> wire.LinkReply:
         """Register an epoch key."""
+        await self._promises.head()
         credential = await self._links.link(request.enrolment, request.link)
         return wire.LinkReply(prox_id=credential.prox_id, seasoned=credential.seasoned)
 
     @unary("device")
     async def Consent(self, request: wire.ConsentRequest, peer: Peer) -> wire.ConsentReply:
         """Change a consent."""
-        acknowledgement, sent = await self._consents.change(request.vector, from_wire(request.message))
+        await self._promises.head()
+        acknowledgement, promise, sent = await self._consents.change(request.vector, from_wire(request.message))
         rows = [wire.SentBefore(**row._asdict()) for row in sent]
-        return wire.ConsentReply(acknowledgement=to_wire(acknowledgement), sent=rows)
+        return wire.ConsentReply(acknowledgement=to_wire(acknowledgement), sent=rows, promise=promise)
 
     @unary("device")
     async def Ask(self, request: wire.AskRequest, peer: Peer) -> wire.AskReply:
@@ -63,15 +72,18 @@ class GatewayService(GatewayServicer):
         return wire.AskOutcome(message=to_wire(await self._ask(request, peer)))
 
     async def _ask(self, request: wire.AskRequest, peer: Peer) -> SignedMessage:
+        await self._promises.head()
         signed = from_wire(request.message)
         return await self._requests.ask(signed, Turn.of(request.left_ms, peer, signed.header.signer))
 
     @unary("device")
     async def Right(self, request: wire.RightRequest, peer: Peer) -> wire.RightReply:
         """Carry out a right of the data subject."""
+        await self._promises.head()
         granted = await self._rights.grant(request.enrolment, request.request)
         receipt = b"" if granted.receipt is None else granted.receipt.encode()
-        return wire.RightReply(receipt=receipt, share=granted.share, pending=granted.receipt is None)
+        pending = granted.receipt is None
+        return wire.RightReply(receipt=receipt, share=granted.share, pending=pending, promise=granted.promise)
 
     @unary("device")
     async def GetPolicy(self, request: wire.PolicyRequest, peer: Peer) -> wire.PolicyReply:
@@ -105,6 +117,6 @@ class FeedService(FeedServicer):
         """Take an acknowledgement."""
         if request.notice:
             await self._notices.acknowledge(peer.name, request.acknowledgement)
-        else:
-            await self._feeds.acknowledge(peer.name, request.cursor, request.acknowledgement)
-        return wire.AcknowledgeReply()
+            return wire.AcknowledgeReply()
+        promise = await self._feeds.acknowledge(peer.name, request.cursor, request.acknowledgement)
+        return wire.AcknowledgeReply(promise=promise)

@@ -41,6 +41,7 @@ from proxid.runtime.evidence_log.setup import (
     jobs_of,
     older_of,
     other_log,
+    promises_of,
     reader_of,
     writer_of,
 )
@@ -156,22 +157,22 @@ async def serve(
     heads = await meet(channel, Heard(known, store.client, PREFIX, worker))
     writer = await writer_of(config, evidence, store.client) if worker == 0 else None
     upstream = MainServiceClient(channel, config.forward_timeout)
-    epochs = OpenEpochs(screener, store, upstream, held)
+    epochs, heard = OpenEpochs(screener, store, upstream, held), HeardTime(store.client, PREFIX, screener.watch)
+    reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
+    promises = promises_of(config, evidence, store.client, reader, screener.clock)
     registrations, peers = Registrations(store), PeerRegistry(config.trust.allow_list(), own=tls.read()[1])
     requests = RequestPath(screener, store, upstream, registrations, epochs)
-    consents = Consents(screener, store, upstream, registrations, epochs)
+    consents = Consents(screener, store, upstream, registrations, epochs, promises)
     auditor, notices = _auditor(config), Notices(screener, RightsStore(store))
     erasures = Erasures(screener, store, upstream, auditor, notices)
     objections = Objections(screener, store, upstream, auditor, notices)
-    rights = Rights(screener, store, auditor, objections, erasures, epochs)
+    rights = Rights(screener, store, auditor, objections, erasures, epochs, promises)
     asked = (Links(screener, store, epochs), consents, requests, rights)
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
-    add_GatewayServicer_to_server(GatewayService(peers, epochs, asked), server)
-    add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices, epochs), notices), server)
-    reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
+    add_GatewayServicer_to_server(GatewayService(peers, epochs, promises, asked), server)
+    add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices, epochs, promises), notices), server)
     shown = EvidenceService(peers, reader, store.client, PREFIX, earlier, heads.heard, store.evidence_keys)
     add_EvidenceServicer_to_server(shown, server)
-    heard = HeardTime(store.client, PREFIX, screener.watch)
     if worker == 0:
         await restore_rights(store.client, screener, older_of(config, evidence))
         await _recover(store, screener, requests)

@@ -15,9 +15,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from auditor.checks import c7_entries, c7_shown
+from auditor.checks import c7_entries, c7_shown, c9_promisable
 from auditor.checks.c7_entries import Dropped, EntrySets
 from auditor.checks.c7_shown import Delivery, Named, ShownSets
+from auditor.checks.c9_promisable import Promisable
 from proxid.errors import GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import ReleasedPayload
 from proxid.protocol.record import kind_and_number
@@ -65,9 +66,10 @@ class Sets:
         # What an audit that does not end leaves behind is thrown away whole, so nothing need be rolled back.
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.executescript(_SCHEMA + c7_shown.SCHEMA + c7_entries.SCHEMA)
+        self._db.executescript(_SCHEMA + c7_shown.SCHEMA + c7_entries.SCHEMA + c9_promisable.SCHEMA)
         self.shown = ShownSets(self._db)
         self.entries = EntrySets(self._db)
+        self.promisable = Promisable(self._db)
         self._db.execute("BEGIN")
 
     def _put(self, session: str, column: str, value: int) -> None:
@@ -292,9 +294,8 @@ class Sets:
         """Why a group, or an entry, was dropped is known."""
         if drop.id:
             self.entries.decide(drop)
-            return
-        named = (drop.epoch, drop.group, drop.party)
-        self._db.execute("UPDATE deliveries SET people=NULL WHERE epoch=? AND grp=? AND party=?", named)
+        else:
+            self._db.execute("UPDATE deliveries SET people=NULL WHERE epoch=? AND grp=? AND party=?", drop[:3])
 
     def remembered(self, epoch: int, identity: bytes) -> bytes | None:
         """What a replay remembers under an id; None if nothing (`spill`)."""

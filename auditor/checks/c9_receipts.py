@@ -1,8 +1,8 @@
 """What outsiders hold (check 9 of DESIGN 10.4): devices' receipts and parties' acknowledgements must be in the logs.
 
-Receipts are JSON lines: `kind` (`epoch`, `response`, `consent`, `rights`, `acknowledgement`), `session` (hexadecimal),
-and `message` (base64): the message as the service signed it for the device, or what the party signed; `time_ms` is when
-it was presented to a running auditor. Receipts that services cannot deny are the only thing that shows what both of
+Receipts are JSON lines: `kind` (`epoch`, `response`, `consent`, `rights`, `promise`, `acknowledgement`), `session`
+(hexadecimal), and `message` (base64): the message as the service signed it, or what the party signed; `time_ms` is
+when it was presented to a running auditor. Receipts that services cannot deny are the only thing that shows what both of
 them keep silent about. A receipt that these services or parties did not sign shows nothing: it is counted and accuses
 nobody. One that is so new that its event may have come after the heads is counted too, and shows something when it is
 presented again.
@@ -16,6 +16,7 @@ from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c7_completeness import Sets
+from auditor.checks.c9_promises import Promised, opened
 from auditor.findings import GATEWAY, MAIN_SERVICE, RECEIPTS, Report
 from auditor.policies import Policies
 from auditor.trust import Trust
@@ -23,6 +24,7 @@ from proxid.crypto.identity import EpochKey
 from proxid.crypto.sansig import Role, SignedMessage
 from proxid.crypto.sansig.scheme import Expectation, verify_signatures
 from proxid.errors import InputError, ProxidError, RecordMismatchError
+from proxid.evidence.promise import Promise
 from proxid.jsontext import load_json
 from proxid.protocol import consent, response
 from proxid.protocol.receipt import DeliveryAck
@@ -134,11 +136,18 @@ def acknowledged(data: bytes, trust: Trust) -> DeliveryAck:
     return ack
 
 
+def _promise(data: bytes, trust: Trust) -> Promise:
+    return opened(data, trust)[0]
+
+
 OF_DEVICES: Final[dict[str, Callable[[bytes, Trust], object]]] = {
     "epoch": _epoch_key, "response": _response, "consent": _consent, "rights": _rights_receipt,
+    "promise": _promise,
 }  # fmt: skip
 """Kinds of receipts that devices hold, and what shows that one is genuine; the others are parties' acknowledgements."""
 ACKNOWLEDGEMENT: Final = "acknowledgement"
+PROMISE: Final = "promise"
+"""What parties hold, too."""
 
 
 class ReceiptCheck:
@@ -148,13 +157,14 @@ class ReceiptCheck:
         policies: with the keys of epochs that the logs hold.
         acknowledged: consent acknowledgements (hash of the consent message, version) in the gateway's log.
         erasures: rights that the log shows as carried out.
-        times: Unix milliseconds between which a receipt is too new to be missed.
+        times: Unix milliseconds between which a receipt is too new to be missed. promised: takes promises.
     """
 
     def __init__(
         self, policies: Policies, sets: Sets, acknowledged: set[tuple[bytes, int]], erasures: Erasures, report: Report,
-        times: tuple[int, int],
+        times: tuple[int, int], promised: Promised,
     ) -> None:  # fmt: skip
+        self._promised = promised
         self._times = times
         self._policies, self._trust = policies, policies.trust
         self._sets = sets
@@ -165,7 +175,7 @@ class ReceiptCheck:
     def run(self, presented: Iterable[Presented]) -> None:
         """Check every receipt."""
         rules = {"response": self._response, "consent": self._consent, "acknowledgement": self._delivery,
-                 "rights": self._rights, "epoch": self._epoch}  # fmt: skip
+                 "rights": self._rights, "epoch": self._epoch, "promise": self._promise}  # fmt: skip
         for item in presented:
             rule = rules.get(item.kind)
             if rule is None:
@@ -217,6 +227,9 @@ class ReceiptCheck:
         if not self._erasures.requested(receipt.request):
             text = f"a person holds a receipt of {receipt.right.value} that no log shows"
             self._missing(receipt.time_ms, GATEWAY, text)
+
+    def _promise(self, item: Presented) -> None:
+        self._promised.take(item.message)
 
     def _delivery(self, item: Presented) -> None:
         ack = acknowledged(item.message, self._trust)

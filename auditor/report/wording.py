@@ -208,6 +208,7 @@ UNCHECKED: Final = {
     "epochs.believed": "Periods that the main service ended by its own clock, while the gateway was silent",
     "receipts.unproven": "Presented receipts that these services and third parties did not sign: they prove nothing",
     "receipts.recent": "Presented receipts so new that their entry may follow: to be presented again at the next audit",
+    "promises.late": "Promises of entries that the log may still be about to have: late, which alone is no violation",
 }
 """What is counted because it could not be checked (key in JSON)."""
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, NamedTuple, Self
 
-from auditor.checks.c9_receipts import ACKNOWLEDGEMENT, OF_DEVICES, acknowledged, read_receipts
+from auditor.checks.c9_receipts import ACKNOWLEDGEMENT, OF_DEVICES, PROMISE, acknowledged, read_receipts
 from auditor.trust import Trust
 from proxid.errors import MessageInvalidError, OutputError, OversizedError, PeerRefusedError, RateLimitError
 from proxid.runtime.entry_file import EntryFile, read_entries
@@ -144,6 +144,9 @@ class PresentedStore:
             if genuine is None:
                 raise MessageInvalidError("kind is none that a device holds")
             genuine(item.message, self._trust)
+            return
+        if item.kind == PROMISE:
+            OF_DEVICES[PROMISE](item.message, self._trust)
             return
         if item.kind != ACKNOWLEDGEMENT:
             raise MessageInvalidError("kind is none that a party holds")

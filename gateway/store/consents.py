@@ -25,25 +25,30 @@ class SentBefore(NamedTuple):
     contents: int
 
 
+class Chosen(NamedTuple):
+    """A choice that is in effect: where its CONSENT stands (`place_of`), and what has left for each party."""
+
+    place: str
+    sent: list[SentBefore]
+
+
 class ConsentSteps(Steps):
     """See the module."""
 
     async def consent(
-        self, user_tag: str, epoch: int, version: int, payload: bytes, grants: Sequence[str], ttl: int, held: int = 0
-    ) -> list[SentBefore]:  # fmt: skip
+        self, user_tag: str, epoch: int, version: int, payload: bytes, grants: Sequence[str], ttl: int, held: int = 0,
+        message: bytes = b"",
+    ) -> Chosen:  # fmt: skip
         """Put a consent vector into effect, record CONSENT, and take back what it does not allow; again it is harmless.
 
         Args:
             grants: `PARTY|TYPE|FIDELITY`, all that is allowed from now on.
-            held: seconds that the caller has to tell MS.
-
-        Returns:
-            What has left for each party of the user's, as far as it is known.
+            held: seconds that the caller has to tell MS. message: session id of the message to MS.
 
         Raises:
             ConsentError: not the next version. RegistrationError: the user is erased.
         """
-        header = encode_header(epoch=epoch, version=version, phase="received")
+        header = encode_header(epoch=epoch, version=version, phase="received", message=message.hex())
         state = await self.call(
             "gw_consent",
             *named(
@@ -57,7 +62,8 @@ class ConsentSteps(Steps):
             raise ObjectedError("user has objected to any passing on")
         if state == b"STALE":
             raise ConsentError("consent is not the next version")
-        return [SentBefore(party.decode(), *map(int, counts)) for party, *counts in state]
+        place, sent = state
+        return Chosen(place.decode(), [SentBefore(party.decode(), *map(int, counts)) for party, *counts in sent])
 
     async def consent_acknowledged(
         self, user_tag: str, epoch: int, version: int, message: bytes, payload: bytes

@@ -5,7 +5,7 @@ Each method is one atomic step of `lua/feeds.lua`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from gateway.store.steps import PREFIX, Steps
 from proxid.errors import (
@@ -142,9 +142,15 @@ class FeedSteps(Steps):
             raise RecordMismatchError("feed holds no group at this cursor")
         return FeedEntry(cursor, int(epoch), int(number), records)
 
-    async def delivered(self, party: str, entry: FeedEntry, payload: bytes, retention: int) -> str:
-        """Record DELIVERED with the party's acknowledgement; `NEW`, `SAME`, `UNKNOWN` or `UNWRITTEN`."""
-        header = encode_header(epoch=entry.epoch, group=entry.group, party=party, v=2)
+    async def delivered(
+        self, party: str, entry: FeedEntry, payload: bytes, retention: int, accepted: bytes = b""
+    ) -> str:  # fmt: skip
+        """Record DELIVERED with the party's acknowledgement; `NEW`, `SAME` or `UNKNOWN`.
+
+        Args:
+            accepted: what the acknowledgement is named by.
+        """
+        header = encode_header(ack=accepted.hex(), epoch=entry.epoch, group=entry.group, party=party, v=2)
         state = await self.call(
             "gw_delivered",
             *named(
@@ -153,6 +159,12 @@ class FeedSteps(Steps):
             ),
         )  # fmt: skip
         return str(state.decode())
+
+    async def delivered_at(self, party: str, entry: FeedEntry) -> str:
+        """Where DELIVERED stands (`place_of`) of a group; empty where a gateway of before recorded it."""
+        with store_errors():
+            found: Any = await self.client.hget(f"{PREFIX}:g:{party}:{entry.cursor}", "dl")
+        return "" if found is None else str(found.decode())
 
     async def backlogs(self, parties: Sequence[str]) -> list[int]:
         """Groups in each party's feed that it has not acknowledged."""

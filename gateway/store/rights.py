@@ -149,7 +149,7 @@ class RightsStore:
 
     async def finish_erasure(
         self, user_tag: str, receipt: bytes, event: tuple[bytes, bytes], parties: Sequence[str],
-        subjects: Sequence[Subject], notices: Sequence[PutNotice], without: int | None = None,
+        subjects: Sequence[Subject], notices: Sequence[PutNotice], without: int | None = None, request: bytes = b"",
     ) -> bool:  # fmt: skip
         """Record ERASED and delete everything of the user's; False if that was done before.
 
@@ -157,6 +157,7 @@ class RightsStore:
             event: header with empty lists `dropped`, `removed` and `feeds`, and an empty `last`, which the step fills;
                 payload.
             without: the epoch whose contents MS is known to form without the user (form `split`).
+            request: digest of the request.
         """
         header, payload = event
         rows: list[Argument] = [*parties]
@@ -168,6 +169,7 @@ class RightsStore:
             *named(
                 *rows, user_tag=user_tag, receipt=receipt, salt=self._salt(), header=header, payload=payload,
                 parties=len(parties), subjects=len(subjects), without="" if without is None else without,
+                request=request.hex(),
             ),
         )  # fmt: skip
         return bool(done)
@@ -180,9 +182,10 @@ class RightsStore:
         """Stop everything of a user from going out, and leave the job to tell MS; False for an unknown user."""
         return await self._call("gw_object", user_tag, request, enrolment, digest.hex()) is not None
 
-    async def is_carried_out(self, request: bytes) -> bool:
-        """Whether a request, by its digest, was carried out before."""
-        return bool(await self._call("gw_right_seen", request.hex()))
+    async def carried_out(self, request: bytes) -> str | None:
+        """Where the event stands (`place_of`) of a request, by its digest, that was carried out; None if it was not."""
+        place = await self._call("gw_right_seen", request.hex())
+        return None if place is None else str(place.decode())
 
     async def objected(
         self, user_tag: str, objects: bool, request: Exercised, payload: bytes, notices: Sequence[PutNotice] = (),

@@ -11,6 +11,8 @@ from proxid.crypto.sansig import SignedMessage, prox_id
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import encode_text
 from proxid.errors import Code, RefusedError
+from proxid.evidence.checkpoint import Checkpoint, origin
+from proxid.evidence.promise import Promise
 from proxid.protocol import consent, request, response
 from proxid.protocol.consent import NOTHING, Grant
 from proxid.protocol.policy import PolicyDocument
@@ -52,6 +54,7 @@ class FakeGateway:
     time_ms: int = 0
     strict: bool = False
     """Whether it refuses messages of another epoch."""
+    promises: bool = True
     fetched: int = 0
     version: int = 0
     links: list[Link] = field(default_factory=list)
@@ -92,7 +95,9 @@ class FakeGateway:
         reply = restored(made, message.message.user_block)
         return self.change(reply) if self.change else reply
 
-    async def consent(self, vector: bytes, message: SignedMessage) -> tuple[SignedMessage, tuple[SentBefore, ...]]:
+    async def consent(
+        self, vector: bytes, message: SignedMessage
+    ) -> tuple[SignedMessage, bytes, tuple[SentBefore, ...]]:  # fmt: skip
         self.consents.append((vector, message))
         if self.consent_fails:
             raise self.consent_fails.pop(0)
@@ -103,7 +108,16 @@ class FakeGateway:
         pseudonym = prox_id(SERVICE, message.header.epoch, message.header.signer)
         made = consent.make_ack(message, pseudonym, MS, 0)
         reply = restored(made, message.message.user_block)
-        return self.change(reply) if self.change else reply, ()
+        return self.change(reply) if self.change else reply, self.promise(message.session_id), ()
+
+    def promise(self, asked: bytes) -> bytes:
+        """That it is logged; nothing if it does not promise."""
+        log = origin(SERVICE, "gateway")
+        head = Checkpoint(log, 1, bytes(32)).sign(IS).encode()
+        return Promise(log, 1, "CONSENT", asked, 0, head).sign(IS).encode() if self.promises else b""
+
+    async def consistency(self, old: int, size: int, generation: int) -> list[bytes]:
+        return []
 
 
 def other_user(signed: SignedMessage) -> SignedMessage:

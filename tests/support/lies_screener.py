@@ -8,6 +8,7 @@ from typing import Any
 import gateway.releases
 import gateway.requests
 from auditor.checks.c9_receipts import Presented, read_receipts
+from gateway.store.consents import Chosen
 from gateway.store.library import GatewayStore
 from gateway.store.rights import RightsStore
 from proxid.crypto.ed25519 import SigningKey
@@ -171,12 +172,11 @@ async def screener_delivers_after_a_withdrawal(liar: Liar) -> None:
     await liar.trial.receive()
 
 
-async def _kept(self: GatewayStore, user_tag: str, epoch: int, version: int, payload: bytes, *_: Any) -> list[Any]:
-    """A change that is recorded, and not carried out: grants stay as they were."""
-    header = encode_header(epoch=epoch, version=version, phase="received")
+async def _kept(self: GatewayStore, user_tag: str, epoch: int, version: int, payload: bytes, *rest: Any) -> Chosen:
+    """A change that is recorded, and promised, and not carried out: grants stay as they were."""
+    header = encode_header(epoch=epoch, version=version, phase="received", message=rest[-1].hex())
     said = named(user_tag="-", epoch=epoch, version=version, salt=os.urandom(16), header=header, payload=payload)
-    await self.call("gw_consent_acknowledged", *said)
-    return []
+    return Chosen(f" {await self.call('gw_consent_acknowledged', *said)}", [])
 
 
 @lie(6, quick=True)

@@ -6,13 +6,13 @@
 --   eo:UTAG     set of the keys that it replaced: none of them is taken again
 --   ek:SUBJECT  private evidence key            es:NAME        public one of a PROX_ID, for the writer
 --   ob:UTAG     the user objected: no grant is taken; 1 until that is recorded, then 2
---   rq:DIGEST   a right was exercised by this request, which is not carried out twice
+--   rq:DIGEST   a right was exercised by this request, which is not carried out twice: the place of that in the log; of an erasure for good
 --   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID
 --   n:NONCE     request hash seen under a nonce a:SESSION      stored answer          open   sessions not answered
---   c:UTAG:E    hash of a consent: v version, w payload, and a field PARTY|TYPE|FIDELITY for each grant; more in owed.lua
+--   c:UTAG:E    hash of a consent: v version, w payload, at its place in the log, and a field PARTY|TYPE|FIDELITY for each grant; more in owed.lua
 --   gs:UTAG     hash PARTY|TYPE, once granted → newest epoch in which the person took that back, or 0: nothing of epochs before goes
 --   f:PARTY     sorted set of feed cursors      g:PARTY:CURSOR hash of a group in the feed: e epoch, n number,
---               k TYPE|FIDELITY, r records, m user tags, z 1 once SENT is recorded, a 1 when acknowledged
+--               k TYPE|FIDELITY, r records, m user tags, z 1 once SENT is recorded, a 1 when acknowledged, dl the place of DELIVERED
 --   fk:PARTY    hash epoch → the party's feed key, sealed to it, while anything of the epoch may be in the feed
 --   o:PARTY     the cursors not acknowledged
 --   al:PARTY:NAME  an alias that ALIASED has named  nm:FORM     user tag of whose name has this form

@@ -69,7 +69,7 @@ local function sent_before(prefix, user)
 end
 
 -- Named fields: user_tag, epoch, version, ttl (s), held (s, as owe), salt, header, payload, coming (as settle); then grant
--- PARTY|TYPE|FIDELITY… From this step on nothing leaves that the change takes back. Returns what had left: no withdrawal reaches that.
+-- PARTY|TYPE|FIDELITY… From this step on nothing leaves that the change takes back. Returns its place, and what had left.
 local function gw_consent(keys, a)
   local prefix = keys[1]
   require_room(prefix)
@@ -79,7 +79,9 @@ local function gw_consent(keys, a)
   if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
   if #a >= rows and redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'OBJECTED' end
   local current = tonumber(redis.call('HGET', entry, 'v') or '0')
-  if version == current and redis.call('HGET', entry, 'w') == f.payload then return sent_before(prefix, user) end
+  if version == current and redis.call('HGET', entry, 'w') == f.payload then
+    return {redis.call('HGET', entry, 'at') or '', sent_before(prefix, user)}
+  end
   if version ~= current + 1 then return 'STALE' end
   local told = {'o' .. version, f.payload}
   for _, name in ipairs(redis.call('HKEYS', entry)) do
@@ -93,9 +95,10 @@ local function gw_consent(keys, a)
   redis.call('EXPIRE', entry, f.ttl)
   take_back(prefix, user, epoch, f.ttl, {unpack(a, rows)})
   owe(prefix, 'consent|' .. user .. '|' .. epoch, f.held)
-  append_event(prefix, 'CONSENT', f.salt, f.header, f.payload)
+  local place = place_of(prefix, append_event(prefix, 'CONSENT', f.salt, f.header, f.payload))
+  redis.call('HSET', entry, 'at', place)
   settle(prefix, user, epoch, '', redis.sha1hex(f.salt .. 's'):sub(1, 16), f.coming)
-  return sent_before(prefix, user)
+  return {place, sent_before(prefix, user)}
 end
 
 -- ARGV: user tag, reason, salt, the first epoch whose contents may still come: as settle.

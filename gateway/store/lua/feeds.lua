@@ -91,7 +91,7 @@ local function gw_delivered(keys, a)
   held_by(prefix, party, redis.call('HMGET', entry, 'm', 'w'), 1)
   redis.call('ZREM', key(prefix, 'o', party), cursor)
   redis.call('ZADD', key(prefix, 'end', party), redis.call('TIME')[1] + f.retention, cursor)
-  append_event(prefix, 'DELIVERED', f.salt, f.header, f.payload)
+  redis.call('HSET', entry, 'dl', place_of(prefix, append_event(prefix, 'DELIVERED', f.salt, f.header, f.payload)))
   return 'NEW'
 end
 

@@ -40,7 +40,7 @@ local function put_notices(prefix, user, items, first)
   end
 end
 
--- Named fields: user_tag, receipt, salt, header, payload, without (as formed_without), parties and subjects (their numbers); then party…; of each
+-- Named fields: user_tag, receipt, request (its digest), salt, header, payload, without (as formed_without), parties and subjects (their numbers); then party…; of each
 --       person-epoch its subject tag, EPOCH, PROX_ID, name of the evidence key; then notices. All that is the person's goes
 --       with the event, once.
 local function gw_erase_finish(keys, a)
@@ -60,7 +60,7 @@ local function gw_erase_finish(keys, a)
   for i = rows, at - 1 do parties[#parties + 1] = a[i] end
   local header = with_feeds(prefix, f.header, parties)
   for name, items in pairs({dropped = dropped, removed = removed}) do header = with_list(header, name, items) end
-  append_event(prefix, 'ERASED', f.salt, header, f.payload)
+  redis.call('SET', key(prefix, 'rq', f.request), place_of(prefix, append_event(prefix, 'ERASED', f.salt, header, f.payload)))
   local notices = at + 4 * tonumber(f.subjects)
   for i = at, notices - 1, 4 do
     local tag = redis.call('GET', key(prefix, 'p', a[i + 2]))
@@ -101,14 +101,14 @@ local function gw_object(keys, a)
   return state
 end
 
--- Whether a request of a right was carried out before; it is remembered for as long as it counts as fresh.
-local function carried_out(prefix, request, ttl)
-  return not redis.call('SET', key(prefix, 'rq', request), '1', 'EX', ttl, 'NX')
+-- A request of a right is carried out once, and remembered for as long as it counts as fresh.
+local function carry_out(prefix, request, ttl, ...)
+  redis.call('SET', key(prefix, 'rq', request), place_of(prefix, append_event(prefix, ...)), 'EX', ttl)
 end
 
--- ARGV: digest of a request
+-- ARGV: digest of a request: where that it was carried out stands in the log; nothing if it was not.
 local function gw_right_seen(keys, a)
-  return redis.call('EXISTS', key(keys[1], 'rq', a[1]))
+  return redis.call('GET', key(keys[1], 'rq', a[1]))
 end
 
 -- Named fields: user_tag, objects (1, or 0 if that is taken back), request (its digest), ttl (s, for which it is remembered),
@@ -120,7 +120,7 @@ local function gw_objected(keys, a)
     return 'UNKNOWN'
   end
   if f.objects == '1' then formed_without(prefix, user, f.without, false) end
-  if carried_out(prefix, f.request, f.ttl) then return 'SAME' end
+  if redis.call('EXISTS', key(prefix, 'rq', f.request)) == 1 then return 'SAME' end
   if f.objects == '0' then redis.call('DEL', key(prefix, 'ob', user)) else redis.call('SET', key(prefix, 'ob', user), '2') end
   local job = redis.call('HMGET', key(prefix, 'oj', user), 'd', 'l')
   local header = f.header
@@ -129,7 +129,7 @@ local function gw_objected(keys, a)
     redis.call('DEL', key(prefix, 'oj', user))
     redis.call('ZREM', key(prefix, 'owed'), 'object|' .. user)
   end
-  append_event(prefix, 'OBJECTED', f.salt, header, f.payload)
+  carry_out(prefix, f.request, f.ttl, 'OBJECTED', f.salt, header, f.payload)
   put_notices(prefix, user, a, rows)
   return 'NEW'
 end
@@ -169,8 +169,9 @@ end
 
 -- ARGV: salt, header, payload, digest of the request, ttl (s, for which it is remembered)
 local function gw_accessed(keys, a)
-  if carried_out(keys[1], a[4], a[5]) then return 0 end
-  return append_event(keys[1], 'ACCESSED', a[1], a[2], a[3])
+  if redis.call('EXISTS', key(keys[1], 'rq', a[4])) == 1 then return 0 end
+  carry_out(keys[1], a[4], a[5], 'ACCESSED', a[1], a[2], a[3])
+  return 1
 end
 
 -- ARGV: user tag: what IS holds: pk_U, then person-epochs with their consent, then groups.

@@ -4,6 +4,7 @@ What is sent lies on disk before: after a crash the same bytes are sent again, a
 of their version and the next is the one that IS expects.
 """
 
+from proxid.clients.auditing.heads import GatewayHeads
 from proxid.clients.household.gateway import GatewayClient, SentBefore
 from proxid.clients.household.policies import Policies
 from proxid.clients.household.receipts import Receipt, ReceiptBook
@@ -13,6 +14,7 @@ from proxid.clients.household.state import ConsentState
 from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.encoding import encode_text
 from proxid.errors import Code, ConsentError, RefusedError, ResponseMismatchError
+from proxid.evidence.events import EventType
 from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector, Grant
 from proxid.protocol.policy import PolicyDocument
@@ -22,14 +24,15 @@ class Consents:
     """Sends changes and checks their acknowledgements.
 
     Args:
-        service_key: pk_MS. policies: what is offered, by digest.
+        service_key: pk_MS. policies: what is offered, by digest. heads: of the gateway's log, which promises it.
     """
 
     def __init__(
         self, gateway: GatewayClient, service_key: bytes, policies: Policies, receipts: ReceiptBook, shown: ShownTime,
-        random: Random,
+        random: Random, heads: GatewayHeads,
     ) -> None:  # fmt: skip
         self._gateway = gateway
+        self._heads = heads
         self._service_key = service_key
         self._policies = policies
         self._receipts = receipts
@@ -61,7 +64,7 @@ class Consents:
         vector, message = state.pending[0], SignedMessage.decode(state.pending[1])
         try:
             return await self._deliver(session, state, vector, message)
-        except RefusedError:
+        except (RefusedError, ConsentError):
             # Version v is in effect or not: whichever it is, one of v and v+1 is the next (see `_send`).
             return ConsentState(state.version - 1, "")
 
@@ -95,13 +98,18 @@ class Consents:
         # On disk before it is sent: after a crash the same bytes are sent again.
         pending = ConsentState(state.version, state.bundle, (vector, message.encode()))
         user.save_consent(route.epoch, pending)
-        acknowledgement, sent = await self._gateway.consent(vector, message)
+        acknowledgement, promise, sent = await self._gateway.consent(vector, message)
         expected = consent.ack_expectation(route.service, route.epoch, self._service_key, route.screener)
         verify(acknowledgement, expected, Role.SANITIZER)
         if acknowledgement.message.user_block != encode_text(user.user_id):
             raise ResponseMismatchError("acknowledgement is for another user")
         consent.verify_ack(acknowledgement, message)
         self._receipts.add(Receipt("consent", message.session_id, acknowledgement))
+        if not promise:  # without one it may be logged whenever it suits the gateway: the next version is asked for
+            raise ConsentError("the gateway does not promise that the choice is in its log")
+        head = self._heads.promised(promise, EventType.CONSENT, message.session_id)
+        self._receipts.add_bytes("promise", message.session_id, promise)
+        await self._heads.take(head)
         self.sent[user.user_id] = sent
         settled = ConsentState(state.version, state.bundle)
         user.save_consent(route.epoch, settled)

@@ -13,7 +13,9 @@ from proxid.crypto.sansig import SignedMessage
 from proxid.runtime.transport.channel import TlsFiles, open_channel
 from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.runtime.transport.retry import SECONDS, Attempts, call
+from proxid.wire.v1 import common_pb2 as common
 from proxid.wire.v1 import gateway_pb2 as wire
+from proxid.wire.v1.common_pb2_grpc import EvidenceStub
 from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 
 
@@ -54,6 +56,7 @@ class GatewayClient:
     ) -> None:  # fmt: skip
         self._channel = channel
         self._stub = GatewayStub(channel)
+        self._evidence = EvidenceStub(channel)
         self._streams = StreamPool(self._stub, timeout)
         self._timeout = timeout
         self._limit = limit
@@ -98,22 +101,35 @@ class GatewayClient:
         reply = await call(lambda: self._stub.Link(request, timeout=self._timeout), self.attempts())
         return reply.prox_id, reply.seasoned
 
-    async def consent(self, vector: bytes, message: SignedMessage) -> tuple[SignedMessage, tuple[SentBefore, ...]]:
-        """Change a consent: the acknowledgement, and what had been sent before. Raises RefusedError, UpstreamError."""
+    async def consent(
+        self, vector: bytes, message: SignedMessage
+    ) -> tuple[SignedMessage, bytes, tuple[SentBefore, ...]]:  # fmt: skip
+        """Change a consent: the acknowledgement, the promise that it is logged, and what had been sent before.
+
+        Raises:
+            RefusedError, UpstreamError.
+        """
         request = wire.ConsentRequest(vector=vector, message=to_wire(message))
         reply = await call(lambda: self._stub.Consent(request, timeout=self._timeout), self.attempts())
         sent = (SentBefore(row.party, row.records, row.unacknowledged, row.contents) for row in reply.sent)
-        return from_wire(reply.acknowledgement), tuple(sent)
+        return from_wire(reply.acknowledgement), bytes(reply.promise), tuple(sent)
 
-    async def right(self, enrolment: Enrolment, signed: bytes) -> tuple[bytes, str]:
-        """Exercise a right: receipt, empty while an erasure is under way, and for access and status IS's share.
+    async def right(self, enrolment: Enrolment, signed: bytes) -> tuple[bytes, str, bytes]:
+        """Exercise a right: receipt, empty while an erasure is under way; for access and status IS's share; the promise
+        that it is logged.
 
         Raises:
             RefusedError, UpstreamError.
         """
         request = wire.RightRequest(enrolment=enrolment.encode(), request=signed)
         reply = await call(lambda: self._stub.Right(request, timeout=self._timeout), self.attempts())
-        return bytes(reply.receipt), reply.share
+        return bytes(reply.receipt), reply.share, bytes(reply.promise)
+
+    async def consistency(self, old: int, size: int, generation: int) -> list[bytes]:
+        """Proof that one head of the gateway's log is the beginning of another; raises RefusedError, UpstreamError."""
+        request = common.ConsistencyRequest(old=old, size=size, log=generation)
+        reply = await call(lambda: self._evidence.Consistency(request, timeout=self._timeout), self.attempts())
+        return list(reply.hashes)
 
     async def ask(self, message: SignedMessage, attempts: Attempts) -> SignedMessage:
         """Ask: the response. Raises RefusedError, UpstreamError; `attempts` tells how many calls it took."""

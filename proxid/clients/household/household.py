@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from proxid.clients.auditing.heads import GatewayHeads
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.consents import Consents
 from proxid.clients.household.gateway import GatewayClient, SentBefore
@@ -97,7 +98,10 @@ class Household:
         self._users = state.users()
         self._receipts = ReceiptBook(config.data_dir / "receipts.jsonl")
         self._policies = Policies(gateway, config.data_dir)
-        self._consents = Consents(gateway, self._pinned.service, self._policies, self._receipts, self.shown, random)
+        heads = GatewayHeads(config.data_dir, config.service, self._pinned.screener, gateway.consistency)
+        self._consents = Consents(
+            gateway, self._pinned.service, self._policies, self._receipts, self.shown, random, heads
+        )  # fmt: skip
         self._lasting = LastingChoices(self._consents, self._policies)
         self._lock = lock
         self._route: Route | None = None

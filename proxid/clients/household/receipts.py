@@ -1,7 +1,7 @@
 """Receipts: what both services signed for this household, kept for the auditor (DESIGN 10.4 (9)).
 
-One JSON object a line, appended and never changed: `kind` (`response` or `consent`), `session` (the request hash,
-hexadecimal), `message` (the signed message, base64). They hold no plain text.
+One JSON object a line, appended and never changed: `kind` (`epoch`, `response`, `consent`, `rights`, `promise`), `session`
+(the request hash, hexadecimal), `message` (the signed message, base64). They hold no plain text.
 """
 
 import base64
@@ -66,13 +66,13 @@ class ReceiptBook:
 def read_receipts(path: Path) -> Iterator[Receipt]:
     """The signed messages of a file; raises InputError naming the line. A torn last line, left by a crash, is skipped.
 
-    Receipts of rights and keys of epochs are no such messages: the auditor reads those.
+    Receipts of rights, keys of epochs and promises are no such messages: the auditor reads those.
     """
     lines = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines[:-1], 1):
         try:
             data = load_json(line)
-            if data["kind"] in ("rights", "epoch"):
+            if data["kind"] in ("rights", "epoch", "promise"):
                 continue
             message = SignedMessage.decode(base64.b64decode(data["message"]))
             yield Receipt(str(data["kind"]), bytes.fromhex(data["session"]), message)

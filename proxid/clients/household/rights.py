@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from proxid.clients.auditing.heads import GatewayHeads
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.household.household import Household
@@ -18,12 +19,18 @@ from proxid.clients.household.session import Session
 from proxid.clients.household.state import HouseholdState, UserState
 from proxid.crypto.sansig import Role
 from proxid.errors import ConfigError, InputError, ResponseMismatchError
+from proxid.evidence.events import EventType
 from proxid.jsontext import load_json
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
 from proxid.protocol.rights import Right, RightsReceipt, RightsRequest
 
 SCHEMA: Final = "proxid/personal-data/v1"
+_RECORDED: Final = {
+    Right.ACCESS: EventType.ACCESSED, Right.OBJECT: EventType.OBJECTED, Right.RESUME: EventType.OBJECTED,
+    Right.ERASE: EventType.ERASED,
+}  # fmt: skip
+"""What the gateway records a right as; nothing of a status."""
 _FIRST_PAUSE: Final = 0.1
 _LAST_PAUSE: Final = 2.0
 """Seconds between two questions for the receipt of an erasure."""
@@ -46,6 +53,7 @@ class RightsClient:
         self._service_key, self._screener = config.trust.service, config.trust.screener
         self._household = household
         self._gateway = GatewayClient.open(config)
+        self._heads = GatewayHeads(config.data_dir, config.service, self._screener, self._gateway.consistency)
         self._users = HouseholdState(config.data_dir).users()
         self._book = ReceiptBook(config.data_dir / "receipts.jsonl")
         self._clock = clock
@@ -73,7 +81,7 @@ class RightsClient:
         user = self._user(user_id)
         pause = _FIRST_PAUSE
         while True:
-            asked, receipt_bytes, share = await self._ask(right, user)
+            asked, receipt_bytes, share, promise = await self._ask(right, user)
             if receipt_bytes:
                 break
             await asyncio.sleep(pause)
@@ -85,18 +93,22 @@ class RightsClient:
             raise ResponseMismatchError("receipt is for another request")
         if right is not Right.STATUS:
             self._book.add_bytes("rights", receipt.request, receipt_bytes)
+        if promise:  # a gateway that carried it out before there were any gives none
+            head = self._heads.promised(promise, _RECORDED[right], receipt.request)
+            self._book.add_bytes("promise", receipt.request, promise)
+            await self._heads.take(head)
         if right is Right.ERASE:
             user.mark_erased()
         return receipt, share
 
-    async def _ask(self, right: Right, user: UserState) -> tuple[RightsRequest, bytes, str]:
+    async def _ask(self, right: Right, user: UserState) -> tuple[RightsRequest, bytes, str, bytes]:
         to = (self._config.service, self._screener)
         asked = RightsRequest.make(right, user.user_id, user.key, to, int(self._clock() * 1000), self._random)
         return asked, *await self._gateway.right(user.enrolment, asked.encode())
 
     async def accept(self, user_id: str) -> bool:
         """Have an erasure accepted; whether it was done before. `exercise` waits for its receipt. Raises as that."""
-        _, receipt, _ = await self._ask(Right.ERASE, self._user(user_id))
+        _, receipt, *_ = await self._ask(Right.ERASE, self._user(user_id))
         return bool(receipt)
 
     async def status(self, user_id: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """What a party acknowledged, on disk: `acknowledgements.jsonl`, for the auditor (DESIGN 10.4, check 9).
 
-A line a group, `kind` and the signed `message` in base64, as `auditor.checks.c9_receipts` reads them. It is written
-once the gateway has taken the acknowledgement: a group that was taken back because somebody withdrew is not among them.
+A line a group, `kind` and the signed `message` in base64, as `auditor.checks.c9_receipts` reads them, and one for the
+gateway's promise that it is in its log. They are written once the gateway has taken the acknowledgement: a group that
+was taken back because somebody withdrew is not among them.
 """
 
 import base64
@@ -16,6 +17,7 @@ from proxid.runtime.entry_file import EntryFile, read_entries
 
 FILE: Final = "acknowledgements.jsonl"
 KIND: Final = "acknowledgement"
+PROMISE: Final = "promise"
 
 
 class Acknowledgements:
@@ -30,6 +32,8 @@ class Acknowledgements:
         """Read what is there; raises InputError for a damaged file, OutputError if it cannot be written."""
         self._file.__enter__()
         for number, entry in read_entries(self._path):
+            if entry.get("kind") == PROMISE:
+                continue
             try:
                 ack = DeliveryAck.decode(base64.b64decode(entry["message"], validate=True))
             except (EncodingError, binascii.Error, KeyError, TypeError, ValueError):
@@ -44,10 +48,13 @@ class Acknowledgements:
         """Whether the gateway took an acknowledgement of the group."""
         return group in self._groups
 
-    def add(self, ack: DeliveryAck) -> None:
-        """Keep an acknowledgement that the gateway took, once; raises OutputError."""
+    def add(self, ack: DeliveryAck, promise: bytes = b"") -> None:
+        """Keep an acknowledgement that the gateway took, and its promise, once; raises OutputError."""
         group = GroupId(ack.epoch, ack.group)
         if group in self._groups:
             return
-        self._file.append({"kind": KIND, "message": base64.b64encode(ack.encode()).decode("ascii")})
+        kept = {KIND: ack.encode(), **({PROMISE: promise} if promise else {})}
+        self._file.extend(
+            [{"kind": kind, "message": base64.b64encode(data).decode("ascii")} for kind, data in kept.items()]
+        )
         self._groups.add(group)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import grpc
 import structlog
 
+from proxid.clients.auditing.heads import GatewayHeads, Prove
 from proxid.clients.subscriber.acknowledgements import FILE, Acknowledgements
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.group import (
@@ -24,6 +25,8 @@ from proxid.clients.subscriber.group import (
 from proxid.clients.subscriber.ledger import GroupId, Kept, Ledger
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import Code, ConfigError, ProxidError, RefusedError, UpstreamError
+from proxid.evidence.events import EventType
+from proxid.evidence.promise import accepted
 from proxid.protocol.contents import ContentsBody
 from proxid.protocol.entry import entries_digest
 from proxid.protocol.feedkey import FeedKey
@@ -35,10 +38,13 @@ from proxid.runtime.transport.channel import TlsFiles, open_channel
 from proxid.runtime.transport.convert import from_wire
 from proxid.runtime.transport.retry import Attempts, call, refused, unreached
 from proxid.runtime.transport.status import code_of
+from proxid.wire.v1 import common_pb2 as common
 from proxid.wire.v1 import gateway_pb2 as wire
+from proxid.wire.v1.common_pb2_grpc import EvidenceStub
 from proxid.wire.v1.gateway_pb2_grpc import FeedStub
 
 if TYPE_CHECKING:
+    from proxid.wire.v1.common_pb2_grpc import EvidenceAsyncStub
     from proxid.wire.v1.gateway_pb2_grpc import FeedAsyncStub
 
 _ATTEMPTS: Final = 12
@@ -76,18 +82,20 @@ class Subscriber:
     Args:
         stub: of the gateway's feed. reader: keys to verify and open with. key: signs acknowledgements.
         ledger: an open ledger; its cursor is where the feed goes on. taken: acknowledgements that the gateway took.
+        heads: of the gateway's log, which promises that it took them.
         peer: who is called, for messages.
     """
 
     def __init__(
         self, stub: "FeedAsyncStub", reader: Reader, key: SigningKey, ledger: Ledger, taken: Acknowledgements,
-        peer: str = "the gateway",
+        heads: GatewayHeads, peer: str = "the gateway",
     ) -> None:  # fmt: skip
         self._stub = stub
         self._reader = reader
         self._key = key
         self._ledger = ledger
         self._taken = taken
+        self._heads = heads
         self._after = ledger.cursor
         self._peer = peer
         self._keys: dict[int, FeedKey] = {}
@@ -215,7 +223,9 @@ class Subscriber:
         ack = DeliveryAck(reader.party, reader.service, group.epoch, group.group, kept.digest).sign(self._key)
         request = wire.AcknowledgeRequest(cursor=kept.cursor, acknowledgement=ack.encode())
         try:
-            await call(lambda: self._stub.Acknowledge(request, timeout=_TIMEOUT), Attempts(_ATTEMPTS, self._peer))
+            reply = await call(
+                lambda: self._stub.Acknowledge(request, timeout=_TIMEOUT), Attempts(_ATTEMPTS, self._peer)
+            )
         except RefusedError as error:
             if error.remote is not Code.RECORD_MISMATCH:
                 raise
@@ -224,8 +234,20 @@ class Subscriber:
                 self._after = min(self._after, self._ledger.cursor)
             self.counts.withdrawn += 1
             return False
-        self._taken.add(ack)
+        await self._taken_as(ack, bytes(reply.promise))
         return True
+
+    async def _taken_as(self, ack: DeliveryAck, promise: bytes) -> None:
+        """Keep an acknowledgement that the gateway took, and its promise; a gateway of before gives none."""
+        try:
+            head = self._heads.promised(promise, EventType.DELIVERED, accepted(ack)) if promise else b""
+            self._taken.add(ack, promise)
+            if head:
+                await self._heads.take(head)
+        except ProxidError as error:
+            _log.error("promise refused", code=error.code.value)
+            self.counts.refused[error.code.value] += 1
+            self._taken.add(ack)
 
 
 def reader_of(config: PartyConfig) -> Reader:
@@ -234,6 +256,14 @@ def reader_of(config: PartyConfig) -> Reader:
     if trust.service is None or trust.screener is None:
         raise ConfigError("trust.service and trust.screener are needed")
     return Reader(config.name, config.service, trust.service, trust.screener, load_opening_key(config.opening_key))
+
+
+def _prover(stub: "EvidenceAsyncStub", peer: str) -> Prove:
+    async def prove(old: int, size: int, generation: int) -> list[bytes]:
+        request = common.ConsistencyRequest(old=old, size=size, log=generation)
+        return list((await call(lambda: stub.Consistency(request, timeout=_TIMEOUT), Attempts(3, peer))).hashes)
+
+    return prove
 
 
 @asynccontextmanager
@@ -245,6 +275,8 @@ async def open_subscriber(config: PartyConfig) -> AsyncIterator[Subscriber]:
     channel = open_channel(config.gateway, tls, config.gateway_name, config.trust.certificates("gateway"))
     try:
         with Ledger(config.data_dir / "feed.jsonl") as ledger, Acknowledgements(config.data_dir / FILE) as taken:
-            yield Subscriber(FeedStub(channel), reader, key, ledger, taken, f"the gateway at {config.gateway}")
+            peer = f"the gateway at {config.gateway}"
+            heads = GatewayHeads(config.data_dir, config.service, reader.screener, _prover(EvidenceStub(channel), peer))
+            yield Subscriber(FeedStub(channel), reader, key, ledger, taken, heads, peer)
     finally:
         await channel.close()

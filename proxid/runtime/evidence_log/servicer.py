@@ -66,10 +66,10 @@ class EvidenceService(EvidenceServicer):
     def _log(self, generation: int) -> LogReader:
         return self._earlier(generation) if generation else self._reader
 
-    @unary("auditor", "witness")
+    @unary("auditor", "witness", "device", "party")
     async def Checkpoint(self, request: wire.CheckpointRequest, peer: Peer) -> wire.CheckpointReply:
         """The newest signed head, and the newest that each witness cosigned."""
-        if request.fresh:
+        if request.fresh and peer.role in ("auditor", "witness"):
             await self._wait()
         log = self._log(request.log)
         first = log.first()
@@ -85,7 +85,7 @@ class EvidenceService(EvidenceServicer):
         except TimeoutError:
             raise EvidenceUnreadableError("the log does not catch up with its service") from None
 
-    @unary("auditor", "witness")
+    @unary("auditor", "witness", "device", "party")
     async def Consistency(self, request: wire.ConsistencyRequest, peer: Peer) -> wire.ProofReply:
         """That one head is the beginning of another."""
         return wire.ProofReply(hashes=self._log(request.log).consistency(request.old, request.size))

@@ -1,7 +1,7 @@
 """A service's evidence from its configuration: the reader of every worker, the writer of worker 0."""
 
 import os
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from proxid.runtime.evidence_log.encryptor import Encryptor
 from proxid.runtime.evidence_log.followed import FollowedLog
 from proxid.runtime.evidence_log.held import HeldHeads
 from proxid.runtime.evidence_log.log import SEGMENTS, LeafLog
+from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.evidence_log.reading import LogReader
 from proxid.runtime.evidence_log.retention import PayloadRetention
 from proxid.runtime.evidence_log.scrub import Scrubber
@@ -69,6 +70,17 @@ def reader_of(config: ServiceConfig, options: EvidenceOptions, generation: int =
     key = config.trust.witness
     witnesses = () if key is None else (witness(WITNESS, key),)
     return LogReader(generations.folder_of(config.data_dir, generation), options.log_of(config, generation), witnesses)
+
+
+def promises_of(
+    config: ServiceConfig, options: EvidenceOptions, client: Redis, reader: LogReader, clock: Callable[[], float]
+) -> Promises:
+    """What a worker says of the log that is written to.
+
+    Args:
+        clock: Unix seconds.
+    """
+    return Promises(client, options.prefix, reader, options.key, options.log_of(config, 1).name, clock)
 
 
 def older_of(config: ServiceConfig, options: EvidenceOptions) -> list[LogReader]:

@@ -33,6 +33,7 @@ EVENTS: Final = frozenset(
         "evidence waits for the store",
         "failed",
         "group refused",
+        "promise refused",
         "group withheld",
         "heads wait for the store",
         "heads were not exchanged",

@@ -29,7 +29,7 @@ class Held(_message.Message):
     SESSION_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
-    """response, consent, rights or acknowledgement"""
+    """response, consent, rights, promise or acknowledgement"""
     session: _builtins.bytes
     """request hash"""
     message: _builtins.bytes

@@ -178,6 +178,9 @@ class ConsentReply(_message.Message):
 
     ACKNOWLEDGEMENT_FIELD_NUMBER: _builtins.int
     SENT_FIELD_NUMBER: _builtins.int
+    PROMISE_FIELD_NUMBER: _builtins.int
+    promise: _builtins.bytes
+    """that CONSENT stands in the Identity Screener's log (docs/protocol.md)"""
     @_builtins.property
     def acknowledgement(self) -> _common_pb2.SignedMessage: ...
     @_builtins.property
@@ -189,10 +192,11 @@ class ConsentReply(_message.Message):
         *,
         acknowledgement: _common_pb2.SignedMessage | None = ...,
         sent: _abc.Iterable[Global___SentBefore] | None = ...,
+        promise: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["acknowledgement", b"acknowledgement"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledgement", b"acknowledgement", "sent", b"sent"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledgement", b"acknowledgement", "promise", b"promise", "sent", b"sent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -361,22 +365,26 @@ class RightReply(_message.Message):
     RECEIPT_FIELD_NUMBER: _builtins.int
     SHARE_FIELD_NUMBER: _builtins.int
     PENDING_FIELD_NUMBER: _builtins.int
+    PROMISE_FIELD_NUMBER: _builtins.int
     receipt: _builtins.bytes
     """signed by the Identity Screener"""
     share: _builtins.str
     """for access and status: what the Identity Screener holds, as JSON"""
     pending: _builtins.bool
     """an erasure was accepted and is under way: ask again for the receipt"""
+    promise: _builtins.bytes
+    """that the event stands in the Identity Screener's log; none of a status"""
     def __init__(
         self,
         *,
         receipt: _builtins.bytes = ...,
         share: _builtins.str = ...,
         pending: _builtins.bool = ...,
+        promise: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["pending", b"pending", "receipt", b"receipt", "share", b"share"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pending", b"pending", "promise", b"promise", "receipt", b"receipt", "share", b"share"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -478,14 +486,21 @@ Global___AcknowledgeRequest: _TypeAlias = AcknowledgeRequest  # noqa: Y015
 
 @_typing.final
 class AcknowledgeReply(_message.Message):
+    """Taken, and on disk; of a notice there is no promise."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
+    PROMISE_FIELD_NUMBER: _builtins.int
+    promise: _builtins.bytes
+    """that DELIVERED stands in the Identity Screener's log"""
     def __init__(
         self,
+        *,
+        promise: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["promise", b"promise"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -12,6 +12,7 @@ import tests.support.lies_epochs
 import tests.support.lies_expiry
 import tests.support.lies_keys
 import tests.support.lies_ported
+import tests.support.lies_promised
 import tests.support.lies_reasons
 import tests.support.lies_screener
 import tests.support.lies_service

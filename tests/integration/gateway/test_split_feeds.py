@@ -52,7 +52,7 @@ async def put(store: GatewayStore, entries: Sequence[PutEntry] = ENTRIES, releas
 
 
 async def withdraw(store: GatewayStore, who: str, epoch: int = EPOCH, version: int = 2) -> list[SentBefore]:
-    return await store.consent(who, epoch, version, b"v%d" % version, (), 1000)
+    return (await store.consent(who, epoch, version, b"v%d" % version, (), 1000)).sent
 
 
 async def everything(store: GatewayStore) -> list[FeedEntry]:
@@ -168,7 +168,7 @@ async def test_what_was_sent_is_not_dropped_and_not_sent_again(store: GatewaySto
 
 async def chosen(store: GatewayStore, who: str) -> list[SentBefore]:
     """What had been sent, as the answer to the choice in effect says when it is asked for again."""
-    return await store.consent(who, EPOCH, 1, b"v1", (f"{PARTY}|general|user_id",), 1000)
+    return (await store.consent(who, EPOCH, 1, b"v1", (f"{PARTY}|general|user_id",), 1000)).sent
 
 
 async def test_a_party_that_dies_before_contents_loses_them_to_nobody(store: GatewayStore, client: Redis) -> None:
@@ -200,8 +200,10 @@ async def test_who_withdraws_is_told_what_is_possibly_held(store: GatewayStore, 
     """Sent and not acknowledged: it waits for nobody, is not sent again, and stands among what access shows."""
     await put(store)
     portion, *_ = await everything(store)
-    assert await store.consent(PEOPLE[0], EPOCH, 2, b"v2", (), 1000) == [SentBefore(PARTY, 2, 2, 0)]
-    assert await store.consent(PEOPLE[0], EPOCH, 2, b"v2", (), 1000) == [SentBefore(PARTY, 2, 2, 0)]
+    taken = await store.consent(PEOPLE[0], EPOCH, 2, b"v2", (), 1000)
+    assert taken.sent == [SentBefore(PARTY, 2, 2, 0)] and taken == await store.consent(
+        PEOPLE[0], EPOCH, 2, b"v2", (), 1000
+    )
     held = await RightsStore(store).held(PEOPLE[0])
     assert held.groups == ((PARTY, EPOCH, PORTION, "general|user_id", False, 0),)
     (cut,) = await everything(store)

@@ -25,3 +25,9 @@ local function append_event(prefix, kind, salt, header, payload)
     'u', time[1] .. '.' .. time[2])
   return number
 end
+
+-- Where an event stands: the origin of its log, empty for a first one, and the number there. What is promised is said so.
+local function place_of(prefix, number)
+  local log = redis.call('HMGET', prefix .. ':events:log', 'origin', 'base')
+  return (log[1] or '') .. ' ' .. string.format('%d', number - tonumber(log[2] or '0'))
+end

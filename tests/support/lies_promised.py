@@ -1,0 +1,98 @@
+"""Lies about when something was logged, against what the gateway promised of it (check 9)."""
+
+import dataclasses
+import os
+from typing import Any
+
+import pytest
+
+from auditor.checks.c9_receipts import read_receipts
+from gateway.store.consents import Chosen
+from gateway.store.library import GatewayStore
+from proxid.errors import HistoryForkedError
+from proxid.evidence.checkpoint import Checkpoint, origin
+from proxid.evidence.events import EventType
+from proxid.evidence.promise import Promise
+from proxid.protocol.rights import Right
+from proxid.runtime.evidence_log.promising import Promises
+from proxid.runtime.provision.keyfile import load_signing_key
+from tests.integration.gateway.test_rights import rights
+from tests.support.lies import GATEWAY, Liar, lie
+from tests.support.trial import PEOPLE
+
+E = EventType
+HOUR = 3_600_000
+
+
+def presents(liar: Liar) -> None:
+    """What devices and parties hold is given to the audit."""
+    folders = [liar.trial.folder / name for name in ("devices", "parties")]
+    liar.options = {"receipts": [one for folder in folders for one in read_receipts(folder)]}
+
+
+@lie(9, quick=True)
+async def screener_logs_a_withdrawal_late_and_sends_in_between(liar: Liar) -> None:
+    """The person has the acknowledgement and the promise; the entry is made when the parties have the records."""
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
+    honest, queue = (GatewayStore.consent, GatewayStore.consent_acknowledged), list[Any]()
+
+    async def later(self: GatewayStore, *told: Any) -> Any:
+        queue.append((honest[0], self, told))
+        return Chosen(f" {int(await self.client.get('{gw}:events:n')) + 1}", [])
+
+    async def acknowledged(self: GatewayStore, *told: Any) -> None:
+        queue.append((honest[1], self, told))
+
+    liar.patch.setattr(GatewayStore, "consent", later)
+    liar.patch.setattr(GatewayStore, "consent_acknowledged", acknowledged)
+    await liar.trial.device.consent(PEOPLE[2], "nothing")
+    assert any((await liar.trial.receive()).values())
+    for step, store, told in queue:
+        await step(store, *told)
+    presents(liar)
+
+
+@lie(9)
+async def screener_promises_an_entry_that_it_never_makes(liar: Liar) -> None:
+    await liar.trial.busy(1)
+    liar.drops(GATEWAY, E.ACCESSED)
+    client = rights(liar.trial)
+    await client.exercise(Right.ACCESS, PEOPLE[1])
+    await client.close()
+    presents(liar)
+
+
+@lie(9, quick=True)
+async def screener_keeps_an_entry_back_for_longer_than_it_may(liar: Liar) -> None:
+    """It stands where it was promised in the end: the head that came with a promise an hour later did not cover it."""
+    honest, given = Promises.of, list[Promise]()
+
+    async def of(self: Promises, place: str, kind: EventType, asked: bytes) -> bytes:
+        promise = Promise.decode(await honest(self, place, kind, asked))
+        head, stale = Promise.decode(promise.encode()), given[0] if given else promise
+        given.append(promise)
+        late = dataclasses.replace(head, time_ms=head.time_ms + (HOUR if len(given) > 1 else 0), head=stale.head)
+        return late.sign(self._key).encode()
+
+    liar.patch.setattr(Promises, "of", of)
+    await liar.trial.consent()
+    presents(liar)
+
+
+@lie(1, quick=True)
+async def screener_promises_over_another_history(liar: Liar) -> None:
+    """The device refuses the head that it is given with the promise, and keeps the promise, which convicts."""
+    honest = Promises.head
+
+    async def head(self: Promises) -> bytes:
+        size = int((await honest(self)).split(b"\n")[1])
+        key = load_signing_key(liar.trial.folder / "gateway/signing.key")
+        return Checkpoint(origin("main-service", GATEWAY), size, os.urandom(32)).sign(key).encode()
+
+    await liar.trial.busy(1)
+    liar.patch.setattr(Promises, "head", head)
+    with pytest.raises(HistoryForkedError):
+        await liar.trial.device.consent(PEOPLE[0], "nothing")
+    presents(liar)
