@@ -135,7 +135,7 @@ class Feeds:
         named = accepted(ack)
         if await self._store.delivered(party, entry, payload, kept, named) == "UNKNOWN":
             raise RecordMismatchError("group was not written to the party")
-        return await self._promises.of(await self._store.delivered_at(party, entry), EventType.DELIVERED, named)
+        return await self._promises.of(await self._store.delivered_at(party, entry, named), EventType.DELIVERED, named)
 
 
 def _verify_cursor(cursor: int) -> None:

@@ -255,10 +255,9 @@ class Sets:
 
     def sent_only(self) -> list[Dropped]:
         """Groups and entries that were sent and not delivered, by the event that says so, where it is known of whom."""
-        columns = "epoch, grp, party, sent, '', grants, people"
-        where = "WHERE sent IS NOT NULL AND delivered IS NULL"
-        rows = self._db.execute(f"SELECT {columns} FROM deliveries {where} AND people IS NOT NULL")  # noqa: S608
-        portions = self._db.execute(f"SELECT epoch, grp, party, sent FROM deliveries {where}").fetchall()  # noqa: S608
+        columns, where = "epoch, grp, party, sent", "FROM deliveries WHERE sent IS NOT NULL AND delivered IS NULL"
+        rows = self._db.execute(f"SELECT {columns}, '', grants, people {where} AND people IS NOT NULL")
+        portions = self._db.execute(f"SELECT {columns} {where}").fetchall()
         entries = (self.entries.among((*named,), sent, self.shown.sent_of((*named,))) for *named, sent in portions)
         return [*(Dropped(*row) for row in rows), *chain.from_iterable(entries)]
 

@@ -178,6 +178,7 @@ RECEIPTS_OF: Final = {
     "consent": "devices: confirmations of consent and withdrawal",
     "rights": "devices: confirmations of access, erasure and objection",
     "acknowledgement": "third parties: groups they confirmed",
+    "promise": "promises that something is in the log",
 }
 """Kinds of receipts (`receipts.compared.KEY` in JSON)."""
 
@@ -208,7 +209,7 @@ UNCHECKED: Final = {
     "epochs.believed": "Periods that the main service ended by its own clock, while the gateway was silent",
     "receipts.unproven": "Presented receipts that these services and third parties did not sign: they prove nothing",
     "receipts.recent": "Presented receipts so new that their entry may follow: to be presented again at the next audit",
-    "promises.late": "Promises of entries that the log may still be about to have: late, which alone is no violation",
+    "promises.late": "Promises of entries that the log may be about to have: late, which by itself is no violation",
 }
 """What is counted because it could not be checked (key in JSON)."""
 

@@ -155,16 +155,20 @@ class FeedSteps(Steps):
             "gw_delivered",
             *named(
                 party=party, cursor=entry.cursor, retention=retention, salt=self._salt(), header=header,
-                payload=payload,
+                payload=payload, accepted=accepted.hex(),
             ),
         )  # fmt: skip
         return str(state.decode())
 
-    async def delivered_at(self, party: str, entry: FeedEntry) -> str:
-        """Where DELIVERED stands (`place_of`) of a group; empty where a gateway of before recorded it."""
+    async def delivered_at(self, party: str, entry: FeedEntry, accepted: bytes) -> str:
+        """Where DELIVERED stands (`place_of`) of an acknowledgement; empty if a gateway of before recorded it.
+
+        What an erasure cut is acknowledged anew, and not recorded again: that acknowledgement stands nowhere.
+        """
         with store_errors():
             found: Any = await self.client.hget(f"{PREFIX}:g:{party}:{entry.cursor}", "dl")
-        return "" if found is None else str(found.decode())
+        named, _, place = (b"" if found is None else found).decode().partition("|")
+        return str(place) if named == accepted.hex() else ""
 
     async def backlogs(self, parties: Sequence[str]) -> list[int]:
         """Groups in each party's feed that it has not acknowledged."""

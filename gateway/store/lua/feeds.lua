@@ -77,7 +77,7 @@ local function gw_group(keys, a)
   return {f[1], f[2], f[3], f[4]}
 end
 
--- Named fields: party, cursor, retention (s), salt, header, payload
+-- Named fields: party, cursor, retention (s), accepted (what the acknowledgement is named by), salt, header, payload
 local function gw_delivered(keys, a)
   local prefix, f = keys[1], named(a)
   local party, cursor = f.party, f.cursor
@@ -91,7 +91,8 @@ local function gw_delivered(keys, a)
   held_by(prefix, party, redis.call('HMGET', entry, 'm', 'w'), 1)
   redis.call('ZREM', key(prefix, 'o', party), cursor)
   redis.call('ZADD', key(prefix, 'end', party), redis.call('TIME')[1] + f.retention, cursor)
-  redis.call('HSET', entry, 'dl', place_of(prefix, append_event(prefix, 'DELIVERED', f.salt, f.header, f.payload)))
+  local place = place_of(prefix, append_event(prefix, 'DELIVERED', f.salt, f.header, f.payload))
+  redis.call('HSET', entry, 'dl', f.accepted .. '|' .. place)
   return 'NEW'
 end
 
