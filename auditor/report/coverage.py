@@ -128,7 +128,7 @@ def outside(report: Report) -> Section:
     if scope.known:
         lines.append(f"{counted(scope.known, 'signed state')} of the logs that somebody else was shown: compared.")
     parties = counts["receipts.compared.acknowledgement"]
-    if parties == report.checked[RECEIPTS]:
+    if not any(counts[f"receipts.compared.{kind}"] for kind, words in RECEIPTS_OF.items() if "devices" in words):
         lines.append(_NO_DEVICES)
     if not parties:
         lines.append(_NO_PARTIES)

@@ -1,7 +1,7 @@
 """Receipts: what both services signed for this household, kept for the auditor (DESIGN 10.4 (9)).
 
-One JSON object a line, appended and never changed: `kind` (`epoch`, `response`, `consent`, `rights`, `promise`), `session`
-(the request hash, hexadecimal), `message` (the signed message, base64). They hold no plain text.
+One JSON object a line, appended and never changed: `kind` (`epoch`, `response`, `consent`, `rights`, `promise`),
+`session` (the request hash, hexadecimal), `message` (the signed message, base64). They hold no plain text.
 """
 
 import base64
