@@ -3,9 +3,9 @@
 Receipts are JSON lines: `kind` (`epoch`, `response`, `consent`, `rights`, `promise`, `acknowledgement`), `session`
 (hexadecimal), and `message` (base64): the message as the service signed it, or what the party signed; `time_ms` is
 when it was presented to a running auditor. Receipts that services cannot deny are the only thing that shows what both
-of them keep silent about. A receipt that these services or parties did not sign shows nothing: it is counted and accuses
-nobody. One that is so new that its event may have come after the heads is counted too, and shows something when it is
-presented again.
+of them keep silent about. A receipt that these services or parties did not sign shows nothing: it is counted and
+accuses nobody. One that is so new that its event may have come after the heads is counted too, and shows something
+when it is presented again.
 """
 
 import base64
