@@ -42,7 +42,7 @@ def names() -> list[str]:
     return sorted(module.name.replace("_", "-") for module in there if module.name != _YARDSTICKS)
 
 
-def load(name: str) -> Run:
+def find(name: str) -> Run:
     """The `run` of one benchmark; raises InputError for a name that there is none of."""
     if name not in names():
         raise InputError(f"no such benchmark; there are: {', '.join(names())}")
@@ -77,7 +77,7 @@ def command(name: str, pairs: tuple[str, ...], as_json: bool) -> int:
     """Measure NAME (or `all`) and print its figures."""
     options = _options(pairs)
     for chosen in names() if name == ALL else [name]:
-        figures = load(chosen)(options)
+        figures = find(chosen)(options)
         if as_json:
             click.echo(json.dumps({"bench": chosen, "machine": machine(), "figures": dict(figures)}))
         else:

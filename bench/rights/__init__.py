@@ -107,7 +107,7 @@ async def _measure(trial: DemoTrial, options: Options) -> dict[str, Figure]:
         connected = await _connected(trial.devices()[0])
         grown = await _grown(trial, options.abuse_seconds)
         await asyncio.gather(*(household.ask(user, "what time is it") for user, household in speakers.items()))
-        await _fill_gateway(gateway, options.links)
+        await fill_gateway(gateway, options.links)
         await _fill_service(service_config, service, options.links)
         while await events_waiting(service, SERVICE):  # noqa: ASYNC110 - what filling left for the evidence is not measured
             await asyncio.sleep(_POLL)
@@ -176,7 +176,8 @@ async def _erase(client: RightsClient, user: str, store: Redis, tag: str) -> tup
     return accepted, time.perf_counter() - begun
 
 
-async def _fill_gateway(store: Redis, links: int) -> None:
+async def fill_gateway(store: Redis, links: int) -> None:
+    """As many people linked, as a store holds them: nothing of them is ever verified."""
     for first in range(0, links, _CHUNK):
         pipe = store.pipeline(transaction=False)
         for i in range(first, min(first + _CHUNK, links)):

@@ -184,15 +184,26 @@ class DemoTrial:
         """Start the services, the witness and the parties; raises ChildError if one does not come up."""
         self.start_services()
         self._start(WITNESS, [*self._witness(), "--every", str(WITNESS_SECONDS)])
+        self.start_parties()
+
+    def start_parties(self) -> None:
+        """Start the third parties."""
         for party in PARTIES:
             self._start(party, ["subscribe", "--config", str(self.party_path(party)), "--follow", "--json"])
 
     def start_services(self) -> None:
         """Start the services alone; raises ChildError if one does not come up."""
         for name in SERVICES:
-            self._start(name, ["serve", name, "--config", str(self.folder / name / f"{name}.toml")])
+            self._serve(name)
         for name in SERVICES:
             self.children[name].wait_ready()
+
+    def start_again(self, name: str) -> None:
+        """Start a service that was stopped; raises ChildError if it does not come up."""
+        self._serve(name).wait_ready()
+
+    def _serve(self, name: str) -> Child:
+        return self._start(name, ["serve", name, "--config", str(self.folder / name / f"{name}.toml")])
 
     def _start(self, name: str, arguments: list[str]) -> Child:
         self.children[name] = child = Child(name, arguments, self.logs)

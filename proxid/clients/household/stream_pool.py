@@ -16,6 +16,7 @@ import grpc
 
 from proxid.errors import Code, OverloadedError, RefusedError, UpstreamError
 from proxid.runtime.transport.status import told_pushback
+from proxid.runtime.transport.throttle import Throttle
 from proxid.wire.v1 import gateway_pb2 as wire
 from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 
@@ -35,6 +36,7 @@ class StreamPool:
         self._stub: Any = stub
         self._timeout = timeout
         self._idle: list[Any] = []
+        self._throttle = Throttle()
         self._under_way = 0
         self._waiting: dict[asyncio.Future[None], None] = {}
 
@@ -45,9 +47,11 @@ class StreamPool:
             until: monotonic time at which the caller gives up.
 
         Raises:
-            RefusedError: the gateway refused it. OverloadedError: it has not looked at it.
+            RefusedError: the gateway refused it. OverloadedError: it has not looked at it, or would not have.
             UpstreamError, AioRpcError: it may not have arrived.
         """
+        if not self._throttle.admits(time.monotonic()):
+            raise OverloadedError("the gateway was just now")
         until = min(until, time.monotonic() + self._timeout)
         try:
             async with asyncio.timeout(until - time.monotonic()), self._place():
@@ -56,8 +60,10 @@ class StreamPool:
         except TimeoutError:
             raise UpstreamError("gives no answer in time; see to the network, and whether it is overloaded") from None
         self._idle.append(stream)
+        overloaded = found.refused.code == Code.OVERLOADED
+        self._throttle.ended(time.monotonic(), not overloaded)
         if found.HasField("refused"):
-            if found.refused.code == Code.OVERLOADED:
+            if overloaded:
                 raise OverloadedError("the gateway is", told_pushback(found.refused.pushback_ms))
             raise RefusedError(Code(found.refused.code) if found.refused.code in _CODES else Code.INTERNAL)
         return found

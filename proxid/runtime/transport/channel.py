@@ -22,6 +22,15 @@ KEEPALIVE: Final = 30_000
 
 T = TypeVar("T")
 
+HANDSHAKE: Final = 10_000
+"""Milliseconds in which a caller has to come through TLS and HTTP/2's greeting; slow lines need five seconds."""
+IDLE: Final = 900_000
+"""Milliseconds for which a connection without calls is kept."""
+AGE: Final = 6 * 3_600_000
+"""Milliseconds after which a caller has to connect anew, so that no certificate is believed for much longer."""
+AGE_GRACE: Final = 600_000
+"""Milliseconds in which its calls may end by themselves then."""
+
 CONNECT: Final = 20_000
 """Milliseconds that one attempt to connect may take: TCP, TLS and HTTP/2 need four round trips one after another."""
 
@@ -44,6 +53,18 @@ def _keepalive() -> list[tuple[str, int]]:
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.http2.min_ping_interval_without_data_ms", KEEPALIVE // 3),
     ]
+
+
+def _limits(outside: bool) -> list[tuple[str, int]]:
+    """How long a connection may take to come about, stand idle and live; the other service's lives on."""
+    limits = [("grpc.server_handshake_timeout_ms", HANDSHAKE)]
+    if outside:
+        limits += [
+            ("grpc.max_connection_idle_ms", IDLE),
+            ("grpc.max_connection_age_ms", AGE),
+            ("grpc.max_connection_age_grace_ms", AGE_GRACE),
+        ]
+    return limits
 
 
 def _accepting(size: int) -> tuple[str, int]:
@@ -131,12 +152,14 @@ def new_server(
 
     Args:
         shared: the port is shared (SO_REUSEPORT), so that worker processes can serve it together.
-        max_message: bytes of the largest message that a caller may send. max_streams: calls of one connection at once.
+        max_message: bytes of the largest message that a caller may send. max_streams: calls of one connection at once,
+            of a service that outsiders call: its connections end when they are old, or idle.
 
     Raises:
         ConfigError: the address cannot be bound.
     """
     options = [*_OPTIONS, *_keepalive(), _accepting(max_message), ("grpc.so_reuseport", int(shared))]
+    options += _limits(max_streams is not None)
     if max_streams is not None:
         options.append(("grpc.max_concurrent_streams", max_streams))
     server = grpc.aio.server(options=options, interceptors=[Unparsed()])

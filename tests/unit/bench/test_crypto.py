@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench import load, names
+from bench import find, names
 from bench.crypto import BASELINES, crypto_figures
 from proxid.cli.main import main
 from proxid.errors import InputError
@@ -38,7 +38,7 @@ def test_every_step_has_microseconds_and_a_ratio_to_plain_ed25519() -> None:
 def test_could_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert "crypto" in names()
     with pytest.raises(InputError):
-        load("nothing")
+        find("nothing")
     assert main(["bench", "nothing"]) == 2
     assert main(["bench", "crypto", "-o", "rounds"]) == 2
     assert "KEY=VALUE" in capsys.readouterr().err

@@ -1,0 +1,153 @@
+"""`proxid bench load`: what a house answers when more is asked than it can do, and what stays of what it answered.
+
+The trial of the demo is started, without third parties at first. Gateway and main service are held to a share of the
+processor: every 20 ms they stand still (SIGSTOP) for the rest, so that the devices, which this one process plays, never
+are the bottleneck. What they then answer, 32 questions under way, is the capacity; everything else is relative to it.
+
+    goodput_ratio_at_3x               devices ask three times the capacity, with the library's retries, for `seconds`;
+                                      answers within 4 s of the question, in each second from the fifth on, over the
+                                      capacity
+    goodput_ratio_worst_second        of these seconds the worst
+    refusal_ms_p99                    from a request's sending to `overloaded`, meanwhile
+    recovery_s                        from then on half the capacity is asked: the last moment at which more than one
+                                      question in twenty of a second was not answered in time
+    honest_p99_ratio_beside_abuse     answers to a fifth of the capacity while 4 clients of one household send the
+                                      largest messages without a pause, and while processes that burn as much of the
+                                      processor do nothing else
+    evidence_bytes_per_refusal        both logs' files, while 24 people over their limit ask ten times a second, for
+                                      `refusal_seconds` of one minute
+    gateway_store_bytes_per_request   memory of the gateway's store that a request leaves when parties have acknowledged
+                                      all, and what ends by itself (nonces, answers, rates) has ended
+    restart_s_at_100k_people          from the start of a gateway to serving, with `people` linked in its store
+
+Options: seconds (60), share (0.15), abuse_seconds (20), refusal_seconds (40), requests (1000, for the store),
+people (100000).
+"""
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvloop
+
+from bench import Figure
+from bench.load.asking import Devices, answered_within, per_second, quantile, settled
+from bench.load.beside import beside_abuse
+from bench.load.house import Held
+from bench.load.remains import LIMIT, evidence_of_refusals, restart_seconds, store_of_requests
+from proxid.cli.demo.trial import DemoOptions, DemoTrial
+from proxid.errors import InputError
+
+CAPACITY_SECONDS = 10
+RECOVERY_SECONDS = 20
+BEGIN = 5
+"""Seconds of overload after which seconds count."""
+PATIENCE = 4.0
+"""Seconds that a question may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """See the module."""
+
+    seconds: int = 60
+    share: float = 0.15
+    abuse_seconds: int = 20
+    refusal_seconds: int = 40
+    requests: int = 1000
+    people: int = 100_000
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> "Options":
+        """Options from the command line; raises InputError."""
+        kinds = {name: type(getattr(cls(), name)) for name in cls.__slots__}
+        try:
+            chosen = cls(**{key: kinds[key](value) for key, value in options.items() if key in kinds})
+        except ValueError:
+            raise InputError("an option of this benchmark is a number") from None
+        if chosen.seconds <= BEGIN or not 0 < chosen.share <= 1:
+            raise InputError(f"seconds is above {BEGIN}, share above 0 and at most 1")
+        if min(chosen.abuse_seconds, chosen.refusal_seconds, chosen.requests, chosen.people) < 1:
+            raise InputError("an option of this benchmark is above 0")
+        return chosen
+
+
+def run(options: Mapping[str, str]) -> dict[str, Figure]:
+    """Measure."""
+    chosen = Options.parse(options)
+    with tempfile.TemporaryDirectory(prefix="proxid-bench-") as folder:
+        trial = DemoTrial(Path(folder), DemoOptions(people=80, k=3, form="pairs"))
+        trial.provision()
+        try:
+            trial.start_services()
+            figures = uvloop.run(_loaded(trial, chosen))
+            trial.children["gateway"].stop()
+            os.environ["PROXID_GATEWAY__RATE_PER_MINUTE"] = str(LIMIT)
+            try:
+                trial.start_again("gateway")
+                figures |= uvloop.run(_refused(trial, chosen))
+            finally:
+                del os.environ["PROXID_GATEWAY__RATE_PER_MINUTE"]
+            trial.children["gateway"].stop()
+            trial.start_again("gateway")
+            trial.start_parties()
+            figures |= uvloop.run(_left(trial, chosen))
+        finally:
+            trial.stop()
+    return figures
+
+
+async def _loaded(trial: DemoTrial, options: Options) -> dict[str, Figure]:
+    async with Devices(trial, PATIENCE) as devices:
+        await devices.consent()
+        with Held(trial, options.share):
+            await devices.closed(32, 4)  # warm up
+            capacity = await devices.closed(32, CAPACITY_SECONDS)
+            held = f"{capacity:,.0f}/s with {options.share:.0%} of a processor each"
+            devices.begin()
+            await devices.open(3 * capacity, options.seconds)
+            refusals = list(devices.refusals)
+            changed = time.monotonic()
+            await devices.open(0.5 * capacity, RECOVERY_SECONDS)
+            await devices.end()
+            asked = [one for one in devices.asked if one.begun < changed]
+            after = [one for one in devices.asked if one.begun >= changed]
+            seconds = per_second(asked, PATIENCE, BEGIN, options.seconds)
+            lag = devices.lag
+            await asyncio.sleep(PATIENCE)
+            ratio = await beside_abuse(trial, devices, capacity / 5, options.abuse_seconds)
+    return {
+        "capacity_per_s": _figure(capacity, "1/s", held),
+        "goodput_ratio_at_3x": _figure(sum(seconds) / len(seconds) / capacity, "ratio", held, 0.8),
+        "goodput_ratio_worst_second": _figure(min(seconds) / capacity, "ratio", held),
+        "answered_ratio_after": _figure(answered_within(after, PATIENCE), "ratio"),
+        "refusals": _figure(len(refusals), "calls"),
+        "refusal_ms_p99": _figure(1e3 * quantile(refusals, 0.99), "ms", None, 200.0),
+        "recovery_s": _figure(settled(after, changed, PATIENCE), "s", None, 5.0),
+        "client_lag_ms": _figure(1e3 * lag, "ms"),
+        "honest_p99_ratio_beside_abuse": _figure(ratio, "ratio", "as much of the processor burned", 2.0),
+    }
+
+
+async def _refused(trial: DemoTrial, options: Options) -> dict[str, Figure]:
+    size, refused = await evidence_of_refusals(trial, options.refusal_seconds)
+    return {
+        "evidence_bytes_per_refusal": _figure(size / max(refused, 1), "bytes", f"{refused} refusals", 64.0),
+    }
+
+
+async def _left(trial: DemoTrial, options: Options) -> dict[str, Figure]:
+    left = await store_of_requests(trial, options.requests)
+    seconds = await restart_seconds(trial, options.people)
+    return {
+        "gateway_store_bytes_per_request": _figure(left, "bytes", f"{options.requests} requests", 1500.0),
+        "restart_s_at_100k_people": _figure(seconds, "s", f"{options.people} people", 5.0),
+    }
+
+
+def _figure(value: float, unit: str, baseline: str | None = None, reach: float | None = None) -> Figure:
+    return {"value": round(value, 4), "unit": unit, "baseline": baseline, "reach": reach}
