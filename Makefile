@@ -16,7 +16,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check 
 QUICK := tests/arch tests/vectors $(addprefix tests/property/,crypto evidence protocol anonymise/test_mix_pool.py) \
 	$(addprefix tests/unit/,auditor clients crypto device_sim gateway protocol runtime)
 
-.PHONY: install classify agent lab dev java demo test test-quick test-slow test-peers test-homeassistant lint bench proto lock models
+.PHONY: install classify agent lab dev java browser demo test test-quick test-slow test-peers test-homeassistant lint bench proto lock models
 
 $(BASE): requirements/base.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -76,6 +76,11 @@ java:
 	@command -v java >/dev/null || (apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless) >/dev/null 2>&1 \
 		|| echo "no Java: tests on Spark will be skipped"
 
+# The person's page is looked at in a real browser.
+browser:
+	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq --no-install-recommends \
+		chromium fonts-dejavu-core) >/dev/null 2>&1 || echo "no Chromium: tests of the page in it will fail"
+
 demo: classify
 	@mkdir -p out && $(BIN)/proxid demo --html out/demo.html
 
@@ -87,7 +92,7 @@ test-quick: dev
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow and not peers" $(QUICK)
 
 # Against real programs of others: ten minutes.
-test-peers: $(PEERS)
+test-peers: $(PEERS) browser
 	$(BIN)/python -m pytest -q -m "peers and not slow" tests/peers
 
 # Home Assistant itself, with its own Wyoming integration, before a household's agent: needs Python 3.13 and a C++ compiler.

@@ -6,7 +6,7 @@ from hypothesis import settings
 
 # What speaks to programs of others is collected where they are installed; `make test-peers` installs them, and fails
 # if it collects nothing.
-collect_ignore = [] if find_spec("openai") else ["peers"]
+collect_ignore = [] if all(find_spec(name) for name in ("openai", "playwright")) else ["peers"]
 
 settings.register_profile("proxid", derandomize=True, deadline=None)
 settings.load_profile("proxid")

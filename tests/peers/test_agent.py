@@ -1,8 +1,6 @@
 """Real clients at a household's agent, before real services: OpenAI's and Wyoming's (DESIGN 5.6)."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import openai
@@ -13,35 +11,17 @@ from wyoming.handle import Handled, NotHandled
 from wyoming.info import Describe, Info
 
 from proxid.clients.agent.people import Tokens
-from proxid.clients.agent.server import serve
-from proxid.clients.household.config import DeviceConfig
-from proxid.runtime.config import load
-from tests.support.trial import PEOPLE, Trial, running
+from tests.support.agent import running_agent
+from tests.support.trial import PEOPLE, running
 
 pytestmark = pytest.mark.peers
 PERSON = PEOPLE[0]
 
 
-@asynccontextmanager
-async def agent(trial: Trial) -> AsyncIterator[tuple[DeviceConfig, str, str]]:
-    """Its configuration, where its OpenAI-compatible door is, and where its Wyoming one is."""
-    file = trial.folder / "devices/household-1/device.toml"
-    uri = f"unix://{trial.folder}/wyoming.sock"
-    doors = f'openai = "127.0.0.1:0"\npage = "127.0.0.1:0"\n[[agent.wyoming]]\nuri = "{uri}"\nuser = "{PERSON}"\n'
-    file.write_text(f"{file.read_text()}\n[agent]\n{doors}")
-    config, told = load(DeviceConfig, file), asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(serve(config, told.set_result))
-    await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
-    if task.done():
-        task.result()
-    yield config, told.result().split("\n")[-1], uri
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-
-
 async def test_both_clients_ask_and_are_answered(tmp_path: Path) -> None:
-    async with running(tmp_path) as trial, agent(trial) as (config, url, uri):
+    uri = f"unix://{tmp_path}/wyoming.sock"
+    door = f'[[agent.wyoming]]\nuri = "{uri}"\nuser = "{PERSON}"'
+    async with running(tmp_path) as trial, running_agent(trial, door) as (config, (*_, url)):
         token = Tokens(config.data_dir, PEOPLE).make(PERSON)
         async with openai.AsyncOpenAI(base_url=url, api_key=token, max_retries=0) as client:
             assert [model.id async for model in client.models.list()] == ["proxid"]

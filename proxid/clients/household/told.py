@@ -1,7 +1,7 @@
 """A consent in sentences: who is told what, as what, and until when (DESIGN 7)."""
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from proxid.clients.household.gateway import SentBefore
 from proxid.clients.household.home import Choice
@@ -18,19 +18,31 @@ def allowed(grants: Iterable[Grant], naming: Naming) -> list[dict[str, str]]:
     return [{"party": party, "type": kind, "as": said} for party, kind, said in rows]
 
 
-def meaning_of(policy: PolicyDocument, bundle: str, words: Words) -> list[str]:
-    """What a bundle means: a sentence for each party and name, and one of what was asked."""
-    said, named = words["consent"], dict[tuple[str, str], list[str]]()
-    rows = allowed(policy.bundles.get(bundle, ()), Naming.of(policy.settings))
-    for row in rows:
-        named.setdefault((row["party"], row["as"]), []).append(said["kind"][row["type"]])
-    sentences = [
-        said["party"].format(party=party, name=said["name"][how], kinds=said["and"].join(kinds))
-        for (party, how), kinds in named.items()
+def told_to(rows: Iterable[tuple[str, str, str]], words: Words) -> list[str]:
+    """Who is told what: a sentence for all that are told the same, of party, kind and name of each grant."""
+    said, kinds, parties = words["consent"], dict[tuple[str, str], list[str]](), dict[tuple[str, str], list[str]]()
+    for party, kind, how in rows:
+        kinds.setdefault((party, how), []).append(said["kind"][kind])
+    for (party, how), found in kinds.items():
+        parties.setdefault((how, "; ".join(found)), []).append(party)
+    return [
+        said["party"].format(parties=listed(names, words), name=said["name"][how], kinds=found)
+        for (how, found), names in parties.items()
     ]
+
+
+def listed(names: Sequence[str], words: Words) -> str:
+    """Names as a sentence lists them."""
+    return str(words["consent"]["and"]).join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def meaning_of(policy: PolicyDocument, bundle: str, words: Words) -> list[str]:
+    """What a bundle means: a sentence for all that are told the same, and one of what was asked."""
+    rows = allowed(policy.bundles.get(bundle, ()), Naming.of(policy.settings))
+    sentences = told_to([(row["party"], row["type"], row["as"]) for row in rows], words)
     if any(row["type"] == "general" for row in rows):
-        sentences.append(said["form"][form_of(policy)])
-    return sentences or [said["nobody"]]
+        sentences.append(words["consent"]["form"][form_of(policy)])
+    return sentences or [words["consent"]["nobody"]]
 
 
 def standing_of(choice: Choice, lasting: str, words: Words) -> list[str]:

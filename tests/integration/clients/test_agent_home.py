@@ -1,11 +1,8 @@
 """A household whose agent runs: its commands go through the agent's socket, and nobody else opens the keys."""
 
-import asyncio
 import io
 import json
 import stat
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -14,33 +11,12 @@ import pytest
 pytest.importorskip("starlette")
 
 from device_sim.commands.ask import HELP
-from proxid.clients.agent.server import serve
-from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.household import Household
 from proxid.clients.household.remote_home import agent_socket
 from proxid.errors import HouseholdBusyError
-from proxid.runtime.config import load
 from tests.support.addresses import free_address
-from tests.support.trial import Trial, run_command, running
-
-
-@asynccontextmanager
-async def agent(trial: Trial) -> AsyncIterator[DeviceConfig]:
-    """The agent of the trial's household, without doors for assistants."""
-    file = trial.folder / "devices/household-1/device.toml"
-    doors = f'openai = "127.0.0.1:0"\npage = "127.0.0.1:0"\nmetrics_listen = "{free_address()}"\ncommands = "share"\n'
-    file.write_text(f"{file.read_text()}\n[agent]\n{doors}")
-    config, told = load(DeviceConfig, file), asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(serve(config, told.set_result))
-    await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
-    if task.done():
-        task.result()
-    try:
-        yield config
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+from tests.support.agent import running_agent
+from tests.support.trial import run_command, running
 
 
 async def test_commands_go_through_the_agent_and_nobody_else_opens_the_keys(
@@ -56,14 +32,15 @@ async def test_commands_go_through_the_agent_and_nobody_else_opens_the_keys(
             out, error = capsys.readouterr()
             return out if status == 0 else error
 
-        async with agent(trial) as config:
+        metrics_at = free_address()
+        async with running_agent(trial, f'metrics_listen = "{metrics_at}"\ncommands = "share"') as (config, _):
             socket = agent_socket(config.data_dir)
             assert stat.S_IMODE(socket.stat().st_mode) == 0o600
             with pytest.raises(HouseholdBusyError, match="stop it first"):
                 Household.open(config)
             assert await said("ask", "six times seven") == "It is 42.\n"
             async with httpx.AsyncClient(trust_env=False) as client:
-                metrics = (await client.get(f"http://{config.agent.metrics_listen}/metrics")).text
+                metrics = (await client.get(f"http://{metrics_at}/metrics")).text
             assert "proxid_agent_dropped_total" in metrics and "person" not in metrics
             assert "in effect until" in await said("consent", "everything", "--until-withdrawn")
             assert "person-0: everything until withdrawn" in await said("status", user=False)

@@ -24,7 +24,7 @@ async def test_what_is_in_effect_and_what_is_offered(tmp_path: Path, capsys: pyt
         await said("searches")
         text = await said()
         assert "searches is in effect until" in text
-        assert "everything: acme is told, under your name: " in text and "; about where you are" in text
+        assert "everything: To acme and globex goes, under your name: " in text and "; about where you are" in text
         assert "nothing: Nobody is told anything." in text
         assert "Your name stands beside what somebody of a group asked" in text
         assert await run_command("subscribe", "--config", str(tmp_path / "parties/acme/party.toml")) == 0

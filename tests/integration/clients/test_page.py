@@ -82,7 +82,7 @@ async def test_a_person_sees_and_does_on_it_what_they_may(tmp_path: Path, capfd:
         jsonschema.validate(document, schema)
         assert [one["utterance"] for one in document["own_history"]] == ["node9 waits alone", "node1 question of hers"]
         read = (await ann.client.post("/export.html")).text
-        assert "acme is told, under your name" in read and "node9 waits alone" in read
+        assert "To acme and globex goes, under your name" in read and "node9 waits alone" in read
         said = await ann.send("/consent", bundle="nothing")
         assert "acme had been sent 1 records under your name or alias; that stays with it." in said
         assert "You object: the gateway has signed a receipt." in await ann.send("/rights/object")

@@ -32,7 +32,7 @@ def test_a_party_is_told_under_a_name() -> None:
     policy = PolicyDocument(("acme",), {"all": (GRANT,), "nothing": ()}, {"alias_period": "epoch"})
     first, _ = meaning_of(policy, "all", words_in("en"))
     name, kinds = "a made-up name, a new one each period", "which subjects you ask about, and in which part of the day"
-    assert first == f"acme is told, under {name}: {kinds}; what kinds of things you have your home do."
+    assert first == f"To acme goes, under {name}: {kinds}; what kinds of things you have your home do."
     assert meaning_of(policy, "nothing", words_in("de")) == ["Niemand erfährt etwas."]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from proxid.clients.household.told import moment
+from proxid.clients.household.told import moment, told_to
 from proxid.clients.household.words import Words
 
 ROWS: Final = 2000
@@ -78,14 +78,8 @@ def holders(standing: Mapping[str, Any], words: Words) -> Iterator[str]:
 
 def consents(held: Mapping[str, Any], epoch_seconds: int, words: Words) -> list[tuple[str, list[str]]]:
     """The day on which each epoch's consent began to hold, and what it lets each party know."""
-    said, rows = words["consent"], []
+    rows = []
     for epoch in held["identity_screener"]["epochs"]:
-        named: dict[tuple[str, str], list[str]] = {}
-        for grant in epoch["grants"]:
-            named.setdefault((grant["party"], grant["as"]), []).append(said["kind"][grant["kind"]])
-        told = [
-            said["party"].format(party=party, name=said["name"][how], kinds=said["and"].join(kinds))
-            for (party, how), kinds in named.items()
-        ]
-        rows.append((moment(epoch["epoch"] * epoch_seconds), told or [said["nobody"]]))
+        told = told_to([(grant["party"], grant["kind"], grant["as"]) for grant in epoch["grants"]], words)
+        rows.append((moment(epoch["epoch"] * epoch_seconds), told or [words["consent"]["nobody"]]))
     return rows

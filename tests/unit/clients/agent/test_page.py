@@ -197,7 +197,7 @@ async def test_in_german_too_and_what_fails_is_a_sentence(browser: httpx.AsyncCl
     await enter(browser, codes)
     shown = (await browser.get("/consent")).text
     assert (
-        "all gilt bis 2026-11-30 00:00 UTC." in shown and "acme erfährt unter Ihrem Namen: nach welchen Themen" in shown
+        "all gilt bis 2026-11-30 00:00 UTC." in shown and "An acme geht unter Ihrem Namen: nach welchen Themen" in shown
     )
     await browser.post("/consent", data={"bundle": "all"})
     assert "&lt;done&gt;" in (await browser.get("/consent")).text
