@@ -48,7 +48,7 @@ class RemoteLog:
         except grpc.RpcError as error:
             code = _code(error)
             how = f"shows no head ({code})" if code in set(Code) else "cannot be reached"
-            raise EvidenceUnreadableError(f"the log of {self._name} {how}{self._why(error)}") from None
+            raise EvidenceUnreadableError(f"the log of {self._name} {how}{self._why(error)}").at(self._name) from None
         if self._fresh:
             reply = self._call(self._stub.Checkpoint, wire.CheckpointRequest(fresh=True))
         first = Leaf(reply.first.salt, reply.first.header) if reply.HasField("first") else None

@@ -11,7 +11,7 @@ from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.home import Home, present_receipts
 from proxid.clients.household.household import Household
 from proxid.clients.household.remote_home import open_home
-from proxid.errors import InputError, ProxidError
+from proxid.errors import InputError, ProxidError, told
 from proxid.runtime.config import load
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ async def present_held(config: DeviceConfig) -> None:
     try:
         await present_receipts(config)
     except ProxidError as error:
-        click.echo(f"receipts were not presented: {error.rule}", err=True)
+        click.echo(f"receipts were not presented: {told(error)}", err=True)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ import click
 from device_sim.commands.common import CONFIG, JSON, at_home
 from proxid.clients.household.home import Home
 from proxid.clients.household.told import moment
-from proxid.errors import InputError, OutputError, ProxidError
+from proxid.errors import InputError, OutputError, ProxidError, told
 from proxid.jsontext import load_json
 from proxid.protocol.rights import Right
 from proxid.runtime.process.ended import run_async
@@ -71,7 +71,7 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
     except InputError:  # there is nobody of that name here
         raise
     except ProxidError as error:
-        holders = f"which third parties hold records could not be asked: {error.rule}"
+        holders = f"which third parties hold records could not be asked: {told(error)}"
     if not as_json:
         click.echo(holders, err=True)
     if not yes:

@@ -18,6 +18,7 @@ from typing import Final
 import click
 
 from proxid import __version__
+from proxid.cli.failing import say, tell, wants_json
 from proxid.errors import Code, ProxidError
 from proxid.runtime.process.ended import EndedError, ended_by_signals
 
@@ -167,19 +168,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             return error.status if isinstance(error, EndedError) else 2
         except Exception as error:
             # An engine in C may have made an error of its own of a signal.
-            return EndedError(ending.number).status if ending.number else _unforeseen(error)
+            return EndedError(ending.number).status if ending.number else _unforeseen(error, argv or sys.argv[1:])
 
 
 def _status(argv: Sequence[str] | None) -> int:
+    words = sys.argv[1:] if argv is None else argv
     try:
         result = proxid.main(args=argv, prog_name="proxid", standalone_mode=False)
     except ProxidError as error:
-        click.echo(f"proxid: {error.code}: {error.rule}", err=True)
+        tell(error, words)
         return 2
     except click.ClickException as error:
-        if isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter):
+        context = getattr(error, "ctx", None)
+        step = f"{context.command_path} --help" if context is not None else None
+        named = isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter)
+        if named or wants_json(words):
             # A folder for a file, a file that is not there, a word for a number: the line says which and why.
-            click.echo(f"proxid: {Code.INPUT_INVALID}: {error.format_message()}", err=True)
+            say(Code.INPUT_INVALID, error.format_message(), words, step=step)
         else:
             error.show()
         return 2
@@ -188,16 +193,16 @@ def _status(argv: Sequence[str] | None) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _unforeseen(error: Exception) -> int:
+def _unforeseen(error: Exception, argv: Sequence[str]) -> int:
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         # Files that a command works with have errors of their own; what is left is its output.
         _drop_output()
-        click.echo(f"proxid: {Code.OUTPUT_FAILED}: the output cannot be written, nothing more fits", err=True)
+        say(Code.OUTPUT_FAILED, "the output cannot be written, nothing more fits", argv)
         return 2
     # Its text and a traceback's lines may quote data; whoever looks for the fault asks for them.
     if os.environ.get("PROXID_TRACEBACK"):
         traceback.print_exc()
-    click.echo(f"proxid: {Code.INTERNAL}: {type(error).__name__} (PROXID_TRACEBACK=1 shows where)", err=True)
+    say(Code.INTERNAL, type(error).__name__, argv)
     return 2
 
 

@@ -23,7 +23,7 @@ import uvloop
 from auditor.config import AuditorConfig
 from gateway.config import GatewayConfig
 from main_service.config import MainServiceConfig
-from proxid.errors import InputError
+from proxid.errors import InputError, StoreError
 from proxid.runtime.config import ServiceConfig, load
 from proxid.runtime.observability.logging import configure_logging
 from proxid.runtime.observability.metrics import FOLDER_VARIABLE, metrics_endpoint
@@ -92,14 +92,23 @@ def command(
         config = config.model_copy(update={"metrics_listen": None})
     run = _Run(service, path, config, as_json)
     _verify_files(config)
-    if worker is not None:
-        stop_with_parent()
-        uvloop.run(_serve(run, worker))
-    elif config.workers == 1:
-        uvloop.run(_alone(run))
-    else:
-        uvloop.run(_with_workers(run))
+    try:
+        if worker is not None:
+            stop_with_parent()
+            uvloop.run(_serve(run, worker))
+        else:
+            uvloop.run(_alone(run) if config.workers == 1 else _with_workers(run))
+    except StoreError as error:
+        raise error.at(_store_place(config)) from None
     _log.info("stopped")
+
+
+def _store_place(config: ServiceConfig) -> str:
+    """Where the store is, without user and password."""
+    if config.store_url is None:
+        return str(config.data_dir / "store")
+    scheme, _, rest = config.store_url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 def _audit(run: _Run, workers: int | None, listen: str | None) -> None:

@@ -63,8 +63,10 @@ from proxid.errors.messages import (
     SealInvalidError,
     SignatureInvalidError,
 )
+from proxid.errors.steps import STEPS, next_of, told
 
 __all__ = [
+    "STEPS",
     "AuditBusyError",
     "AuditStateError",
     "BudgetError",
@@ -123,5 +125,7 @@ __all__ = [
     "UpstreamError",
     "UpstreamRefusedError",
     "VersionUnknownError",
+    "next_of",
     "refusal_of",
+    "told",
 ]

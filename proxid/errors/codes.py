@@ -1,7 +1,7 @@
 """The codes of all failures, and the root that each kind of failure is an error under."""
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class Code(StrEnum):
@@ -67,10 +67,22 @@ class Code(StrEnum):
 
 
 class ProxidError(Exception):
-    """Root of everything proxid raises on purpose."""
+    """Root of everything proxid raises on purpose.
+
+    Attributes:
+        rule: why, without data. where: host, file or peer that it is about; only commands say it, since a path or
+            address is nobody else's. next: what to try, where that is known better than by the code (`steps.STEPS`).
+    """
 
     code: ClassVar[Code] = Code.INTERNAL
+    where: str = ""
+    next: str = ""
 
     def __init__(self, rule: str) -> None:
         super().__init__(rule)
         self.rule = rule
+
+    def at(self, where: str, next: str = "") -> Self:
+        """The same error, with an address; whoever knows more has said so first."""
+        self.where, self.next = self.where or where, self.next or next
+        return self

@@ -16,7 +16,7 @@ import grpc
 
 from proxid.clients.household.home import Home
 from proxid.clients.household.remote_home import OPTIONS, REFUSED_KEY, target
-from proxid.errors import ConfigError, InputError, ProxidError, RefusedError
+from proxid.errors import ConfigError, InputError, ProxidError, RefusedError, told
 from proxid.protocol.rights import Right
 from proxid.runtime.folder import make_private
 from proxid.runtime.transport.methods import note
@@ -40,7 +40,7 @@ def _told(method: Method) -> Method:
             refused = isinstance(error, RefusedError)
             code = error.remote if isinstance(error, RefusedError) else note(error, method.__name__)
             marks = ((CODE_KEY, code.value), *(((REFUSED_KEY, "1"),) if refused else ()))
-            rule = error.rule
+            rule = told(error)
         except Exception as error:
             marks, rule = ((CODE_KEY, note(error, method.__name__).value),), "the agent has failed"
         return await context.abort(grpc.StatusCode.ABORTED, rule, marks)

@@ -16,7 +16,7 @@ from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.kept import read_groups
 from proxid.clients.subscriber.rows import TSV_HEADER, contents_of, row_of, tsv_of
 from proxid.clients.subscriber.subscriber import Counts, open_subscriber
-from proxid.errors import ProxidError
+from proxid.errors import ProxidError, told
 from proxid.protocol.notice import Notice
 from proxid.protocol.record import group_name
 from proxid.runtime.config import load
@@ -89,7 +89,7 @@ async def _present(config: PartyConfig) -> None:
     try:
         await present(config, config.data_dir / FILE)
     except ProxidError as error:
-        click.echo(f"acknowledgements were not presented: {error.rule}", err=True)
+        click.echo(f"acknowledgements were not presented: {told(error)}", err=True)
 
 
 _ASKED = {"erase": "asked for erasure: delete what you hold under this name", "object": "objected to any use"}

@@ -80,10 +80,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         position = _POSITION.search(str(error))
         line = f" at line {position[1]}" if position else ""
-        raise ConfigError(f"{path.name}: not valid TOML{line}") from None
+        raise ConfigError(f"{path.name}: not valid TOML{line}").at(str(path)) from None
     except (ValueError, RecursionError):
         # An integer of thousands of digits, a date that no calendar has, brackets in brackets in brackets.
-        raise ConfigError(f"{path.name}: a value is too large or nested too deeply") from None
+        raise ConfigError(f"{path.name}: a value is too large or nested too deeply").at(str(path)) from None
 
 
 def _text(path: Path) -> str:
@@ -91,14 +91,14 @@ def _text(path: Path) -> str:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise ConfigError(f"{path.name}: not a regular file")
+            raise ConfigError(f"{path.name}: not a regular file").at(str(path))
         if status.st_size > MAX_BYTES:
-            raise ConfigError(f"{path.name}: larger than {MAX_BYTES} bytes")
+            raise ConfigError(f"{path.name}: larger than {MAX_BYTES} bytes").at(str(path))
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise ConfigError(f"{path.name}: not UTF-8") from None
+        raise ConfigError(f"{path.name}: not UTF-8").at(str(path)) from None
     except (OSError, ValueError):  # a name with a NUL is a ValueError
-        raise ConfigError(f"{path.name}: the file cannot be read") from None
+        raise ConfigError(f"{path.name}: the file cannot be read").at(str(path)) from None
 
 
 def load(model: type[C], path: Path, policy: Path | None = None) -> C:
@@ -121,7 +121,7 @@ def load(model: type[C], path: Path, policy: Path | None = None) -> C:
         try:
             return model(**data)
         except ValidationError as error:
-            raise ConfigError(_explain(model, path, data, error)) from None
+            raise ConfigError(_explain(model, path, data, error)).at(str(path)) from None
         except SettingsError as error:
             field = _FIELD.search(str(error))
             variable = f"{_prefix(model)}{field[1].upper()}" if field else "environment"
@@ -133,7 +133,7 @@ def load_section(model: type[S], path: Path) -> S:
     try:
         return model.model_validate(read_toml(path))
     except ValidationError as error:
-        raise ConfigError(f"{path.name}: {explain(model, error)}") from None
+        raise ConfigError(f"{path.name}: {explain(model, error)}").at(str(path)) from None
 
 
 def explain(model: type[BaseModel], error: ValidationError) -> str:
@@ -188,7 +188,7 @@ def _verify_role(model: type[Config], path: Path, role: object) -> None:
     if role is None or role == model.role:
         return
     if role in {known.role for known in _roles()}:
-        raise ConfigError(f"{path.name}: this is the configuration of role {role}, not of {model.role}")
+        raise ConfigError(f"{path.name}: this is the configuration of role {role}, not of {model.role}").at(str(path))
     raise ConfigError(f"{path.name}: role must be '{model.role}' here")
 
 

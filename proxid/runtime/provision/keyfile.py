@@ -39,7 +39,7 @@ def write_private(path: Path, data: bytes) -> bool:
     except FileExistsError:
         return False
     except OSError:
-        raise OutputError(f"{path.name}: the file cannot be created") from None
+        raise OutputError(f"{path.name}: the file cannot be created").at(str(path)) from None
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
         file.flush()
@@ -57,12 +57,12 @@ def read_private(path: Path) -> bytes:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077:
-                raise KeyInvalidError(f"{path.name}: the key file may be read by others than its owner")
+                raise KeyInvalidError(f"{path.name}: the key file may be read by others than its owner").at(str(path))
             data = file.read(_MAX_FILE + 1)
     except OSError:
-        raise KeyInvalidError(f"{path.name}: the key file cannot be read") from None
+        raise KeyInvalidError(f"{path.name}: the key file cannot be read").at(str(path)) from None
     if len(data) > _MAX_FILE:
-        raise KeyInvalidError(f"{path.name}: the key file is too large")
+        raise KeyInvalidError(f"{path.name}: the key file is too large").at(str(path))
     return data
 
 
@@ -80,13 +80,13 @@ def load_key(path: Path, kind: str) -> bytes:
     """The secret bytes of a key file; raises KeyInvalidError for another kind or size, or a readable file."""
     found, _, text = read_private(path).strip().partition(b" ")
     if found != kind.encode("ascii"):
-        raise KeyInvalidError(f"{path.name}: not a key file of kind {kind}")
+        raise KeyInvalidError(f"{path.name}: not a key file of kind {kind}").at(str(path))
     try:
         secret = base64.b64decode(text, validate=True)
     except binascii.Error:
         secret = b""
     if len(secret) != SIZES[kind]:
-        raise KeyInvalidError(f"{path.name}: the key is malformed")
+        raise KeyInvalidError(f"{path.name}: the key is malformed").at(str(path))
     return secret
 
 

@@ -141,4 +141,4 @@ def write_public(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, path)
     except OSError:
-        raise OutputError(f"{path.name}: the file cannot be written") from None
+        raise OutputError(f"{path.name}: the file cannot be written").at(str(path)) from None

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 import grpc
 
-from proxid.errors import Code, OverloadedError, RefusedError, UpstreamError
+from proxid.errors import STEPS, Code, OverloadedError, RefusedError, UpstreamError
 from proxid.runtime.transport.reach import reached
 from proxid.runtime.transport.status import code_of, pushback_of
 
@@ -94,15 +94,15 @@ async def call(method: Callable[[], Awaitable[T]], attempts: Attempts) -> T:
         method: makes it once; raises AioRpcError, or what this function raises.
 
     Raises:
-        RefusedError: the other side gave a code. UpstreamError: it could not be reached in all attempts; its rule says
-            who, why and what to try.
+        RefusedError: the other side gave a code. UpstreamError: it could not be reached in all attempts. Both say who,
+            why and what to try.
     """
     while True:
         attempts.made += 1
         try:
             found = await method()
         except UpstreamError as error:
-            why = error.rule
+            why = (error.rule, error.next)
         except OverloadedError as error:
             await _pushed_back(attempts, error.pushback)
             continue
@@ -136,54 +136,37 @@ async def _pushed_back(attempts: Attempts, pushback: float) -> None:
     await asyncio.sleep(delay)
 
 
-async def _unreachable(attempts: Attempts, why: str) -> None:
+async def _unreachable(attempts: Attempts, why: tuple[str, str]) -> None:
     delay = _delay(attempts.made)
     now = time.monotonic()
     wait = None
     if attempts.made < attempts.limit and now + delay <= attempts.until:
         wait = _BUDGET.take(now, attempts.until)
     if wait is None:
-        raise UpstreamError(f"{attempts.peer}: {why}") from None
+        raise UpstreamError(f"{attempts.peer}: {why[0]}").at(attempts.peer, why[1]) from None
     await asyncio.sleep(max(delay, wait))
 
 
 def refused(code: Code, peer: str) -> RefusedError:
     """The error for a code that a peer gave: who, and what to try where that is known."""
-    hint = _HINTS.get(code)
-    return RefusedError(code, f"refused by {peer} ({code.value})" + (f": {hint}" if hint else ""))
+    return RefusedError(code, f"refused by {peer} ({code.value})").at(peer, STEPS[code].next)
 
 
-def unreached(error: grpc.aio.AioRpcError) -> str:
+def unreached(error: grpc.aio.AioRpcError) -> tuple[str, str]:
     """What kept a failed call that may be repeated from its answer, and what to try."""
     code = code_of(error)
     if code in _AWAY:
         return _AWAY[code]
     found = reached(error)
-    return f"{found.text}; {found.next}"
+    return found.text, found.next
 
 
 _AWAY: Final = {
-    Code.UPSTREAM_UNREACHABLE: "answers, but cannot reach the service behind it; try again later",
-    Code.STORE_UNAVAILABLE: "answers, but its store is away; try again later",
-    Code.INTERNAL: "has failed; its operator finds the reason in its log",
+    Code.UPSTREAM_UNREACHABLE: ("answers, but cannot reach the service behind it", "try again later"),
+    Code.STORE_UNAVAILABLE: ("answers, but its store is away", "try again later"),
+    Code.INTERNAL: ("has failed", "its operator finds the reason in its log"),
 }
 """What is said of the codes of `_TRANSIENT` when all attempts are used up."""
-
-_HINTS: Final = {
-    Code.PEER_REFUSED: "it does not list this certificate, or it has ended; proxid doctor says which",
-    Code.NOT_REGISTERED: "the person was erased, or is not enrolled under this key",
-    Code.NOT_FRESH: "compare this machine's clock",
-    Code.OVERLOADED: "it has more to do than it can; ask again later",
-    Code.RATE_LIMITED: "ask again in a minute",
-    Code.OBJECTED: "the person has objected; proxid device rights resume takes that back",
-    Code.LOG_FULL: "its evidence cannot be written; ask again later",
-    Code.CLOCK_DOUBTED: "it cannot rely on its clock; ask again later",
-    Code.UPSTREAM_CLOCK_DOUBTED: "the service behind it cannot rely on its clock; ask again later",
-    Code.NO_COMMON_POLICY: "its operators have to activate one policy at both services",
-    Code.NAME_ALIKE: "the name looks like that of somebody who is enrolled; take another",
-}
-"""What to try after a refusal."""
-
 
 _FINAL: Final = {
     grpc.StatusCode.UNIMPLEMENTED: Code.INTERNAL,

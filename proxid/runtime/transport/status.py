@@ -1,4 +1,4 @@
-"""The one table from error codes to gRPC status and public message (docs/protocol.md).
+"""From error codes to gRPC status; the public message is `proxid.errors.steps`' (docs/protocol.md).
 
 A peer learns the code, the public message, and the rule's text, which never holds data.
 """
@@ -7,52 +7,53 @@ from typing import Final
 
 import grpc
 
-from proxid.errors import Code, OverloadedError, ProxidError
+from proxid.errors import STEPS, Code, OverloadedError, ProxidError
 
 _S = grpc.StatusCode
 
-TABLE: Final[dict[Code, tuple[grpc.StatusCode, str]]] = {
-    Code.INTERNAL: (_S.INTERNAL, "internal error"),
-    Code.CONFIG_INVALID: (_S.FAILED_PRECONDITION, "configuration is invalid"),
-    Code.INPUT_INVALID: (_S.INVALID_ARGUMENT, "input is invalid"),
-    Code.ENCODING_INVALID: (_S.INVALID_ARGUMENT, "message is not canonically encoded"),
-    Code.MESSAGE_INVALID: (_S.INVALID_ARGUMENT, "message is malformed"),
-    Code.KEY_INVALID: (_S.INVALID_ARGUMENT, "key is not acceptable"),
-    Code.SIGNATURE_INVALID: (_S.UNAUTHENTICATED, "signature does not hold"),
-    Code.HEADER_MISMATCH: (_S.PERMISSION_DENIED, "message is for other circumstances"),
-    Code.LIMIT_EXCEEDED: (_S.PERMISSION_DENIED, "user block is not allowed"),
-    Code.PROOF_INVALID: (_S.INVALID_ARGUMENT, "proof does not hold"),
-    Code.SEAL_INVALID: (_S.INVALID_ARGUMENT, "sealed body does not open"),
-    Code.CREDENTIAL_INVALID: (_S.PERMISSION_DENIED, "credential is not acceptable"),
-    Code.OVERSIZED: (_S.INVALID_ARGUMENT, "message is too large"),
-    Code.COMMIT_MISMATCH: (_S.INVALID_ARGUMENT, "commit does not match"),
-    Code.RESPONSE_MISMATCH: (_S.DATA_LOSS, "response does not match the request"),
-    Code.OBJECTED: (_S.FAILED_PRECONDITION, "person has objected"),
-    Code.TREE_PROOF_INVALID: (_S.INVALID_ARGUMENT, "proof cannot be made"),
-    Code.NOTE_INVALID: (_S.INVALID_ARGUMENT, "checkpoint is not acceptable"),
-    Code.LOG_DAMAGED: (_S.DATA_LOSS, "log is damaged"),
-    Code.LOG_FULL: (_S.UNAVAILABLE, "evidence cannot be written"),
-    Code.EVIDENCE_UNREADABLE: (_S.UNAVAILABLE, "evidence is not available"),
-    Code.CONSENT_INVALID: (_S.FAILED_PRECONDITION, "consent is not acceptable"),
-    Code.RECORD_MISMATCH: (_S.DATA_LOSS, "log record does not match"),
-    Code.EPOCH_NOT_CURRENT: (_S.FAILED_PRECONDITION, "epoch is not current"),
-    Code.EPOCH_KEY_STALE: (_S.FAILED_PRECONDITION, "epoch key is not in use"),
-    Code.CLOCK_DOUBTED: (_S.FAILED_PRECONDITION, "clock is not reliable"),
-    Code.UPSTREAM_CLOCK_DOUBTED: (_S.FAILED_PRECONDITION, "service cannot rely on its clock"),
-    Code.NOT_FRESH: (_S.FAILED_PRECONDITION, "time is outside the allowed skew"),
-    Code.NOT_REGISTERED: (_S.PERMISSION_DENIED, "key is not registered"),
-    Code.NAME_ALIKE: (_S.ALREADY_EXISTS, "name looks like that of somebody who is registered"),
-    Code.NO_COMMON_POLICY: (_S.FAILED_PRECONDITION, "gateway and main service have no policy in common"),
-    Code.REPLAYED: (_S.ALREADY_EXISTS, "nonce was used before"),
-    Code.OVERLOADED: (_S.UNAVAILABLE, "service is overloaded"),
-    Code.RATE_LIMITED: (_S.RESOURCE_EXHAUSTED, "too many requests"),
-    Code.PEER_REFUSED: (_S.PERMISSION_DENIED, "caller is not allowed"),
-    Code.CREDENTIAL_NEEDED: (_S.FAILED_PRECONDITION, "credential is needed"),
-    Code.UPSTREAM_UNREACHABLE: (_S.UNAVAILABLE, "service cannot be reached"),
-    Code.UPSTREAM_REFUSED: (_S.FAILED_PRECONDITION, "service refused the message"),
-    Code.NOT_ANSWERED: (_S.ABORTED, "there is no answer"),
-    Code.STORE_UNAVAILABLE: (_S.UNAVAILABLE, "store is not available"),
+_STATUSES: Final[dict[Code, grpc.StatusCode]] = {
+    Code.INTERNAL: _S.INTERNAL,
+    Code.CONFIG_INVALID: _S.FAILED_PRECONDITION,
+    Code.INPUT_INVALID: _S.INVALID_ARGUMENT,
+    Code.ENCODING_INVALID: _S.INVALID_ARGUMENT,
+    Code.MESSAGE_INVALID: _S.INVALID_ARGUMENT,
+    Code.KEY_INVALID: _S.INVALID_ARGUMENT,
+    Code.SIGNATURE_INVALID: _S.UNAUTHENTICATED,
+    Code.HEADER_MISMATCH: _S.PERMISSION_DENIED,
+    Code.LIMIT_EXCEEDED: _S.PERMISSION_DENIED,
+    Code.PROOF_INVALID: _S.INVALID_ARGUMENT,
+    Code.SEAL_INVALID: _S.INVALID_ARGUMENT,
+    Code.CREDENTIAL_INVALID: _S.PERMISSION_DENIED,
+    Code.OVERSIZED: _S.INVALID_ARGUMENT,
+    Code.COMMIT_MISMATCH: _S.INVALID_ARGUMENT,
+    Code.RESPONSE_MISMATCH: _S.DATA_LOSS,
+    Code.OBJECTED: _S.FAILED_PRECONDITION,
+    Code.TREE_PROOF_INVALID: _S.INVALID_ARGUMENT,
+    Code.NOTE_INVALID: _S.INVALID_ARGUMENT,
+    Code.LOG_DAMAGED: _S.DATA_LOSS,
+    Code.LOG_FULL: _S.UNAVAILABLE,
+    Code.EVIDENCE_UNREADABLE: _S.UNAVAILABLE,
+    Code.CONSENT_INVALID: _S.FAILED_PRECONDITION,
+    Code.RECORD_MISMATCH: _S.DATA_LOSS,
+    Code.EPOCH_NOT_CURRENT: _S.FAILED_PRECONDITION,
+    Code.EPOCH_KEY_STALE: _S.FAILED_PRECONDITION,
+    Code.CLOCK_DOUBTED: _S.FAILED_PRECONDITION,
+    Code.UPSTREAM_CLOCK_DOUBTED: _S.FAILED_PRECONDITION,
+    Code.NOT_FRESH: _S.FAILED_PRECONDITION,
+    Code.NOT_REGISTERED: _S.PERMISSION_DENIED,
+    Code.NAME_ALIKE: _S.ALREADY_EXISTS,
+    Code.NO_COMMON_POLICY: _S.FAILED_PRECONDITION,
+    Code.REPLAYED: _S.ALREADY_EXISTS,
+    Code.OVERLOADED: _S.UNAVAILABLE,
+    Code.RATE_LIMITED: _S.RESOURCE_EXHAUSTED,
+    Code.PEER_REFUSED: _S.PERMISSION_DENIED,
+    Code.CREDENTIAL_NEEDED: _S.FAILED_PRECONDITION,
+    Code.UPSTREAM_UNREACHABLE: _S.UNAVAILABLE,
+    Code.UPSTREAM_REFUSED: _S.FAILED_PRECONDITION,
+    Code.NOT_ANSWERED: _S.ABORTED,
+    Code.STORE_UNAVAILABLE: _S.UNAVAILABLE,
 }
+TABLE: Final = {code: (status, STEPS[code].what) for code, status in _STATUSES.items()}
 """Codes that cross the wire."""
 
 LOCAL: Final = frozenset({

@@ -1,4 +1,4 @@
-"""A path that is none, or a household's input that cannot be, is one line with exit status 2, never a traceback."""
+"""A path that is none, or a household's input that cannot be, is one line and a step, status 2, never a traceback."""
 
 import datetime
 import re
@@ -28,11 +28,12 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def said(capsys: pytest.CaptureFixture[str]) -> Said:
     def call(*words: object, code: int = 2) -> str:
-        """What a command that is refused says, which is one line."""
+        """What a command that is refused says: one line, and in lines of their own where and what to try."""
         capsys.readouterr()
         assert main([*map(str, words)]) == code
         lines = [line for line in capsys.readouterr().err.splitlines() if line]
-        assert len(lines) == 1 and lines[0].startswith("proxid: "), lines
+        assert lines[0].startswith("proxid: ") and len(lines) <= 3, lines
+        assert all(line.startswith(("  where: ", "  try: ")) for line in lines[1:]), lines
         assert "internal" not in lines[0]
         return lines[0]
 
