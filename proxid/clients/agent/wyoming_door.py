@@ -16,6 +16,7 @@ from wyoming.server import AsyncEventHandler, AsyncServer
 from proxid import __version__
 from proxid.clients.agent.asking import Asking
 from proxid.clients.household.doors import WyomingDoor
+from proxid.runtime.observability.metrics import AGENT_DROPPED
 
 _MAKER: Final = Attribution(name="proxid", url="")
 
@@ -29,7 +30,9 @@ class _Door(AsyncEventHandler):
         if Describe.is_type(event.type):
             await self.write_event(_info(self._languages).event())
         elif Transcript.is_type(event.type):
-            said = await self._asking.ask(self._user, Transcript.from_event(event).text)
+            heard = Transcript.from_event(event)
+            AGENT_DROPPED.labels("context").inc(len(heard.context or ()))
+            said = await self._asking.ask(self._user, heard.text)
             answer = NotHandled(text=said.text) if said.home else Handled(text=said.text)
             await self.write_event(answer.event())
         return True

@@ -20,7 +20,8 @@ from proxid.protocol.policy import PolicyDocument
 
 RENEWED: Final = "renewed"
 CHANGED: Final = "changed"
-_AWAY: Final = frozenset({Code.UPSTREAM_UNREACHABLE, Code.REFUSED})
+_FINAL: Final = frozenset({Code.CONSENT_INVALID, Code.OBJECTED, Code.INPUT_INVALID})
+"""Of an epoch: what else fails may fare better the next time."""
 
 _log = structlog.get_logger(__name__)
 
@@ -66,8 +67,8 @@ class LastingChoices:
     async def renew(self, session: Session) -> None:
         """Give the person's choice anew in the session's epoch, if there is one and it means no more than it did.
 
-        What is refused leaves them at `nothing` and is tried no more in the epoch; what fails on the way, the next
-        time.
+        What the services do not take leaves them at `nothing` and is tried no more in the epoch; what fails on the way
+        is tried the next time.
         """
         user, epoch = session.user, session.route.epoch
         if self._done.get(user.user_id, (-1, ""))[0] == epoch:
@@ -83,6 +84,7 @@ class LastingChoices:
                 await self._consents.choose(session, chosen.bundle)
             self._done[user.user_id] = epoch, RENEWED if same else CHANGED
         except ProxidError as error:
-            _log.warning("consent not renewed", code=error.code.value)
-            if isinstance(error, RefusedError) or error.code not in _AWAY:
+            code = error.remote if isinstance(error, RefusedError) else error.code
+            _log.warning("consent not renewed", code=code.value)
+            if code in _FINAL:
                 self._done[user.user_id] = epoch, ""
