@@ -1,5 +1,6 @@
 """A log as the auditor reads it: one handler an event type, one violation an event that does not hold."""
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -99,7 +100,12 @@ class Log:
         """REFUSED: whom a service turns away is its own word (docs/adr/0023); by which rule is counted."""
         self._report.believe(COMPLETENESS, "turned_away")
         rule = str(event.fields["rule"])
-        self._report.counts[f"refused.{self.name}.{rule}" if rule in set(Code) else "refused.unknown"] += 1
+        refused = 1
+        if form_of(event) >= 2 and "count" in event.fields:
+            refused = int(str(event.fields["count"]))
+            if refused < 1 or len(bytes.fromhex(str(event.fields["sessions"]))) != hashlib.sha256().digest_size:
+                raise EncodingError("counted refusals of none, or of sessions that it does not commit to")
+        self._report.counts[f"refused.{self.name}.{rule}" if rule in set(Code) else "refused.unknown"] += refused
 
     def begin(self, generation: int, base: int) -> None:
         """One of the service's logs is read, before which there are `base` entries."""

@@ -61,6 +61,7 @@ class Consents:
         vector = ConsentVector.decode(vector_bytes)
         terms = await self._epochs.verify_current(message.header.epoch, message.header.time_ms)
         person = await self._verify(vector, message, terms)
+        self._screener.limit("consents", person.user_tag, vector_bytes)
         sanitized = self._sanitize(message, person)
         payload = ConsentPayload(vector_bytes, SanitizedPair(message, sanitized).encode(), b"").encode()
         grants = [

@@ -8,6 +8,7 @@ from typing import Final
 from gateway.epochs import OpenEpochs
 from gateway.identity import Screener
 from gateway.notices import Notices
+from gateway.refusals import OF_PARTY
 from gateway.store.feeds import FeedEntry
 from gateway.store.library import GatewayStore
 from proxid.crypto.sansig import SignedMessage
@@ -116,7 +117,7 @@ class Feeds:
 
         Raises:
             RecordMismatchError: it is of another group, or of one that was not written to the party.
-            SignatureInvalidError: not the party's.
+            SignatureInvalidError: not the party's. RateLimitError.
         """
         screener = self._screener
         ack = DeliveryAck.decode(data)
@@ -124,6 +125,7 @@ class Feeds:
         if key is None:
             raise CredentialError("party is not configured")
         ack.verify(key)
+        screener.limit("acknowledgements", party, data, OF_PARTY)
         _verify_cursor(cursor)
         entry = await self._store.group(party, cursor)
         expected = (party, screener.service, entry.epoch, entry.group, delivery_digest(as_written(entry)))

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from gateway.refusals import TurnedAway
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import SealingKey
 from proxid.encoding import encode, label
@@ -49,7 +50,7 @@ class Screener:
     Attributes:
         service: id of the Main Service. key: sk_IS. service_key: pk_MS. authority: pk_EA.
         secret: HMAC key of aliases, user tags and tombstones, 32 bytes. party_keys: acknowledgement keys.
-        watch: whether `clock` can be relied on.
+        watch: whether `clock` can be relied on. turned_away: whom this worker refused, and who writes how much.
         party_seals: what notices to a party are sealed to.
     """
 
@@ -64,6 +65,15 @@ class Screener:
     clock: Callable[[], float] = field(default=time.time)
     party_seals: dict[str, SealingKey] = field(default_factory=dict)
     watch: ClockWatch = field(default_factory=lambda: ClockWatch(Clocks(), 120.0))
+    turned_away: TurnedAway = field(default_factory=TurnedAway)
+
+    def limit(self, kind: str, who: str, data: bytes, times: int = 1) -> None:
+        """Somebody, who is known to be that, writes something; raises RateLimitError.
+
+        Args:
+            data: the message. times: how many times a person's limit.
+        """
+        self.turned_away.write(kind, who, hashlib.sha512(data).digest(), self.clock(), times)
 
     def user_tag(self, user_id: str) -> str:
         """Keyed hash of a USER_ID: what keys and tombstones in the store are named by (DESIGN 5.2 (3))."""

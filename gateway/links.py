@@ -33,7 +33,7 @@ class Links:
         Raises:
             CredentialError, SignatureInvalidError, KeyInvalidError, EncodingError: a document does not hold.
             EpochError: the epoch is not current. RegistrationError: the key was registered, or the user has one.
-            NameAlikeError: a new user's name looks like somebody else's.
+            RateLimitError. NameAlikeError: a new user's name looks like somebody else's.
         """
         screener = self._screener
         enrolment, link = Enrolment.decode(enrolment_bytes), Link.decode(link_bytes)
@@ -43,6 +43,7 @@ class Links:
         link.verify(enrolment)
         if (link.service, link.screener) != (screener.service, screener.key.public):
             raise CredentialError("link is for another service or screener")
+        screener.limit("links", screener.user_tag(link.user_id), link_bytes)
         now = screener.clock()
         enrolment.verify_time(now)
         terms = await self._epochs.verify_current(link.epoch, int(now * 1000))

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from gateway.identity import Screener
+from gateway.refusals import OF_PARTY
 from gateway.store.rights import PutNotice, Recipient, RightsStore
 from proxid.errors import CredentialError, RecordMismatchError
 from proxid.evidence.events import encode_header
@@ -55,6 +56,7 @@ class Notices:
         if key is None:
             raise CredentialError("party is not configured")
         ack.verify(key)
+        screener.limit("acknowledgements", party, data, OF_PARTY)
         if (ack.party, ack.service) != (party, screener.service):
             raise RecordMismatchError("acknowledgement is of another party or service")
         name = ack.digest.hex()

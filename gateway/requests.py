@@ -24,6 +24,7 @@ from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import encode_text
 from proxid.errors import (
+    Code,
     MessageInvalidError,
     NonceReplayError,
     OverloadedError,
@@ -118,7 +119,7 @@ class RequestPath:
         self, signed: SignedMessage, sanitized: SignedMessage, whose: tuple[Registration, int], turn: Turn
     ) -> SignedMessage:
         person, ttl = whose
-        stored = await self._mark(signed, sanitized, ttl)
+        stored = await self._mark(signed, sanitized, ttl, person.user_tag)
         if stored is not None:
             return SignedMessage.decode(stored)
         answer = await self._forward(signed.session_id, sanitized, person.credential, turn)
@@ -139,6 +140,7 @@ class RequestPath:
         terms = await self._epochs.verify_current(header.epoch, header.time_ms)
         # (3) registered; whether still live is checked again in the atomic step of (5)
         person = await self._registrations.of(header.signer)
+        await self._limit_known(signed, person)
         # (4) signature, Judge = SIG, user block
         expected = request.expectation(screener.service, person.epoch, header.signer, screener.key.public)
         verify(signed, expected, Role.SIGNER)
@@ -146,7 +148,7 @@ class RequestPath:
             raise MessageInvalidError("user block is not the user that the key is linked to")
         return person, max(screener.limits.nonce_ttl, int(terms.retention.answers))
 
-    async def _mark(self, signed: SignedMessage, sanitized: SignedMessage, ttl: int) -> bytes | None:
+    async def _mark(self, signed: SignedMessage, sanitized: SignedMessage, ttl: int, user_tag: str) -> bytes | None:
         # (3) (5) (6) and FORWARDED in one step
         screener, header = self._screener, signed.header
         payload = SanitizedPair(signed, sanitized).encode()
@@ -156,10 +158,22 @@ class RequestPath:
                 key_tag(header.signer), nonce_tag(header.signer, header.nonce), signed.session_id, payload,
                 screener.clock(), limits,
             )  # fmt: skip
-        except (NonceReplayError, RateLimitError, RegistrationError) as error:
-            self._registrations.forget(header.signer)
-            await self._store.refused(error.code.value, signed.session_id)
+        except (NonceReplayError, RateLimitError) as error:
+            screener.turned_away.count(user_tag, error.code, signed.session_id, screener.clock())
             raise
+        except RegistrationError:
+            # It may have been forwarded while the key was live: nothing is left that says so.
+            self._registrations.forget(header.signer)
+            raise
+
+    async def _limit_known(self, signed: SignedMessage, person: Registration) -> None:
+        """Check 6 before check 4 for whom it has refused in this minute; what was forwarded gets its answer."""
+        away, header, now = self._screener.turned_away, signed.header, self._screener.clock()
+        if away.is_over(person.user_tag, now):
+            if await self._store.is_forwarded(nonce_tag(header.signer, header.nonce)):
+                return
+            away.count(person.user_tag, Code.RATE_LIMITED, signed.session_id, now)
+            raise RateLimitError("user sends more requests than allowed")
 
     async def _forward(self, session: bytes, sanitized: SignedMessage, credential: bytes, turn: Turn) -> SignedMessage:
         try:

@@ -71,6 +71,7 @@ class Rights:
         screener.watch.require()
         screener.verify_fresh(request.time_ms, self._epochs.in_force().clock_skew)
         user_tag = screener.user_tag(request.user_id)
+        screener.limit("rights", user_tag, request_bytes)
         if request.right is Right.ERASE:
             return await self._erase(user_tag, request_bytes, enrolment)
         state = await self._rights.status(user_tag)

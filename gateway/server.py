@@ -20,6 +20,7 @@ from gateway.links import Links
 from gateway.notices import Notices
 from gateway.objections import Objections
 from gateway.owed import Owed
+from gateway.refusals import TurnedAway, write_refusals
 from gateway.releases import Releases
 from gateway.requests import Registrations, RequestPath
 from gateway.restoring import restore_rights
@@ -90,6 +91,7 @@ def screener_of(config: GatewayConfig, clocks: Clocks = Clocks()) -> Screener:  
         limits=limits,
         clock=clocks.wall,
         watch=ClockWatch(clocks, config.clock_skew),
+        turned_away=TurnedAway(config.rate_per_minute),
         party_seals={name: SealingKey(keys.seal) for name, keys in trust.parties.items()},
     )
 
@@ -178,6 +180,7 @@ async def serve(
         await _recover(store, screener, requests)
     # Made when nothing fails any more before they run.
     background = [ClockKeeper(screener.watch, heard, worker == 0).run(), heads.heard.watch()]
+    background.append(write_refusals(screener, store))
     if writer is not None:
         background += jobs_of(config, evidence, store.client, writer, screener.watch)
         background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]

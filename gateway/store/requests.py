@@ -5,13 +5,15 @@ Each method is one atomic step of `lua/requests.lua`.
 
 import math
 
-from gateway.store.steps import Steps
+from gateway.refusals import Refused
+from gateway.store.steps import PREFIX, Steps
 from proxid.errors import (
     NonceReplayError,
     RateLimitError,
     RegistrationError,
 )
 from proxid.evidence.events import encode_header, session_header
+from proxid.runtime.store.connection import store_errors
 from proxid.runtime.store.functions import named
 
 
@@ -70,7 +72,12 @@ class RequestSteps(Steps):
         latest = "+inf" if math.isinf(until) else int(until)
         return list(await self.call("gw_open", limit, latest))
 
-    async def refused(self, rule: str, session: bytes) -> None:
-        """Record REFUSED with the rule's code; for authentic messages only."""
-        header = encode_header(rule=rule, session=session.hex())
+    async def is_forwarded(self, nonce_tag: str) -> bool:
+        """Whether a message with this nonce was forwarded, and its answer would still be known."""
+        with store_errors():
+            return bool(await self.client.exists(f"{PREFIX}:n:{nonce_tag}"))
+
+    async def refused(self, refused: Refused) -> None:
+        """Record one REFUSED of a minute."""
+        header = encode_header(rule=refused.rule, count=refused.number, sessions=refused.sessions, v=2)
         await self.call("gw_refused", self._salt(), header)

@@ -42,6 +42,7 @@ EVENTS: Final = frozenset(
         "receipts wait",
         "record not made",
         "refused",
+        "refusals are not recorded",
         "release refused",
         "erasures wait",
         "expiry waits for an epoch",
