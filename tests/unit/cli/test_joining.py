@@ -10,8 +10,8 @@ from proxid.cli.main import main
 from proxid.clients.household.state import HouseholdState
 from proxid.runtime.config.loading import load_section
 from proxid.runtime.config.trust import Trust
-from proxid.runtime.provision.invitation import JoinRequest, read_letter, words_of
-from proxid.runtime.provision.public import PublicFile
+from proxid.runtime.provision.invitation import JoinRequest, digest, read_letter, words_of
+from proxid.runtime.provision.public import PublicFile, write_trust
 
 HOUSE = ("init", "house", "--only", "ea,gateway", "--parties", "acme", "--gateway", "gw.example.org:7443")
 
@@ -20,7 +20,7 @@ HOUSE = ("init", "house", "--only", "ea,gateway", "--parties", "acme", "--gatewa
 def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main([*HOUSE, "--main-service", "ms.example.org:7444"]) == 0
-    for who in (("party", "acme"), ("main-service",), ("device", "home")):
+    for who in (("party", "acme"), ("main-service",), ("auditor",), ("device", "home", "work")):
         assert main(["invite", *who, "--house", "house"]) == 0
 
 
@@ -54,7 +54,7 @@ def test_words_stand_for_both_files(capsys: pytest.CaptureFixture[str], tmp_path
 def test_keys_stay_where_they_are_made(capsys: pytest.CaptureFixture[str]) -> None:
     join(capsys, "house/invited/device-home.invitation", "--into", "home", "-u", "ann")
     assert admit("home/device-home.request", "--yes") == 0
-    join(capsys, "house/admitted/device-home.admission", "--into", "home")
+    join(capsys, "house/admitted/device-home.admission", "--into", "home", "--yes")
     secrets = [path.read_bytes().split(b"\n")[-2][:40] for path in Path("home").rglob("*.key")]
     travelled = [*Path("house/invited").iterdir(), *Path("house/admitted").iterdir(), Path("home/device-home.request")]
     assert len(secrets) >= 2 and all(secret for secret in secrets)
@@ -71,10 +71,10 @@ def test_an_admission_holds_if_the_ca_signed_it_for_this_request(capsys: pytest.
     other = PublicFile.read(Path("house/gateway/public.toml")).table()["sign"]
     assert key is not None and other is not None
     Path("changed").write_text(admission.read_text().replace(key, other))
-    assert main(["join", "changed", "--into", "party-acme"]) == 2
+    assert main(["join", "changed", "--into", "party-acme", "--yes"]) == 2
     assert "not this CA's" in capsys.readouterr().err
     assert main(["join", str(admission), "--into", "main-service"]) == 2, "it is somebody else's"
-    assert main(["join", str(admission), "--into", "party-acme"]) == 0
+    assert main(["join", str(admission), "--into", "party-acme", "--yes"]) == 0
     assert load_section(Trust, Path("party-acme/trust.toml")).service is not None
     # Somebody who joins later is told to whom it concerns, and to nobody else; the same request again changes nothing.
     join(capsys, "house/invited/device-home.invitation", "--into", "home", "-u", "ann")
@@ -102,3 +102,69 @@ def test_a_request_is_of_who_was_invited(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["init", "other", "--only", "gateway"]) == 0
     assert main(["invite", "device", "home", "--house", "other"]) == 0
     assert main(["join", "other/invited/device-home.invitation", "--into", "home"]) == 2, "another house's"
+
+
+def test_nothing_of_an_invitation_counts_before_its_words_were_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
+    invitation = Path("house/invited/party-acme.invitation")
+    Path("changed").write_text(invitation.read_text().replace("ms.example.org", "evil.example.org"))
+    join(capsys, "changed", "--into", "acme")
+    assert load_section(Trust, Path("acme/trust.toml")) == Trust()
+    assert main(["join", str(invitation), "--into", "acme"]) == 2, "addresses of the first are there"
+    assert "another invitation" in capsys.readouterr().err
+    # Without a word from the host an admission is one of whoever wrote the invitation.
+    join(capsys, str(invitation), "--into", "other")
+    assert admit("other/party-acme.request", "--yes") == 0
+    admission = "house/admitted/party-acme.admission"
+    assert main(["join", admission, "--into", "other"]) == 2
+    assert not Path("other/tls.crt").exists() and load_section(Trust, Path("other/trust.toml")) == Trust()
+    join(capsys, admission, "--into", "other", "--yes")
+    join(capsys, admission, "--into", "other")
+
+
+def test_a_request_cannot_be_told_before_its_invitation(capsys: pytest.CaptureFixture[str]) -> None:
+    file = "house/invited/party-acme.invitation"
+    said = join(capsys, file, "--into", "acme")
+    first = read_letter(Path("acme/party-acme.request"))
+    assert join(capsys, file, "--into", "acme")["words"] == said["words"], "somebody wants to hear them again"
+    other = read_letter(Path(file)).model_copy(update={"known": ()})
+    other.write(Path("other"))
+    join(capsys, "other", "--into", "acme")
+    assert read_letter(Path("acme/party-acme.request")) != first.model_copy(update={"invitation": digest(other)})
+
+
+def peers(folder: str) -> set[str]:
+    return set(load_section(Trust, Path(folder, "trust.toml")).allow_list().values())
+
+
+def revoke(folder: str, who: str) -> None:
+    trust = load_section(Trust, Path(folder, "trust.toml"))
+    left = tuple(peer for peer in trust.peers if f"{peer.role}/{peer.name}" != who)
+    write_trust(Path(folder, "trust.toml"), trust.model_copy(update={"peers": left}))
+
+
+def test_who_was_revoked_does_not_come_back_with_an_admission(capsys: pytest.CaptureFixture[str]) -> None:
+    for who in ("auditor", "device-home", "device-work"):
+        join(capsys, f"house/invited/{who}.invitation", "--into", who)
+    admission = Path("house/admitted/auditor.admission")
+    assert admit("auditor/auditor.request", "--yes") == 0
+    Path("oldest").write_bytes(admission.read_bytes())
+    join(capsys, str(admission), "--into", "auditor", "--yes")
+    assert admit("device-home/device-home.request", "--yes") == 0
+    join(capsys, str(admission), "--into", "auditor")
+    for folder in ("auditor", "house/gateway"):
+        assert "device/home" in peers(folder)
+        revoke(folder, "device/home")
+    assert main(["join", "oldest", "--into", "auditor"]) == 2, "there was a newer one"
+    join(capsys, str(admission), "--into", "auditor")
+    assert main([*HOUSE, "--main-service", "ms.example.org:7444"]) == 0
+    # The newcomer's request comes together with all others, as they lie in one folder.
+    assert admit("device-home/device-home.request", "device-work/device-work.request", "--yes") == 0
+    join(capsys, str(admission), "--into", "auditor")
+    assert "device/work" in peers("auditor") & peers("house/gateway")
+    assert "device/home" not in peers("auditor") | peers("house/gateway")
+
+
+def test_who_is_enrolled_is_shown_before(capsys: pytest.CaptureFixture[str]) -> None:
+    join(capsys, "house/invited/device-home.invitation", "--into", "home", "-u", "ann", "-u", "bob b")
+    assert admit("home/device-home.request", "--since", "2020-02-02", "--yes") == 0
+    assert "device home: enrols 'ann', 'bob b', since 2020-02-02" in capsys.readouterr().err
