@@ -10,6 +10,7 @@ proxid join party-acme.admission                       at acme, again whenever s
 import base64
 import datetime
 import json
+import secrets
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,7 +28,7 @@ from proxid.crypto.identity import Enrolment
 from proxid.errors import ConfigError, CredentialError, InputError
 from proxid.runtime.config.loading import load, load_section
 from proxid.runtime.config.trust import Trust
-from proxid.runtime.provision import Party, PublicFile, import_public, init_party, install_certificate
+from proxid.runtime.provision import Party, PublicFile, init_party, install_certificate
 from proxid.runtime.provision.host import Host, listening, settings_of
 from proxid.runtime.provision.invitation import (
     Admission,
@@ -40,9 +41,11 @@ from proxid.runtime.provision.invitation import (
     words_of,
     words_of_keys,
 )
+from proxid.runtime.provision.party import introduce
 from proxid.runtime.provision.policies import PolicyFolder
 from proxid.runtime.provision.public import write_public
 from proxid.runtime.provision.roles import ROLES
+from proxid.runtime.provision.templates import GOVERNED, Settings, render
 from proxid.runtime.provision.words import same
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -97,17 +100,18 @@ def admit(
     Writes an admission for each of them, and a new one for everybody who has to know them now.
     """
     host, requests = Host(house), [_request(path) for path in files]
+    when = (since or _now()).replace(tzinfo=datetime.UTC)
     for request in requests:
         host.verify(request)
+        if request.people:
+            people = ", ".join(repr(one.user_id) for one in request.people)
+            click.echo(f"{request.role} {request.name}: enrols {people}, since {when:%Y-%m-%d}", err=True)
         _compare(request, heard, yes)
     for request in requests:
-        before = host.enrolled(request)
-        host.admit(request, _enrolled(request, ea or house / "ea", since) if before is None else before, _now())
-    written = []
-    for admission in host.admissions(f"{request.role}/{request.name}" for request in requests):
-        path = host.place("admitted", admission.role, admission.name, "admission")
-        admission.write(path)
-        written.append(str(path))
+        if host.enrolled(request) is None:
+            host.admit(request, _enrolled(request, ea or house / "ea", when), _now())
+    admissions = host.admissions((f"{request.role}/{request.name}" for request in requests), _now())
+    written = [str(host.place("admitted", one.role, one.name, "admission")) for one in admissions]
     click.echo(json.dumps({"written": written}) if as_json else "\n".join(written))
 
 
@@ -129,15 +133,14 @@ def _compare(request: JoinRequest, heard: Sequence[str], yes: bool) -> None:
         raise InputError(f"{who}: not admitted; its file or the invitation was changed on the way")
 
 
-def _enrolled(request: JoinRequest, ea: Path, since: datetime.datetime | None) -> list[bytes]:
+def _enrolled(request: JoinRequest, ea: Path, since: datetime.datetime) -> list[bytes]:
     if not request.people:
         return []
     if not (ea / "ea.toml").exists():
         click.echo(f"{request.name}: nobody was enrolled, the enrolment authority is not here (--ea)", err=True)
         return []
     asked = [(one.user_id, base64.b64decode(one.key)) for one in request.people]
-    when = int((since or _now()).replace(tzinfo=datetime.UTC).timestamp())
-    issued = enrolment.issue(load(EnrolmentAuthorityConfig, ea / "ea.toml"), asked, when)
+    issued = enrolment.issue(load(EnrolmentAuthorityConfig, ea / "ea.toml"), asked, int(since.timestamp()))
     return [one.encode() for one in issued]
 
 
@@ -146,12 +149,16 @@ def _enrolled(request: JoinRequest, ea: Path, since: datetime.datetime | None) -
 @click.option("--into", type=_FOLDER, help="Folder of who joins (default: its name).")
 @click.option("-u", "--user", "users", multiple=True, help="Of a household: somebody to enrol.")
 @click.option("--listen", metavar="HOST:PORT", help="Where a server listens (default: its port, at every address).")
+@click.option("--yes", is_flag=True, help="Of the first admission: who invited you has said that the words agree.")
 @_JSON
-def join(file: Path, into: Path | None, users: tuple[str, ...], listen: str | None, as_json: bool) -> None:
+def join(
+    file: Path, into: Path | None, users: tuple[str, ...], listen: str | None, yes: bool, as_json: bool
+) -> None:  # fmt: skip
     """Answer an invitation, or take an admission.
 
     The first makes keys, which never leave this machine, and writes a request and words: send the one to who invited
-    you, and read the other to them. The second completes the folder; take each new one that you are sent.
+    you, and read the other to them. The second completes the folder, once they said that the words agree; take each
+    new one that you are sent.
     """
     letter = read_letter(file)
     if isinstance(letter, JoinRequest):
@@ -161,7 +168,7 @@ def join(file: Path, into: Path | None, users: tuple[str, ...], listen: str | No
         done = _answer(letter, folder, users, listen)
     else:
         assert isinstance(letter, Admission)
-        done = _take(letter, folder)
+        done = _take(letter, folder, yes)
     click.echo(json.dumps(done) if as_json else "\n".join(_said(done)))
 
 
@@ -169,18 +176,37 @@ def _answer(invitation: Invitation, folder: Path, users: Sequence[str], listen: 
     if users and invitation.role != "device":
         raise InputError(f"a {invitation.role} has no users to enrol")
     settings = listening(invitation.role, settings_of(invitation), listen)
+    path = folder / f"{invitation.stem}.request"
+    before = _answered(path, invitation)
+    if before is None and not (folder / "tls.crt").exists():
+        _only_by(invitation, folder, settings)
     party = init_party(folder, invitation.role, invitation.name, settings, invitation.policy, _now())
     _pin(folder, invitation.ca)
-    if ROLES[party.role].networked:
-        import_public(party, invitation.known)
     csr = folder / "tls.csr"
     request = JoinRequest(
-        role=party.role, name=party.name, invitation=digest(invitation),
+        role=party.role, name=party.name, invitation=digest(invitation), fresh=before or secrets.token_hex(32),
         csr=csr.read_text("ascii") if csr.exists() else "", public=party.public, people=_people(folder, users),
     )  # fmt: skip
-    path = folder / f"{request.stem}.request"
     request.write(path)
     return {"written": [str(path)], "words": words_of(request), **_keys(party, invitation.known)}
+
+
+def _answered(path: Path, invitation: Invitation) -> str | None:
+    """What the folder's request drew for this very invitation: its words can be heard again."""
+    request = read_letter(path) if path.exists() else None
+    return request.fresh if isinstance(request, JoinRequest) and request.invitation == digest(invitation) else None
+
+
+def _only_by(invitation: Invitation, folder: Path, settings: Settings) -> None:
+    """Raises CredentialError if files are there that another invitation may have left, whose words did not agree."""
+    texts = {"ca.crt": invitation.ca, f"{invitation.role}.toml": render(invitation.role, invitation.name, settings)}
+    if invitation.role in GOVERNED:
+        texts["policy.toml"] = invitation.policy
+    for name, text in texts.items():
+        if (folder / name).exists() and (folder / name).read_text("utf-8") != text:
+            raise CredentialError(
+                f"{folder.name}/{name}: is not by this invitation; answer it in another folder (--into)"
+            )
 
 
 def _keys(party: Party, known: Sequence[PublicFile]) -> dict[str, Any]:
@@ -206,27 +232,40 @@ def _people(folder: Path, users: Sequence[str]) -> tuple[Person, ...]:
     return tuple(Person(user_id=user, key=base64.b64encode(key).decode("ascii")) for user, key in asked)
 
 
-def _take(admission: Admission, folder: Path) -> dict[str, Any]:
+def _take(admission: Admission, folder: Path, yes: bool) -> dict[str, Any]:
     party = Party.at(folder)
     if (party.role, party.name) != (admission.role, admission.name):
         raise InputError(f"{folder.name}: is not the folder of {admission.role} {admission.name}")
     ca = (folder / "ca.crt").read_bytes()
     admission.verify(ca)
-    request = folder / f"{admission.stem}.request"
-    if not request.exists() or digest(read_letter(request)) != admission.request:
-        raise CredentialError(f"{request.name}: the admission answers another request; join and be admitted again")
+    path = folder / f"{admission.stem}.request"
+    request = read_letter(path) if path.exists() else None
+    if not isinstance(request, JoinRequest) or digest(request) != admission.request:
+        raise CredentialError(f"{path.name}: the admission answers another request; join and be admitted again")
+    if not yes and not (folder / "tls.crt").exists():
+        _confirm(words_of(request))
     written = []
+    if ROLES[party.role].networked:
+        introduce(party, admission.known, admission.number)
+        written.append(str(folder / "trust.toml"))
     if admission.certificate:
         install_certificate(party, admission.certificate.encode("ascii"), ca)
         written.append(str(folder / "tls.crt"))
-    if ROLES[party.role].networked:
-        import_public(party, admission.known)
-        written.append(str(folder / "trust.toml"))
     if party.role == "auditor":
         with suppress(ConfigError):  # it does not know all yet
             accept_first(folder)
     count = _enrol(folder, admission.enrolments)
     return {"written": written, "enrolled": count, **_keys(party, admission.known)}
+
+
+def _confirm(words: str) -> None:
+    """Ask whether the words agreed: else whoever wrote the invitation has signed the admission too."""
+    if not sys.stdin.isatty():
+        raise InputError("nobody has said that the words agree; --yes once who invited you has")
+    if not click.confirm(
+        f"Has who invited you heard these words from you, and said that they agree: {words}?", err=True
+    ):
+        raise InputError("nothing was taken; the invitation or the request may have been changed on the way")
 
 
 def accept_first(folder: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_house_of_many_machines(
     admissions = operator("admit", *requests, "--house", "house", "--since", "2026-01-01", *said).split()
     for name, file in zip(sorted(invited, key=lambda name: Path(invited[name]).name), sorted(admissions), strict=True):
         operator.send(file, desks[name])
-        desks[name]("join", Path(file).name, "--into", ".")
+        desks[name]("join", Path(file).name, "--into", ".", "--yes")
 
     operator.commands["operator"] += 1
     serve(served, "main-service", desks["main-service"].folder)

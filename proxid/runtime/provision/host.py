@@ -1,7 +1,7 @@
 """The folder of who invites (docs/adr/0031): the CA, the parties that it runs itself, and what it knows of the others.
 
     house.toml  policy.toml  ca/  gateway/ …
-    invited/WHO.invitation  known/WHO.toml  admitted/WHO.request, WHO.crt, WHO.enrolled, WHO.admission
+    invited/WHO.invitation  known/WHO.toml  admitted/WHO.crt, WHO.enrolled, WHO.request, WHO.admission
 
 Who joins gets an admission; so does everybody again who has to know the newcomer. Its own parties know at once.
 """
@@ -20,7 +20,7 @@ from proxid.runtime.config.loading import load_section
 from proxid.runtime.config.policy import SETTINGS, load_policy
 from proxid.runtime.provision import certificate, templates
 from proxid.runtime.provision.invitation import Admission, House, Invitation, JoinRequest, digest, read_letter, stem
-from proxid.runtime.provision.party import Party, import_public, init_party, install_certificate, sign_request
+from proxid.runtime.provision.party import Party, init_party, install_certificate, introduce, make_folder, sign_request
 from proxid.runtime.provision.public import PublicFile, write_public
 from proxid.runtime.provision.roles import ROLES, SERVERS
 from proxid.runtime.provision.templates import Settings
@@ -53,6 +53,9 @@ class Host:
         host, policy = cls(folder), templates.render_policy(parties, settings)
         if unknown := set(own) - set(ONE_OF_EACH):
             raise InputError(f"a host runs no {min(unknown)} of its own; there are: {', '.join(ONE_OF_EACH)}")
+        # Requests name people, and say when they came.
+        for private in (folder, *(folder / sub for sub in ("invited", "known", "admitted"))):
+            make_folder(private)
         init_party(folder / "ca", "ca", "ca", settings, "", now)
         house = House(
             service=settings.service, gateway=settings.gateway, main_service=settings.main_service,
@@ -61,8 +64,6 @@ class Host:
         for name, text in (("house.toml", dumps(house.model_dump())), ("policy.toml", policy)):
             if not (folder / name).exists():
                 write_public(folder / name, text)
-        for sub in ("invited", "known", "admitted"):
-            (folder / sub).mkdir(exist_ok=True)
         for role in own:
             party = init_party(folder / role, role, role, listening(role, settings), policy, now)
             if ROLES[role].networked and not (party.folder / "tls.crt").exists():
@@ -130,13 +131,15 @@ class Host:
     def admit(self, request: JoinRequest, enrolments: Iterable[bytes], now: datetime.datetime) -> None:
         """Sign a verified request's certificate and let the host's own parties know who it is.
 
+        Not for the very same request again (`enrolled`): another certificate would undo that the first was revoked.
+
         Args:
             enrolments: encoded, of the people that it asks to enrol.
 
         Raises:
             CredentialError: another key is trusted under that name.
         """
-        public = request.public
+        public, text, place = request.public, "", (request.role, request.name)
         if request.csr:
             pem = sign_request(self.folder / "ca", request.csr.encode("ascii"), now)
             text = pem.decode("ascii")
@@ -146,16 +149,22 @@ class Host:
                     "certificate": text if request.role in SERVERS else None,
                 }
             )
-            write_public(self.place("admitted", request.role, request.name, "crt"), text)
+        # The first may refuse: then nothing of this is in an admission. The request, without which there is none, last.
         for party in self.own():
             _introduce(party, [public])
-        public.write(self.place("known", request.role, request.name, "toml"))
-        request.write(self.place("admitted", request.role, request.name, "request"))
+        if text:
+            write_public(self.place("admitted", *place, "crt"), text)
         texts = [base64.b64encode(one).decode("ascii") for one in enrolments]
-        write_public(self.place("admitted", request.role, request.name, "enrolled"), "\n".join(texts))
+        write_public(self.place("admitted", *place, "enrolled"), "\n".join(texts))
+        public.write(self.place("known", *place, "toml"))
+        request.write(self.place("admitted", *place, "request"))
 
-    def admissions(self, newcomers: Iterable[str]) -> list[Admission]:
-        """What is to be sent: to newcomers, and to everybody admitted who has to know one of their roles."""
+    def admissions(self, newcomers: Iterable[str], now: datetime.datetime) -> list[Admission]:
+        """What is to be sent: to newcomers, and to everybody admitted who has to know one of their roles.
+
+        Each is kept here as well, and numbered above the one before: by the clock, so that a house that was restored
+        from a copy goes on above numbers it has forgotten.
+        """
         came, known, found = list(newcomers), self.known(), []
         roles = {role for role, _, _ in (name.partition("/") for name in came)}
         key = (self.folder / "ca/ca.key").read_bytes()
@@ -163,14 +172,19 @@ class Host:
             request = read_letter(path)
             assert isinstance(request, JoinRequest)
             if f"{request.role}/{request.name}" in came or roles & ROLES[request.role].knows:
-                found.append(self._admission(request, known).sign(key))
+                last, number = path.with_suffix(".admission"), int(now.timestamp())
+                if last.exists():
+                    number = max(number, load_section(Admission, last).number + 1)
+                found.append(self._admission(request, number, known).sign(key))
+                found[-1].write(last)
         return found
 
-    def _admission(self, request: JoinRequest, known: Iterable[PublicFile]) -> Admission:
+    def _admission(self, request: JoinRequest, number: int, known: Iterable[PublicFile]) -> Admission:
         place = (request.role, request.name)
         crt = self.place("admitted", *place, "crt")
         return Admission(
-            role=request.role, name=request.name, request=digest(request), known=_for(request.role, known),
+            role=request.role, name=request.name, request=digest(request), number=number,
+            known=_for(request.role, known),
             certificate=crt.read_text("ascii") if crt.exists() else "",
             enrolments=tuple(self.place("admitted", *place, "enrolled").read_text("ascii").split()),
         )  # fmt: skip
@@ -182,7 +196,7 @@ def _for(role: str, known: Iterable[PublicFile]) -> tuple[PublicFile, ...]:
 
 def _introduce(party: Party, known: Iterable[PublicFile]) -> None:
     if ROLES[party.role].networked:
-        import_public(party, _for(party.role, known))
+        introduce(party, _for(party.role, known))
 
 
 def listening(role: str, settings: Settings, listen: str | None = None) -> Settings:

@@ -88,19 +88,28 @@ class Invitation(Letter):
 
 
 class JoinRequest(Letter):
-    """See the module; `csr` is PEM, empty for a role without a network; `invitation` its SHA-256, hexadecimal."""
+    """See the module; `csr` is PEM, empty for a role without a network; `invitation` its SHA-256, hexadecimal.
+
+    `fresh` is 32 bytes, hexadecimal, drawn once the invitation was there: else whoever changes that could try changes
+    until the words of both pairs of files are the same, and 80 bits would be 40.
+    """
 
     kind: Literal["request"] = "request"
     invitation: str = Field(pattern="^[0-9a-f]{64}$")
+    fresh: str = Field(pattern="^[0-9a-f]{64}$")
     csr: str = Field(default="", max_length=_PEM)
     public: PublicFile
     people: tuple[Person, ...] = ()
 
 
 class Admission(Letter):
-    """See the module; `request` is the SHA-256 of the request, `enrolments` and `signature` are in base64."""
+    """See the module; `request` is the SHA-256 of the request, `enrolments` and `signature` are in base64.
+
+    `number` grows with each for the same recipient.
+    """
 
     kind: Literal["admission"] = "admission"
+    number: int = Field(ge=1)
     request: str = Field(pattern="^[0-9a-f]{64}$")
     certificate: str = Field(default="", max_length=_PEM)
     known: tuple[PublicFile, ...] = ()

@@ -3,16 +3,17 @@
 init_party            keys (kept if they exist), tls.csr, ROLE.toml, public.toml, trust.toml, policy.toml
 install_certificate   tls.crt, ca.crt, and the fingerprint into public.toml
 import_public         another party's public.toml into trust.toml, if this role needs it
+introduce             the same by an admission: introduced.toml remembers whose certificates came that way
 """
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from proxid.errors import CredentialError, InputError, OutputError
-from proxid.runtime.config.fields import check_name
-from proxid.runtime.config.loading import load_section
+from proxid.runtime.config.fields import Fingerprint, check_name
+from proxid.runtime.config.loading import Section, load_section
 from proxid.runtime.config.trust import PartyKeys, Trust
 from proxid.runtime.provision import certificate, templates
 from proxid.runtime.provision.keyfile import (
@@ -27,6 +28,7 @@ from proxid.runtime.provision.keyfile import (
 from proxid.runtime.provision.public import PublicFile, add_to_trust, write_public, write_trust
 from proxid.runtime.provision.roles import ROLES, SERVERS
 from proxid.runtime.provision.templates import Settings
+from proxid.runtime.provision.toml import dumps
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def init_party(folder: Path, role: str, name: str, settings: Settings, policy: s
         raise InputError("unknown role")
     check_name(name)
     party = Party(folder, role, name)
-    _make_folder(folder)
+    make_folder(folder)
     if (folder / "public.toml").exists() and Party.at(folder) != party:
         raise InputError("the folder belongs to another party")
     for file, kind in ROLES[role].keys:
@@ -87,7 +89,8 @@ def init_party(folder: Path, role: str, name: str, settings: Settings, policy: s
     return party
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder that its owner alone may open, unless it is there; raises OutputError."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
@@ -135,8 +138,37 @@ def install_certificate(party: Party, certificate_pem: bytes, ca_pem: bytes) -> 
     _write_public(party)
 
 
-def import_public(party: Party, others: Iterable[PublicFile]) -> None:
+class Introduced(Section):
+    """`introduced.toml`: the number of the admission taken last, and certificates that admissions brought."""
+
+    number: int = 0
+    certificates: tuple[Fingerprint, ...] = ()
+
+
+def introduce(party: Party, known: Iterable[PublicFile], number: int = 0) -> None:
+    """Add whom an admission names to the party's trust, each certificate once: whoever took it out has revoked it.
+
+    Args:
+        number: the admission's; 0 at the host's own parties, which need none.
+
+    Raises:
+        CredentialError: a later one was taken already, or as `import_public`.
+    """
+    path, known = party.folder / "introduced.toml", list(known)
+    before = load_section(Introduced, path) if path.exists() else Introduced()
+    if number < before.number:
+        raise CredentialError("a later admission was taken already")
+    import_public(party, known, before.certificates)
+    came = (other.fingerprint for other in known if other.fingerprint is not None)
+    certificates = list(dict.fromkeys((*before.certificates, *came)))
+    write_public(path, dumps({"number": number, "certificates": certificates}))
+
+
+def import_public(party: Party, others: Iterable[PublicFile], but: Collection[str] = ()) -> None:
     """Add what others published to the party's trust.
+
+    Args:
+        but: fingerprints of certificates that are not added; keys that come with them are.
 
     Raises:
         CredentialError: this role must not know that one (DESIGN 2), or a key contradicts a trusted one.
@@ -144,12 +176,16 @@ def import_public(party: Party, others: Iterable[PublicFile]) -> None:
     path = party.folder / "trust.toml"
     trust, role = load_section(Trust, path), ROLES[party.role]
     # Collected first: copying ten thousand parties for each one added would be quadratic.
-    parties, peers = dict(trust.parties), dict.fromkeys(trust.peers)
+    parties, peers, but = dict(trust.parties), dict.fromkeys(trust.peers), frozenset(but)
     for other in others:
         if other.role not in role.knows:
             raise CredentialError(f"a {party.role} has no need of a {other.role}'s keys")
-        keys = other.role != party.role
-        changed = add_to_trust(_only(trust, parties, other), other, admit=other.role in role.admits, keys=keys)
+        keys, again = other.role != party.role, other.fingerprint in but
+        admit = other.role in role.admits and not again
+        changed = add_to_trust(
+            _only(trust, parties, other),
+            other.model_copy(update={"certificate": None}) if again else other, admit=admit, keys=keys,
+        )  # fmt: skip
         parties.update(changed.parties)
         peers.update(dict.fromkeys(changed.peers))
         trust = changed.model_copy(update={"parties": {}, "peers": ()})

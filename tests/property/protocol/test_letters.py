@@ -15,7 +15,7 @@ _PEOPLE = st.lists(
 )
 _REQUESTS = st.builds(
     JoinRequest, role=st.just("device"), name=st.from_regex(r"[a-z0-9][a-z0-9._-]{0,20}", fullmatch=True),
-    invitation=st.text("0123456789abcdef", min_size=64, max_size=64), csr=st.text(max_size=60),
+    invitation=st.text("0123456789abcdef", min_size=64, max_size=64), fresh=st.just("0" * 64), csr=st.text(max_size=60),
     public=st.just(PublicFile(role="device", name="home")), people=_PEOPLE.map(tuple),
 )  # fmt: skip
 

@@ -106,11 +106,11 @@ def test_a_request_is_of_who_was_invited(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_nothing_of_an_invitation_counts_before_its_words_were_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
     invitation = Path("house/invited/party-acme.invitation")
-    Path("changed").write_text(invitation.read_text().replace("ms.example.org", "evil.example.org"))
+    Path("changed").write_text(invitation.read_text().replace("gw.example.org", "evil.example.org"))
     join(capsys, "changed", "--into", "acme")
     assert load_section(Trust, Path("acme/trust.toml")) == Trust()
     assert main(["join", str(invitation), "--into", "acme"]) == 2, "addresses of the first are there"
-    assert "another invitation" in capsys.readouterr().err
+    assert "acme/party.toml: is not by this invitation" in capsys.readouterr().err
     # Without a word from the host an admission is one of whoever wrote the invitation.
     join(capsys, str(invitation), "--into", "other")
     assert admit("other/party-acme.request", "--yes") == 0
