@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from proxid.errors import InputError
+from proxid.protocol.record import group_name
 from proxid.runtime.entry_file import read_entries
 
 Entry = dict[str, Any]
@@ -42,7 +43,7 @@ def kept_rows(path: Path) -> Iterator[Entry]:
     for entry in kept_groups(path):
         for row in entry.get("records", ()):
             if not all(isinstance(row.get(name), str) for name in _NEEDED):
-                raise InputError(f"{path.name}: group {entry['group']} of epoch {entry['epoch']} is damaged")
+                raise InputError(f"{path.name}: {group_name(int(entry['group']))} of epoch {entry['epoch']} is damaged")
             yield row
 
 

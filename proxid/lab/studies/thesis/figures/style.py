@@ -69,7 +69,8 @@ def mark(axes: Axes, x: float, y: float, text: str, *, shift: tuple[float, float
     """A value that the thesis publishes: a red star with its number."""
     axes.plot([x], [y], marker="*", markersize=11, color=RED, markeredgecolor="white", linestyle="none", zorder=5)
     line = {"arrowstyle": "-", "color": RED, "linewidth": 0.6}
-    where: dict[str, Any] = {"textcoords": "offset points", "xytext": shift, "arrowprops": line}
+    ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.0}  # no line strikes it through
+    where: dict[str, Any] = {"textcoords": "offset points", "xytext": shift, "arrowprops": line, "bbox": ground}
     axes.annotate(text, (x, y), color=RED, fontsize=8, zorder=6, **where)
 
 
