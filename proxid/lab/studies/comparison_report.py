@@ -25,7 +25,7 @@ LEGEND = {
     "texts": "distinct texts of the log that are published",
     "JSD L1, L2": "divergence of people's profiles at levels 1 and 2 (1: lost)",
     "EMD": "people's profiles over the tree, in parts of its widest distance",
-    "top 100": "of the 100 most frequent queries, those published",
+    "top 100": "of the 100 most frequent queries, those published, alone or in a click or a sequence",
     "caching": "hits of an index cache filled by the release, relative to one filled by the log",
     "MAP, subst. cov.": "query substitution against the log's own, five best: MAP, and queries with an answer",
     "P@5": "query suggestion on later sessions, those it answers; common: those that all answer",

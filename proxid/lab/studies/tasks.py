@@ -11,7 +11,7 @@ from proxid.lab.studies.counted import Counts
 from proxid.lab.studies.view import Original, View
 from proxid.lab.utility.counted.caching import cached_keywords, documents_of, hit_probability
 from proxid.lab.utility.counted.histogram import Original as Ranked
-from proxid.lab.utility.counted.histogram import histogram_utility
+from proxid.lab.utility.counted.histogram import histogram_utility, top_coverage
 from proxid.lab.utility.counted.substitution import Substitutions, learn, rankings, substitution_utility
 from proxid.lab.utility.counted.suggestion import Evaluated, evaluate, flow_of_released, suggester
 
@@ -40,9 +40,12 @@ class Tasks:
         """Every task that the release allows, by name."""
         found: dict[str, Any] = {}
         queries, words, pairs = (view.kinds.get(kind) for kind in ("queries", "keywords", "pairs"))
+        top = min(TOP, len(self._ranked.top))
         if queries is not None:
-            top = min(TOP, len(self._ranked.top))
             found["frequent"] = histogram_utility(self._ranked, queries, (top,))[f"top_{top}"]
+        elif view.texts:
+            # What clicks and sequences publish are queries too, without counts of their own.
+            found["frequent"] = {"coverage": top_coverage(self._ranked, {(text,): 1.0 for text in view.texts}, top)}
         if words is not None:
             found["caching"] = self._hits(_first(words)) / max(self._hits(self._words), 1e-9)
         if queries is not None and pairs is not None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from proxid.lab.commands.common import FILE, print_json, progress_bar, said_columns_of
-from proxid.lab.commands.study.output import print_remarks, write_study
+from proxid.lab.commands.study.output import print_remarks, say_duration, write_study
 from proxid.lab.concepts import ConceptMapper
 from proxid.lab.logs.files import read_log
 from proxid.lab.release.semantic.phrases import map_log
@@ -40,6 +40,7 @@ def command(log: Path | None, users: int, runs: int, settings: str, seed: int, o
     chosen = tuple(name for name in ("A", "B", "C") if name in settings.upper().split(","))
     if not chosen:
         raise click.BadParameter("settings are some of A, B, C", param_hint="--settings")
+    say_duration(60 + 0.12 * users * runs)
     plan = _plan(log, users, runs, chosen, seed)
     random = np.random.default_rng(seed).bytes if log is None else os.urandom
     with progress_bar("curves") as progress:
