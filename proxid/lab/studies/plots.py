@@ -83,8 +83,11 @@ def _draw(panel: Panel, axis: Any) -> None:
     places = sorted({float(x) for curve in panel.curves for x in curve.x})
     if len(places) <= 12 and all(x.is_integer() for x in places):
         axis.set_xticks(places)
-    axis.set_xscale(panel.x_scale)
-    axis.set_yscale(panel.y_scale)
+    shown = [np.isfinite(curve.x) & np.isfinite(curve.y) for curve in panel.curves]
+    for scale, asked, name in ((axis.set_xscale, panel.x_scale, "x"), (axis.set_yscale, panel.y_scale, "y")):
+        values = [getattr(curve, name)[inside] for curve, inside in zip(panel.curves, shown, strict=True)]
+        # Where nothing has a logarithm there is no such scale.
+        scale("linear" if asked == "log" and not any((part > 0).any() for part in values) else asked)
     if panel.y_limits:
         axis.set_ylim(*panel.y_limits)
     axis.legend(fontsize=7.5)
