@@ -100,7 +100,7 @@ def test_the_trial(trial: Path, run: Run, tmp_path: Path) -> None:
 
     party = trial / "parties/acme/party.toml"
     rows = receive(run, party)
-    assert {row["user"] for row in rows} <= set(PEOPLE)
+    assert {row["listed_user"] for row in rows} <= set(PEOPLE)
     status, again = run("subscribe", "--config", party, "--format", "tsv")
     assert (status, again.splitlines()) == (0, ["AnonID\tQuery\tQueryTime\tItemRank\tClickURL\tCategory"])
     status, kept = run("subscribe", "--config", party, "--format", "tsv", "--all")
@@ -108,7 +108,7 @@ def test_the_trial(trial: Path, run: Run, tmp_path: Path) -> None:
 
     status, profiles = run("profile", "--feed", trial / "parties/acme/data", "--json", "--top", "99")
     found = {user: one["records"] for user, one in json.loads(profiles)["profiles"].items()}
-    assert (status, found) == (0, Counter(row["user"] for row in rows if row["kind"] == "general"))
+    assert (status, found) == (0, Counter(row["listed_user"] for row in rows))
 
     status, table = run("subscribe", "--config", party, "--all")
     assert status == 0

@@ -14,7 +14,7 @@ from proxid.clients.auditing.presenting import present
 from proxid.clients.subscriber.acknowledgements import FILE
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.kept import read_groups
-from proxid.clients.subscriber.rows import TSV_HEADER, contents_of, row_of, tsv_of
+from proxid.clients.subscriber.rows import TSV_HEADER, contents_of, lines_of, notice_line, row_of, tsv_of
 from proxid.clients.subscriber.subscriber import Counts, open_subscriber
 from proxid.errors import ProxidError, told
 from proxid.protocol.notice import Notice
@@ -34,6 +34,7 @@ from proxid.runtime.process.ended import run_async
 )
 @click.option("--follow", is_flag=True, help="Wait for groups to come, until Ctrl-C.")
 @click.option("--all", "everything", is_flag=True, help="First print what was received before.")
+@click.option("--from", "after", type=click.IntRange(0), help="First print what was received after this cursor.")
 @click.option(
     "--format",
     "layout",
@@ -43,28 +44,29 @@ from proxid.runtime.process.ended import run_async
     help="tsv: the AOL log's layout.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
-def command(path: Path, follow: bool, everything: bool, layout: str, as_json: bool) -> int:
+def command(path: Path, follow: bool, everything: bool, after: int | None, layout: str, as_json: bool) -> int:
     """Receive a party's feed: verify, keep and acknowledge each group, and print its records.
 
     Each group is printed once, however often it is delivered; what was received stays in data_dir/feed.jsonl. A notice
     that a person asked for erasure takes that name's rows out of the file; what else you made
-    of them is yours to delete.
-    Exit status 1 if a group did not verify.
+    of them is yours to delete. What each line means: docs/feed.md.
+    Exit status 1 if a group did not verify, 0 also if nothing was new.
     """
     config = load(PartyConfig, path)
     configure_logging("party", config.log_level)
     show = _printer("jsonl" if as_json else layout)
     feed = config.data_dir / "feed.jsonl"
-    if everything and feed.exists():
+    if (everything or after is not None) and feed.exists():
         for group in read_groups(feed):
-            show(group["records"], group["epoch"], group["group"], group.get("contents"))
+            if group["cursor"] > (after or 0):
+                show(group)
     counts = run_async(_receive(config, follow, show, as_json or layout == "jsonl"))
     return 1 if counts.refused else 0
 
 
 _PRESENT_SECONDS: Final = 30.0
-Contents = dict[str, Any] | None
-Show = Callable[[list[dict[str, Any]], int, int, Contents], None]
+Show = Callable[[dict[str, Any]], None]
+"""Prints a group as the feed's file has it."""
 
 
 async def _receive(config: PartyConfig, follow: bool, show: Show, as_json: bool) -> Counts:
@@ -76,9 +78,10 @@ async def _receive(config: PartyConfig, follow: bool, show: Show, as_json: bool)
             if time.monotonic() - presented > _PRESENT_SECONDS:
                 await _present(config)
                 presented = time.monotonic()
-            said = None if group.contents is None else contents_of(group.contents)
-            show([row_of(record) for record in group.records], group.id.epoch, group.id.group, said)
-        if not (new or follow or as_json):
+            entry = {"epoch": group.id.epoch, "group": group.id.group, "cursor": group.cursor}
+            said = {} if group.contents is None else {"contents": contents_of(group.contents)}
+            show({**entry, "records": [row_of(record) for record in group.records], **said})
+        if not (new or follow):
             click.echo("no new groups", err=True)
     await _present(config)
     return subscriber.counts
@@ -100,7 +103,7 @@ def _tell(notice: Notice) -> None:
 
 
 def _json_notice(notice: Notice) -> None:
-    click.echo(json.dumps({"notice": notice.kind, "user": notice.name, "time_ms": notice.time_ms}))
+    click.echo(json.dumps(notice_line(notice)))
 
 
 def _printer(layout: str) -> Show:
@@ -112,22 +115,20 @@ def _printer(layout: str) -> Show:
     return _table
 
 
-def _tsv(rows: list[dict[str, Any]], epoch: int, group: int, contents: Contents) -> None:
+def _tsv(group: dict[str, Any]) -> None:
     """Contents name nobody, and have no line in this layout."""
-    for row in rows:
+    for row in group["records"]:
         click.echo(tsv_of(row))
 
 
-def _jsonl(rows: list[dict[str, Any]], epoch: int, group: int, contents: Contents) -> None:
-    if contents is not None:
-        click.echo(json.dumps({"epoch": epoch, "group": group, "contents": contents}))
-    for row in rows:
-        click.echo(json.dumps({"epoch": epoch, "group": group, **row}))
+def _jsonl(group: dict[str, Any]) -> None:
+    for line in lines_of(group):
+        click.echo(json.dumps(line))
 
 
-def _table(rows: list[dict[str, Any]], epoch: int, group: int, contents: Contents) -> None:
-    title = f"epoch {epoch}, {group_name(group)}"
-    Console().print(table_of(rows, title) if contents is None else contents_table(contents, title))
+def _table(group: dict[str, Any]) -> None:
+    title, contents = f"epoch {group['epoch']}, {group_name(group['group'])}", group.get("contents")
+    Console().print(table_of(group["records"], title) if contents is None else contents_table(contents, title))
 
 
 def contents_table(contents: dict[str, Any], title: str, most: int | None = None) -> Table:

@@ -10,8 +10,6 @@ from proxid.runtime.entry_file import read_entries
 
 Entry = dict[str, Any]
 _NEEDED: Final = ("user", "kind", "category")
-_NOTICES: Final = ("erase", "object")
-"""What a printed line says of a notice; a line of the file names it by its hash."""
 
 
 def feed_entries(path: Path) -> Iterator[Entry]:
@@ -58,8 +56,7 @@ def received_rows(path: Path) -> Iterator[Entry] | None:
         return None
     if not isinstance(first, dict) or not {"epoch", "notice"} & first.keys():
         return None
-    is_file = "cursor" in first or first.get("notice", "") not in ("", *_NOTICES)
-    return kept_rows(path) if is_file else _printed(path)
+    return _printed(path) if "schema" in first else kept_rows(path)
 
 
 def _printed(path: Path) -> Iterator[Entry]:
@@ -68,6 +65,8 @@ def _printed(path: Path) -> Iterator[Entry]:
     for number, entry in read_entries(path):
         if not isinstance(entry, dict):
             raise InputError(f"{path.name}: line {number} is damaged")
+        if "listed_user" in entry:
+            entry["user"] = entry.pop("listed_user")
         if entry.get("notice") == "erase":
             rows = [row for row in rows if row["user"] != entry.get("user")]
         elif all(isinstance(entry.get(name), str) for name in _NEEDED):

@@ -5,10 +5,15 @@ from typing import Any, Final
 
 from proxid.clients.subscriber.group import OpenedRecord
 from proxid.protocol.contents import ContentsBody
+from proxid.protocol.notice import Notice
 
 RUNGS: Final = ("text", "unit", "category")
 """Names of the ladder's rungs (8.7), by their number in the body."""
+PAIRS: Final = "mix"
+"""Mode of a record whose asker is somebody else of its group."""
 TSV_HEADER: Final = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL", "Category")
+SCHEMA: Final = "proxid/feed/v1"
+"""What every printed line names: `feed.schema.json` beside this module (docs/feed.md)."""
 NO_QUERY: Final = "-"
 """What stands for a query that is not shown; the AOL log uses it too."""
 
@@ -37,6 +42,26 @@ def contents_of(body: ContentsBody) -> dict[str, Any]:
     k, margin, level, threshold = body.mechanism
     rows = [{"category": "/".join(row.path), "text": row.text, "records": row.records} for row in body.rows]
     return {"k": k, "margin": margin, "level": level, "threshold": threshold, "withheld": body.withheld, "rows": rows}
+
+
+def lines_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """A kept group as the lines that `proxid subscribe --json` prints, by `feed.schema.json`.
+
+    A record of a pair names somebody of the group who did not ask what it says: `listed_user`.
+    """
+    place = {"schema": SCHEMA, **{name: entry[name] for name in ("epoch", "group", "cursor")}}
+    lines = [] if entry.get("contents") is None else [{**place, "contents": entry["contents"]}]
+    for row in entry["records"]:
+        shown = dict(row)
+        if row["mode"] == PAIRS:
+            shown = {"listed_user": shown.pop("user"), **shown}
+        lines.append({**place, **shown})
+    return lines
+
+
+def notice_line(notice: Notice) -> dict[str, Any]:
+    """A notice as a printed line."""
+    return {"schema": SCHEMA, "notice": notice.kind, "user": notice.name, "time_ms": notice.time_ms}
 
 
 def tsv_of(row: dict[str, Any]) -> str:

@@ -91,7 +91,7 @@ def test_profile_reads_whatever_subscribe_writes(
     if layout != "feed":
         show = _printer(layout)
         for group in read_groups(path):
-            show(group["records"], group["epoch"], group["group"], None)
+            show(group)
         shown = tmp_path / f"shown.{layout}"
         shown.write_text(capsys.readouterr().out)
     for words in (["profile", str(shown)], ["profile", "--feed", str(path.parent)]):
