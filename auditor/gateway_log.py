@@ -71,6 +71,7 @@ class GatewayLog(Log):
         rules = {
             EventType.ENROLLED: (SIGNATURES, self._enrolled),
             EventType.LINKED: (SIGNATURES, self._linked),
+            EventType.KEYED: (SIGNATURES, self._deliveries.keyed),
             EventType.ALIASED: (SIGNATURES, self._aliased),
             EventType.CONSENT: (SIGNATURES, self._consent),
             EventType.FORWARDED: (SIGNATURES, self._forwarded),
@@ -80,7 +81,7 @@ class GatewayLog(Log):
             EventType.DROPPED: (COMPLETENESS, self._dropped),
             EventType.UNREACHED: (COMPLETENESS, lambda e: self._sets.unreached(str(e.fields["session"]), form_of(e))),
             EventType.REFUSED: (COMPLETENESS, self._turned_away),
-            EventType.ERASED: (ERASURE, self._rights.erased),
+            EventType.ERASED: (ERASURE, lambda e: self._deliveries.forget(self._rights.erased(e))),
             EventType.OBJECTED: (SIGNATURES, self._rights.objected),
             EventType.ACCESSED: (SIGNATURES, self._rights.accessed),
             EventType.NOTICED: (ERASURE, self._obligations.noticed),
@@ -90,6 +91,7 @@ class GatewayLog(Log):
         hidden = {
             EventType.LINKED: self._linked_unread,
             EventType.CONSENT: self._consent_unread_only,
+            EventType.KEYED: self._deliveries.keyed,
             EventType.ALIASED: self._aliased_unread,
             EventType.FORWARDED: self._forwarded_unread,
             EventType.ANSWERED: self._answered_unread,
@@ -138,7 +140,12 @@ class GatewayLog(Log):
         self._deliveries.incomplete = True
 
     def _aliased(self, event: Event) -> None:
-        self._deliveries.aliased(event.payload)
+        basis = self._deliveries.aliased(event.payload)
+        if basis is Basis.BELIEVED:
+            self._report.believe(SIGNATURES, "aliases")
+        elif basis is not None:
+            self._report.rests(SIGNATURES, basis)
+        self._report.counts[f"aliases.{basis or 'recomputed'}"] += 1
 
     def _consent(self, event: Event) -> None:
         payload = ConsentPayload.decode(event.payload)

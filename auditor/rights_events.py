@@ -45,18 +45,21 @@ class RightsEvents:
         """Count a right that somebody exercised."""
         self._report.counts[f"rights.{right}"] += 1
 
-    def erased(self, event: Event) -> None:
-        """ERASED."""
+    def erased(self, event: Event) -> str:
+        """ERASED; who was."""
         self._report.rests(ERASURE, Basis.COUNTERSIGNED)
         tags, request, enrolment = self._erasures.took_effect(event)
         with check_of(ERASURE):
             self._people.verify_held(enrolment, event.number)
         self._obliged(event, tags, request)
+        self._people.forget_part(request.user_id)
+        return request.user_id
 
     def erased_unread(self, event: Event) -> None:
         """ERASED whose payload has expired."""
         self._report.counts["events.unproven_erasures"] += 1
         self._obliged(event, self._erasures.took_effect_unread(event), None)
+        self._people.forget_part(None)
 
     def _obliged(self, event: Event, tags: set[bytes], request: RightsRequest | None) -> None:
         told = event.fields.get("forgotten", [])

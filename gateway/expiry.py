@@ -1,5 +1,7 @@
 """Correspondence tables and feeds expire (DESIGN 10.2, 11): links and evidence keys with their epoch; an event each.
 
+Keys of aliases go too, a period after the end of theirs.
+
 The store lets links go by their time to live, which the policy of their epoch sets; EXPIRED says so an hour before,
 epoch by epoch, so that payloads that nobody can open any more are accounted for.
 """
@@ -44,6 +46,8 @@ class LinkExpiry:
         links = 0
         if await self._store.links_expire(now + _AHEAD) and await self._is_open():
             links = await self._store.expire_links(now + _AHEAD)
+        if await self._store.alias_keys_end(now) and await self._is_open():
+            await self._store.forget_alias_keys(now)
         parties = sorted(self._screener.party_keys)
         groups = await self._store.expire_feeds(parties, now)
         late = await self._store.drop_late(parties, now)

@@ -49,7 +49,8 @@ class Screener:
 
     Attributes:
         service: id of the Main Service. key: sk_IS. service_key: pk_MS. authority: pk_EA.
-        secret: HMAC key of aliases, user tags and tombstones, 32 bytes. party_keys: acknowledgement keys.
+        secret: HMAC key of user tags and tombstones (and aliases from before feed keys), 32 bytes.
+        party_keys: acknowledgement keys.
         watch: whether `clock` can be relied on. turned_away: whom this worker refused, and who writes how much.
         party_seals: what notices to a party are sealed to.
     """

@@ -13,6 +13,7 @@ from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.encoding import encode_text
 from proxid.errors import CredentialError, MessageInvalidError
 from proxid.evidence.events import EnrolledPayload, LinkedPayload
+from proxid.evidence.events.gateway import PART_SIZE
 from proxid.protocol.request import MAX_USER_BLOCK
 
 
@@ -62,14 +63,16 @@ class Links:
     async def _register(
         self, enrolment: Enrolment, link: Link, credential: Credential, evidence: OpeningKey, ttl: int
     ) -> None:
-        documents = LinkedPayload(enrolment.encode(), link.encode(), credential.encode())
+        tag = self._screener.user_tag(link.user_id)
+        part = await self._store.part(tag) or self._random(PART_SIZE)
+        documents = LinkedPayload(enrolment.encode(), link.encode(), credential.encode(), part)
         person = Registration(
-            user_id=link.user_id, user_tag=self._screener.user_tag(link.user_id), epoch=link.epoch,
+            user_id=link.user_id, user_tag=tag, epoch=link.epoch,
             prox_id=link.prox_id, seasoned=credential.seasoned, link=documents.link,
             credential=documents.credential,
         )  # fmt: skip
         await self._store.link(
             key_tag(link.epoch_key), person, link.user_key, ttl,
             (EnrolledPayload(documents.enrolment, link.prox_id).encode(), documents.encode()), evidence,
-            name_forms(self._screener.secret, link.user_id),
+            name_forms(self._screener.secret, link.user_id), part,
         )  # fmt: skip

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.aliases import Namer
 from gateway.blocks import exactly
 from gateway.identity import Screener
 from gateway.store.feeds import PutEntry
 from gateway.store.links import Person
 from gateway.upstream import ReleasedGroup
-from proxid.crypto.sansig import Limit, Role, SignedMessage, verify
+from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import decode_text, encode_text
 from proxid.errors import RecordMismatchError
@@ -37,37 +38,34 @@ class RestoredPortion:
 
 
 def restore_entries(
-    screener: Screener, group: ReleasedGroup, people: Sequence[Person], terms: Terms, keyed: bool
+    screener: Screener, group: ReleasedGroup, people: Sequence[Person], terms: Terms, namer: Namer
 ) -> RestoredPortion:
     """Verify every entry and put the user, or the party's alias, into it.
 
     Args:
         people: of each entry; an unknown one's entry is restored to nobody, and will be dropped.
-        terms: of the epoch. keyed: whether it has feed keys.
+        terms: of the epoch. namer: for this portion.
 
     Raises:
         RecordMismatchError: not one portion for this party. SignatureInvalidError, HeaderMismatchError.
     """
     places, records = places_of(group.records, group.group), group.records
-    fidelity = "user_id" if records[0].header.limit is Limit.LINKED_USER else "alias"
+    fidelity = namer.fidelity
     expected = record.expectation(screener.service, group.epoch, screener.service_key, screener.key.public, fidelity)
     common = (encode_text(group.party), encode_text(GENERAL))
     entries, aliases = [], []
     time_ms = _time_ms(screener, group, terms)
-    period = terms.naming.period(GENERAL, group.epoch, time_ms)
     for signed, place, person in zip(records, places, people, strict=True):
         verify(signed, expected, Role.SIGNER)
-        record.verify_label(signed, time_ms, group.party, keyed)
+        record.verify_label(signed, time_ms, group.party, namer.keyed)
         blocks = signed.message.blocks
         if (blocks[record.PARTY], blocks[record.KIND]) != common:
             raise RecordMismatchError("entry is for another party or kind")
         known = bool(person.user_tag) and person.epoch == group.epoch
-        entries.append(
-            _entry(screener, signed, place, person, (group.party, fidelity, period)) if known else _none(place)
-        )
+        entries.append(_entry(screener, signed, place, person, namer.name(person)) if known else _none(place))
         if fidelity == "alias":
             prox = decode_text(signed.message.user_block)
-            said = AliasedPayload(person.user_id, group.party, period, entries[-1].name, prox)
+            said = AliasedPayload(person.user_id, group.party, namer.period, entries[-1].name, prox)
             aliases.append(said.encode() if known else b"")
     return RestoredPortion(tuple(entries), f"{GENERAL}|{fidelity}", tuple(aliases))
 
@@ -90,13 +88,7 @@ def _none(place: EntryPlace) -> PutEntry:
     return PutEntry("", "", place.id, b"")
 
 
-def _entry(
-    screener: Screener, signed: SignedMessage, place: EntryPlace, person: Person, named: tuple[str, str, int]
-) -> PutEntry:
-    party, fidelity, period = named
-    name = person.user_id
-    if fidelity == "alias":
-        name = record.alias(screener.secret, party, period, person.user_id)
+def _entry(screener: Screener, signed: SignedMessage, place: EntryPlace, person: Person, name: str) -> PutEntry:
     block = encode_text(name)
     restored = resign(signed, block, screener.key, exactly(block))
     return PutEntry(person.user_tag, name, place.id, SanitizedPair(signed, restored).encode())

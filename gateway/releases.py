@@ -11,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from gateway.aliases import Aliases, Namer
 from gateway.blocks import exactly
 from gateway.epochs import OpenEpochs
 from gateway.identity import Screener
@@ -18,7 +19,7 @@ from gateway.portions import restore_entries, verify_audience, verify_contents
 from gateway.store.library import GatewayStore
 from gateway.store.links import Person
 from gateway.upstream import MainServiceClient, ReleasedGroup
-from proxid.crypto.sansig import Limit, Role, SignedMessage, verify
+from proxid.crypto.sansig import Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import decode_text, encode, encode_text
 from proxid.errors import ProxidError, RecordMismatchError, StoreError, UpstreamError, UpstreamRefusedError
@@ -86,6 +87,7 @@ class Releases:
         self._epochs = epochs
         self._store = store
         self._upstream = upstream
+        self._aliases = Aliases(screener, store)
 
     async def follow(self) -> None:
         """Run until cancelled: each release is handled once, whatever breaks in between.
@@ -138,7 +140,8 @@ class Releases:
     async def _entries(self, group: ReleasedGroup) -> str:
         people = await self._store.people([_prox(r) for r in group.records])
         terms = await self._epochs.terms(group.epoch)
-        made = restore_entries(self._screener, group, people, terms, await self._is_keyed(group))
+        namer = await self._aliases.namer(group, terms.naming)
+        made = restore_entries(self._screener, group, people, terms, namer)
         place, ttl = (group.epoch, group.group), self._alias_ttl(group.epoch, terms.naming)
         return await self._store.append_entries(
             group.party,
@@ -155,23 +158,20 @@ class Releases:
         place = (group.epoch, group.group)
         people = await self._store.people([_prox(r) for r in group.records])
         naming = (await self._epochs.terms(group.epoch)).naming
-        restored = self.restore(group, people, naming, await self._is_keyed(group))
+        restored = self.restore(group, people, naming, await self._aliases.namer(group, naming))
         records = encode(*(pair.encode() for pair in restored.pairs))
         return await self._store.append(
             group.party, place, restored.grant, records, group.cursor, restored.members, restored.aliases,
             restored.alias_ttl,
         )  # fmt: skip
 
-    async def _is_keyed(self, group: ReleasedGroup) -> bool:
-        return await self._store.feed_key(group.party, group.epoch) is not None
-
     def restore(
-        self, group: ReleasedGroup, people: Sequence[Person], naming: Naming, keyed: bool = True
-    ) -> RestoredGroup:
+        self, group: ReleasedGroup, people: Sequence[Person], naming: Naming, namer: Namer
+    ) -> RestoredGroup:  # fmt: skip
         """Verify every record and put the user, or the party's alias, into it.
 
         Args:
-            naming: of the epoch. keyed: whether the epoch has feed keys.
+            naming: of the epoch. namer: for this group.
 
         Raises:
             RecordMismatchError: not one whole group for this party. SignatureInvalidError, HeaderMismatchError.
@@ -179,19 +179,18 @@ class Releases:
         records = group.records
         if not records:
             raise RecordMismatchError("group is empty")
-        fidelity = "user_id" if records[0].header.limit is Limit.LINKED_USER else "alias"
+        fidelity = namer.fidelity
         kind = decode_text(records[0].message.blocks[record.KIND])
         for position, signed in enumerate(records):
             self._verify(signed, group, position, (kind, fidelity))
-            record.verify_label(signed, records[0].header.time_ms, group.party, keyed)
+            record.verify_label(signed, records[0].header.time_ms, group.party, namer.keyed)
         if len({p.user_tag for p in people}) != len(people):
             raise RecordMismatchError("group publishes a person twice")
         if kind != "general" and fidelity != "alias" and not naming.one:
             raise RecordMismatchError("a place or command would be published under a lasting name")
-        period = naming.period(kind, group.epoch, records[0].header.time_ms)
-        names = [self._name(p, group, fidelity, period) for p in people]
+        names = [self._name(p, group, namer) for p in people]
         pairs = tuple(SanitizedPair(r, self._sanitize(r, n)) for r, n in zip(records, names, strict=True))
-        aliases = self._aliases(people, names, group, period) if fidelity == "alias" else ()
+        aliases = self._aliased(people, names, group, namer.period) if fidelity == "alias" else ()
         grant = f"{kind}|{naming.fidelity(kind, fidelity)}"
         members = tuple((p.user_tag, n) for p, n in zip(people, names, strict=True))
         return RestoredGroup(pairs, members, grant, aliases, self._alias_ttl(group.epoch, naming))
@@ -216,14 +215,13 @@ class Releases:
         if blocks[record.KIND] != encode_text(kind):
             raise RecordMismatchError("records of one group are of different kinds")
 
-    def _name(self, person: Person, group: ReleasedGroup, fidelity: str, period: int) -> str:
+    @staticmethod
+    def _name(person: Person, group: ReleasedGroup, namer: Namer) -> str:
         if not person.user_tag or person.epoch != group.epoch:
             raise RecordMismatchError("record names a PROX_ID that is not linked in its epoch")
-        if fidelity == "user_id":
-            return person.user_id
-        return record.alias(self._screener.secret, group.party, period, person.user_id)
+        return namer.name(person)
 
-    def _aliases(
+    def _aliased(
         self, people: Sequence[Person], names: Sequence[str], group: ReleasedGroup, period: int
     ) -> tuple[bytes, ...]:
         rows = zip(people, names, group.records, strict=True)

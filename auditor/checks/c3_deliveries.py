@@ -5,22 +5,24 @@ from collections.abc import Sequence
 from auditor.checks.c3_links import People
 from auditor.checks.c3_signatures import Signatures
 from auditor.checks.c3_tuples import verify_pair
+from auditor.findings import Basis
 from auditor.policies import Policies
 from proxid.crypto.sansig import Limit
-from proxid.encoding import decode_text, encode_text
+from proxid.encoding import decode, decode_text, encode_text
 from proxid.errors import CredentialError, RecordMismatchError
-from proxid.evidence.events import AliasedPayload, SanitizedPair
+from proxid.evidence.events import AliasedPayload, Event, SanitizedPair
 from proxid.protocol import record
 from proxid.protocol.entry import entries_digest, places_of
+from proxid.protocol.naming import is_keyed
 from proxid.protocol.receipt import DeliveryAck, group_digest
 
 Alias = tuple[str, int, str]
-DeliveriesState = tuple[dict[str, Alias], dict[Alias, str], bool]
-"""Party, period and user by alias, and the other way round; whether some cannot be read."""
+DeliveriesState = tuple[dict[str, Alias], dict[Alias, str], bool, dict[tuple[str, int], bytes]]
+"""Party, period and user by alias, and the other way round; whether some cannot be read; keys by party and period."""
 
 
 class Deliveries:
-    """Checks DELIVERED and ALIASED events."""
+    """Checks DELIVERED, KEYED and ALIASED events."""
 
     def __init__(self, policies: Policies, people: People, signatures: Signatures) -> None:
         self._policies = policies
@@ -29,11 +31,41 @@ class Deliveries:
         self._signatures = signatures
         self._user_of: dict[str, Alias] = {}
         self._alias_of: dict[Alias, str] = {}
+        self._keys: dict[tuple[str, int], bytes] = {}
+        """Of aliases, by party and period; empty where one cannot be read."""
         self.incomplete = False
         """Some ALIASED cannot be read any more: a name that is not known may have been in it."""
 
-    def aliased(self, payload: bytes) -> None:
-        """An ALIASED event: an alias by its form, one-to-one over users, parties and periods.
+    def keyed(self, event: Event) -> None:
+        """A KEYED event: the key of a party's aliases in a period, one until it is destroyed, a period after its end.
+
+        Raises:
+            RecordMismatchError: not the one that its header commits to, or drawn again before.
+        """
+        party, period = str(event.fields["party"]), int(str(event.fields["period"]))
+        (key,) = decode(event.payload, 1) if event.payload else (b"",)
+        if key and record.alias_commitment(party, period, key).hex() != event.fields["commitment"]:
+            raise RecordMismatchError("key of aliases is another than was committed to")
+        before, self._keys[party, period] = self._keys.get((party, period)), key
+        if before is None:
+            return
+        for one in [one for one in self._alias_of if one[:2] == (party, period)]:
+            del self._alias_of[one]
+        newest = max(self._policies.told, default=0)
+        judge, epochs = self._policies.of(newest), self._trust.epochs
+        if judge is not None and epochs.end(newest) < judge.naming.until(period, epochs):
+            raise RecordMismatchError("key of aliases was drawn again before its time")
+
+    def forget(self, user_id: str) -> None:
+        """Somebody was erased: nobody remembers whose the aliases were."""
+        for alias in [alias for alias, said in self._user_of.items() if said[2] == user_id]:
+            self._alias_of.pop(self._user_of.pop(alias), None)
+
+    def aliased(self, payload: bytes) -> Basis | None:
+        """An ALIASED event: an alias by its form, one-to-one over users, parties and periods, made as it must be.
+
+        Returns:
+            What it rests on: believed of an epoch from before feed keys, unreadable if part of it is; None: recomputed.
 
         Raises:
             RecordMismatchError: it is not.
@@ -45,6 +77,26 @@ class Deliveries:
         taken = self._user_of.setdefault(alias, (*key, user_id)) != (*key, user_id)
         if taken or self._alias_of.setdefault((*key, user_id), alias) != alias:
             raise RecordMismatchError("aliases are not one-to-one for a party and period")
+        return self._made(said)
+
+    def _made(self, said: AliasedPayload) -> Basis | None:
+        person = self._people.find(said.prox_id)
+        if person is None:
+            return Basis.UNREADABLE
+        if person.user_id != said.user_id:
+            raise RecordMismatchError("alias is said to be of another user than its PROX_ID")
+        if is_keyed(said.period) != (person.epoch in self._policies.keyed):
+            raise RecordMismatchError("alias is made otherwise than those of its epoch")
+        if not is_keyed(said.period):
+            return Basis.BELIEVED
+        key = self._keys.get((said.party, said.period))
+        if key is None:
+            raise RecordMismatchError("alias is made under a key that is not in the log")
+        if not key:
+            return Basis.UNREADABLE
+        if said.name != record.alias(key, said.user_id, person.part):
+            raise RecordMismatchError("alias does not follow from the key of its party and period")
+        return None
 
     def delivered(self, acknowledgement: bytes, pairs: Sequence[SanitizedPair | None]) -> DeliveryAck:
         """A DELIVERED event: every record, None where its person was erased, and the acknowledgement over all of them.
@@ -82,11 +134,11 @@ class Deliveries:
 
     def state(self) -> DeliveriesState:
         """For storing."""
-        return self._user_of, self._alias_of, self.incomplete
+        return self._user_of, self._alias_of, self.incomplete, self._keys
 
     def restore(self, state: DeliveriesState) -> None:
         """Go on from a state."""
-        self._user_of, self._alias_of, self.incomplete = state
+        self._user_of, self._alias_of, self.incomplete, self._keys = state
 
     def _record(self, pair: SanitizedPair, ack: DeliveryAck, place: bytes | None) -> None:
         trust, header, blocks = self._trust, pair.original.header, pair.original.message.blocks
@@ -97,6 +149,8 @@ class Deliveries:
         name = person.user_id
         if fidelity != "user_id":
             shown = decode_text(pair.sanitized.message.user_block)
+            if not record.is_alias(shown):
+                raise RecordMismatchError("a name that is no alias stands for a person")
             name = self._alias(person.user_id, ack, header.time_ms, kind, shown)
         elif self._policies.naming(ack.epoch, kind, fidelity) == "day":
             raise RecordMismatchError("a place or command is published under a lasting name")
@@ -112,7 +166,9 @@ class Deliveries:
         judge = self._policies.of(ack.epoch)
         if judge is None:
             return shown
-        period = judge.naming.period(kind, ack.epoch, time_ms)
+        period = judge.naming.period(kind, ack.epoch, time_ms, ack.epoch in self._policies.keyed)
+        if self._user_of.get(shown) == (ack.party, period, user_id):
+            return shown
         alias = self._alias_of.get((ack.party, period, user_id))
         if alias is None and self.incomplete:
             return shown

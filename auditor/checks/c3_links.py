@@ -15,7 +15,7 @@ DIGEST_SIZE: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An epoch key that IS registered; `credential` is the hash of what it was linked with."""
+    """An epoch key that IS registered; `credential` is the hash of what it was linked with, `part` of its aliases."""
 
     user_id: str
     user_key: bytes
@@ -23,6 +23,7 @@ class Person:
     epoch: int
     seasoned: bool
     credential: bytes
+    part: bytes = b""
 
 
 class EnrolledKey(NamedTuple):
@@ -37,9 +38,9 @@ _JUST_AFTER: Final = 256
 """Events."""
 
 PeopleState = tuple[
-    dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes], dict[str, EnrolledKey]
+    dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes], dict[str, EnrolledKey], dict[str, bytes]
 ]  # fmt: skip
-"""People by key, keys by subject tag, digests of credentials that were shown, who is gone, and keys by user."""
+"""People by key, keys by subject tag, digests of credentials that were shown, who is gone, keys and parts by user."""
 
 
 class People:
@@ -56,6 +57,8 @@ class People:
         """Digests of credentials that MS has shown and LINKED has not, by key."""
         self.gone: set[bytes] = set()
         self._keys: dict[str, EnrolledKey] = {}
+        self._parts: dict[str, bytes] = {}
+        """Of each user's aliases: drawn once, until the user is erased."""
 
     def enrolled(self, enrolment: Enrolment, event: int = 0) -> None:
         """Check an ENROLLED event: the EA's word; raises SignatureInvalidError, KeyInvalidError.
@@ -105,10 +108,23 @@ class People:
         self._verify_season(enrolment, credential)
         if subject_tag(credential.evidence_key) != tag:
             raise CredentialError("link is filed under another evidence key than its credential's")
-        person = Person(link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, credential.digest)
+        said = (link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, credential.digest)
+        person = Person(*said, payload.part)
         self._by_key[link.epoch_key] = self._by_prox[link.prox_id] = person
         self._live[link.user_id, link.epoch] = link.epoch_key
         self._tags[tag] = link.epoch_key
+        if not payload.part and link.epoch in self._policies.keyed:
+            raise RegistrationError("link says nothing of the person's aliases")
+        before, self._parts[link.user_id] = self._parts.get(link.user_id), payload.part
+        if before and payload.part and before != payload.part:
+            raise RegistrationError("the part of a person's aliases was drawn again")
+
+    def forget_part(self, user_id: str | None) -> None:
+        """Somebody was erased, whose aliases nobody finds again; None if it cannot be read who."""
+        if user_id is None:
+            self._parts.clear()
+        else:
+            self._parts.pop(user_id, None)
 
     def erased(self, tag: bytes) -> Person | None:
         """Forget a person-epoch; who it was, if it was read."""
@@ -127,6 +143,10 @@ class People:
         """Distinct users who can be named: neither erased nor of an epoch whose links have expired."""
         return len({user_id for user_id, _ in self._live})
 
+    def find(self, prox_id: str) -> Person | None:
+        """The person of a PROX_ID; None if it is not linked (any more)."""
+        return self._by_prox.get(prox_id)
+
     def user_of(self, prox_id: str) -> str:
         """The USER_ID of a PROX_ID; empty if it is not linked."""
         found = self._by_prox.get(prox_id)
@@ -138,11 +158,11 @@ class People:
 
     def state(self) -> PeopleState:
         """For storing."""
-        return self._by_key, self._tags, self._shown, self.gone, self._keys
+        return self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
-        self._by_key, self._tags, self._shown, self.gone, self._keys = state
+        self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts = state
         self._by_prox = {person.prox_id: person for person in self._by_key.values()}
         self._live = {(person.user_id, person.epoch): key for key, person in self._by_key.items()}
 

@@ -143,6 +143,7 @@ LOGS: Final = {GATEWAY: "gateway", MAIN_SERVICE: "main service"}
 EVENTS: Final = {
     "ENROLLED": "person enrolled",
     "LINKED": "pseudonym of the period registered for a person",
+    "KEYED": "key of the substitute names for a third party in one period drawn",
     "ALIASED": "substitute name of a person for a third party recorded",
     "CONSENT": "consent chosen or confirmed",
     "FORWARDED": "request passed on to the main service under a pseudonym",
@@ -240,6 +241,7 @@ BELIEVED: Final = {
     "answers": "What was answered: answers are sealed, and only who asked can compare",
     "seals": "That nothing is hidden in the random numbers under which a third party's key of a period is sealed to it "
     "(records of periods from before there were such keys: each by itself)",
+    "aliases": "How a substitute name was made in a period from before each third party and period had a key for them",
     "possibly_held": "Whether a third party holds what was sent to it and never confirmed",
 }
 """What services were taken at their word for (`believed.KEY` in JSON; docs/adr/0023)."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from auditor.trust import Trust
+from gateway.aliases import Namer
 from gateway.identity import Screener
 from gateway.releases import Releases
 from gateway.store.links import Person
@@ -192,7 +193,7 @@ class Day:
         owner = owner_commitment(user_id, owner_salt(evidence.seed)).hex()
         enrolled = EnrolledPayload(enrolment.encode(), link.prox_id).encode()
         self.gateway.add(EventType.ENROLLED, enrolled, self._random)
-        payload = LinkedPayload(enrolment.encode(), link.encode(), credential.encode()).encode()
+        payload = LinkedPayload(enrolment.encode(), link.encode(), credential.encode(), self._random(32)).encode()
         self.gateway.add(EventType.LINKED, payload, self._random, epoch=EPOCH, owner=owner)
         self._user_keys[user_id] = user
         return Citizen(user_id, epoch_key, link.prox_id, credential)
@@ -271,7 +272,7 @@ class Day:
         people = [by_prox[signed.message.user_block.decode()] for signed in records]
         restored = self._releases.restore(
             ReleasedGroup(group.number, "acme", EPOCH, group.number, records),
-            [Person(user, user, EPOCH) for user in people], self._terms.naming,
+            [Person(user, user, EPOCH) for user in people], self._terms.naming, Namer("acme", "user_id"),
         )  # fmt: skip
         digest = group_digest([pair.sanitized for pair in restored.pairs])
         ack = DeliveryAck("acme", _NAME, EPOCH, group.number, digest).sign(self._keys["acme"])

@@ -9,12 +9,14 @@ from typing import Any, cast
 
 from gateway.store.steps import PREFIX, Steps
 from proxid.crypto.hpke import OpeningKey
+from proxid.encoding import encode
 from proxid.errors import (
     NameAlikeError,
     RegistrationError,
 )
 from proxid.evidence.events import EpochOpened, decode_header, encode_header
 from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
+from proxid.protocol.record import alias_commitment
 from proxid.runtime.evidence_log.writer import evidence_key_name
 from proxid.runtime.store.connection import store_errors
 from proxid.runtime.store.functions import named
@@ -35,11 +37,12 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The user behind a PROX_ID; `user_tag` is empty if there is none (any more)."""
+    """The user behind a PROX_ID; `user_tag` is empty if there is none (any more). part: of the user's aliases."""
 
     user_id: str
     user_tag: str
     epoch: int
+    part: bytes = b""
 
 
 class LinkSteps(Steps):
@@ -84,13 +87,14 @@ class LinkSteps(Steps):
 
     async def link(
         self, key_tag: str, person: Registration, user_key: bytes, ttl: int, payloads: tuple[bytes, bytes],
-        evidence: OpeningKey, forms: Sequence[str] = (),
+        evidence: OpeningKey, forms: Sequence[str] = (), part: bytes = b"",
     ) -> bool:  # fmt: skip
         """Register an epoch key; False if the very same link was there. Raises RegistrationError, NameAlikeError.
 
         Args:
             payloads: of ENROLLED and LINKED. evidence: the person-epoch's, kept until erasure or `ttl` seconds.
             forms: of a new person's name; each must be nobody else's (`gateway.names`).
+            part: of the person's aliases, as LINKED holds it: what `part` says, or what is kept from now on.
         """
         enrolled, linked = payloads
         owner = owner_commitment(person.user_id, owner_salt(evidence.seed))
@@ -105,7 +109,7 @@ class LinkSteps(Steps):
                 linked_salt=self._salt(), linked_header=header, linked=linked,
                 subject=subject_tag(evidence.public.data).hex(), evidence_seed=evidence.seed,
                 evidence_name=evidence_key_name(PREFIX, person.prox_id), evidence_key=evidence.public.data,
-                forms=",".join(forms),
+                forms=",".join(forms), part=part,
             ),
         )  # fmt: skip
         if state == b"ALIKE":
@@ -115,10 +119,35 @@ class LinkSteps(Steps):
             b"TAKEN": "epoch key was registered before",
             b"REPLACED": "the user's key was replaced by a later one",
             b"LIVE": "user has a live epoch key for this epoch",
+            b"AGAIN": "user is being linked by somebody else",
         }
         if state in reasons:
             raise RegistrationError(reasons[state])
         return bool(state == b"NEW")
+
+    async def part(self, user_tag: str) -> bytes | None:
+        """The part of a person's aliases; None if nothing was drawn yet, or the person was erased."""
+        return cast("bytes | None", await self.call("gw_part", user_tag))
+
+    async def alias_key(self, party: str, period: int, drawn: bytes, until: int) -> bytes:
+        """The key of a party's aliases in a period: this one, with KEYED, if there is none.
+
+        Args:
+            until: Unix seconds from which it is forgotten.
+        """
+        commitment = alias_commitment(party, period, drawn).hex()
+        header = encode_header(commitment=commitment, party=party, period=period)
+        asked = (party, period, drawn, until, self._salt(), header, encode(drawn))
+        return bytes(await self.call("gw_alias_key", *asked))
+
+    async def alias_keys_end(self, now: float) -> bool:
+        """Whether the time of any key of aliases is over (Unix seconds)."""
+        with store_errors():
+            return bool(await self.client.zcount(f"{PREFIX}:ake", "-inf", int(now)))
+
+    async def forget_alias_keys(self, now: float) -> int:
+        """Destroy keys of aliases whose time is over; how many."""
+        return int(await self.call("gw_forget_alias_keys", int(now)))
 
     async def evidence_keys(self, tags: Sequence[bytes]) -> list[bytes]:
         """The private evidence keys of subject tags, empty where there is none (any more)."""
@@ -142,5 +171,6 @@ class LinkSteps(Steps):
         """The users behind PROX_IDs."""
         found = await self.call("gw_people", *prox_ids)
         return [
-            Person(found[i].decode(), found[i + 1].decode(), int(found[i + 2] or 0)) for i in range(0, len(found), 3)
+            Person(found[i].decode(), found[i + 1].decode(), int(found[i + 2] or 0), bytes(found[i + 3]))
+            for i in range(0, len(found), 4)
         ]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from proxid.errors import EncodingError
+from proxid.protocol.epochs import Epochs
 
 ALIAS_EPOCH: Final = "epoch"
 """What a document says whose aliases are of an epoch, for all kinds."""
@@ -20,6 +21,8 @@ _DAY: Final = 86_400
 _DAYS: Final = 1 << 32
 _EPOCHS: Final = 1 << 33
 """Above these, periods are numbered by the day and by the epoch; below, by `alias_seconds`."""
+_KEYED: Final = 1 << 34
+"""Added to periods of epochs with feed keys, whose aliases have keys of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +54,27 @@ class Naming:
         """How a record names its user where a bundle says `user_id` or `alias`: that, or `day` for an alias of it."""
         return granted if self.one or kind == _GENERAL else "day"
 
-    def period(self, kind: str, epoch: int, time_ms: int) -> int:
-        """The period that an alias of a record is for. time_ms: of the record's header."""
+    def period(self, kind: str, epoch: int, time_ms: int, keyed: bool) -> int:
+        """The period that an alias of a record is for.
+
+        Args:
+            time_ms: of the record's header. keyed: whether the epoch has feed keys.
+        """
+        above = _KEYED if keyed else 0
         if self.alias_seconds is None:
-            return _EPOCHS + epoch
-        return time_ms // (1000 * self.alias_seconds) if kind == _GENERAL else _DAYS + time_ms // (1000 * _DAY)
+            return above + _EPOCHS + epoch
+        time = time_ms // 1000
+        return above + (time // self.alias_seconds if kind == _GENERAL else _DAYS + time // _DAY)
+
+    def until(self, period: int, epochs: Epochs) -> int:
+        """Unix seconds until which the key of a period is kept: a period after its end."""
+        number = period % _KEYED
+        if number >= _EPOCHS:
+            return epochs.end(number - _EPOCHS) + epochs.seconds
+        seconds = _DAY if number >= _DAYS else self.alias_seconds or _DAY
+        return (number % _DAYS + 2) * seconds
+
+
+def is_keyed(period: int) -> bool:
+    """Whether the aliases of a period have a key of their own."""
+    return period >= _KEYED

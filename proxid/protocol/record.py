@@ -6,10 +6,10 @@ m_1       = the body under the key of (party, epoch) (`feedkey`)
 body hash = SHA256(E("body", body)): the body holds 32 salt bytes, so nobody can guess it from its hash
 salt      = HMAC-SHA256(seed of the epoch, E("record-salt", party, m_5))
 nonce     = SHA256(E("record-nonce", party, m_5, body hash))[:16], so that nobody chooses it and everybody can check it
-alias     = base32(HMAC-SHA256(key_IS, E("alias", TP, period, USER_ID))[:20])
+alias     = base32(HMAC-SHA256(key of party and period, E("proxid/v2/alias", USER_ID, a_U))[:20])
 
-In an epoch that was opened before there were feed keys each body is sealed to the party by itself, and salt and nonce
-are random.
+In an epoch that was opened before there were feed keys each body is sealed to the party by itself, salt and nonce are
+random, and aliases are HMACs under a lasting key of IS's: E("alias", TP, period, USER_ID).
 """
 
 import base64
@@ -46,6 +46,8 @@ _RECORD = label("record")
 _RECORD_SALT = label("record-salt")
 _RECORD_NONCE = label("record-nonce")
 _ALIAS = label("alias")
+_ALIAS_2 = label("alias", 2)
+_ALIAS_KEY = label("alias-key")
 _AUDIENCE = label("audience")
 _AUDIENCE_2 = label("audience", 2)
 _SALT_SIZE: Final = 32
@@ -303,7 +305,24 @@ def is_alias(name: str) -> bool:
     return _ALIAS_FORM.fullmatch(name) is not None
 
 
-def alias(key: bytes, party: str, period: int, user_id: str) -> str:
-    """The name of a user for one party and period (DESIGN 9): 35 characters."""
-    digest = hmac.new(key, encode(_ALIAS, party, period, user_id), hashlib.sha256).digest()[:20]
-    return ALIAS_PREFIX + base64.b32encode(digest).decode("ascii").lower()
+def alias(key: bytes, user_id: str, part: bytes) -> str:
+    """The name of a user for the party and period of a key (DESIGN 9): 35 characters.
+
+    Args:
+        part: a_U, the user's own part, without which nobody finds the user of an alias again.
+    """
+    return _alias(key, encode(_ALIAS_2, user_id, part))
+
+
+def alias_before(key: bytes, party: str, period: int, user_id: str) -> str:
+    """The same in an epoch that was opened before there were feed keys, under one key of IS's."""
+    return _alias(key, encode(_ALIAS, party, period, user_id))
+
+
+def _alias(key: bytes, of: bytes) -> str:
+    return ALIAS_PREFIX + base64.b32encode(hmac.digest(key, of, "sha256")[:20]).decode("ascii").lower()
+
+
+def alias_commitment(party: str, period: int, key: bytes) -> bytes:
+    """What KEYED says of the key of a party's aliases in a period: 32 bytes."""
+    return hashlib.sha256(encode(_ALIAS_KEY, party, period, key)).digest()

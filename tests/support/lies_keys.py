@@ -1,5 +1,6 @@
 """Lies about the keys of people."""
 
+import dataclasses
 import json
 
 from proxid.crypto.identity import Enrolment
@@ -47,7 +48,7 @@ async def gateway_links_by_an_enrolment_that_has_ended(liar: Liar) -> None:
 
     def linked(payload: bytes) -> bytes:
         said = LinkedPayload.decode(payload)
-        return LinkedPayload(ended(said.enrolment), said.link, said.credential).encode()
+        return dataclasses.replace(said, enrolment=ended(said.enrolment)).encode()
 
     liar.payloads(GATEWAY, E.LINKED, linked)
     await liar.trial.busy(1)

@@ -1,12 +1,13 @@
 """Lies told in clocks, order, versions, aliases, labels and randomness; and those that no log can show."""
 
+import base64
 import dataclasses
 import json
 from dataclasses import replace
 from typing import Any
 
-import gateway.releases
 from auditor.checks.c9_receipts import read_receipts
+from gateway.aliases import Namer
 from gateway.store.library import GatewayStore
 from gateway.store.requests import RequestSteps
 from main_service.requests import RequestPath
@@ -39,7 +40,7 @@ async def aliased(liar: Liar) -> None:
 
 @lie(3)
 async def gateway_shows_a_name_where_an_alias_belongs(liar: Liar) -> None:
-    liar.patch.setattr(gateway.releases.Releases, "_name", lambda self, person, *_: person.user_id)
+    liar.patch.setattr(Namer, "name", lambda self, person: person.user_id)
     await aliased(liar)
 
 
@@ -47,11 +48,58 @@ async def gateway_shows_a_name_where_an_alias_belongs(liar: Liar) -> None:
 async def gateway_gives_a_person_one_alias_at_all_parties(liar: Liar) -> None:
     """Then two parties can put their feeds together."""
 
-    def name(self: Any, person: Any, group: Any, fidelity: str, period: int) -> str:
-        return record.alias(self._screener.secret, "", period, person.user_id)
-
-    liar.patch.setattr(gateway.releases.Releases, "_name", name)
+    liar.patch.setattr(Namer, "name", lambda self, person: record.alias(bytes(32), person.user_id, person.part))
     await aliased(liar)
+
+
+@lie(3, quick=True)
+async def gateway_picks_an_alias(liar: Liar) -> None:
+    """In form, and one-to-one: it could say anything of the person to a party that knows how to read it."""
+    liar.patch.setattr(Namer, "name", lambda self, person: chosen(person.user_id + self.party))
+    await aliased(liar)
+
+
+def chosen(text: str) -> str:
+    return "al1" + base64.b32encode(text.encode().rjust(20)[-20:]).decode().lower()
+
+
+@lie(3)
+async def gateway_logs_another_key_of_aliases_than_it_uses(liar: Liar) -> None:
+    def other(event: PlainEvent) -> PlainEvent:
+        fields = json.loads(event.fields)
+        commitment = record.alias_commitment(fields["party"], fields["period"], bytes(32))
+        header = encode_header(**{**fields, "commitment": commitment.hex()})
+        return replace(event, fields=header, payload=encode(bytes(32)))
+
+    liar.changes(GATEWAY, E.KEYED, other)
+    await aliased(liar)
+
+
+@lie(3)
+async def gateway_commits_to_another_key_of_aliases(liar: Liar) -> None:
+    liar.payloads(GATEWAY, E.KEYED, lambda _: encode(bytes(32)))
+    await aliased(liar)
+
+
+@lie(3)
+async def gateway_draws_the_key_of_aliases_again(liar: Liar) -> None:
+    """As often as it likes the outcome: a person then has two names in one period."""
+    await aliased(liar)
+    store = await store_of(liar, GATEWAY)
+    await store.delete("{gw}:ak", "{gw}:ake")
+    await store.aclose()
+    await liar.trial.ask("node2 question")
+    await liar.trial.settle()
+
+
+@lie(3)
+async def gateway_draws_a_persons_part_of_aliases_again(liar: Liar) -> None:
+    await aliased(liar)
+    store = await store_of(liar, GATEWAY)
+    async for key in store.scan_iter(match="{gw}:au:*"):
+        await store.delete(key)
+    await store.aclose()
+    await next_day(liar)
 
 
 @lie(5)

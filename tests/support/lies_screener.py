@@ -5,9 +5,8 @@ import json
 import os
 from typing import Any
 
-import gateway.releases
-import gateway.requests
 from auditor.checks.c9_receipts import Presented, read_receipts
+from gateway.aliases import Namer
 from gateway.store.consents import Chosen
 from gateway.store.library import GatewayStore
 from gateway.store.rights import RightsStore
@@ -85,7 +84,7 @@ async def screener_calls_a_fresh_account_seasoned(liar: Liar) -> None:
         said = LinkedPayload.decode(payload)
         key = load_signing_key(liar.trial.folder / "gateway/signing.key")
         changed = dataclasses.replace(Credential.decode(said.credential), seasoned=False).issue(key)
-        return LinkedPayload(said.enrolment, said.link, changed.encode()).encode()
+        return dataclasses.replace(said, credential=changed.encode()).encode()
 
     liar.payloads(GATEWAY, E.LINKED, unseasoned)
     await liar.trial.busy(1)
@@ -96,9 +95,8 @@ async def screener_links_a_key_without_proof_of_possession(liar: Liar) -> None:
     def unproven(payload: bytes) -> bytes:
         said = LinkedPayload.decode(payload)
         link = Link.decode(said.link)
-        return LinkedPayload(
-            said.enrolment, dataclasses.replace(link, signature=flip(link.signature)).encode(), said.credential
-        ).encode()
+        changed = dataclasses.replace(link, signature=flip(link.signature)).encode()
+        return dataclasses.replace(said, link=changed).encode()
 
     liar.payloads(GATEWAY, E.LINKED, unproven)
     await liar.trial.busy(1)
@@ -138,11 +136,10 @@ async def screener_makes_up_an_acknowledgement(liar: Liar) -> None:
 
 @lie(3)
 async def screener_restores_the_wrong_user(liar: Liar) -> None:
-    honest = gateway.releases.Releases._name
+    honest = Namer.name
     liar.patch.setattr(
-        gateway.releases.Releases, "_name",
-        lambda self, person, *rest: "stranger" if person.user_id == PEOPLE[1] else honest(self, person, *rest),
-    )  # fmt: skip
+        Namer, "name", lambda self, person: "stranger" if person.user_id == PEOPLE[1] else honest(self, person)
+    )
     await liar.trial.busy(1)
 
 

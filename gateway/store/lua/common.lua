@@ -15,12 +15,14 @@
 --               k TYPE|FIDELITY, r records, m user tags, z 1 once SENT is recorded, a 1 when acknowledged, dl acknowledgement and place of DELIVERED
 --   fk:PARTY    hash epoch → the party's feed key, sealed to it, while anything of the epoch may be in the feed
 --   o:PARTY     the cursors not acknowledged
+--   ak          hash PARTY|PERIOD → key of the party's aliases      ake  the same by the second at which each goes
+--   au:UTAG     the person's own part of them: without it no alias is found again
 --   al:PARTY:NAME  an alias that ALIASED has named  nm:FORM     user tag of whose name has this form
 --
 -- What is a person's is found by the person's own index, which each step that writes something adds to:
 --
 --   s:UTAG      (above) implies k, u, p, c, ek and es of each person-epoch
---   i:UTAG      sorted set of other keys (n, a, r, al, nm) by the second at which they are gone by themselves
+--   i:UTAG      sorted set of other keys (n, a, r, al, nm, au) by the second at which they are gone by themselves
 --   ig:UTAG     set PARTY|CURSOR of the groups in feeds that hold the person
 --   it:UTAG     hash PARTY|NAME → groups that the party has acknowledged under that name of the person's; 0: sent only
 --   ps:UTAG     hash PARTY|EPOCH|GROUP|TYPE|FIDELITY → records that were sent, not acknowledged, and then taken back: possibly held

@@ -2,7 +2,8 @@
 
 -- Named fields: key_tag, user_tag, epoch, prox_id, user_id, user_key (pk_U), seasoned, link, credential, ttl (s); salt, header and
 -- payload of ENROLLED and LINKED (enrolled_salt, enrolled_header, enrolled, linked_…); subject (tag), evidence_seed, evidence_name
--- and evidence_key; forms of the name, with commas between.
+-- and evidence_key; forms of the name, with commas between; part (of the person's aliases, which `linked` holds: the one that is
+-- kept, or else this one is).
 local function gw_link(keys, a)
   local prefix = keys[1]
   require_room(prefix)
@@ -13,6 +14,7 @@ local function gw_link(keys, a)
   if stored then return stored == f.link and 'SAME' or 'TAKEN' end
   if redis.call('EXISTS', key(prefix, 'u', user, epoch)) == 1 then return 'LIVE' end
   if redis.call('SISMEMBER', key(prefix, 'eo', user), f.user_key) == 1 then return 'REPLACED' end
+  if (redis.call('GET', key(prefix, 'au', user)) or f.part) ~= f.part then return 'AGAIN' end
   local enrolled = redis.call('GET', key(prefix, 'e', user))
   if not enrolled then
     for form in string.gmatch(f.forms, '[^,]+') do
@@ -28,6 +30,8 @@ local function gw_link(keys, a)
     redis.call('SET', key(prefix, 'e', user), f.user_key)
     append_event(prefix, 'ENROLLED', f.enrolled_salt, f.enrolled_header, f.enrolled)
   end
+  redis.call('SET', key(prefix, 'au', user), f.part)
+  own(prefix, user, nil, 'au:' .. user)
   redis.call('HSET', key(prefix, 'k', tag), 'u', user, 'id', f.user_id, 'e', epoch, 'p', prox,
     's', f.seasoned, 'l', f.link, 'c', f.credential)
   redis.call('EXPIRE', key(prefix, 'k', tag), f.ttl)
@@ -47,13 +51,39 @@ local function gw_registration(keys, a)
   return redis.call('HMGET', key(keys[1], 'k', a[1]), 'id', 'u', 'e', 'p', 's', 'l', 'c')
 end
 
--- ARGV: PROX_ID…; for each the USER_ID, user tag and epoch, or empty strings.
+-- ARGV: user tag; the part of the person's aliases.
+local function gw_part(keys, a)
+  return redis.call('GET', key(keys[1], 'au', a[1]))
+end
+
+-- ARGV: party, period, key, until (s), salt, header, payload. The first key stays until it is forgotten.
+local function gw_alias_key(keys, a)
+  local prefix, name = keys[1], a[1] .. '|' .. a[2]
+  if redis.call('HSETNX', key(prefix, 'ak'), name, a[3]) == 1 then
+    redis.call('ZADD', key(prefix, 'ake'), a[4], name)
+    append_event(prefix, 'KEYED', a[5], a[6], a[7])
+  end
+  return redis.call('HGET', key(prefix, 'ak'), name)
+end
+
+-- ARGV: now (s). Keys of aliases go a period after the end of theirs.
+local function gw_forget_alias_keys(keys, a)
+  local due = redis.call('ZRANGEBYSCORE', key(keys[1], 'ake'), '-inf', a[1], 'LIMIT', 0, 1000)
+  for _, name in ipairs(due) do
+    redis.call('HDEL', key(keys[1], 'ak'), name)
+    redis.call('ZREM', key(keys[1], 'ake'), name)
+  end
+  return #due
+end
+
+-- ARGV: PROX_ID…; for each the USER_ID, user tag, epoch, and the part of the person's aliases, or empty strings.
 local function gw_people(keys, a)
   local prefix, found = keys[1], {}
   for _, prox in ipairs(a) do
     local tag = redis.call('GET', key(prefix, 'p', prox))
     local fields = tag and redis.call('HMGET', key(prefix, 'k', tag), 'id', 'u', 'e') or {'', '', ''}
     for i = 1, 3 do found[#found + 1] = fields[i] or '' end
+    found[#found + 1] = fields[2] and redis.call('GET', key(prefix, 'au', fields[2])) or ''
   end
   return found
 end
@@ -102,5 +132,8 @@ reads('gw_registration', gw_registration)
 reads('gw_people', gw_people)
 reads('gw_epoch', gw_epoch)
 reads('gw_feed_key', gw_feed_key)
+reads('gw_part', gw_part)
+redis.register_function('gw_alias_key', gw_alias_key)
+redis.register_function('gw_forget_alias_keys', gw_forget_alias_keys)
 redis.register_function('gw_open_epoch', gw_open_epoch)
 redis.register_function('gw_expire_links', gw_expire_links)

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from proxid.crypto.ed25519 import SIGNATURE_SIZE
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_int, decode_text, encode
 from proxid.errors import EncodingError
+
+PART_SIZE: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +77,29 @@ class AliasedPayload:
 
 @dataclass(frozen=True, slots=True)
 class LinkedPayload:
-    """LINKED: who an epoch key belongs to, and what MS was told. Fields are canonical encodings."""
+    """LINKED: who an epoch key belongs to, and what MS was told. Fields are canonical encodings.
+
+    Attributes:
+        part: a_U of the user's aliases (`record.alias`), 32 bytes, the same in every LINKED until the user is erased;
+            empty, and then no such field, in one from before.
+    """
 
     enrolment: bytes
     link: bytes
     credential: bytes
+    part: bytes = b""
 
     def encode(self) -> bytes:
         """Canonical form."""
-        return encode(self.enrolment, self.link, self.credential)
+        return encode(self.enrolment, self.link, self.credential, *([self.part] if self.part else []))
 
     @classmethod
     def decode(cls, data: bytes) -> "LinkedPayload":
         """The payload of an encoding; raises EncodingError."""
-        return cls(*decode(data, 3))
+        items = decode(data)
+        if len(items) != 3 and (len(items) != 4 or len(items[3]) != PART_SIZE):
+            raise EncodingError("LINKED has three fields, or four with the part of the user's aliases")
+        return cls(*items)
 
 
 @dataclass(frozen=True, slots=True)

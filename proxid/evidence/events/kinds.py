@@ -16,6 +16,7 @@ class EventType(StrEnum):
 
     ENROLLED = "ENROLLED"
     LINKED = "LINKED"
+    KEYED = "KEYED"
     ALIASED = "ALIASED"
     CONSENT = "CONSENT"
     FORWARDED = "FORWARDED"

@@ -30,7 +30,10 @@ async def test_an_epoch_from_before_goes_on_as_it_began(tmp_path: Path, monkeypa
         with monkeypatch.context() as patch:
             liar = Liar(trial, patch)
             await sealed_each(liar)
-            await trial.busy(1)
+            await trial.consent("aliased")
+            await trial.ask("node0 question")
+            await trial.settle()
+            await trial.receive()
         # The services of now find the epoch open, and it goes on without feed keys.
         for role in ("main-service", "gateway"):
             await trial.halt(role)
@@ -42,11 +45,13 @@ async def test_an_epoch_from_before_goes_on_as_it_began(tmp_path: Path, monkeypa
         assert report.verdict is Verdict.CLEAN, (report.violations, report.reasons)
         each = report.believed["seals"]
         assert each >= 2 * len(PEOPLE)
+        assert report.believed["aliases"] == report.counts["aliases.believed"] == 2 * len(PEOPLE)
         await next_day(liar)
-        await trial.consent()
+        await trial.consent("aliased")
         await trial.ask("node3 question")
         await trial.settle()
         assert all((await trial.receive()).values())
         report = await trial.audit()
     assert report.verdict is Verdict.CLEAN, (report.violations, report.reasons)
     assert report.believed["seals"] == each + 2
+    assert report.counts["aliases.recomputed"] == report.believed["aliases"] == 2 * len(PEOPLE)
