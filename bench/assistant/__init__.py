@@ -30,10 +30,10 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Final
 
-import httpx
 import uvloop
 
 from bench import Figure
+from bench.assistant.asking import assistant
 from bench.assistant.page import page_figures
 from bench.assistant.upstream import CountingUpstream, owner
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
@@ -139,14 +139,9 @@ async def _added(
     await asyncio.to_thread(agent.wait_ready)
     url = agent.output.read_text("utf-8").split()[-1]
     users = HouseholdState(config.data_dir).names()
-    headers = {"authorization": f"Bearer {Tokens(config.data_dir, users).make(users[0])}"}
+    token = Tokens(config.data_dir, users).make(users[0])
     direct, door = [], []
-    async with httpx.AsyncClient(headers=headers, trust_env=False, timeout=30) as client:
-
-        async def through(text: str) -> None:
-            body = {"model": "proxid", "messages": [{"role": "user", "content": text}]}
-            (await client.post(f"{url}/chat/completions", json=body)).raise_for_status()
-
+    async with assistant(url, token) as through:
         for at in range(asks + 5):
             text = f"what is {at} plus {at + 2}"
             direct.append(await _seconds(ask(text)))

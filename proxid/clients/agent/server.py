@@ -18,6 +18,7 @@ from proxid.clients.household.household import Household
 from proxid.clients.household.remote_home import agent_socket
 from proxid.errors import ConfigError
 from proxid.runtime.observability.metrics import metrics_endpoint
+from proxid.runtime.transport.runner import prepare_interpreter
 
 NEEDED: Final = "needs the agent's packages: make agent"
 
@@ -84,6 +85,7 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
         ):
             tasks.create_task(keep_up(config, household))
             names = _open_doors(tasks, config, asking, deeds)
+            prepare_interpreter()
             if ready is not None:
                 ready("\n".join(names))
     except ExceptionGroup as group:

@@ -23,18 +23,16 @@ _HEALTH_SECONDS: Final = 1.0
 _SWITCH_SECONDS: Final = 0.0005
 
 
-def _spare_collector() -> None:
-    """What was loaded at the start lives until the end: the cyclic collector need not look through it again and again.
+def prepare_interpreter() -> None:
+    """Once all is loaded: what answers people is kept waiting neither by the cyclic collector nor by other threads.
 
-    With models and tables in memory a full collection takes tens of milliseconds, during which nobody is answered.
+    What was loaded at the start lives until the end: with models and tables in memory a full collection takes tens of
+    milliseconds. A thread that classifies, or writes the evidence, must not keep the interpreter for the usual 5 ms
+    whenever somebody is to be answered.
     """
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
-
-
-def _share_interpreter() -> None:
-    """The evidence writer's thread must not keep the interpreter for the usual 5 ms whenever a signature is checked."""
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 
@@ -117,8 +115,7 @@ async def _run(
     reflection_pb2_grpc.add_ServerReflectionServicer_to_server(reflected, server)  # type: ignore[no-untyped-call]
     stop = asyncio.Event()
     _stop_on_signals(stop)
-    _spare_collector()
-    _share_interpreter()
+    prepare_interpreter()
     await server.start()
     await _say(health, services, fit())
     tasks = [asyncio.create_task(job) for job in (*background, _keep_saying(health, services, fit))]
