@@ -253,11 +253,12 @@ class GatewayLog(Log):
         with check_of(CONSENT):
             shown = [pair for pair in pairs if pair is not None]
             people = [decode_text(pair.original.message.user_block) for pair in shown]
-            self._obligations.delivered(event, people)
+            sent = self._sets.sent_at(named)
+            self._obligations.delivered(event, people, sent)
             if shown:
                 kind = decode_text(shown[0].original.message.blocks[record.KIND])
                 wanted = (ack.party, kind, self._deliveries.granted(shown[0], kind))
-                self.consents.verify_delivery(people, wanted, self._sets.sent_at(named))
+                self.consents.verify_delivery(people, wanted, sent)
 
     def _dropped(self, event: Event) -> None:
         fields = event.fields

@@ -10,6 +10,7 @@ from typing import Final
 from auditor.checks.c3_links import People
 from auditor.checks.c6_consents import Consents, Standing
 from auditor.checks.c7_completeness import Sets
+from auditor.checks.c7_entries import Which
 from auditor.checks.c8_obligations import Obligations
 from auditor.findings import CONSENT, GATEWAY, Report
 
@@ -26,9 +27,16 @@ def names_of(people: bytes) -> list[bytes]:
     return [people[i : i + _SIZE] for i in range(0, len(people), _SIZE)]
 
 
-def check_sent(sets: Sets, consents: Consents, people: People, obligations: Obligations, report: Report) -> None:
-    """Hold what was sent and not delivered against what everybody had chosen then; what was delivered has been."""
+def check_sent(
+    sets: Sets, consents: Consents, people: People, obligations: Obligations, report: Report
+) -> set[Which]:  # fmt: skip
+    """Hold what was sent and not delivered against what everybody had chosen then; what was delivered has been.
+
+    Returns:
+        what should not have been sent.
+    """
     by_name: dict[bytes, str] | None = None
+    wrong = set[Which]()
     for sent in sets.sent_only():
         if by_name is None:
             by_name = {name_of_person(prox): prox for prox in consents.standing}
@@ -38,7 +46,9 @@ def check_sent(sets: Sets, consents: Consents, people: People, obligations: Obli
                 continue  # erased since
             at = consents.standing.get(by_name.get(name, ""), Standing())
             allowed = consents.allowed(at, (sent.party, kind, fidelity), sent.event)
-            if not allowed or obligations.objects(at.user_id, sent.event):
+            if not allowed or obligations.has_objected(at.user_id, sent.event):
                 report.add(CONSENT, GATEWAY, sent.event, "SENT: a party was sent what somebody does not allow it")
+                wrong.add(sent.which)
                 break
     report.checked[CONSENT] += sets.rows("SELECT COUNT(*) FROM deliveries WHERE sent IS NOT NULL")[0][0]
+    return wrong

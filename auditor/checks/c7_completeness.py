@@ -244,9 +244,9 @@ class Sets:
         return b"" if row is None else row[0] or b""
 
     def sent(self, named: Delivery, event: int) -> None:
-        """SENT; raises RecordMismatchError if it was before."""
-        if self._state(named, "sent") is not None:
-            raise RecordMismatchError("a portion or contents were sent for the first time twice")
+        """SENT; raises RecordMismatchError if it was before, or had been dropped."""
+        if self._state(named, "sent") is not None or self._state(named, "dropped") is not None:
+            raise RecordMismatchError("what was sent had been sent, or dropped, before")
         self._deliver(named, "sent", event)
 
     def sent_at(self, named: Delivery) -> int | None:
@@ -255,10 +255,9 @@ class Sets:
 
     def sent_only(self) -> list[Dropped]:
         """Groups and entries that were sent and not delivered, by the event that says so, where it is known of whom."""
-        columns, where = "epoch, grp, party, sent", "FROM deliveries WHERE sent IS NOT NULL AND delivered IS NULL"
-        rows = self._db.execute(f"SELECT {columns}, '', grants, people {where} AND people IS NOT NULL")
-        portions = self._db.execute(f"SELECT {columns} {where}").fetchall()
-        entries = (self.entries.among((*named,), sent, self.shown.sent_of((*named,))) for *named, sent in portions)
+        where = "WHERE sent IS NOT NULL AND delivered IS NULL AND people IS NOT NULL"
+        rows = self._db.execute(f"SELECT epoch, grp, party, sent, '', grants, people FROM deliveries {where}")  # noqa: S608
+        entries = (self.entries.among(named, event, self.shown.sent_of(named)) for named, event in self.entries.sent())
         return [*(Dropped(*row) for row in rows), *chain.from_iterable(entries)]
 
     def delivered(self, named: Delivery, event: int) -> None:

@@ -67,8 +67,11 @@ class Drops:
                 self._sets.entries.released(named, grant, people)
 
     def check(self) -> None:
-        """At the end: every reason is one, or is said to be unchecked yet; and what was sent was allowed."""
-        check_sent(self._sets, self._consents(), self._people, self._obligations, self._report)
+        """At the end: every reason is one, or is said to be unchecked yet; and what was sent was allowed.
+
+        What is wrong is so in every audit that goes on from here.
+        """
+        wrong = check_sent(self._sets, self._consents(), self._people, self._obligations, self._report)
         waiting, found = 0, self._sets.undecided()
         if not found:
             return
@@ -78,9 +81,9 @@ class Drops:
             if held is None and not self._is_late(drop.event):
                 waiting += 1
                 continue
-            if held:
+            if held and drop.which not in wrong:
                 self._sets.decide(drop)
-            else:  # and in every audit that goes on from here
+            elif not held:
                 what = "an entry" if drop.id else "a group"
                 text = f"DROPPED: {what} was dropped as {drop.reason}, and nothing in the logs says so"
                 self._report.add(COMPLETENESS, GATEWAY, drop.event, text)

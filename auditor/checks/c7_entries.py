@@ -15,6 +15,10 @@ CREATE TABLE IF NOT EXISTS entries (
 _PLACE: Final = "epoch=? AND grp=? AND party=?"
 
 
+Which = tuple[int, int, str, bytes]
+"""Epoch, group, party, and the id of an entry or empty."""
+
+
 class Dropped(NamedTuple):
     """A group, or an entry, that was dropped for a party: by which event, who is in it, and what they must grant.
 
@@ -30,6 +34,11 @@ class Dropped(NamedTuple):
     grant: str
     people: bytes
     id: bytes = b""
+
+    @property
+    def which(self) -> Which:
+        """What was dropped."""
+        return (*self[:3], self.id)
 
 
 class EntrySets:
@@ -68,6 +77,12 @@ class EntrySets:
         columns = "epoch, grp, party, event, reason, grants, people, id"
         rows = self._db.execute(f"SELECT {columns} FROM entries WHERE event IS NOT NULL AND people IS NOT NULL")  # noqa: S608
         return [Dropped(*row) for row in rows]
+
+    def sent(self) -> list[tuple[Delivery, int]]:
+        """Portions that were sent, of entries of which it is known whose they are; the event that says so."""
+        known = "JOIN entries e USING (epoch, grp, party) WHERE sent IS NOT NULL AND e.people IS NOT NULL"
+        rows = self._db.execute(f"SELECT DISTINCT epoch, grp, party, sent FROM deliveries {known}").fetchall()  # noqa: S608
+        return [((epoch, group, party), event) for epoch, group, party, event in rows]
 
     def among(self, named: Delivery, event: int, ids: frozenset[bytes]) -> list[Dropped]:
         """Those entries of a portion, of these ids, of which it is known whose they are; the event is the given one."""

@@ -13,6 +13,7 @@ from typing import Final
 from auditor.checks.c3_signatures import NAME_SIZE, name_of
 from proxid.crypto.sansig import Role, SignedMessage
 from proxid.encoding import decode, decode_int, encode
+from proxid.errors import RecordMismatchError
 from proxid.evidence.events import SanitizedPair
 from proxid.protocol.entry import EntryPlace
 from proxid.protocol.record import PLACE
@@ -116,11 +117,14 @@ class ShownSets:
         self._compare(named)
 
     def sent(self, named: Delivery, entries: Sequence[str]) -> None:
-        """SENT of a portion, by its entries' ids in hexadecimal; raises ValueError."""
-        self._put(named, "sent", encode(*map(bytes.fromhex, entries)))
+        """SENT of a portion, by its entries' ids in hexadecimal; raises ValueError, RecordMismatchError."""
+        ids = [bytes.fromhex(one) for one in entries]
+        if not frozenset(decode(self._column(named, "gone") or encode())).isdisjoint(ids):
+            raise RecordMismatchError("what was sent had been dropped before")
+        self._put(named, "sent", encode(*ids))
 
     def sent_of(self, named: Delivery) -> frozenset[bytes]:
-        """The ids of a portion's entries that were sent, unless it was delivered."""
+        """The ids of a portion's entries that were sent; if it was delivered, of those that were dropped after that."""
         return frozenset(decode(self._column(named, "sent") or encode()))
 
     def dropped(self, named: Delivery, entries: Sequence[str], left: int) -> None:
@@ -149,9 +153,10 @@ class ShownSets:
         if released is None or (delivered is None and not whole):
             return
         got = Shown({}) if delivered is None else Shown.decode(delivered)
-        wrong = differ(
-            Shown.decode(released), got, decode(gone) if gone else (), None if sent is None else decode(sent)
-        )
-        self._put(named, "differs", int(wrong))
-        for column in ("released", "delivered", "gone", *(() if delivered is None else ("sent",))):
+        dropped, told = decode(gone or encode()), None if sent is None else decode(sent)
+        self._put(named, "differs", int(differ(Shown.decode(released), got, dropped, told)))
+        for column in ("released", "delivered", "gone"):
             self._put(named, column, None)
+        if delivered is not None and told is not None:
+            cut = sorted(set(told).intersection(dropped))
+            self._put(named, "sent", encode(*cut) if cut else None)

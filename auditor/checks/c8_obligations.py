@@ -1,6 +1,6 @@
 """What rights oblige the services to, beyond what goes (check 8 of DESIGN 10.4).
 
-    (1) whoever objects takes no grant and is delivered to nobody, until that is taken back
+    (1) whoever objects takes no grant, and is sent and delivered to nobody, until that is taken back
     (2) an erasure tells each party that got records of the person; parties acknowledge what they were told
     (3) MS carries out its part of an erasure
     (4) what an erasure says was dropped or removed was; and what then waits in feeds is all that was released and is
@@ -83,6 +83,11 @@ class Obligations:
         """Whether a user objects at an event of the gateway, or later: it is carried out before it is recorded."""
         return any(not ended or ended > event for ended, _, _ in self.objections.get(user_id, []))
 
+    def has_objected(self, user_id: str, event: int) -> bool:
+        """Whether an objection was recorded before an event of the gateway, and not taken back by then."""
+        made = self.objections.get(user_id, [])
+        return any(begun < event and (not ended or ended > event) for ended, begun, _ in made)
+
     def objects_to(self, user_id: str, session: str, time_ms: int) -> bool:
         """Whether MS surely knew that a user objects when a request of theirs came: the gateway forwarded it after it
         had recorded the objection, which it does once MS was told; its time (Unix milliseconds) is well before any
@@ -103,14 +108,21 @@ class Obligations:
         if grants and user_id in self.objecting:
             raise ConsentError("a grant was taken of somebody who objects")
 
-    def delivered(self, event: Event, prox_ids: Iterable[str]) -> None:
-        """DELIVERED; raises ConsentError if a member objects (1)."""
+    def delivered(self, event: Event, prox_ids: Iterable[str], sent: int | None = None) -> None:
+        """DELIVERED; raises ConsentError if a member objects, or did when it was sent (1).
+
+        Args:
+            sent: the event that says when that was, if one does.
+        """
         if event.fields.get("v") == 2:
             party = str(event.fields["party"])
             for tag in filter(None, event.tags):
                 self.receivers[tag] = self.receivers.get(tag, frozenset()) | {party}
-        if self.objecting and any(self.people.of_prox(prox).user_id in self.objecting for prox in prox_ids):
+        users = {self.people.of_prox(prox).user_id for prox in prox_ids} if self.objections else set()
+        if not users.isdisjoint(self.objecting):
             raise ConsentError("a group was delivered although a member objects")
+        if sent is not None and any(self.has_objected(user, sent) for user in users):
+            raise ConsentError("a party was sent what a member objected to")
 
     def erased(self, event: Event, tags: set[bytes], epochs: dict[bytes, int], request: RightsRequest | None) -> None:
         """ERASED of these person-epochs.

@@ -24,7 +24,7 @@ P, Q = b"p" * 16, b"q" * 16
 
 
 class Audit:
-    """Ann and Bob allow everything from event 1 on; what they choose and what becomes of it is said by event numbers."""
+    """Ann and Bob allow everything from event 1 on; what becomes of that is said by event numbers."""
 
     def __init__(self) -> None:
         self.sets, self.consents, self.report = Sets(), Consents(), Report()
