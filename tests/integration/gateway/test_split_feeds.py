@@ -111,6 +111,26 @@ async def test_what_was_sent_is_cut_at_once(store: GatewayStore, client: Redis) 
     assert len(await events(client, "SENT")) == 1
 
 
+@pytest.mark.parametrize("how", ["withdrawn", "objected", "erased"])
+async def test_who_goes_while_an_acknowledgement_is_looked_at_is_in_no_delivery(
+    store: GatewayStore, client: Redis, how: str
+) -> None:
+    """The gateway reads what the party signed, and records it in a second step."""
+    await put(store)
+    (taken,) = await everything(store)
+    read = await store.group(PARTY, taken.cursor)
+    if how == "withdrawn":
+        await withdraw(store, PEOPLE[0])
+    else:
+        await RightsStore(store).settle(PEOPLE[0], how)
+    assert await store.delivered(PARTY, read, b"ack", 1000) == "UNKNOWN"
+    assert await events(client, "DELIVERED") == []
+    left = await store.group(PARTY, taken.cursor)
+    assert decode(left.records) == [b"pair-2"]
+    assert await store.delivered(PARTY, left, b"ack", 1000) == "NEW"
+    assert await store.delivered(PARTY, read, b"ack", 1000) == "SAME"
+
+
 async def test_an_erasure_takes_acknowledged_entries_out_of_the_feed_too(store: GatewayStore, client: Redis) -> None:
     await put(store)
     (taken,) = await everything(store)
