@@ -20,12 +20,13 @@ _DAY: Final = 86_400
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry:
-    """A group in a party's feed; `records` is the encoded sequence of pairs."""
+    """A group in a party's feed; `records` is the encoded sequence of pairs, `held` the ids of a portion's entries."""
 
     cursor: int
     epoch: int
     group: int
     records: bytes
+    held: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +133,15 @@ class FeedSteps(Steps):
         taken = await self.call("gw_take", party, after, limit, self._salt(), self.coming())
         if taken:
             await self.on_disk()
-        rows = [taken[i : i + 4] for i in range(0, len(taken), 4)]
-        return [FeedEntry(int(c), int(e), int(n), records) for c, e, n, records in rows]
+        rows = [taken[i : i + 5] for i in range(0, len(taken), 5)]
+        return [FeedEntry(int(c), int(e), int(n), records, held) for c, e, n, records, held in rows]
 
     async def group(self, party: str, cursor: int) -> FeedEntry:
         """A group of a feed; raises RecordMismatchError if there is none (any more)."""
-        epoch, number, records, _ = await self.call("gw_group", party, cursor)
+        epoch, number, records, held = await self.call("gw_group", party, cursor)
         if epoch is None:
             raise RecordMismatchError("feed holds no group at this cursor")
-        return FeedEntry(cursor, int(epoch), int(number), records)
+        return FeedEntry(cursor, int(epoch), int(number), records, held)
 
     async def delivered(
         self, party: str, entry: FeedEntry, payload: bytes, retention: int, accepted: bytes = b""
@@ -148,14 +149,15 @@ class FeedSteps(Steps):
         """Record DELIVERED with the party's acknowledgement; `NEW`, `SAME` or `UNKNOWN`.
 
         Args:
+            entry: as it was read: a portion that somebody has left since is unknown.
             accepted: what the acknowledgement is named by.
         """
         header = encode_header(ack=accepted.hex(), epoch=entry.epoch, group=entry.group, party=party, v=2)
         state = await self.call(
             "gw_delivered",
             *named(
-                party=party, cursor=entry.cursor, retention=retention, salt=self._salt(), header=header,
-                payload=payload, accepted=accepted.hex(),
+                party=party, cursor=entry.cursor, held=entry.held, retention=retention, salt=self._salt(),
+                header=header, payload=payload, accepted=accepted.hex(),
             ),
         )  # fmt: skip
         return str(state.decode())

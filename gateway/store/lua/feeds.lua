@@ -47,12 +47,12 @@ local function gw_take(keys, a)
   for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'f', party), '(' .. a[2], '+inf', 'BYSCORE', 'LIMIT', 0, a[3])) do
     local entry = key(prefix, 'g', party, cursor)
     local fields = redis.call('HMGET', entry, 'e', 'n', 'r', 'k', 'm', 'a', 't')
-    local allowed, contents = fields[1] ~= false, fields[7] == 'contents'
+    local allowed, contents, held = fields[1] ~= false, fields[7] == 'contents', ''
     if contents and #taken > 0 then break end
     if not allowed then redis.call('ZREM', key(prefix, 'f', party), cursor) end
     if allowed and fields[7] then
       allowed = fields[6] == '1' or may_send(prefix, party, cursor, fields, a[4], a[5])
-      if allowed and fields[7] == 'entries' then fields[3] = portion_records(prefix, party, cursor) end
+      if allowed and fields[7] == 'entries' then fields[3], held = portion_records(prefix, party, cursor) end
     elseif allowed and fields[6] ~= '1' then
       local why = nil
       for _, user in ipairs(members_of(fields[5])) do
@@ -63,29 +63,31 @@ local function gw_take(keys, a)
       else sent(prefix, party, cursor, a[4]) end
     end
     if allowed then
-      for _, item in ipairs({cursor, fields[1], fields[2], fields[3]}) do taken[#taken + 1] = item end
+      for _, item in ipairs({cursor, fields[1], fields[2], fields[3], held}) do taken[#taken + 1] = item end
       if contents then break end
     end
   end
   return taken
 end
 
--- ARGV: party, cursor
+-- ARGV: party, cursor: epoch, group, records, and the ids of a portion's entries.
 local function gw_group(keys, a)
-  local f = redis.call('HMGET', key(keys[1], 'g', a[1], a[2]), 'e', 'n', 'r', 'a', 't')
-  if f[5] == 'entries' then f[3] = portion_records(keys[1], a[1], a[2]) end
-  return {f[1], f[2], f[3], f[4]}
+  local f, held = redis.call('HMGET', key(keys[1], 'g', a[1], a[2]), 'e', 'n', 'r', 't'), ''
+  if f[4] == 'entries' then f[3], held = portion_records(keys[1], a[1], a[2]) end
+  return {f[1], f[2], f[3], held}
 end
 
--- Named fields: party, cursor, retention (s), accepted (what the acknowledgement is named by), salt, header, payload
+-- Named fields: party, cursor, held (ids of the portion's entries, as they were read), retention (s), accepted (what the acknowledgement is named by), salt, header, payload
 local function gw_delivered(keys, a)
   local prefix, f = keys[1], named(a)
   local party, cursor = f.party, f.cursor
   local entry = key(prefix, 'g', party, cursor)
-  local fields = redis.call('HMGET', entry, 'e', 'a')
+  local fields = redis.call('HMGET', entry, 'e', 'a', 'i')
   if not fields[1] then return 'UNKNOWN' end
   if fields[2] == '1' then return 'SAME' end
-  -- The digest that the party signed shows that it has the records; a group that lost a consent would be gone.
+  -- The digest that the party signed shows that it has the records. A group that lost a consent since they were read would be
+  -- gone, a portion would have lost entries.
+  if (fields[3] or '') ~= f.held then return 'UNKNOWN' end
   redis.call('HSET', entry, 'a', '1', 'at', redis.call('TIME')[1])
   sent(prefix, party, cursor, f.salt)  -- which a gateway of version 2 did not record when the group was taken
   held_by(prefix, party, redis.call('HMGET', entry, 'm', 'w'), 1)

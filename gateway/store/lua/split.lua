@@ -72,14 +72,15 @@ local function keep_entries(prefix, party, cursor, why, salt, quiet)
   return #ids
 end
 
--- E(pair, pair, …) of a portion.
+-- E(pair, pair, …) of a portion, and the ids of its entries.
 local function portion_records(prefix, party, cursor)
-  local ids, parts = members_of(redis.call('HGET', key(prefix, 'g', party, cursor), 'i')), {}
+  local held = redis.call('HGET', key(prefix, 'g', party, cursor), 'i')
+  local ids, parts = members_of(held), {}
   for _, id in ipairs(ids) do
     local pair = redis.call('HGET', key(prefix, 'ge', party, cursor), id)
     parts[#parts + 1] = struct.pack('>I4', #pair) .. pair
   end
-  return struct.pack('>I4', #ids) .. table.concat(parts)
+  return struct.pack('>I4', #ids) .. table.concat(parts), held
 end
 
 -- Recorded before a byte leaves, once for what is sent: from here on the party may hold it.
