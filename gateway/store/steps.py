@@ -18,7 +18,8 @@ DURABLE: Final = frozenset({
 })  # fmt: skip
 """Steps that are on disk before anybody is told of them: consents, objections, tombstones, epochs."""
 TOLD: Final = frozenset({
-    "gw_accessed", "gw_answered", "gw_append", "gw_delivered", "gw_forward", "gw_link", "gw_noticed",
+    "gw_accessed", "gw_answered", "gw_append", "gw_append_contents", "gw_append_entries", "gw_delivered", "gw_forward",
+    "gw_link", "gw_noticed",
 })  # fmt: skip
 """Steps that MS, a party or a device is told of: on disk before, so that a power cut contradicts nobody's word."""
 SOURCES: Final = (
