@@ -39,8 +39,8 @@ LAST = {
 """Steps that nobody may forget."""
 TOLD = {
     "gateway": {
-        "gw_accessed", "gw_answered", "gw_append", "gw_append_contents", "gw_append_entries", "gw_delivered", "gw_forward",
-        "gw_link", "gw_noticed",
+        "gw_accessed", "gw_answered", "gw_append", "gw_append_contents", "gw_append_entries", "gw_delivered",
+        "gw_forward", "gw_link", "gw_noticed",
     },
     "main-service": {"ms_receive", "ms_refuse"},
 }  # fmt: skip
