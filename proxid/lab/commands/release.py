@@ -45,6 +45,7 @@ class ReleaseCommand(click.Command):
             formatter.write_dl([(name, _title(name)) for name in sorted(METHODS)])
         method: Method = ctx.meta.get("proxid.method") or load_method(DEFAULT)
         formatter.write_paragraph()
+        formatter.write("  All of them side by side, on any log: proxid study all LOG\n")
         formatter.write(f"  Example: proxid release --method {method.name} {method.example}\n")  # whole: to be copied
 
 

@@ -36,7 +36,10 @@ TRAINING = 0.9
 
 @dataclass(frozen=True)
 class Plan:
-    """The log, a folder for the releases, the mechanisms for a number of users, and what the attacker knows."""
+    """The log, a folder for the releases, the mechanisms for a number of users, and what the attacker knows.
+
+    records: of a log with more, whole histories of people that the seed draws, as many as have no more together.
+    """
 
     source: Path
     folder: Path
@@ -45,6 +48,7 @@ class Plan:
     level: int = 2
     k: int = 10
     seed: int = 1
+    records: int | None = None
     filing: Filing = field(default_factory=Filing)
 
 
@@ -105,6 +109,7 @@ def split(plan: Plan) -> tuple[Path, LogBatch, Dictionaries, list[list[str]]]:
     batch, log = read_log(plan.source, classifier=plan.filing)
     if not len(batch) or np.isnan(batch.time).all():
         raise InputError("the comparison needs a log with times")
+    batch = some_people(batch, plan.records, plan.seed)
     ordered = batch.take(np.argsort(batch.time, kind="stable"))
     cut = int(TRAINING * len(ordered))
     training, later = ordered.take(slice(0, cut)), ordered.take(slice(cut, None))
@@ -113,6 +118,17 @@ def split(plan: Plan) -> tuple[Path, LogBatch, Dictionaries, list[list[str]]]:
         out.write(training)
     kept, names = read_log(path)
     return path, kept, names.dictionaries, _sessions(later, log.dictionaries)
+
+
+def some_people(batch: LogBatch, records: int | None, seed: int) -> LogBatch:
+    """Whole histories of people in a drawn order, as many as have no more records together, two at least."""
+    held = np.bincount(batch.user)
+    order = np.random.default_rng(seed).permutation(len(held))
+    if records is None or len(batch) <= records:
+        return batch
+    taken = np.zeros(len(held), bool)
+    taken[order[: max(2, int(np.searchsorted(np.cumsum(held[order]), records, "right")))]] = True
+    return batch.take(taken[batch.user])
 
 
 def _sessions(batch: LogBatch, dictionaries: Dictionaries) -> list[list[str]]:

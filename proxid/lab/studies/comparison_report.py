@@ -30,11 +30,13 @@ LEGEND = {
     "MAP, subst. cov.": "query substitution against the log's own, five best: MAP, and queries with an answer",
     "P@5": "query suggestion on later sessions, those it answers; common: those that all answer",
 }
+COST = "processor time, s"
 BARS = {
     "owner of a record found\n(best attack)": ("attacks", "best", "owner"),
     "published (person, topic)\npairs that are true": ("people", "true_pairs"),
     "profiles lost\n(JSD, level 2)": ("people", "jsd_2"),
     "of the 100 most frequent\nqueries published": ("tasks", "frequent", "coverage"),
+    COST: ("cpu_seconds",),
 }
 
 
@@ -71,18 +73,20 @@ def _number(value: float | None) -> str:
 
 
 def figure(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
-    """Bars by mechanism: attack success, true topics, loss of profiles, frequent queries kept."""
+    """Bars by mechanism, named with its guarantee: attack, true topics, loss of profiles, frequent queries, cost."""
     rows = [row for row in rows if "published" in row]
-    names = [f"{row['mechanism']} ({row['paper']})" for row in rows][::-1]
+    names = [f"{row['mechanism']} ({row['paper']})\n{row['guarantee_text']}" for row in rows][::-1]
+    most = max((row["cpu_seconds"] for row in rows), default=1.0)
     with pyplot() as plt:
-        drawn, axes = plt.subplots(1, len(BARS), figsize=(13, 0.42 * len(rows) + 1.6), sharey=True)
+        drawn, axes = plt.subplots(1, len(BARS), figsize=(16, 0.48 * len(rows) + 1.6), sharey=True)
         for number, ((title, path), axis) in enumerate(zip(BARS.items(), axes, strict=True)):
             shown = [_found(row, path) for row in rows][::-1]
             axis.barh(names, np.nan_to_num(np.array(shown)), color=COLOURS[number])
+            widest = most if title == COST else 1.0
             for place, value in enumerate(shown):
                 label = "n/a" if np.isnan(value) else f"{value:.2f}"
-                axis.text(np.nan_to_num(value) + 0.01, place, label, va="center", fontsize=7)
-            axis.set(title=title, xlim=(0, 1.15))
+                axis.text(np.nan_to_num(value) + 0.01 * widest, place, label, va="center", fontsize=7)
+            axis.set(title=title, xlim=(0, 1.15 * widest))
             axis.tick_params(axis="y", length=0)
         return save(drawn, folder / "all", plt)
 

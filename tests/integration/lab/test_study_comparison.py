@@ -11,7 +11,7 @@ from proxid.lab.logs import Layout, create_log, read_log
 from proxid.lab.release.guarantee import Relation
 from proxid.lab.release.registry import Job, load_method
 from proxid.lab.release.sessions.plan import two_step_plan
-from proxid.lab.studies.comparison import Plan, compare, guarantee_text
+from proxid.lab.studies.comparison import Plan, compare, guarantee_text, some_people
 from proxid.lab.studies.entries import Entry, Kind, entries, two_step
 from proxid.lab.studies.measures import profile_losses, true_pairs
 from proxid.lab.studies.topical_log import ALL_TOPICS, LogShape, make_topical_log
@@ -170,3 +170,13 @@ def test_guarantees_in_a_few_words() -> None:
         == "none (claimed 1/10 (Pàmies-Estrems 2020))"
     )
     assert guarantee_text({"kind": "differential privacy", "epsilon": 2.0, "delta": 0.0}) == "(2, 0)-DP a user"
+
+
+def test_of_a_larger_log_whole_histories_are_taken(log: Path) -> None:
+    batch, _ = read_log(log)
+    part = some_people(batch, len(batch) // 3, seed=1)
+    held, whole = np.bincount(part.user), np.bincount(batch.user)
+    assert 0 < len(part) <= len(batch) // 3 and len(part) > len(batch) // 4
+    assert all(held[user] == whole[user] for user in np.unique(part.user).tolist())
+    assert some_people(batch, len(batch), 1) is batch and some_people(batch, None, 1) is batch
+    assert len(np.unique(some_people(batch, 1, 1).user)) == 2

@@ -28,7 +28,13 @@ MEAN_QUERIES = 60.0
 
 @click.command("all", epilog="\b\nExample: proxid study all --users 3000 --out study")
 @click.argument("log", type=FILE, required=False, callback=said_columns_of)
-@click.option("--users", type=click.IntRange(20), default=3000, show_default=True, help="Users of the synthetic log.")
+@click.option(
+    "--users",
+    type=click.IntRange(20),
+    default=3000,
+    show_default=True,
+    help="People: of the synthetic log; of LOG as many as have 60 records each of them.",
+)
 @click.option("--epsilon", type=float, default=2.0, show_default=True, help="ε where a mechanism takes one.")
 @click.option("--k", type=click.IntRange(2), default=10, show_default=True, help="k of kbuffer, k-query and k_A.")
 @click.option("--only", multiple=True, help="Only mechanisms whose name contains this; may be repeated.")
@@ -42,15 +48,19 @@ def command(
 ) -> int:  # fmt: skip
     """Guarantee, attack success, what is published, utility by task and cost of every mechanism on one log.
 
-    LOG has categories, times and clicks for the mechanisms that use them; without one a synthetic log is made. The
-    releases themselves are thrown away: each is an alternative with a budget of its own.
+    LOG is any log with times; of a larger one than --users times 60 records, whole histories of people drawn by --seed
+    are taken, so that it ends. Without LOG a synthetic log is made. The releases themselves are thrown away: each is an
+    alternative with a budget of its own, and no budget is charged.
     """
-    say_duration(10 + 0.045 * (users if log is None else rows_of(log, 0) / MEAN_QUERIES))
+    records = int(users * MEAN_QUERIES)
+    say_duration(10 + 0.045 / MEAN_QUERIES * min(records, rows_of(log, records)))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = _synthetic(folder, users, seed) if log is None else log
         chosen, how = functools.partial(_chosen, epsilon=epsilon, k=k, only=only), filing_of(filing) or Filing()
-        plan = Plan(source, folder, chosen, digest_of(source), k=k, seed=seed, filing=how)
+        plan = Plan(
+            source, folder, chosen, digest_of(source), k=k, seed=seed, records=records if log else None, filing=how
+        )
         with progress_bar("mechanisms") as progress:
             rows = compare(plan, progress)
     parameters = {
