@@ -164,6 +164,16 @@ def test_who_was_revoked_does_not_come_back_with_an_admission(capsys: pytest.Cap
     assert "device/home" not in peers("auditor") | peers("house/gateway")
 
 
+def test_a_refused_request_changes_nothing_and_others_read_none(capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("first", "second"):
+        join(capsys, "house/invited/main-service.invitation", "--into", folder)
+    assert admit("first/main-service.request", "--yes") == 0
+    before = {path: path.read_bytes() for path in Path("house").rglob("*") if path.is_file()}
+    assert admit("second/main-service.request", "--yes") == 2, "another key is trusted"
+    assert before == {path: path.read_bytes() for path in Path("house").rglob("*") if path.is_file()}
+    assert {Path("house", sub).stat().st_mode & 0o077 for sub in (".", "invited", "known", "admitted")} == {0}
+
+
 def test_who_is_enrolled_is_shown_before(capsys: pytest.CaptureFixture[str]) -> None:
     join(capsys, "house/invited/device-home.invitation", "--into", "home", "-u", "ann", "-u", "bob b")
     assert admit("home/device-home.request", "--since", "2020-02-02", "--yes") == 0

@@ -12,6 +12,7 @@ pytest.importorskip("starlette")
 
 from proxid.clients.agent.page.app import COOKIE, application
 from proxid.clients.agent.page.codes import Codes
+from proxid.clients.agent.page.deeds import Deeds as RealDeeds
 from proxid.clients.agent.page.guard import HEADERS
 from proxid.clients.agent.page.rows import ROWS, part
 from proxid.clients.agent.page.sessions import IDLE, Sessions
@@ -106,6 +107,18 @@ def test_a_code_is_good_once_for_one_person_and_ten_minutes(tmp_path: Path) -> N
     assert codes.take(late) is None and Codes(tmp_path, ["bob"]).take(codes.make("ann")) is None
     codes.make("ann")
     assert len([*tmp_path.rglob("codes/*")]) == 1  # what is over goes
+
+
+async def test_a_form_without_a_choice_changes_none() -> None:
+    class Asked:
+        async def consent(self, *_: object) -> Choice:
+            raise AssertionError("nobody chose")
+
+    deed, _ = RealDeeds(None, None, Asked()).forms["/consent"]  # type: ignore[arg-type]
+    sessions = Sessions(lambda: 0.0)
+    session = sessions.of(sessions.begin("ann", "en"))
+    assert session is not None
+    assert await deed(session, {}) == [words_in("en")["page"]["problem"]["failed"]]
 
 
 def test_a_session_ends_a_quarter_of_an_hour_after_the_last_visit() -> None:

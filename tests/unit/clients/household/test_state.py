@@ -12,7 +12,7 @@ from proxid.clients.household.state import ConsentState, HouseholdState
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.sansig import Direction, Header, Limit, Message, sign
-from proxid.errors import InputError, ProxidError, SignatureInvalidError
+from proxid.errors import InputError, OutputError, ProxidError, SignatureInvalidError
 
 AUTHORITY = SigningKey(bytes(32))
 
@@ -53,6 +53,29 @@ def test_consent_is_on_disk_before_it_is_sent(tmp_path: Path) -> None:
     again = HouseholdState(tmp_path).users()["ann"]
     assert again.consent(1) == ConsentState(3, "everything", (b"\x00vector", b"\xffmessage"))
     assert again.consent(2) == ConsentState()
+
+
+def test_a_history_that_cannot_be_deleted_leaves_an_erasure_to_be_asked_again(tmp_path: Path) -> None:
+    user = household(tmp_path, "ann").users()["ann"]
+    asked = next(tmp_path.rglob("user.key")).with_name("asked")
+    asked.mkdir()
+    with pytest.raises(OutputError):
+        user.mark_erased()
+    assert not user.erased
+    asked.rmdir()
+    user.mark_erased()
+    assert user.erased
+
+
+def test_a_line_that_a_power_cut_tore_is_lost_alone(tmp_path: Path) -> None:
+    history = household(tmp_path, "ann").users()["ann"].history
+    history.start()
+    for text in ("first", "torn"):
+        history.add(1.0, text)
+    asked = next(tmp_path.rglob("asked"))
+    asked.write_bytes(asked.read_bytes()[:-9])
+    history.add(2.0, "next")
+    assert [one.text for one in history.asked()] == ["next", "first"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}', '{"version": 1, "bundle": "b", "pending": ["x"]}'])
