@@ -22,12 +22,20 @@ def make_private(folder: Path) -> None:
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = folder.lstat()
     except OSError:
         raise ConfigError("data_dir: the folder cannot be made") from None
+    verify_own(folder)
+    folder.chmod(0o700)
+
+
+def verify_own(folder: Path) -> None:
+    """Raises ConfigError unless it is a folder, no link to one, and the caller's."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        raise ConfigError("data_dir: the folder is away") from None
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         raise ConfigError("data_dir: the folder is not a folder of this user")
-    folder.chmod(0o700)
 
 
 def socket_path(folder: Path, name: str = "store.sock") -> Path:

@@ -8,8 +8,9 @@ from proxid.clients.agent.page.codes import Codes
 from proxid.clients.agent.people import Tokens
 from proxid.clients.agent.server import serve
 from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.remote_home import agent_home
 from proxid.clients.household.state import HouseholdState
-from proxid.errors import ConfigError
+from proxid.errors import ConfigError, HouseholdBusyError
 from proxid.runtime.config import load
 from proxid.runtime.observability.logging import configure_logging
 from proxid.runtime.process.ended import run_async
@@ -47,8 +48,18 @@ def page(path: Path, user: str) -> None:
     config = load(DeviceConfig, path)
     if config.agent.page is None:
         raise ConfigError("agent.page: no address is configured")
+    run_async(_verify_running(config))
     code = Codes(config.data_dir, HouseholdState(config.data_dir).names()).make(user)
     click.echo(f"http://localhost:{config.agent.page.rpartition(':')[2]}/\n{code}")
+
+
+async def _verify_running(config: DeviceConfig) -> None:
+    """Raises ConfigError unless the agent runs: else the page's port may be somebody else's, who takes the code."""
+    try:
+        async with agent_home(config) as home:
+            await home.members()
+    except HouseholdBusyError:
+        raise ConfigError("agent: it does not run; start it first, a code is for its page alone") from None
 
 
 @command.command("token", epilog="Example: proxid agent token --config device.toml -u ann")

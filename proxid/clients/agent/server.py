@@ -1,8 +1,9 @@
 """Runs a household's doors (DESIGN 5.6)."""
 
 import asyncio
+import errno
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from importlib.util import find_spec
 from typing import Any, Final
@@ -17,6 +18,7 @@ from proxid.clients.household.home import OwnHome
 from proxid.clients.household.household import Household
 from proxid.clients.household.remote_home import agent_socket
 from proxid.errors import ConfigError
+from proxid.runtime.addresses import unusable
 from proxid.runtime.observability.metrics import metrics_endpoint
 from proxid.runtime.transport.runner import prepare_interpreter
 
@@ -51,12 +53,32 @@ def _listener(address: str) -> tuple[socket.socket, str, int]:
     return listener, host, int(listener.getsockname()[1])
 
 
-async def _serve_http(application: Any, listener: socket.socket) -> None:
+def page_listeners(address: str) -> list[socket.socket]:
+    """What listens for the page: its port at both addresses that `localhost` means, or somebody else could at one.
+
+    Raises:
+        ConfigError: one is in use.
+    """
+    listeners: list[socket.socket] = []
+    port = int(address.rpartition(":")[2])
+    try:
+        for host in ("127.0.0.1", "[::1]"):
+            listener, _, port = _listener(f"{host}:{port}")
+            listeners.append(listener)
+    except OSError as error:
+        if not listeners or error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):  # no IPv6 here, for nobody
+            for listener in listeners:
+                listener.close()
+            raise unusable("agent.page", f"{host}:{port}", error) from None
+    return listeners
+
+
+async def _serve_http(application: Any, *listeners: socket.socket) -> None:
     import uvicorn
 
     # No access log: it would say who asked when.
     settings = uvicorn.Config(application, log_config=None, access_log=False, lifespan="off")
-    await uvicorn.Server(settings).serve(sockets=[listener])
+    await uvicorn.Server(settings).serve(sockets=[*listeners])
 
 
 async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None) -> None:
@@ -77,6 +99,10 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
         for door in config.agent.wyoming:
             if door.user not in household.users:
                 raise ConfigError("agent.wyoming: a door is for somebody who is not enrolled in this household")
+        # Before the socket, by which `proxid agent page` knows that whoever has the port is this.
+        page = [] if config.agent.page is None else page_listeners(config.agent.page)
+        for listener in page:
+            stack.callback(listener.close)
         asking = Asking(household, recogniser_of(config))
         stack.enter_context(metrics_endpoint(config.agent.metrics_listen))
         async with (
@@ -84,7 +110,7 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
             asyncio.TaskGroup() as tasks,
         ):
             tasks.create_task(keep_up(config, household))
-            names = _open_doors(tasks, config, asking, deeds)
+            names = _open_doors(tasks, config, asking, deeds, page)
             prepare_interpreter()
             if ready is not None:
                 ready("\n".join(names))
@@ -101,8 +127,10 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
             await household.close()
 
 
-def _open_doors(tasks: asyncio.TaskGroup, config: DeviceConfig, asking: Asking, deeds: Deeds) -> list[str]:
-    """Start the doors, and the page; their addresses. Raises OSError."""
+def _open_doors(
+    tasks: asyncio.TaskGroup, config: DeviceConfig, asking: Asking, deeds: Deeds, page: Sequence[socket.socket]
+) -> list[str]:  # fmt: skip
+    """Start the doors, and the page on its listeners; their addresses. Raises OSError."""
     from proxid.clients.agent import openai_door, wyoming_door
     from proxid.clients.agent.page.app import application
     from proxid.clients.agent.page.codes import Codes
@@ -111,9 +139,9 @@ def _open_doors(tasks: asyncio.TaskGroup, config: DeviceConfig, asking: Asking, 
     names = [door.uri for door in settings.wyoming]
     for door in settings.wyoming:
         tasks.create_task(wyoming_door.serve(door, asking, [config.locale.partition("-")[0]]))
-    if settings.page is not None:
-        listener, _, port = _listener(settings.page)
-        tasks.create_task(_serve_http(application(deeds, Codes(config.data_dir, users), port), listener))
+    if page:
+        port = int(page[0].getsockname()[1])
+        tasks.create_task(_serve_http(application(deeds, Codes(config.data_dir, users), port), *page))
         names.append(f"http://localhost:{port}/")
     if settings.openai is not None:
         listener, host, port = _listener(settings.openai)

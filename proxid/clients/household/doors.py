@@ -44,7 +44,7 @@ class AgentSettings(Section):
 
     Attributes:
         openai: HOST:PORT of the OpenAI-compatible door, None for none. wyoming: one entry a person or satellite.
-        page: HOST:PORT of people's page, on this machine alone; None for none.
+        page: HOST:PORT of people's page, on this machine alone, at every address of `localhost`; None for none.
         metrics_listen: HOST:PORT where Prometheus reads what was dropped, none if absent.
         commands: `home` does not send what the classifier calls a home command, `share` sends it as anything else.
         exposed: doors may listen on other addresses than this machine's.

@@ -70,9 +70,11 @@ class OwnHistory:
         nonce = self._random(_NONCE)
         sealed = self._cipher.encrypt(nonce, json.dumps([int(time), text]).encode(), _KEY)
         try:
-            descriptor = os.open(self._path, os.O_APPEND | os.O_WRONLY)
+            descriptor = os.open(self._path, os.O_APPEND | os.O_RDWR)
             try:
-                append_whole(descriptor, base64.b64encode(nonce + sealed) + b"\n")
+                end = os.fstat(descriptor).st_size
+                torn = end > 0 and os.pread(descriptor, 1, end - 1) != b"\n"  # by a power cut: it would take this along
+                append_whole(descriptor, b"\n" * torn + base64.b64encode(nonce + sealed) + b"\n")
             finally:
                 os.close(descriptor)
         except FileNotFoundError:

@@ -15,7 +15,7 @@ from proxid.clients.household.household import Answer
 from proxid.errors import Code, HouseholdBusyError, ProxidError, RefusedError, refusal_of
 from proxid.protocol.policy import PolicyDocument
 from proxid.protocol.rights import Right
-from proxid.runtime.folder import socket_path
+from proxid.runtime.folder import socket_path, verify_own
 from proxid.runtime.transport.channel import MAX_MESSAGE
 from proxid.runtime.transport.status import code_of
 from proxid.wire.v1 import device_pb2 as wire
@@ -29,6 +29,7 @@ OPTIONS: Final = [
 ]  # fmt: skip
 """A document of a person's rights may be larger than any message between services."""
 
+_NO_AGENT: Final = "this household's keys are in use by another proxid process that is no agent: wait until it ends"
 T = TypeVar("T")
 
 
@@ -83,9 +84,7 @@ async def _heard(call: Awaitable[T]) -> T:
     except grpc.aio.AioRpcError as error:
         code = code_of(error)
         if code is None:
-            raise HouseholdBusyError(
-                "this household's keys are in use by another proxid process that is no agent: wait until it ends"
-            ) from None
+            raise HouseholdBusyError(_NO_AGENT) from None
         raise _failure(code, error) from None
 
 
@@ -97,14 +96,31 @@ def _failure(code: Code, error: Any) -> ProxidError:
 
 
 @asynccontextmanager
+async def agent_home(config: DeviceConfig) -> AsyncIterator[RemoteHome]:
+    """The household of its agent.
+
+    Raises:
+        HouseholdBusyError: none is there, or answers a call. ConfigError: it is in a folder of somebody else, who
+            would be told whatever is asked.
+    """
+    socket = agent_socket(config.data_dir)
+    if not socket.exists():
+        raise HouseholdBusyError(_NO_AGENT)
+    if socket.parent != config.data_dir.absolute():
+        verify_own(socket.parent)
+    async with grpc.aio.insecure_channel(target(socket), options=OPTIONS) as channel:
+        yield RemoteHome(channel)
+
+
+@asynccontextmanager
 async def open_home(config: DeviceConfig) -> AsyncIterator[Home]:
-    """The household: of this process, or of the agent that has its keys open. Raises as `own_home`."""
+    """The household: of this process, or of the agent that has its keys open. Raises as `own_home`, `agent_home`."""
     try:
         own = own_home(config)
         home: Home = await own.__aenter__()
     except HouseholdBusyError:
-        async with grpc.aio.insecure_channel(target(agent_socket(config.data_dir)), options=OPTIONS) as channel:
-            yield RemoteHome(channel)
+        async with agent_home(config) as away:
+            yield away
         return
     try:
         yield home

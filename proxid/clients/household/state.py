@@ -67,10 +67,13 @@ class UserState:
         return (self._folder / "erased").exists()
 
     def mark_erased(self) -> None:
-        """The services have erased the user; raises OutputError."""
-        write_private(self._folder / "erased", b"")
-        self.keep_choice(None)
+        """The services have erased the user; raises OutputError.
+
+        What is kept here goes first: an erasure that ends in between is asked for again, and finishes this.
+        """
         self.history.stop()
+        self.keep_choice(None)
+        write_private(self._folder / "erased", b"")
 
     @property
     def lasting(self) -> Lasting | None:

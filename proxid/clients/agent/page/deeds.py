@@ -16,7 +16,6 @@ from proxid.clients.household.told import sent_of
 from proxid.clients.household.words import Words, words_in
 from proxid.errors import Code, ProxidError
 from proxid.jsontext import load_json
-from proxid.protocol.consent import NOTHING
 from proxid.protocol.rights import Right
 
 Deed = Callable[[Session, dict[str, str]], Awaitable[list[str]]]
@@ -73,7 +72,9 @@ class Deeds:
 
     async def _choose(self, session: Session, fields: dict[str, str]) -> list[str]:
         words = words_in(session.language)
-        found = await self._home.consent(session.user, fields.get("bundle", NOTHING), "lasting" in fields)
+        if "bundle" not in fields:  # of a form that could not be read: nobody withdrew
+            return [words["page"]["problem"]["failed"]]
+        found = await self._home.consent(session.user, fields["bundle"], "lasting" in fields)
         granted = {grant.party for grant in found.policy.bundles.get(found.bundle, ())}
         lost = [sent_of(row, words) for row in found.sent if row.party not in granted and (row.records or row.contents)]
         return [words["page"]["consent"]["done"].format(choice=found.bundle), *lost]

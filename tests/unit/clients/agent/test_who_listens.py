@@ -21,8 +21,7 @@ from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.identity import Enrolment
 from proxid.errors import ConfigError
 from proxid.runtime.config import load
-from proxid.runtime.provision.party import init_party
-from proxid.runtime.provision.templates import Settings
+from proxid.runtime.provision import TrialOptions, init_trial
 from tests.support.trial import run_command
 
 AUTHORITY = SigningKey(bytes(32))
@@ -37,8 +36,8 @@ class Home:
 
 def household(folder: Path) -> DeviceConfig:
     """Ann's."""
-    party = init_party(folder, "device", "home", Settings(), "", datetime.datetime.now(datetime.UTC))
-    config = load(DeviceConfig, party.config)
+    init_trial(folder, TrialOptions(("acme",), ("home",)), datetime.datetime.now(datetime.UTC))
+    config = load(DeviceConfig, folder / "devices/home/device.toml")
     state = HouseholdState(config.data_dir)
     state.add_enrolment(Enrolment.issue("ann", state.new_user("ann").public, 0, AUTHORITY), AUTHORITY.public)
     return config
@@ -64,7 +63,7 @@ def test_the_page_has_its_port_at_both_addresses_of_localhost_or_none() -> None:
 
 async def test_a_code_is_made_while_the_agent_runs_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = household(tmp_path)
-    page = ("agent", "page", "--config", str(tmp_path / "device.toml"), "-u", "ann")
+    page = ("agent", "page", "--config", str(tmp_path / "devices/home/device.toml"), "-u", "ann")
     assert await run_command(*page) == 2
     assert "start it first" in capsys.readouterr().err and codes(tmp_path) == 0
     async with device_door.listening(Home(), agent_socket(config.data_dir), config.data_dir):  # type: ignore[arg-type]
