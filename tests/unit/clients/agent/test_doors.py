@@ -17,6 +17,7 @@ from proxid.clients.agent import asking
 from proxid.clients.agent.asking import Asking
 from proxid.clients.agent.openai_door import AT_HOME, application
 from proxid.clients.agent.people import Tokens
+from proxid.clients.agent.page.codes import Codes
 from proxid.clients.agent.server import _listener, serve
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.doors import AgentSettings
@@ -183,14 +184,17 @@ def test_a_door_beyond_this_machine_has_to_be_meant(settings: dict[str, Any]) ->
         AgentSettings(**settings, exposed=True)
 
 
-async def test_an_address_that_is_taken_is_said(tmp_path: Path) -> None:
+async def test_an_address_that_is_taken_is_said_and_no_code_outlives_the_agent(tmp_path: Path) -> None:
     provision(tmp_path)
     file = tmp_path / "devices/household-1/device.toml"
+    codes = Codes(load(DeviceConfig, file).data_dir, ["ann"])
+    code = codes.make("ann")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         doors = f'openai = "127.0.0.1:{taken.getsockname()[1]}"\npage = "127.0.0.1:0"\ncommands = "share"\n'
         file.write_text(f"{file.read_text()}\n[agent]\n{doors}")
         with pytest.raises(ConfigError, match="cannot listen"):
             await asyncio.wait_for(serve(load(DeviceConfig, file)), 20)
+    assert codes.take(code) is None, "whoever had its port meanwhile may have been told it"
 
 
 def test_an_answer_does_not_wait_until_its_head_is_acknowledged() -> None:
