@@ -141,7 +141,9 @@ def _open_doors(
         tasks.create_task(wyoming_door.serve(door, asking, [config.locale.partition("-")[0]]))
     if page:
         port = int(page[0].getsockname()[1])
-        tasks.create_task(_serve_http(application(deeds, Codes(config.data_dir, users), port), *page))
+        codes = Codes(config.data_dir, users)
+        codes.forget()
+        tasks.create_task(_serve_http(application(deeds, codes, port), *page))
         names.append(f"http://localhost:{port}/")
     if settings.openai is not None:
         listener, host, port = _listener(settings.openai)

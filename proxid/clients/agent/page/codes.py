@@ -47,6 +47,11 @@ class Codes:
         write_private(self._file(code), json.dumps({"user": user, "ends": ends}).encode())
         return "-".join(code[at : at + _GROUP] for at in range(0, _LENGTH, _GROUP))
 
+    def forget(self) -> None:
+        """None is good any more: who typed one while the agent was away told it to whoever had its port meanwhile."""
+        for path in self._folder.glob("*"):
+            path.unlink(missing_ok=True)
+
     def take(self, code: str) -> str | None:
         """The person of a code, which is good no more; None for one that is nobody's, used or over."""
         path = self._file("".join(sign for sign in code.upper() if sign in _SIGNS))

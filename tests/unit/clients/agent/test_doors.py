@@ -16,8 +16,8 @@ from proxid.classify import Classification, RequestType
 from proxid.clients.agent import asking
 from proxid.clients.agent.asking import Asking
 from proxid.clients.agent.openai_door import AT_HOME, application
-from proxid.clients.agent.people import Tokens
 from proxid.clients.agent.page.codes import Codes
+from proxid.clients.agent.people import Tokens
 from proxid.clients.agent.server import _listener, serve
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.doors import AgentSettings
