@@ -23,7 +23,7 @@ def verify_records(
 
     Args:
         audience_id: `KIND|AUDIENCE` of the group. bodies: what the positions must show, in order.
-        good: for each party, what was found good of its records when it got them. seed: see `verify_filled`.
+        good: for each party, what was found good of its records when it got them. seed: see `verify_body`.
 
     Raises:
         GroupMismatchError: other parties, an incomplete group, or a record that shows or names something else.
@@ -42,43 +42,48 @@ def verify_records(
             expected.verify_header(signed.message)
             Signatures.message(signed, Role.SIGNER, good.get(party, {}).get(position_of(position), b""))
             place = Place(bodies[position].group, position, len(bodies)).encode()
-            _verify_shown(signed, body, bodies[position], (payload.published[position], party, place))
-            verify_filled(signed, body, trust.service, seed)
+            _verify_named(signed, bodies[position], (payload.published[position], party, place))
+            verify_body(signed, body, bodies[position], trust.service, seed)
 
 
-def verify_filled(signed: SignedMessage, padded: bytes, service: str, seed: bytes) -> None:
-    """Check that whatever a record holds besides what it shows follows from the seed: salt, nonce, encrypted body.
+def verify_body(signed: SignedMessage, padded: bytes, body: RecordBody, service: str, seed: bytes) -> None:
+    """Check that a record shows what it must, and that whatever else it holds follows from the seed.
 
     Args:
-        padded: the body. service: MS id. seed: of the epoch; empty if it has no feed keys, and MS drew all that.
+        padded: the body that was logged. body: what must be shown. service: MS id. seed: of the epoch, from which salt,
+            nonce and encrypted body follow; empty if it has no feed keys, and MS drew all that.
 
     Raises:
         GroupMismatchError: it does not.
     """
-    if not seed:
-        return
     blocks = signed.message.blocks
-    party, where = decode_text(blocks[record.PARTY]), blocks[record.PLACE]
-    made = Filling.of(RecordBody.decode(padded), where, party, service, seed)
-    if (padded, blocks[record.BODY_HASH]) != (made.padded, made.digest):
-        raise GroupMismatchError("body of a record is salted with something else than the committed seed gives")
-    if signed.header.nonce != made.nonce or blocks[record.SEALED] != made.encrypted:
+    if not seed:
+        if blocks[record.BODY_HASH] != record.body_hash(padded) or RecordBody.decode(padded) != body:
+            raise GroupMismatchError("record shows something else than it must")
+        return
+    made = Filling.of(body, blocks[record.PLACE], decode_text(blocks[record.PARTY]), service, seed)
+    if padded != made.padded:
+        salted = RecordBody.decode(padded) == body
+        what = "is salted otherwise than by the committed seed" if salted else "shows something else than it must"
+        raise GroupMismatchError(f"record {what}")
+    held = (blocks[record.BODY_HASH], blocks[record.SEALED], signed.header.nonce)
+    if held != (made.digest, made.encrypted, made.nonce):
         raise GroupMismatchError("record holds something that does not follow from the committed seed")
 
 
 def verify_all_filled(payload: ReleasedPayload, service: str, seed: bytes) -> None:
-    """The same of whatever can be read of a group; raises as `verify_filled`."""
+    """Check that what can be read of a group holds nothing but what it shows and the seed gives; as `verify_body`."""
     for _, records, bodies in payload.parties if seed else ():
         for data, padded in zip(records, bodies, strict=False):
             if data and padded:
-                verify_filled(SignedMessage.decode(data), padded, service, seed)
+                verify_body(SignedMessage.decode(data), padded, RecordBody.decode(padded), service, seed)
 
 
 def _expected(trust: Trust, body: RecordBody, fidelity: str) -> Expectation:
     return record.expectation(trust.service, body.epoch, trust.service_key, trust.screener, fidelity)
 
 
-def _verify_shown(signed: SignedMessage, padded: bytes, body: RecordBody, said: tuple[str, str, bytes]) -> None:
+def _verify_named(signed: SignedMessage, body: RecordBody, said: tuple[str, str, bytes]) -> None:
     person, party, place = said
     blocks = signed.message.blocks
     named = (blocks[record.USER], blocks[record.PARTY], blocks[record.KIND], blocks[record.PLACE])
@@ -86,5 +91,3 @@ def _verify_shown(signed: SignedMessage, padded: bytes, body: RecordBody, said: 
         raise GroupMismatchError("record names another person, party, kind or place")
     if signed.header.time_ms != 1000 * body.time_bucket:
         raise GroupMismatchError("record carries another time than its group's bucket")
-    if blocks[record.BODY_HASH] != record.body_hash(padded) or RecordBody.decode(padded) != body:
-        raise GroupMismatchError("record shows something else than the group allows")

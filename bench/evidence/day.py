@@ -45,7 +45,9 @@ from proxid.evidence.events import (
 from proxid.evidence.ratchet import owner_commitment, owner_salt, subject_tag
 from proxid.protocol import consent, request, response
 from proxid.protocol.consent import ConsentVector, Grant
+from proxid.protocol.epochs import Epochs
 from proxid.protocol.feedkey import FeedKey
+from proxid.protocol.opening import EpochOpening
 from proxid.protocol.receipt import DeliveryAck, group_digest
 from proxid.protocol.request import Route, Utterance
 from proxid.runtime.config.base import GovernedConfig
@@ -173,9 +175,11 @@ class Day:
     def _open(self) -> None:
         sealed, feeds = self.auditor.public.seal(self._epoch_seed, disclosure_info(_NAME, EPOCH)), self._secrets.feeds
         key = self._secrets.key.encode()
-        for log, disclosed in ((self.gateway, b""), (self.service, sealed)):
-            opened = EpochOpened(key, disclosed, feeds=feeds)
-            log.add(EventType.EPOCH_OPENED, opened.payload, self._random, **decode_header(opened.header))
+        opening = EpochOpening.at(_NAME, Epochs(), NOW).sign(self._keys["is"]).encode()
+        told, opened = EpochOpened(key, feeds=feeds), EpochOpened(key, sealed, opening, NOW * 1000, feeds)
+        waiting = {"feeds": ["acme:0"], "last": ""}
+        self.gateway.add(EventType.EPOCH_OPENED, told.payload, self._random, **decode_header(told.header), **waiting)
+        self.service.add(EventType.EPOCH_OPENED, opened.payload, self._random, **decode_header(opened.header))
         self._citizens = [self._link(f"person-{i}") for i in range(self.people)]
         for citizen in self._citizens:
             self._consent(citizen)
@@ -277,6 +281,6 @@ class Day:
         digest = group_digest([pair.sanitized for pair in restored.pairs])
         ack = DeliveryAck("acme", _NAME, EPOCH, group.number, digest).sign(self._keys["acme"])
         payload = DeliveredPayload(ack.encode(), tuple(pair.encode() for pair in restored.pairs)).encode()
-        self.gateway.add(
-            EventType.DELIVERED, payload, self._random, epoch=EPOCH, group=group.number, party="acme"
-        )  # fmt: skip
+        fields = {"epoch": EPOCH, "group": group.number, "party": "acme"}
+        self.gateway.add(EventType.SENT, b"", self._random, **fields)
+        self.gateway.add(EventType.DELIVERED, payload, self._random, **fields, v=2)
