@@ -137,8 +137,10 @@ async def test_who_gave_up_while_waiting_opens_no_stream_and_the_next_are_answer
     """A client that asks more than is answered must not wear itself out with streams that ask nothing."""
     monkeypatch.setattr(stream_pool, "MOST", 2)
     counter = Counter()
-    async with serving(trial, counter, max_streams=2) as (_, address), channel(trial, address, "devices/home") as to:
-        streams = StreamPool(GatewayStub(to), 0.5)
+    async with serving(trial, counter, max_streams=5) as (_, address), channel(trial, address, "devices/home") as to:
+        await StreamPool(GatewayStub(to), 20).ask(said("hello"))  # the connection is there
+        counter.streams = counter.messages = 0
+        streams = StreamPool(GatewayStub(to), 2)
         given_up = await asyncio.gather(*(streams.ask(said("silence")) for _ in range(40)), return_exceptions=True)
         assert {type(one) for one in given_up} == {UpstreamError}
         assert counter.streams == counter.messages == 2
