@@ -1,8 +1,10 @@
 """Streams to the gateway on which a device asks: kept open from one question to the next, as many as ask at once.
 
-Never more than the gateway takes: a stream that waits in gRPC is opened when its caller has long gone, and ended at
-once. A client that asks more than is answered would then open and end streams, and ask nothing. What waits here goes
-newest first, since whoever has waited for long has little time left.
+Never more than the gateway takes, and no more than it has answered of late. Like TCP's window, the number of streams
+grows with each answer, shrinks with each `overloaded`, and halves with each answer that does not come: a gateway with
+little of its processor would be busy with streams that are opened, given up and opened again before it comes to read
+one. In gRPC's own queue a stream is opened when its caller has long gone, asks nothing, and is ended. What waits
+here goes newest first, since whoever has waited for long has little time left.
 """
 
 import asyncio
@@ -22,6 +24,9 @@ from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 
 MOST: Final = 96
 """Streams at once: a gateway takes 128 calls of a connection, and there are others than these."""
+FIRST: Final = 16
+LEAST: Final = 4
+"""Streams at first, and when nothing is answered."""
 _CODES: Final = frozenset(Code)
 
 
@@ -37,6 +42,7 @@ class StreamPool:
         self._timeout = timeout
         self._idle: list[Any] = []
         self._throttle = Throttle()
+        self._window = min(FIRST, MOST)
         self._under_way = 0
         self._waiting: dict[asyncio.Future[None], None] = {}
 
@@ -56,7 +62,7 @@ class StreamPool:
         try:
             async with asyncio.timeout(until - time.monotonic()), self._place():
                 request.left_ms = max(1, int(1000 * (until - time.monotonic())))
-                stream, found = await self._exchange(request)
+                stream, found = await self._answered(request)
         except TimeoutError:
             raise UpstreamError("gives no answer in time; see to the network, and whether it is overloaded") from None
         self._idle.append(stream)
@@ -68,10 +74,19 @@ class StreamPool:
             raise RefusedError(Code(found.refused.code) if found.refused.code in _CODES else Code.INTERNAL)
         return found
 
+    async def _answered(self, request: wire.AskRequest) -> tuple[Any, wire.AskOutcome]:
+        window = self._window // 2
+        try:
+            stream, found = await self._exchange(request)
+            window = self._window + (-1 if found.refused.code == Code.OVERLOADED else 1)
+            return stream, found
+        finally:
+            self._window = min(MOST, max(LEAST, window))
+
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
         """One of the streams while the block runs."""
-        if self._under_way >= MOST:
+        if self._under_way >= self._window:
             waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting[waiting] = None
             try:
@@ -89,13 +104,13 @@ class StreamPool:
             self._leave()
 
     def _leave(self) -> None:
-        """The place goes to who came last."""
-        while self._waiting:
+        """Places, as many as there are now, go to those who came last."""
+        self._under_way -= 1
+        while self._waiting and self._under_way < self._window:
             waiting, _ = self._waiting.popitem()
             if not waiting.done():
                 waiting.set_result(None)
-                return
-        self._under_way -= 1
+                self._under_way += 1
 
     async def _exchange(self, request: wire.AskRequest) -> tuple[Any, wire.AskOutcome]:
         while self._idle:

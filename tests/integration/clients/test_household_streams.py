@@ -155,3 +155,21 @@ async def test_an_overloaded_gateway_says_when_to_come_back(trial: Path) -> None
             await streams.ask(said("overloaded"))
         assert caught.value.pushback == 1.5
         assert (await streams.ask(said("again"))).message.header == b"again"
+
+
+async def test_streams_become_as_many_as_are_answered_and_few_when_nothing_is(trial: Path) -> None:
+    counter = Counter()
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+        await asyncio.gather(*(streams.ask(said(f"{n}")) for n in range(20)))
+        assert counter.streams < 20 and streams._window == stream_pool.FIRST + 20
+        await asyncio.gather(*(streams.ask(said("overloaded")) for _ in range(3)), return_exceptions=True)
+        assert streams._window == stream_pool.FIRST + 17
+        streams._timeout = 0.3
+        await asyncio.gather(*(streams.ask(said("silence")) for _ in range(40)), return_exceptions=True)
+        assert streams._window == stream_pool.LEAST
+        before = counter.messages
+        await asyncio.gather(*(streams.ask(said("silence")) for _ in range(40)), return_exceptions=True)
+        assert counter.messages - before <= stream_pool.LEAST
+        streams._timeout = 20
+        assert await asyncio.gather(*(streams.ask(said(f"{n}")) for n in range(20)))
