@@ -13,8 +13,13 @@ import pytest
 from redis.asyncio import Redis
 
 from proxid.errors import LogFullError
+from proxid.evidence.events import EventType
 from proxid.evidence.leaf import LeafHeader
+from proxid.evidence.note import Verifier
+from proxid.evidence.promise import Promise
 from proxid.runtime.evidence_log.log import LeafLog
+from proxid.runtime.evidence_log.promising import Promises
+from proxid.runtime.evidence_log.reading import LogReader
 from proxid.runtime.evidence_log.segments import read_leaves
 from proxid.runtime.store.functions import FunctionLibrary
 from tests.integration.runtime.test_evidence_writer import produce
@@ -83,3 +88,22 @@ async def test_nothing_new_is_taken_meanwhile(client: Redis) -> None:
         with pytest.raises(LogFullError, match="the evidence folder cannot be written"):
             await functions.call(name, ("{gw}",), *["1"] * 22)
     assert await client.dbsize() == keys
+
+
+async def test_a_service_whose_log_is_behind_shows_no_head_and_promises_nothing(client: Redis, tmp_path: Path) -> None:
+    """By half the merge delay, as after a long stop; what waits for less is no reason."""
+    log = LeafLog(tmp_path / "log", ORIGIN, KEY)
+    log.close()
+    reader = LogReader(tmp_path / "log", Verifier(ORIGIN, KEY.public))
+    promises = Promises(client, PREFIX, reader, KEY, ORIGIN, lambda: 1.0)
+    now = int((await client.time())[0])
+    await client.xadd(f"{PREFIX}:events", {"u": f"{now - 10}.5"}, id="1-0")
+    head = await promises.head()
+    assert Promise.decode(await promises.of(" 7", EventType.CONSENT, b"asked")).head == head
+    assert await promises.of("", EventType.CONSENT, b"asked") == b"", "recorded by a service of before"
+    await client.delete(f"{PREFIX}:events")
+    await client.xadd(f"{PREFIX}:events", {"u": f"{now - 40}.5"}, id="1-0")
+    promises._read -= 2
+    for asked in (promises.head(), promises.of(" 7", EventType.CONSENT, b"asked")):
+        with pytest.raises(LogFullError, match="in time"):
+            await asked

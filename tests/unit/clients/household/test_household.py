@@ -238,6 +238,19 @@ async def test_consent_too_old_to_repeat_is_made_anew(config: DeviceConfig, gate
     assert version == gateway.version == (2 if taken else 1)
 
 
+async def test_a_choice_that_the_gateway_does_not_promise_is_made_anew(
+    config: DeviceConfig, gateway: FakeGateway
+) -> None:
+    gateway.promises = False
+    with pytest.raises(ConsentError, match="does not promise"):
+        await household(config, gateway).consent("ann", "all")
+    gateway.promises = True
+    gateway.consent_fails = [UpstreamError("away")]
+    with pytest.raises(UpstreamError):
+        await household(config, gateway).consent("ann", "all")
+    assert await household(config, gateway).consent("ann", "all") == 1
+
+
 async def test_withdrawal_counts_only_with_a_genuine_acknowledgement(
     config: DeviceConfig, gateway: FakeGateway
 ) -> None:
