@@ -103,6 +103,7 @@ class ServiceLog(Log):
             EventType.EPOCH_OPENED: self._epoch_opened_unread,
         }
         super().__init__(MAIN_SERVICE, rules, hidden, report)
+        self.promises({EventType.CONSENT: "message"}, sets.promisable.add)
 
     def take(self, event: Event) -> None:
         """See `Log.take`; whoever was forgotten neither waits nor leaves any more."""

@@ -48,11 +48,11 @@ class Consents:
 
     async def change(
         self, vector_bytes: bytes, message: SignedMessage
-    ) -> tuple[SignedMessage, bytes, list[SentBefore]]:  # fmt: skip
+    ) -> tuple[SignedMessage, tuple[bytes, bytes], list[SentBefore]]:  # fmt: skip
         """Put a change into effect on both sides.
 
         Returns:
-            MS's acknowledgement, its user restored; the promise of CONSENT; what had been sent before.
+            MS's acknowledgement, its user restored; the promises of CONSENT here and there; what had been sent before.
 
         Raises:
             ConsentError: vector and message disagree, unknown bundle, or not the next version.
@@ -75,9 +75,9 @@ class Consents:
         name = _owed(person.user_tag, person.epoch)
         try:
             await self._tell_before(person.user_tag, person.epoch, vector.version)
-            acknowledgement = await self._told(vector, SanitizedPair(message, sanitized), person)
+            acknowledgement, theirs = await self._told(vector, SanitizedPair(message, sanitized), person)
             promise = await self._promises.of(chosen.place, EventType.CONSENT, message.session_id)
-            return acknowledgement, promise, chosen.sent
+            return acknowledgement, (promise, theirs), chosen.sent
         finally:
             await self._store.put_off(name, 0)
 
@@ -99,9 +99,11 @@ class Consents:
             if version is None or vector.version < version:
                 await self._told(vector, pair, await self._registrations.of(pair.original.header.signer))
 
-    async def _told(self, vector: ConsentVector, pair: SanitizedPair, person: Registration) -> SignedMessage:
-        acknowledgement = await self._upstream.consent(pair.sanitized, person.credential)
-        return await self._acknowledge(vector, pair.original, acknowledgement, person)
+    async def _told(
+        self, vector: ConsentVector, pair: SanitizedPair, person: Registration
+    ) -> tuple[SignedMessage, bytes]:  # fmt: skip
+        acknowledgement, promise = await self._upstream.consent(pair.sanitized, person.credential)
+        return await self._acknowledge(vector, pair.original, acknowledgement, person), promise
 
     async def _verify(self, vector: ConsentVector, message: SignedMessage, terms: Terms) -> Registration:
         screener, header = self._screener, message.header

@@ -57,9 +57,12 @@ class GatewayService(GatewayServicer):
     async def Consent(self, request: wire.ConsentRequest, peer: Peer) -> wire.ConsentReply:
         """Change a consent."""
         await self._promises.head()
-        acknowledgement, promise, sent = await self._consents.change(request.vector, from_wire(request.message))
+        acknowledgement, (promise, theirs), sent = await self._consents.change(
+            request.vector, from_wire(request.message)
+        )
         rows = [wire.SentBefore(**row._asdict()) for row in sent]
-        return wire.ConsentReply(acknowledgement=to_wire(acknowledgement), sent=rows, promise=promise)
+        acknowledged = to_wire(acknowledgement)
+        return wire.ConsentReply(acknowledgement=acknowledged, sent=rows, promise=promise, service_promise=theirs)
 
     @unary("device")
     async def Ask(self, request: wire.AskRequest, peer: Peer) -> wire.AskReply:

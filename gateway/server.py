@@ -173,7 +173,8 @@ async def serve(
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
     add_GatewayServicer_to_server(GatewayService(peers, epochs, promises, asked), server)
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices, epochs, promises), notices), server)
-    shown = EvidenceService(peers, reader, store.client, PREFIX, earlier, heads.heard, store.evidence_keys)
+    keys, other = store.evidence_keys, upstream.consistency
+    shown = EvidenceService(peers, reader, store.client, PREFIX, earlier, heads.heard, keys, other)
     add_EvidenceServicer_to_server(shown, server)
     if worker == 0:
         await restore_rights(store.client, screener, older_of(config, evidence))

@@ -30,6 +30,7 @@ from proxid.runtime.transport.fairness import Turn
 from proxid.runtime.transport.status import TABLE, code_of
 from proxid.wire.v1 import common_pb2
 from proxid.wire.v1 import main_service_pb2 as wire
+from proxid.wire.v1.common_pb2_grpc import EvidenceStub
 from proxid.wire.v1.main_service_pb2_grpc import MainServiceStub
 
 _UNREACHED: Final = frozenset({
@@ -69,6 +70,7 @@ class MainServiceClient:
 
     def __init__(self, channel: grpc.aio.Channel, timeout: float = 20.0) -> None:
         self._stub = MainServiceStub(channel)
+        self._evidence = EvidenceStub(channel)
         self._timeout = timeout
         self._known: OrderedDict[bytes, None] = OrderedDict()
         self._asked = Forwarding(self._stub, timeout)
@@ -133,12 +135,18 @@ class MainServiceClient:
             return outcome.reply
         raise _refusal(outcome.refused)
 
-    async def consent(self, message: SignedMessage, credential: bytes) -> SignedMessage:
-        """Forward a sanitised consent message; the acknowledgement. Raises as `ask`."""
-        return from_wire((await self._forward(self._consent, message, credential)).message)
+    async def consent(self, message: SignedMessage, credential: bytes) -> tuple[SignedMessage, bytes]:
+        """Forward a sanitised consent message; the acknowledgement, and MS's promise. Raises as `ask`."""
+        reply = await self._forward(self._consent, message, credential)
+        return from_wire(reply.message), bytes(reply.promise)
 
     async def _consent(self, asked: wire.ForwardRequest) -> wire.ForwardReply:
         return await self._call(self._stub.Consent, asked)
+
+    async def consistency(self, old: int, size: int, generation: int) -> Sequence[bytes]:
+        """Proof that one head of MS's log is the beginning of another; raises as `erase`."""
+        request = common_pb2.ConsistencyRequest(old=old, size=size, log=generation)
+        return list((await self._call(self._evidence.Consistency, request)).hashes)
 
     async def erase(self, prox_id: str, tag: bytes) -> None:
         """Have MS forget a PROX_ID, whose evidence has this subject tag; raises UpstreamError, UpstreamRefusedError."""

@@ -7,21 +7,28 @@ from main_service.store.pool import PoolStore
 from proxid.crypto.sansig import Role, SignedMessage, verify, verify_prox_id
 from proxid.encoding import encode
 from proxid.errors import ConsentError
+from proxid.evidence.events import EventType
 from proxid.protocol import consent
 from proxid.protocol.consent import TYPES, Grant, audience, audience_id
+from proxid.runtime.evidence_log.promising import Promises
 
 
 class Consents:
     """Takes sanitised consent messages from IS."""
 
-    def __init__(self, service: Service, store: PoolStore, credentials: Credentials, epochs: EpochKeys) -> None:
+    def __init__(
+        self, service: Service, store: PoolStore, credentials: Credentials, epochs: EpochKeys, promises: Promises
+    ) -> None:
         self._service = service
+        self._promises = promises
         self._epochs = epochs
         self._store = store
         self._credentials = credentials
 
-    async def change(self, signed: SignedMessage, shown: bytes) -> SignedMessage:
-        """Put a bundle into effect; the signed acknowledgement. The same message again gets the same answer.
+    async def change(self, signed: SignedMessage, shown: bytes) -> tuple[SignedMessage, bytes]:
+        """Put a bundle into effect; the signed acknowledgement, and the promise of CONSENT.
+
+        The same message again gets the same answer.
 
         Raises:
             ConsentError: the bundle is not offered, or not the next version. ProxidError: a check failed.
@@ -41,11 +48,11 @@ class Consents:
         now_ms = int(service.clock() * 1000)
         ack = consent.make_ack(signed, credential.prox_id, service.key, now_ms)
         payload = encode(signed.encode(), ack.encode(), credential.encode())
-        stored = await self._store.consent(
+        stored, place = await self._store.consent(
             header.epoch, credential.prox_id, signed, (bundle, version), (ack.encode(), payload),
             _audiences(terms.bundles[bundle]), service.kept_for(header.epoch),
         )  # fmt: skip
-        return SignedMessage.decode(stored)
+        return SignedMessage.decode(stored), await self._promises.of(place, EventType.CONSENT, signed.session_id)
 
 
 def _audiences(grants: tuple[Grant, ...]) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ from proxid.errors import (
 from proxid.evidence.events import ReceivedPayload
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
+from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.transport.fairness import FairScheduler, Turn
 
 _CACHED: Final = 100_000
@@ -116,7 +117,7 @@ class RequestPath:
 
     def __init__(
         self, service: Service, store: RequestStore, epochs: EpochKeys, credentials: Credentials,
-        responder: Answering, wake: asyncio.Event, share: Callable[[str], Awaitable[str]],
+        responder: Answering, wake: asyncio.Event, share: Callable[[str], Awaitable[str]], promises: Promises,
         upstream: Upstream | None = None,
     ) -> None:  # fmt: skip
         self._service = service
@@ -127,6 +128,7 @@ class RequestPath:
         self._upstream = upstream
         self._wake = wake
         self._share = share
+        self._promises = promises
         self._running: dict[bytes, asyncio.Future[SignedMessage]] = {}
         self._scheduler = FairScheduler()
 
@@ -212,7 +214,8 @@ class RequestPath:
             text = reply.text
         prox_id, service = accepted.person.prox_id, self._service
         now_ms = int(service.clock() * 1000)
-        return response.make(text, utterance.response_key, accepted.signed, prox_id, service.key, now_ms)
+        head = await self._promises.head()
+        return response.make(text, utterance.response_key, accepted.signed, prox_id, service.key, now_ms, head)
 
     async def _reply(self, accepted: Accepted, utterance: Utterance) -> Reply | SignedMessage:
         """What is said, or the response that another worker gave meanwhile."""

@@ -11,6 +11,7 @@ from main_service.store.outbox import Outbox
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import Code, OversizedError
 from proxid.protocol.record import kind_and_number
+from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.runtime.transport.fairness import Turn
 from proxid.runtime.transport.methods import MAX_BATCH, outcome, streaming, unary
@@ -35,12 +36,14 @@ class MainService(MainServiceServicer):
 
     Args:
         compared: waits until IS has shown what it holds of this service's log: nothing is served before.
+        promises: without a log that is written in time nothing new is taken.
     """
 
     def __init__(
         self, peers: PeerRegistry, epochs: EpochKeys, openings: Openings, requests: RequestPath, consents: Consents,
-        outbox: Outbox, subjects: Subjects, compared: Callable[[], Awaitable[None]],
+        outbox: Outbox, subjects: Subjects, compared: Callable[[], Awaitable[None]], promises: Promises,
     ) -> None:  # fmt: skip
+        self._promises = promises
         self.peers = peers
         self._epochs = epochs
         self._openings = openings
@@ -89,8 +92,9 @@ class MainService(MainServiceServicer):
     async def Consent(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:
         """Put a consent into effect."""
         await self._compared()
-        acknowledgement = await self._consents.change(from_wire(request.message), request.credential)
-        return wire.ForwardReply(message=to_wire(acknowledgement))
+        await self._promises.head()
+        acknowledgement, promise = await self._consents.change(from_wire(request.message), request.credential)
+        return wire.ForwardReply(message=to_wire(acknowledgement), promise=promise)
 
     @unary("gateway")
     async def Erase(self, request: wire.EraseRequest, peer: Peer) -> wire.EraseReply:

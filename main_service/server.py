@@ -42,7 +42,15 @@ from proxid.protocol.epochs import Epochs
 from proxid.runtime.clock import Clocks, ClockWatch
 from proxid.runtime.config.terms import Terms
 from proxid.runtime.evidence_log.servicer import EvidenceService
-from proxid.runtime.evidence_log.setup import EvidenceOptions, held_of, jobs_of, other_log, reader_of, writer_of
+from proxid.runtime.evidence_log.setup import (
+    EvidenceOptions,
+    held_of,
+    jobs_of,
+    other_log,
+    promises_of,
+    reader_of,
+    writer_of,
+)
 from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.provision.policies import Held, govern
 from proxid.runtime.store import connect
@@ -176,18 +184,19 @@ async def serve(
     wake, credentials = asyncio.Event(), Credentials(service, requests)
     subjects = Subjects(service, client, SubjectStore(functions), pool, epoch_store)
     responder, upstream = _responders(config, classifier)
-    path = RequestPath(service, requests, epochs, credentials, responder, wake, subjects.share, upstream)
+    reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
+    promises = promises_of(config, evidence, client, reader, service.clock)
+    path = RequestPath(service, requests, epochs, credentials, responder, wake, subjects.share, promises, upstream)
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     peers = PeerRegistry(config.trust.allow_list(), own=tls.read()[1])
     server, port = new_server(tls, config.listen, config.workers > 1, MAX_BATCH_MESSAGE)
     heard = HeardTime(client, PREFIX, service.watch)
     openings = Openings(service, epoch_store, heard)
-    consents, outbox = Consents(service, pool, credentials, epochs), Outbox(blocking, functions)
-    servicer = MainService(peers, epochs, openings, path, consents, outbox, subjects, compared.wait)
+    consents, outbox = Consents(service, pool, credentials, epochs, promises), Outbox(blocking, functions)
+    servicer = MainService(peers, epochs, openings, path, consents, outbox, subjects, compared.wait, promises)
     add_MainServiceServicer_to_server(servicer, server)
     if worker == 0:
         await index_people(client)
-    reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
     add_EvidenceServicer_to_server(EvidenceService(peers, reader, client, PREFIX, earlier, compared), server)
     in_force = held.in_force(service.epochs.number(service.clock()))
     anonymiser = _anonymiser(classifier or _shipped(config), in_force) if worker == 0 else None

@@ -57,7 +57,8 @@ class Tuples:
     def answered(self, pair: SanitizedPair, session: bytes, person: Person) -> None:
         """An ANSWERED pair of a session."""
         trust = self._trust
-        expected = response.expectation(trust.service, person.epoch, trust.service_key, trust.screener)
+        blocks = response.blocks_of(pair.original)
+        expected = response.expectation(trust.service, person.epoch, trust.service_key, trust.screener, blocks)
         verify_pair(pair, expected, (person.prox_id, person.user_id), self._signatures)
         if pair.original.message.blocks[response.REQUEST_HASH] != session:
             raise ResponseMismatchError("response is to another request")

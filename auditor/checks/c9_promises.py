@@ -21,6 +21,7 @@ from proxid.errors import EncodingError, NoteInvalidError
 from proxid.evidence.checkpoint import Checkpoint, generation_of, origin
 from proxid.evidence.note import Verifier
 from proxid.evidence.promise import MERGE_SECONDS, Promise
+from proxid.evidence.promise import opened as opened_head
 
 LOGS: Final = ("gateway", "main-service")
 
@@ -73,6 +74,13 @@ class Promised:
             self._given.setdefault(promise.log, []).append(_Given(promise.time_ms, head.size, promise.number))
         self._heads.setdefault(log, set()).add(promise.head)
         self._compare(read, generation, promise)
+
+    def shown(self, note: bytes, time_ms: int) -> None:
+        """The newest head of the main service's log at a time, as it says with an answer; raises NoteInvalidError."""
+        read = self.logs[LOGS[1]]
+        head, _ = opened_head(note, read.first)
+        self._given.setdefault(head.origin, []).append(_Given(time_ms, head.size, 0))
+        self._heads.setdefault(LOGS[1], set()).add(note)
 
     def _compare(self, read: ReadLog, generation: int, promise: Promise) -> None:
         if generation > read.generation:

@@ -107,7 +107,8 @@ def _signed_by_both(
 
 
 def _response(data: bytes, trust: Trust) -> SignedMessage:
-    return _signed_by_both(data, trust, response.expectation)
+    blocks = response.blocks_of(SignedMessage.decode(data))
+    return _signed_by_both(data, trust, lambda *of: response.expectation(*of, blocks))
 
 
 def _consent(data: bytes, trust: Trust) -> SignedMessage:
@@ -200,6 +201,8 @@ class ReceiptCheck:
     def _response(self, item: Presented) -> None:
         signed = _response(item.message, self._trust)
         session, time_ms = signed.message.blocks[response.REQUEST_HASH].hex(), signed.header.time_ms
+        if head := response.head_of(signed):
+            self._promised.shown(head, time_ms)
         if not self._sets.is_answered(session):
             self._missing(time_ms, GATEWAY, "a device holds an answer that the log does not show")
         if not self._sets.is_received(session):

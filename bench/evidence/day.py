@@ -237,7 +237,8 @@ class Day:
         payload = ReceivedPayload(sanitized.encode(), citizen.credential.digest).encode()
         self.service.add(EventType.RECEIVED, payload, self._random, session=session)
         answer = response.make(
-            "It is so.", utterance.response_key, asked, citizen.prox_id, self._keys["ms"], NOW * 1000, self._random
+            "It is so.", utterance.response_key, asked, citizen.prox_id, self._keys["ms"], NOW * 1000, b"",
+            self._random,
         )  # fmt: skip
         pair = SanitizedPair(answer, self._sanitized(answer, citizen.user_id)).encode()
         self.gateway.add(EventType.ANSWERED, pair, self._random, session=session)

@@ -154,14 +154,15 @@ class PoolStore:
     async def consent(
         self, epoch: int, prox_id: str, consent: SignedMessage, choice: tuple[str, int],
         record: tuple[bytes, bytes], audiences: Sequence[str], ttl: int,
-    ) -> bytes:  # fmt: skip
+    ) -> tuple[bytes, str]:  # fmt: skip
         """Put a bundle into effect, remove waiting records of audiences that it no longer has; record CONSENT.
 
         Args:
             choice: bundle, version. record: acknowledgement, payload of CONSENT. audiences: those still allowed.
 
         Returns:
-            The acknowledgement: the given one, or the stored one if this very message was handled before.
+            The acknowledgement: the given one, or the stored one if this very message was handled before; and where
+            CONSENT stands (`place_of`).
 
         Raises:
             ConsentError: not the next version.
@@ -171,11 +172,11 @@ class PoolStore:
         result = await self._call(
             "ms_consent", epoch, *audiences, prox_id=prox_id, message=consent.session_id, bundle=bundle,
             version=version, acknowledgement=acknowledgement, ttl=ttl, salt=self._random(SALT_SIZE),
-            header=encode_header(epoch=epoch, version=version), payload=payload,
+            header=encode_header(epoch=epoch, version=version, message=consent.session_id.hex()), payload=payload,
         )  # fmt: skip
         if result[0] == b"STALE":
             raise ConsentError("consent is not the next version")
-        return bytes(result[1])
+        return bytes(result[1]), str(result[2].decode())
 
 
 def _outcome(result: list[Any]) -> tuple[Outcome, list[int]]:

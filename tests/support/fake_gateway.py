@@ -26,6 +26,12 @@ POLICY = PolicyDocument(
     ("acme",), {"all": (Grant("acme", ("general",), "user_id"),), NOTHING: ()}, {"epoch_seconds": 86_400}
 )
 
+
+def head(name: str, key: SigningKey) -> bytes:
+    """The newest head of a service's log, which has one entry."""
+    return Checkpoint(origin(SERVICE, name), 1, bytes(32)).sign(key).encode()
+
+
 Change = Callable[[SignedMessage], SignedMessage]
 
 
@@ -91,13 +97,13 @@ class FakeGateway:
         utterance = request.open_body(message, self.seal)
         header = message.header
         pseudonym = prox_id(SERVICE, header.epoch, header.signer)
-        made = response.make(self.answer, utterance.response_key, message, pseudonym, MS, 0)
+        made = response.make(self.answer, utterance.response_key, message, pseudonym, MS, 0, head("main-service", MS))
         reply = restored(made, message.message.user_block)
         return self.change(reply) if self.change else reply
 
     async def consent(
         self, vector: bytes, message: SignedMessage
-    ) -> tuple[SignedMessage, bytes, tuple[SentBefore, ...]]:  # fmt: skip
+    ) -> tuple[SignedMessage, tuple[bytes, bytes], tuple[SentBefore, ...]]:  # fmt: skip
         self.consents.append((vector, message))
         if self.consent_fails:
             raise self.consent_fails.pop(0)
@@ -108,15 +114,16 @@ class FakeGateway:
         pseudonym = prox_id(SERVICE, message.header.epoch, message.header.signer)
         made = consent.make_ack(message, pseudonym, MS, 0)
         reply = restored(made, message.message.user_block)
-        return self.change(reply) if self.change else reply, self.promise(message.session_id), ()
+        return self.change(reply) if self.change else reply, (
+            self.promise(message.session_id, "gateway", IS), self.promise(message.session_id, "main-service", MS)
+        ), ()  # fmt: skip
 
-    def promise(self, asked: bytes) -> bytes:
+    def promise(self, asked: bytes, name: str, key: SigningKey) -> bytes:
         """That it is logged; nothing if it does not promise."""
-        log = origin(SERVICE, "gateway")
-        head = Checkpoint(log, 1, bytes(32)).sign(IS).encode()
-        return Promise(log, 1, "CONSENT", asked, 0, head).sign(IS).encode() if self.promises else b""
+        promise = Promise(origin(SERVICE, name), 1, "CONSENT", asked, 0, head(name, key))
+        return promise.sign(key).encode() if self.promises else b""
 
-    async def consistency(self, old: int, size: int, generation: int) -> list[bytes]:
+    async def consistency(self, old: int, size: int, generation: int, other: bool) -> list[bytes]:
         return []
 
 

@@ -230,7 +230,8 @@ async def service_answers_what_it_likes(liar: Liar) -> None:
     async def answer(self: RequestPath, accepted: Any, utterance: Any) -> Any:
         now_ms = int(self._service.clock() * 1000)
         prox_id, key = accepted.person.prox_id, self._service.key
-        return response.make("buy this", utterance.response_key, accepted.signed, prox_id, key, now_ms)
+        head = await self._promises.head()
+        return response.make("buy this", utterance.response_key, accepted.signed, prox_id, key, now_ms, head)
 
     liar.patch.setattr(RequestPath, "_answer", answer)
     await liar.trial.busy(1)

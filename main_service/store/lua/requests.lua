@@ -3,7 +3,7 @@
 --   n:NONCE   request hash seen under a nonce     a:SESSION   stored answer        q:KEY      credential
 --   b:SESSION when (ms) the one call of an upstream ends
 --   pending   sorted set of sessions by arrival   w:SESSION   hash of what waits   arrivals   counter
---   c:PROX    hash of a consent: b bundle, v version, h hash of the message, a acknowledgement
+--   c:PROX    hash of a consent: b bundle, v version, h hash of the message, a acknowledgement, at place in the log
 --   rf:SESSION  the code by which a message was refused, which the same bytes are refused by again
 --   closed    the newest epoch that was closed    opening   hash of IS's latest word that an epoch has begun
 --   epoch:N   hash of an epoch's secrets          ob:PROX   the person objected: nothing is logged, whatever was consented

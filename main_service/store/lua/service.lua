@@ -21,18 +21,19 @@ local function ms_consent(keys, a)
   local f, rows = named(a)
   local p, prox, version = open_pool(keys[1], f), f.prox_id, tonumber(f.version)
   local entry = mkey(p.prefix, 'c', prox)
-  local stored = redis.call('HMGET', entry, 'v', 'h', 'a')
-  if stored[2] == f.message then return {'SAME', stored[3]} end
+  local stored = redis.call('HMGET', entry, 'v', 'h', 'a', 'at')
+  if stored[2] == f.message then return {'SAME', stored[3], stored[4] or ''} end
   if version ~= tonumber(stored[1] or '0') + 1 then return {'STALE', ''} end
   redis.call('HSET', entry, 'b', f.bundle, 'v', version, 'h', f.message, 'a', f.acknowledgement)
   redis.call('EXPIRE', entry, f.ttl)
-  append_event(p.prefix, 'CONSENT', f.salt, f.header, f.payload)
+  local place = place_of(p.prefix, append_event(p.prefix, 'CONSENT', f.salt, f.header, f.payload))
+  redis.call('HSET', entry, 'at', place)
   local keep = {}
   for i = rows, #a do keep[a[i]] = true end
   pool_withdraw(p, prox, keep)
   slots_withdraw(p.prefix, p.epoch, f.salt, prox, keep)
   split_withdraw(p.prefix, p.epoch, f.salt .. 's', prox, keep)
-  return {'NEW', f.acknowledgement}
+  return {'NEW', f.acknowledgement, place}
 end
 
 redis.register_function('ms_log', ms_log)

@@ -4,7 +4,7 @@ What is sent lies on disk before: after a crash the same bytes are sent again, a
 of their version and the next is the one that IS expects.
 """
 
-from proxid.clients.auditing.heads import GatewayHeads
+from proxid.clients.auditing.heads import SeenHeads
 from proxid.clients.household.gateway import GatewayClient, SentBefore
 from proxid.clients.household.policies import Policies
 from proxid.clients.household.receipts import Receipt, ReceiptBook
@@ -24,12 +24,12 @@ class Consents:
     """Sends changes and checks their acknowledgements.
 
     Args:
-        service_key: pk_MS. policies: what is offered, by digest. heads: of the gateway's log, which promises it.
+        service_key: pk_MS. policies: what is offered, by digest. heads: of the logs, in which both promise it.
     """
 
     def __init__(
         self, gateway: GatewayClient, service_key: bytes, policies: Policies, receipts: ReceiptBook, shown: ShownTime,
-        random: Random, heads: GatewayHeads,
+        random: Random, heads: SeenHeads,
     ) -> None:  # fmt: skip
         self._gateway = gateway
         self._heads = heads
@@ -98,18 +98,20 @@ class Consents:
         # On disk before it is sent: after a crash the same bytes are sent again.
         pending = ConsentState(state.version, state.bundle, (vector, message.encode()))
         user.save_consent(route.epoch, pending)
-        acknowledgement, promise, sent = await self._gateway.consent(vector, message)
+        acknowledgement, promises, sent = await self._gateway.consent(vector, message)
         expected = consent.ack_expectation(route.service, route.epoch, self._service_key, route.screener)
         verify(acknowledgement, expected, Role.SANITIZER)
         if acknowledgement.message.user_block != encode_text(user.user_id):
             raise ResponseMismatchError("acknowledgement is for another user")
         consent.verify_ack(acknowledgement, message)
         self._receipts.add(Receipt("consent", message.session_id, acknowledgement))
-        if not promise:  # without one it may be logged whenever it suits the gateway: the next version is asked for
-            raise ConsentError("the gateway does not promise that the choice is in its log")
-        head = self._heads.promised(promise, EventType.CONSENT, message.session_id)
-        self._receipts.add_bytes("promise", message.session_id, promise)
-        await self._heads.take(head)
+        if not all(promises):  # without them it may be logged whenever it suits them: the next version is asked for
+            raise ConsentError("a service does not promise that the choice is in its log")
+        heads = [self._heads.promised(promise, EventType.CONSENT, message.session_id) for promise in promises]
+        for promise in promises:
+            self._receipts.add_bytes("promise", message.session_id, promise)
+        for head in heads:
+            await self._heads.take(head)
         self.sent[user.user_id] = sent
         settled = ConsentState(state.version, state.bundle)
         user.save_consent(route.epoch, settled)

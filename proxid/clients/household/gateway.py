@@ -103,8 +103,8 @@ class GatewayClient:
 
     async def consent(
         self, vector: bytes, message: SignedMessage
-    ) -> tuple[SignedMessage, bytes, tuple[SentBefore, ...]]:  # fmt: skip
-        """Change a consent: the acknowledgement, the promise that it is logged, and what had been sent before.
+    ) -> tuple[SignedMessage, tuple[bytes, bytes], tuple[SentBefore, ...]]:  # fmt: skip
+        """Change a consent: the acknowledgement, both services' promises that it is logged, what had been sent before.
 
         Raises:
             RefusedError, UpstreamError.
@@ -112,7 +112,7 @@ class GatewayClient:
         request = wire.ConsentRequest(vector=vector, message=to_wire(message))
         reply = await call(lambda: self._stub.Consent(request, timeout=self._timeout), self.attempts())
         sent = (SentBefore(row.party, row.records, row.unacknowledged, row.contents) for row in reply.sent)
-        return from_wire(reply.acknowledgement), bytes(reply.promise), tuple(sent)
+        return from_wire(reply.acknowledgement), (bytes(reply.promise), bytes(reply.service_promise)), tuple(sent)
 
     async def right(self, enrolment: Enrolment, signed: bytes) -> tuple[bytes, str, bytes]:
         """Exercise a right: receipt, empty while an erasure is under way; for access and status IS's share; the promise
@@ -125,9 +125,9 @@ class GatewayClient:
         reply = await call(lambda: self._stub.Right(request, timeout=self._timeout), self.attempts())
         return bytes(reply.receipt), reply.share, bytes(reply.promise)
 
-    async def consistency(self, old: int, size: int, generation: int) -> list[bytes]:
-        """Proof that one head of the gateway's log is the beginning of another; raises RefusedError, UpstreamError."""
-        request = common.ConsistencyRequest(old=old, size=size, log=generation)
+    async def consistency(self, old: int, size: int, generation: int, other: bool) -> list[bytes]:
+        """Proof that one head of a service's log is the beginning of another; raises RefusedError, UpstreamError."""
+        request = common.ConsistencyRequest(old=old, size=size, log=generation, other=other)
         reply = await call(lambda: self._evidence.Consistency(request, timeout=self._timeout), self.attempts())
         return list(reply.hashes)
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from proxid.clients.auditing.heads import GatewayHeads
+from proxid.clients.auditing.heads import SeenHeads
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.consents import Consents
 from proxid.clients.household.gateway import GatewayClient, SentBefore
@@ -98,9 +98,10 @@ class Household:
         self._users = state.users()
         self._receipts = ReceiptBook(config.data_dir / "receipts.jsonl")
         self._policies = Policies(gateway, config.data_dir)
-        heads = GatewayHeads(config.data_dir, config.service, self._pinned.screener, gateway.consistency)
+        keys = (self._pinned.screener, self._pinned.service)
+        self._heads = SeenHeads(config.data_dir, config.service, keys, gateway.consistency)
         self._consents = Consents(
-            gateway, self._pinned.service, self._policies, self._receipts, self.shown, random, heads
+            gateway, self._pinned.service, self._policies, self._receipts, self.shown, random, self._heads
         )  # fmt: skip
         self._lasting = LastingChoices(self._consents, self._policies)
         self._lock = lock
@@ -244,6 +245,7 @@ class Household:
         response.verify_response(reply, expected, Role.SANITIZER, user_id, signed.session_id)
         answer = response.open_answer(reply, utterance.response_key)
         self._receipts.add(Receipt("response", signed.session_id, reply))
+        await self._heads.glance(response.head_of(reply))
         session.user.history.add(self._clock(), text)
         return Answer(answer, signed.session_id, attempts.retries)
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from proxid.clients.auditing.heads import GatewayHeads
+from proxid.clients.auditing.heads import SeenHeads
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.household.household import Household
@@ -53,7 +53,8 @@ class RightsClient:
         self._service_key, self._screener = config.trust.service, config.trust.screener
         self._household = household
         self._gateway = GatewayClient.open(config)
-        self._heads = GatewayHeads(config.data_dir, config.service, self._screener, self._gateway.consistency)
+        keys = (self._screener, self._service_key)
+        self._heads = SeenHeads(config.data_dir, config.service, keys, self._gateway.consistency)
         self._users = HouseholdState(config.data_dir).users()
         self._book = ReceiptBook(config.data_dir / "receipts.jsonl")
         self._clock = clock

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import grpc
 import structlog
 
-from proxid.clients.auditing.heads import GatewayHeads, Prove
+from proxid.clients.auditing.heads import Prove, SeenHeads
 from proxid.clients.subscriber.acknowledgements import FILE, Acknowledgements
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.group import (
@@ -88,7 +88,7 @@ class Subscriber:
 
     def __init__(
         self, stub: "FeedAsyncStub", reader: Reader, key: SigningKey, ledger: Ledger, taken: Acknowledgements,
-        heads: GatewayHeads, peer: str = "the gateway",
+        heads: SeenHeads, peer: str = "the gateway",
     ) -> None:  # fmt: skip
         self._stub = stub
         self._reader = reader
@@ -259,8 +259,8 @@ def reader_of(config: PartyConfig) -> Reader:
 
 
 def _prover(stub: "EvidenceAsyncStub", peer: str) -> Prove:
-    async def prove(old: int, size: int, generation: int) -> list[bytes]:
-        request = common.ConsistencyRequest(old=old, size=size, log=generation)
+    async def prove(old: int, size: int, generation: int, other: bool) -> list[bytes]:
+        request = common.ConsistencyRequest(old=old, size=size, log=generation, other=other)
         return list((await call(lambda: stub.Consistency(request, timeout=_TIMEOUT), Attempts(3, peer))).hashes)
 
     return prove
@@ -276,7 +276,8 @@ async def open_subscriber(config: PartyConfig) -> AsyncIterator[Subscriber]:
     try:
         with Ledger(config.data_dir / "feed.jsonl") as ledger, Acknowledgements(config.data_dir / FILE) as taken:
             peer = f"the gateway at {config.gateway}"
-            heads = GatewayHeads(config.data_dir, config.service, reader.screener, _prover(EvidenceStub(channel), peer))
+            keys = (reader.screener, reader.service_key)
+            heads = SeenHeads(config.data_dir, config.service, keys, _prover(EvidenceStub(channel), peer))
             yield Subscriber(FeedStub(channel), reader, key, ledger, taken, heads, peer)
     finally:
         await channel.close()

@@ -26,6 +26,8 @@ _FRESH_SECONDS: Final = 20.0
 
 KeySource = Callable[[Sequence[bytes]], Awaitable[list[bytes]]]
 """Private evidence keys of subject tags, empty where there is none."""
+ProofSource = Callable[[int, int, int], Awaitable[Sequence[bytes]]]
+"""A consistency proof: old size, new size, which log."""
 
 
 class EvidenceService(EvidenceServicer):
@@ -35,12 +37,15 @@ class EvidenceService(EvidenceServicer):
         peers: who may call. reader: of the log's folder. client, prefix: the store that events come from.
         earlier: the reader of an older log of this service, by generation; raises InputError if there is none.
         heard: what others show of both logs. keys: the Identity Screener's evidence keys; None at the Main Service.
+        other: asks the Main Service for a proof, at the Identity Screener.
     """
 
     def __init__(
         self, peers: PeerRegistry, reader: LogReader, client: Redis, prefix: str,
         earlier: Callable[[int], LogReader], heard: Heard, keys: KeySource | None = None,
+        other: ProofSource | None = None,
     ) -> None:  # fmt: skip
+        self._other = other
         self.peers = peers
         self._reader = reader
         self._client = client
@@ -85,9 +90,11 @@ class EvidenceService(EvidenceServicer):
         except TimeoutError:
             raise EvidenceUnreadableError("the log does not catch up with its service") from None
 
-    @unary("auditor", "witness", "device", "party")
+    @unary("auditor", "witness", "device", "party", "gateway")
     async def Consistency(self, request: wire.ConsistencyRequest, peer: Peer) -> wire.ProofReply:
-        """That one head is the beginning of another."""
+        """That one head is the beginning of another; at the Identity Screener of the Main Service's log, too."""
+        if request.other and self._other is not None:
+            return wire.ProofReply(hashes=await self._other(request.old, request.size, request.log))
         return wire.ProofReply(hashes=self._log(request.log).consistency(request.old, request.size))
 
     @unary("auditor", "witness")

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bproxid/wire/v1/common.proto\x12\x0eproxid.wire.v1\"B\n\rSignedMessage\x12\x0e\n\x06header\x18\x01 \x01(\x0c\x12\x0e\n\x06\x62locks\x18\x02 \x03(\x0c\x12\x11\n\tsignature\x18\x03 \x01(\x0c\"b\n\x04Leaf\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\x12\x0e\n\x06header\x18\x03 \x01(\x0c\x12\r\n\x05parts\x18\x04 \x03(\x0c\x12\x0c\n\x04lost\x18\x05 \x01(\x0c\x12\x0f\n\x07\x64\x61maged\x18\x06 \x01(\x08\":\n\rLeavesRequest\x12\r\n\x05\x66irst\x18\x01 \x01(\x04\x12\r\n\x05limit\x18\x02 \x01(\x04\x12\x0b\n\x03log\x18\x03 \x01(\r\"1\n\tLeafBatch\x12$\n\x06leaves\x18\x01 \x03(\x0b\x32\x14.proxid.wire.v1.Leaf\"/\n\x11\x43heckpointRequest\x12\r\n\x05\x66resh\x18\x01 \x01(\x08\x12\x0b\n\x03log\x18\x02 \x01(\r\"X\n\x0f\x43heckpointReply\x12\x0e\n\x06latest\x18\x01 \x01(\x0c\x12\x10\n\x08\x63osigned\x18\x02 \x03(\x0c\x12#\n\x05\x66irst\x18\x03 \x01(\x0b\x32\x14.proxid.wire.v1.Leaf\"<\n\x12\x43onsistencyRequest\x12\x0b\n\x03old\x18\x01 \x01(\x04\x12\x0c\n\x04size\x18\x02 \x01(\x04\x12\x0b\n\x03log\x18\x03 \x01(\r\"=\n\x10InclusionRequest\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12\x0c\n\x04size\x18\x02 \x01(\x04\x12\x0b\n\x03log\x18\x03 \x01(\r\"\x1c\n\nProofReply\x12\x0e\n\x06hashes\x18\x01 \x03(\x0c\"#\n\rCosignRequest\x12\x12\n\ncheckpoint\x18\x01 \x01(\x0c\"\r\n\x0b\x43osignReply\"\x1d\n\x0cHeadsRequest\x12\r\n\x05heads\x18\x01 \x03(\x0c\"\x1b\n\nHeadsReply\x12\r\n\x05heads\x18\x01 \x03(\x0c\"#\n\x13\x45videnceKeysRequest\x12\x0c\n\x04tags\x18\x01 \x03(\x0c\"\"\n\x11\x45videnceKeysReply\x12\r\n\x05seeds\x18\x01 \x03(\x0c\x32\x99\x04\n\x08\x45vidence\x12\x44\n\x06Leaves\x12\x1d.proxid.wire.v1.LeavesRequest\x1a\x19.proxid.wire.v1.LeafBatch0\x01\x12P\n\nCheckpoint\x12!.proxid.wire.v1.CheckpointRequest\x1a\x1f.proxid.wire.v1.CheckpointReply\x12M\n\x0b\x43onsistency\x12\".proxid.wire.v1.ConsistencyRequest\x1a\x1a.proxid.wire.v1.ProofReply\x12I\n\tInclusion\x12 .proxid.wire.v1.InclusionRequest\x1a\x1a.proxid.wire.v1.ProofReply\x12\x44\n\x06\x43osign\x12\x1d.proxid.wire.v1.CosignRequest\x1a\x1b.proxid.wire.v1.CosignReply\x12\x45\n\tShowHeads\x12\x1c.proxid.wire.v1.HeadsRequest\x1a\x1a.proxid.wire.v1.HeadsReply\x12N\n\x04Keys\x12#.proxid.wire.v1.EvidenceKeysRequest\x1a!.proxid.wire.v1.EvidenceKeysReplyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bproxid/wire/v1/common.proto\x12\x0eproxid.wire.v1\"B\n\rSignedMessage\x12\x0e\n\x06header\x18\x01 \x01(\x0c\x12\x0e\n\x06\x62locks\x18\x02 \x03(\x0c\x12\x11\n\tsignature\x18\x03 \x01(\x0c\"b\n\x04Leaf\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\x12\x0e\n\x06header\x18\x03 \x01(\x0c\x12\r\n\x05parts\x18\x04 \x03(\x0c\x12\x0c\n\x04lost\x18\x05 \x01(\x0c\x12\x0f\n\x07\x64\x61maged\x18\x06 \x01(\x08\":\n\rLeavesRequest\x12\r\n\x05\x66irst\x18\x01 \x01(\x04\x12\r\n\x05limit\x18\x02 \x01(\x04\x12\x0b\n\x03log\x18\x03 \x01(\r\"1\n\tLeafBatch\x12$\n\x06leaves\x18\x01 \x03(\x0b\x32\x14.proxid.wire.v1.Leaf\"/\n\x11\x43heckpointRequest\x12\r\n\x05\x66resh\x18\x01 \x01(\x08\x12\x0b\n\x03log\x18\x02 \x01(\r\"X\n\x0f\x43heckpointReply\x12\x0e\n\x06latest\x18\x01 \x01(\x0c\x12\x10\n\x08\x63osigned\x18\x02 \x03(\x0c\x12#\n\x05\x66irst\x18\x03 \x01(\x0b\x32\x14.proxid.wire.v1.Leaf\"K\n\x12\x43onsistencyRequest\x12\x0b\n\x03old\x18\x01 \x01(\x04\x12\x0c\n\x04size\x18\x02 \x01(\x04\x12\x0b\n\x03log\x18\x03 \x01(\r\x12\r\n\x05other\x18\x04 \x01(\x08\"=\n\x10InclusionRequest\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12\x0c\n\x04size\x18\x02 \x01(\x04\x12\x0b\n\x03log\x18\x03 \x01(\r\"\x1c\n\nProofReply\x12\x0e\n\x06hashes\x18\x01 \x03(\x0c\"#\n\rCosignRequest\x12\x12\n\ncheckpoint\x18\x01 \x01(\x0c\"\r\n\x0b\x43osignReply\"\x1d\n\x0cHeadsRequest\x12\r\n\x05heads\x18\x01 \x03(\x0c\"\x1b\n\nHeadsReply\x12\r\n\x05heads\x18\x01 \x03(\x0c\"#\n\x13\x45videnceKeysRequest\x12\x0c\n\x04tags\x18\x01 \x03(\x0c\"\"\n\x11\x45videnceKeysReply\x12\r\n\x05seeds\x18\x01 \x03(\x0c\x32\x99\x04\n\x08\x45vidence\x12\x44\n\x06Leaves\x12\x1d.proxid.wire.v1.LeavesRequest\x1a\x19.proxid.wire.v1.LeafBatch0\x01\x12P\n\nCheckpoint\x12!.proxid.wire.v1.CheckpointRequest\x1a\x1f.proxid.wire.v1.CheckpointReply\x12M\n\x0b\x43onsistency\x12\".proxid.wire.v1.ConsistencyRequest\x1a\x1a.proxid.wire.v1.ProofReply\x12I\n\tInclusion\x12 .proxid.wire.v1.InclusionRequest\x1a\x1a.proxid.wire.v1.ProofReply\x12\x44\n\x06\x43osign\x12\x1d.proxid.wire.v1.CosignRequest\x1a\x1b.proxid.wire.v1.CosignReply\x12\x45\n\tShowHeads\x12\x1c.proxid.wire.v1.HeadsRequest\x1a\x1a.proxid.wire.v1.HeadsReply\x12N\n\x04Keys\x12#.proxid.wire.v1.EvidenceKeysRequest\x1a!.proxid.wire.v1.EvidenceKeysReplyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,23 +44,23 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CHECKPOINTREPLY']._serialized_start=375
   _globals['_CHECKPOINTREPLY']._serialized_end=463
   _globals['_CONSISTENCYREQUEST']._serialized_start=465
-  _globals['_CONSISTENCYREQUEST']._serialized_end=525
-  _globals['_INCLUSIONREQUEST']._serialized_start=527
-  _globals['_INCLUSIONREQUEST']._serialized_end=588
-  _globals['_PROOFREPLY']._serialized_start=590
-  _globals['_PROOFREPLY']._serialized_end=618
-  _globals['_COSIGNREQUEST']._serialized_start=620
-  _globals['_COSIGNREQUEST']._serialized_end=655
-  _globals['_COSIGNREPLY']._serialized_start=657
-  _globals['_COSIGNREPLY']._serialized_end=670
-  _globals['_HEADSREQUEST']._serialized_start=672
-  _globals['_HEADSREQUEST']._serialized_end=701
-  _globals['_HEADSREPLY']._serialized_start=703
-  _globals['_HEADSREPLY']._serialized_end=730
-  _globals['_EVIDENCEKEYSREQUEST']._serialized_start=732
-  _globals['_EVIDENCEKEYSREQUEST']._serialized_end=767
-  _globals['_EVIDENCEKEYSREPLY']._serialized_start=769
-  _globals['_EVIDENCEKEYSREPLY']._serialized_end=803
-  _globals['_EVIDENCE']._serialized_start=806
-  _globals['_EVIDENCE']._serialized_end=1343
+  _globals['_CONSISTENCYREQUEST']._serialized_end=540
+  _globals['_INCLUSIONREQUEST']._serialized_start=542
+  _globals['_INCLUSIONREQUEST']._serialized_end=603
+  _globals['_PROOFREPLY']._serialized_start=605
+  _globals['_PROOFREPLY']._serialized_end=633
+  _globals['_COSIGNREQUEST']._serialized_start=635
+  _globals['_COSIGNREQUEST']._serialized_end=670
+  _globals['_COSIGNREPLY']._serialized_start=672
+  _globals['_COSIGNREPLY']._serialized_end=685
+  _globals['_HEADSREQUEST']._serialized_start=687
+  _globals['_HEADSREQUEST']._serialized_end=716
+  _globals['_HEADSREPLY']._serialized_start=718
+  _globals['_HEADSREPLY']._serialized_end=745
+  _globals['_EVIDENCEKEYSREQUEST']._serialized_start=747
+  _globals['_EVIDENCEKEYSREQUEST']._serialized_end=782
+  _globals['_EVIDENCEKEYSREPLY']._serialized_start=784
+  _globals['_EVIDENCEKEYSREPLY']._serialized_end=818
+  _globals['_EVIDENCE']._serialized_start=821
+  _globals['_EVIDENCE']._serialized_end=1358
 # @@protoc_insertion_point(module_scope)

@@ -198,19 +198,23 @@ class ConsistencyRequest(_message.Message):
     OLD_FIELD_NUMBER: _builtins.int
     SIZE_FIELD_NUMBER: _builtins.int
     LOG_FIELD_NUMBER: _builtins.int
+    OTHER_FIELD_NUMBER: _builtins.int
     old: _builtins.int
     size: _builtins.int
     log: _builtins.int
+    other: _builtins.bool
+    """of the Main Service's log, whom the gateway asks: devices and third parties do not reach it"""
     def __init__(
         self,
         *,
         old: _builtins.int = ...,
         size: _builtins.int = ...,
         log: _builtins.int = ...,
+        other: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["log", b"log", "old", b"old", "size", b"size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["log", b"log", "old", b"old", "other", b"other", "size", b"size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from proxid.wire.v1 import common_pb2 as proxid_dot_wire_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cproxid/wire/v1/gateway.proto\x12\x0eproxid.wire.v1\x1a\x1bproxid/wire/v1/common.proto\"\x13\n\x11ParametersRequest\"?\n\nParameters\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\x12\x11\n\tepoch_key\x18\x02 \x01(\x0c\x12\x0f\n\x07time_ms\x18\x03 \x01(\x04\"\x1f\n\rPolicyRequest\x12\x0e\n\x06\x64igest\x18\x01 \x01(\x0c\"\x1b\n\x0bPolicyReply\x12\x0c\n\x04text\x18\x01 \x01(\t\".\n\x0bLinkRequest\x12\x11\n\tenrolment\x18\x01 \x01(\x0c\x12\x0c\n\x04link\x18\x02 \x01(\x0c\".\n\tLinkReply\x12\x0f\n\x07prox_id\x18\x01 \x01(\t\x12\x10\n\x08seasoned\x18\x02 \x01(\x08\"P\n\x0e\x43onsentRequest\x12\x0e\n\x06vector\x18\x01 \x01(\x0c\x12.\n\x07message\x18\x02 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\"\x81\x01\n\x0c\x43onsentReply\x12\x36\n\x0f\x61\x63knowledgement\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\x12(\n\x04sent\x18\x02 \x03(\x0b\x32\x1a.proxid.wire.v1.SentBefore\x12\x0f\n\x07promise\x18\x03 \x01(\x0c\"V\n\nSentBefore\x12\r\n\x05party\x18\x01 \x01(\t\x12\x0f\n\x07records\x18\x02 \x01(\x04\x12\x16\n\x0eunacknowledged\x18\x03 \x01(\x04\x12\x10\n\x08\x63ontents\x18\x04 \x01(\x04\"M\n\nAskRequest\x12.\n\x07message\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\x12\x0f\n\x07left_ms\x18\x02 \x01(\x04\":\n\x08\x41skReply\x12.\n\x07message\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\"=\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x13\n\x0bpushback_ms\x18\x03 \x01(\x04\"u\n\nAskOutcome\x12\x30\n\x07message\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessageH\x00\x12*\n\x07refused\x18\x02 \x01(\x0b\x32\x17.proxid.wire.v1.RefusalH\x00\x42\t\n\x07outcome\"2\n\x0cRightRequest\x12\x11\n\tenrolment\x18\x01 \x01(\x0c\x12\x0f\n\x07request\x18\x02 \x01(\x0c\"N\n\nRightReply\x12\x0f\n\x07receipt\x18\x01 \x01(\x0c\x12\r\n\x05share\x18\x02 \x01(\t\x12\x0f\n\x07pending\x18\x03 \x01(\x08\x12\x0f\n\x07promise\x18\x04 \x01(\x0c\"1\n\x10SubscribeRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\x04\x12\x0e\n\x06\x66ollow\x18\x02 \x01(\x08\"\xac\x01\n\tFeedGroup\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\x04\x12\r\n\x05party\x18\x02 \x01(\t\x12\r\n\x05\x65poch\x18\x03 \x01(\x04\x12\r\n\x05group\x18\x04 \x01(\x04\x12.\n\x07records\x18\x05 \x03(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\x12\x0e\n\x06notice\x18\x06 \x01(\x0c\x12\x10\n\x08\x63ontents\x18\x07 \x01(\x0c\x12\x10\n\x08\x66\x65\x65\x64_key\x18\x08 \x01(\x0c\"M\n\x12\x41\x63knowledgeRequest\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\x04\x12\x17\n\x0f\x61\x63knowledgement\x18\x02 \x01(\x0c\x12\x0e\n\x06notice\x18\x03 \x01(\x08\"#\n\x10\x41\x63knowledgeReply\x12\x0f\n\x07promise\x18\x01 \x01(\x0c\x32\xf3\x03\n\x07Gateway\x12N\n\rGetParameters\x12!.proxid.wire.v1.ParametersRequest\x1a\x1a.proxid.wire.v1.Parameters\x12>\n\x04Link\x12\x1b.proxid.wire.v1.LinkRequest\x1a\x19.proxid.wire.v1.LinkReply\x12G\n\x07\x43onsent\x12\x1e.proxid.wire.v1.ConsentRequest\x1a\x1c.proxid.wire.v1.ConsentReply\x12;\n\x03\x41sk\x12\x1a.proxid.wire.v1.AskRequest\x1a\x18.proxid.wire.v1.AskReply\x12\x46\n\x08\x43onverse\x12\x1a.proxid.wire.v1.AskRequest\x1a\x1a.proxid.wire.v1.AskOutcome(\x01\x30\x01\x12\x41\n\x05Right\x12\x1c.proxid.wire.v1.RightRequest\x1a\x1a.proxid.wire.v1.RightReply\x12G\n\tGetPolicy\x12\x1d.proxid.wire.v1.PolicyRequest\x1a\x1b.proxid.wire.v1.PolicyReply2\xa7\x01\n\x04\x46\x65\x65\x64\x12J\n\tSubscribe\x12 .proxid.wire.v1.SubscribeRequest\x1a\x19.proxid.wire.v1.FeedGroup0\x01\x12S\n\x0b\x41\x63knowledge\x12\".proxid.wire.v1.AcknowledgeRequest\x1a .proxid.wire.v1.AcknowledgeReplyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cproxid/wire/v1/gateway.proto\x12\x0eproxid.wire.v1\x1a\x1bproxid/wire/v1/common.proto\"\x13\n\x11ParametersRequest\"?\n\nParameters\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\x12\x11\n\tepoch_key\x18\x02 \x01(\x0c\x12\x0f\n\x07time_ms\x18\x03 \x01(\x04\"\x1f\n\rPolicyRequest\x12\x0e\n\x06\x64igest\x18\x01 \x01(\x0c\"\x1b\n\x0bPolicyReply\x12\x0c\n\x04text\x18\x01 \x01(\t\".\n\x0bLinkRequest\x12\x11\n\tenrolment\x18\x01 \x01(\x0c\x12\x0c\n\x04link\x18\x02 \x01(\x0c\".\n\tLinkReply\x12\x0f\n\x07prox_id\x18\x01 \x01(\t\x12\x10\n\x08seasoned\x18\x02 \x01(\x08\"P\n\x0e\x43onsentRequest\x12\x0e\n\x06vector\x18\x01 \x01(\x0c\x12.\n\x07message\x18\x02 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\"\x9a\x01\n\x0c\x43onsentReply\x12\x36\n\x0f\x61\x63knowledgement\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\x12(\n\x04sent\x18\x02 \x03(\x0b\x32\x1a.proxid.wire.v1.SentBefore\x12\x0f\n\x07promise\x18\x03 \x01(\x0c\x12\x17\n\x0fservice_promise\x18\x04 \x01(\x0c\"V\n\nSentBefore\x12\r\n\x05party\x18\x01 \x01(\t\x12\x0f\n\x07records\x18\x02 \x01(\x04\x12\x16\n\x0eunacknowledged\x18\x03 \x01(\x04\x12\x10\n\x08\x63ontents\x18\x04 \x01(\x04\"M\n\nAskRequest\x12.\n\x07message\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\x12\x0f\n\x07left_ms\x18\x02 \x01(\x04\":\n\x08\x41skReply\x12.\n\x07message\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\"=\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x13\n\x0bpushback_ms\x18\x03 \x01(\x04\"u\n\nAskOutcome\x12\x30\n\x07message\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessageH\x00\x12*\n\x07refused\x18\x02 \x01(\x0b\x32\x17.proxid.wire.v1.RefusalH\x00\x42\t\n\x07outcome\"2\n\x0cRightRequest\x12\x11\n\tenrolment\x18\x01 \x01(\x0c\x12\x0f\n\x07request\x18\x02 \x01(\x0c\"N\n\nRightReply\x12\x0f\n\x07receipt\x18\x01 \x01(\x0c\x12\r\n\x05share\x18\x02 \x01(\t\x12\x0f\n\x07pending\x18\x03 \x01(\x08\x12\x0f\n\x07promise\x18\x04 \x01(\x0c\"1\n\x10SubscribeRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\x04\x12\x0e\n\x06\x66ollow\x18\x02 \x01(\x08\"\xac\x01\n\tFeedGroup\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\x04\x12\r\n\x05party\x18\x02 \x01(\t\x12\r\n\x05\x65poch\x18\x03 \x01(\x04\x12\r\n\x05group\x18\x04 \x01(\x04\x12.\n\x07records\x18\x05 \x03(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\x12\x0e\n\x06notice\x18\x06 \x01(\x0c\x12\x10\n\x08\x63ontents\x18\x07 \x01(\x0c\x12\x10\n\x08\x66\x65\x65\x64_key\x18\x08 \x01(\x0c\"M\n\x12\x41\x63knowledgeRequest\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\x04\x12\x17\n\x0f\x61\x63knowledgement\x18\x02 \x01(\x0c\x12\x0e\n\x06notice\x18\x03 \x01(\x08\"#\n\x10\x41\x63knowledgeReply\x12\x0f\n\x07promise\x18\x01 \x01(\x0c\x32\xf3\x03\n\x07Gateway\x12N\n\rGetParameters\x12!.proxid.wire.v1.ParametersRequest\x1a\x1a.proxid.wire.v1.Parameters\x12>\n\x04Link\x12\x1b.proxid.wire.v1.LinkRequest\x1a\x19.proxid.wire.v1.LinkReply\x12G\n\x07\x43onsent\x12\x1e.proxid.wire.v1.ConsentRequest\x1a\x1c.proxid.wire.v1.ConsentReply\x12;\n\x03\x41sk\x12\x1a.proxid.wire.v1.AskRequest\x1a\x18.proxid.wire.v1.AskReply\x12\x46\n\x08\x43onverse\x12\x1a.proxid.wire.v1.AskRequest\x1a\x1a.proxid.wire.v1.AskOutcome(\x01\x30\x01\x12\x41\n\x05Right\x12\x1c.proxid.wire.v1.RightRequest\x1a\x1a.proxid.wire.v1.RightReply\x12G\n\tGetPolicy\x12\x1d.proxid.wire.v1.PolicyRequest\x1a\x1b.proxid.wire.v1.PolicyReply2\xa7\x01\n\x04\x46\x65\x65\x64\x12J\n\tSubscribe\x12 .proxid.wire.v1.SubscribeRequest\x1a\x19.proxid.wire.v1.FeedGroup0\x01\x12S\n\x0b\x41\x63knowledge\x12\".proxid.wire.v1.AcknowledgeRequest\x1a .proxid.wire.v1.AcknowledgeReplyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,31 +47,31 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONSENTREQUEST']._serialized_start=321
   _globals['_CONSENTREQUEST']._serialized_end=401
   _globals['_CONSENTREPLY']._serialized_start=404
-  _globals['_CONSENTREPLY']._serialized_end=533
-  _globals['_SENTBEFORE']._serialized_start=535
-  _globals['_SENTBEFORE']._serialized_end=621
-  _globals['_ASKREQUEST']._serialized_start=623
-  _globals['_ASKREQUEST']._serialized_end=700
-  _globals['_ASKREPLY']._serialized_start=702
-  _globals['_ASKREPLY']._serialized_end=760
-  _globals['_REFUSAL']._serialized_start=762
-  _globals['_REFUSAL']._serialized_end=823
-  _globals['_ASKOUTCOME']._serialized_start=825
-  _globals['_ASKOUTCOME']._serialized_end=942
-  _globals['_RIGHTREQUEST']._serialized_start=944
-  _globals['_RIGHTREQUEST']._serialized_end=994
-  _globals['_RIGHTREPLY']._serialized_start=996
-  _globals['_RIGHTREPLY']._serialized_end=1074
-  _globals['_SUBSCRIBEREQUEST']._serialized_start=1076
-  _globals['_SUBSCRIBEREQUEST']._serialized_end=1125
-  _globals['_FEEDGROUP']._serialized_start=1128
-  _globals['_FEEDGROUP']._serialized_end=1300
-  _globals['_ACKNOWLEDGEREQUEST']._serialized_start=1302
-  _globals['_ACKNOWLEDGEREQUEST']._serialized_end=1379
-  _globals['_ACKNOWLEDGEREPLY']._serialized_start=1381
-  _globals['_ACKNOWLEDGEREPLY']._serialized_end=1416
-  _globals['_GATEWAY']._serialized_start=1419
-  _globals['_GATEWAY']._serialized_end=1918
-  _globals['_FEED']._serialized_start=1921
-  _globals['_FEED']._serialized_end=2088
+  _globals['_CONSENTREPLY']._serialized_end=558
+  _globals['_SENTBEFORE']._serialized_start=560
+  _globals['_SENTBEFORE']._serialized_end=646
+  _globals['_ASKREQUEST']._serialized_start=648
+  _globals['_ASKREQUEST']._serialized_end=725
+  _globals['_ASKREPLY']._serialized_start=727
+  _globals['_ASKREPLY']._serialized_end=785
+  _globals['_REFUSAL']._serialized_start=787
+  _globals['_REFUSAL']._serialized_end=848
+  _globals['_ASKOUTCOME']._serialized_start=850
+  _globals['_ASKOUTCOME']._serialized_end=967
+  _globals['_RIGHTREQUEST']._serialized_start=969
+  _globals['_RIGHTREQUEST']._serialized_end=1019
+  _globals['_RIGHTREPLY']._serialized_start=1021
+  _globals['_RIGHTREPLY']._serialized_end=1099
+  _globals['_SUBSCRIBEREQUEST']._serialized_start=1101
+  _globals['_SUBSCRIBEREQUEST']._serialized_end=1150
+  _globals['_FEEDGROUP']._serialized_start=1153
+  _globals['_FEEDGROUP']._serialized_end=1325
+  _globals['_ACKNOWLEDGEREQUEST']._serialized_start=1327
+  _globals['_ACKNOWLEDGEREQUEST']._serialized_end=1404
+  _globals['_ACKNOWLEDGEREPLY']._serialized_start=1406
+  _globals['_ACKNOWLEDGEREPLY']._serialized_end=1441
+  _globals['_GATEWAY']._serialized_start=1444
+  _globals['_GATEWAY']._serialized_end=1943
+  _globals['_FEED']._serialized_start=1946
+  _globals['_FEED']._serialized_end=2113
 # @@protoc_insertion_point(module_scope)

@@ -179,8 +179,11 @@ class ConsentReply(_message.Message):
     ACKNOWLEDGEMENT_FIELD_NUMBER: _builtins.int
     SENT_FIELD_NUMBER: _builtins.int
     PROMISE_FIELD_NUMBER: _builtins.int
+    SERVICE_PROMISE_FIELD_NUMBER: _builtins.int
     promise: _builtins.bytes
     """that CONSENT stands in the Identity Screener's log (docs/protocol.md)"""
+    service_promise: _builtins.bytes
+    """and in the Main Service's"""
     @_builtins.property
     def acknowledgement(self) -> _common_pb2.SignedMessage: ...
     @_builtins.property
@@ -193,10 +196,11 @@ class ConsentReply(_message.Message):
         acknowledgement: _common_pb2.SignedMessage | None = ...,
         sent: _abc.Iterable[Global___SentBefore] | None = ...,
         promise: _builtins.bytes = ...,
+        service_promise: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["acknowledgement", b"acknowledgement"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledgement", b"acknowledgement", "promise", b"promise", "sent", b"sent"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledgement", b"acknowledgement", "promise", b"promise", "sent", b"sent", "service_promise", b"service_promise"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

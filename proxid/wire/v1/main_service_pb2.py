@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from proxid.wire.v1 import common_pb2 as proxid_dot_wire_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!proxid/wire/v1/main_service.proto\x12\x0eproxid.wire.v1\x1a\x1bproxid/wire/v1/common.proto\"@\n\x0c\x45pochRequest\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\x12\x10\n\x08policies\x18\x02 \x03(\x0c\x12\x0f\n\x07opening\x18\x03 \x01(\x0c\"-\n\x0bTimeRequest\x12\x0f\n\x07opening\x18\x01 \x01(\x0c\x12\r\n\x05nonce\x18\x02 \x01(\x0c\"\x19\n\tTimeReply\x12\x0c\n\x04time\x18\x01 \x01(\x0c\"B\n\nEpochReply\x12\x11\n\tepoch_key\x18\x01 \x01(\x0c\x12\x0e\n\x06newest\x18\x02 \x01(\x0c\x12\x11\n\tfeed_keys\x18\x03 \x03(\x0c\"{\n\x0e\x46orwardRequest\x12.\n\x07message\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\x12\x12\n\ncredential\x18\x02 \x01(\x0c\x12\x0e\n\x06number\x18\x04 \x01(\x04\x12\x0f\n\x07left_ms\x18\x05 \x01(\x04J\x04\x08\x03\x10\x04\"D\n\x0c\x46orwardReply\x12.\n\x07message\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessageJ\x04\x08\x02\x10\x03\"@\n\x0c\x46orwardBatch\x12\x30\n\x08requests\x18\x01 \x03(\x0b\x32\x1e.proxid.wire.v1.ForwardRequest\"\x80\x01\n\x0e\x46orwardOutcome\x12-\n\x05reply\x18\x01 \x01(\x0b\x32\x1c.proxid.wire.v1.ForwardReplyH\x00\x12\x11\n\x07refused\x18\x02 \x01(\tH\x00\x12\x0e\n\x06number\x18\x03 \x01(\x04\x12\x11\n\twaited_ms\x18\x04 \x01(\x04\x42\t\n\x07outcome\"C\n\x0f\x46orwardOutcomes\x12\x30\n\x08outcomes\x18\x01 \x03(\x0b\x32\x1e.proxid.wire.v1.ForwardOutcome\" \n\x0fReleasesRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\x04\"\x9a\x01\n\x07Release\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\x04\x12\r\n\x05party\x18\x02 \x01(\t\x12\r\n\x05\x65poch\x18\x03 \x01(\x04\x12\r\n\x05group\x18\x04 \x01(\x04\x12.\n\x07records\x18\x05 \x03(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\x12\x10\n\x08\x63ontents\x18\x06 \x01(\x0c\x12\x10\n\x08\x61udience\x18\x07 \x01(\t\"%\n\x13\x41\x63knowledgeReleases\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\x04\"\x1a\n\x18\x41\x63knowledgeReleasesReply\",\n\x0c\x45raseRequest\x12\x0f\n\x07prox_id\x18\x01 \x01(\t\x12\x0b\n\x03tag\x18\x02 \x01(\x0c\"\x0c\n\nEraseReply\"6\n\x0fRestrictRequest\x12\x0f\n\x07prox_id\x18\x01 \x01(\t\x12\x12\n\nrestricted\x18\x02 \x01(\x08\"\x0f\n\rRestrictReply2\xa8\x05\n\x0bMainService\x12\x44\n\x08GetEpoch\x12\x1c.proxid.wire.v1.EpochRequest\x1a\x1a.proxid.wire.v1.EpochReply\x12\x42\n\x08TellTime\x12\x1b.proxid.wire.v1.TimeRequest\x1a\x19.proxid.wire.v1.TimeReply\x12\x43\n\x03\x41sk\x12\x1e.proxid.wire.v1.ForwardRequest\x1a\x1c.proxid.wire.v1.ForwardReply\x12L\n\x07\x46orward\x12\x1c.proxid.wire.v1.ForwardBatch\x1a\x1f.proxid.wire.v1.ForwardOutcomes(\x01\x30\x01\x12G\n\x07\x43onsent\x12\x1e.proxid.wire.v1.ForwardRequest\x1a\x1c.proxid.wire.v1.ForwardReply\x12\x41\n\x05\x45rase\x12\x1c.proxid.wire.v1.EraseRequest\x1a\x1a.proxid.wire.v1.EraseReply\x12J\n\x08Restrict\x12\x1f.proxid.wire.v1.RestrictRequest\x1a\x1d.proxid.wire.v1.RestrictReply\x12\x46\n\x08Releases\x12\x1f.proxid.wire.v1.ReleasesRequest\x1a\x17.proxid.wire.v1.Release0\x01\x12\\\n\x0b\x41\x63knowledge\x12#.proxid.wire.v1.AcknowledgeReleases\x1a(.proxid.wire.v1.AcknowledgeReleasesReplyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!proxid/wire/v1/main_service.proto\x12\x0eproxid.wire.v1\x1a\x1bproxid/wire/v1/common.proto\"@\n\x0c\x45pochRequest\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\x12\x10\n\x08policies\x18\x02 \x03(\x0c\x12\x0f\n\x07opening\x18\x03 \x01(\x0c\"-\n\x0bTimeRequest\x12\x0f\n\x07opening\x18\x01 \x01(\x0c\x12\r\n\x05nonce\x18\x02 \x01(\x0c\"\x19\n\tTimeReply\x12\x0c\n\x04time\x18\x01 \x01(\x0c\"B\n\nEpochReply\x12\x11\n\tepoch_key\x18\x01 \x01(\x0c\x12\x0e\n\x06newest\x18\x02 \x01(\x0c\x12\x11\n\tfeed_keys\x18\x03 \x03(\x0c\"{\n\x0e\x46orwardRequest\x12.\n\x07message\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\x12\x12\n\ncredential\x18\x02 \x01(\x0c\x12\x0e\n\x06number\x18\x04 \x01(\x04\x12\x0f\n\x07left_ms\x18\x05 \x01(\x04J\x04\x08\x03\x10\x04\"U\n\x0c\x46orwardReply\x12.\n\x07message\x18\x01 \x01(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\x12\x0f\n\x07promise\x18\x03 \x01(\x0cJ\x04\x08\x02\x10\x03\"@\n\x0c\x46orwardBatch\x12\x30\n\x08requests\x18\x01 \x03(\x0b\x32\x1e.proxid.wire.v1.ForwardRequest\"\x80\x01\n\x0e\x46orwardOutcome\x12-\n\x05reply\x18\x01 \x01(\x0b\x32\x1c.proxid.wire.v1.ForwardReplyH\x00\x12\x11\n\x07refused\x18\x02 \x01(\tH\x00\x12\x0e\n\x06number\x18\x03 \x01(\x04\x12\x11\n\twaited_ms\x18\x04 \x01(\x04\x42\t\n\x07outcome\"C\n\x0f\x46orwardOutcomes\x12\x30\n\x08outcomes\x18\x01 \x03(\x0b\x32\x1e.proxid.wire.v1.ForwardOutcome\" \n\x0fReleasesRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\x04\"\x9a\x01\n\x07Release\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\x04\x12\r\n\x05party\x18\x02 \x01(\t\x12\r\n\x05\x65poch\x18\x03 \x01(\x04\x12\r\n\x05group\x18\x04 \x01(\x04\x12.\n\x07records\x18\x05 \x03(\x0b\x32\x1d.proxid.wire.v1.SignedMessage\x12\x10\n\x08\x63ontents\x18\x06 \x01(\x0c\x12\x10\n\x08\x61udience\x18\x07 \x01(\t\"%\n\x13\x41\x63knowledgeReleases\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\x04\"\x1a\n\x18\x41\x63knowledgeReleasesReply\",\n\x0c\x45raseRequest\x12\x0f\n\x07prox_id\x18\x01 \x01(\t\x12\x0b\n\x03tag\x18\x02 \x01(\x0c\"\x0c\n\nEraseReply\"6\n\x0fRestrictRequest\x12\x0f\n\x07prox_id\x18\x01 \x01(\t\x12\x12\n\nrestricted\x18\x02 \x01(\x08\"\x0f\n\rRestrictReply2\xa8\x05\n\x0bMainService\x12\x44\n\x08GetEpoch\x12\x1c.proxid.wire.v1.EpochRequest\x1a\x1a.proxid.wire.v1.EpochReply\x12\x42\n\x08TellTime\x12\x1b.proxid.wire.v1.TimeRequest\x1a\x19.proxid.wire.v1.TimeReply\x12\x43\n\x03\x41sk\x12\x1e.proxid.wire.v1.ForwardRequest\x1a\x1c.proxid.wire.v1.ForwardReply\x12L\n\x07\x46orward\x12\x1c.proxid.wire.v1.ForwardBatch\x1a\x1f.proxid.wire.v1.ForwardOutcomes(\x01\x30\x01\x12G\n\x07\x43onsent\x12\x1e.proxid.wire.v1.ForwardRequest\x1a\x1c.proxid.wire.v1.ForwardReply\x12\x41\n\x05\x45rase\x12\x1c.proxid.wire.v1.EraseRequest\x1a\x1a.proxid.wire.v1.EraseReply\x12J\n\x08Restrict\x12\x1f.proxid.wire.v1.RestrictRequest\x1a\x1d.proxid.wire.v1.RestrictReply\x12\x46\n\x08Releases\x12\x1f.proxid.wire.v1.ReleasesRequest\x1a\x17.proxid.wire.v1.Release0\x01\x12\\\n\x0b\x41\x63knowledge\x12#.proxid.wire.v1.AcknowledgeReleases\x1a(.proxid.wire.v1.AcknowledgeReleasesReplyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,29 +43,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FORWARDREQUEST']._serialized_start=290
   _globals['_FORWARDREQUEST']._serialized_end=413
   _globals['_FORWARDREPLY']._serialized_start=415
-  _globals['_FORWARDREPLY']._serialized_end=483
-  _globals['_FORWARDBATCH']._serialized_start=485
-  _globals['_FORWARDBATCH']._serialized_end=549
-  _globals['_FORWARDOUTCOME']._serialized_start=552
-  _globals['_FORWARDOUTCOME']._serialized_end=680
-  _globals['_FORWARDOUTCOMES']._serialized_start=682
-  _globals['_FORWARDOUTCOMES']._serialized_end=749
-  _globals['_RELEASESREQUEST']._serialized_start=751
-  _globals['_RELEASESREQUEST']._serialized_end=783
-  _globals['_RELEASE']._serialized_start=786
-  _globals['_RELEASE']._serialized_end=940
-  _globals['_ACKNOWLEDGERELEASES']._serialized_start=942
-  _globals['_ACKNOWLEDGERELEASES']._serialized_end=979
-  _globals['_ACKNOWLEDGERELEASESREPLY']._serialized_start=981
-  _globals['_ACKNOWLEDGERELEASESREPLY']._serialized_end=1007
-  _globals['_ERASEREQUEST']._serialized_start=1009
-  _globals['_ERASEREQUEST']._serialized_end=1053
-  _globals['_ERASEREPLY']._serialized_start=1055
-  _globals['_ERASEREPLY']._serialized_end=1067
-  _globals['_RESTRICTREQUEST']._serialized_start=1069
-  _globals['_RESTRICTREQUEST']._serialized_end=1123
-  _globals['_RESTRICTREPLY']._serialized_start=1125
-  _globals['_RESTRICTREPLY']._serialized_end=1140
-  _globals['_MAINSERVICE']._serialized_start=1143
-  _globals['_MAINSERVICE']._serialized_end=1823
+  _globals['_FORWARDREPLY']._serialized_end=500
+  _globals['_FORWARDBATCH']._serialized_start=502
+  _globals['_FORWARDBATCH']._serialized_end=566
+  _globals['_FORWARDOUTCOME']._serialized_start=569
+  _globals['_FORWARDOUTCOME']._serialized_end=697
+  _globals['_FORWARDOUTCOMES']._serialized_start=699
+  _globals['_FORWARDOUTCOMES']._serialized_end=766
+  _globals['_RELEASESREQUEST']._serialized_start=768
+  _globals['_RELEASESREQUEST']._serialized_end=800
+  _globals['_RELEASE']._serialized_start=803
+  _globals['_RELEASE']._serialized_end=957
+  _globals['_ACKNOWLEDGERELEASES']._serialized_start=959
+  _globals['_ACKNOWLEDGERELEASES']._serialized_end=996
+  _globals['_ACKNOWLEDGERELEASESREPLY']._serialized_start=998
+  _globals['_ACKNOWLEDGERELEASESREPLY']._serialized_end=1024
+  _globals['_ERASEREQUEST']._serialized_start=1026
+  _globals['_ERASEREQUEST']._serialized_end=1070
+  _globals['_ERASEREPLY']._serialized_start=1072
+  _globals['_ERASEREPLY']._serialized_end=1084
+  _globals['_RESTRICTREQUEST']._serialized_start=1086
+  _globals['_RESTRICTREQUEST']._serialized_end=1140
+  _globals['_RESTRICTREPLY']._serialized_start=1142
+  _globals['_RESTRICTREPLY']._serialized_end=1157
+  _globals['_MAINSERVICE']._serialized_start=1160
+  _globals['_MAINSERVICE']._serialized_end=1840
 # @@protoc_insertion_point(module_scope)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxid.clients.auditing.heads import GatewayHeads
+from proxid.clients.auditing.heads import SeenHeads
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import (
     EncodingError,
@@ -24,7 +24,7 @@ from proxid.evidence.merkle import consistency_proof, leaf_hash, root_of
 from proxid.evidence.note import Verifier
 from proxid.evidence.promise import Promise
 
-KEY, OTHER = SigningKey(bytes(31) + b"\x02"), SigningKey(bytes(31) + b"\x03")
+KEY, OTHER, SERVICE = (SigningKey(bytes(31) + bytes([n])) for n in (2, 3, 4))
 LOG = origin("main-service", "gateway")
 LEAVES = [leaf_hash(bytes([n])) for n in range(9)]
 
@@ -33,15 +33,15 @@ def head(size: int, leaves: list[bytes] = LEAVES, key: SigningKey = KEY, log: st
     return Checkpoint(log, size, root_of(leaves[:size])).sign(key).encode()
 
 
-async def prove(old: int, size: int, generation: int) -> list[bytes]:
+async def prove(old: int, size: int, generation: int, other: bool) -> list[bytes]:
     def node(level: int, at: int) -> bytes:
         return root_of(LEAVES[at << level : (at + 1) << level])
 
     return consistency_proof(node, old, size)
 
 
-def heads(folder: Path, asks: Any = prove) -> GatewayHeads:
-    return GatewayHeads(folder, "main-service", KEY.public, asks)
+def heads(folder: Path, asks: Any = prove) -> SeenHeads:
+    return SeenHeads(folder, "main-service", (KEY.public, SERVICE.public), asks)
 
 
 def kept(folder: Path) -> list[bytes]:
@@ -80,7 +80,7 @@ async def test_what_is_no_head_is_none_and_a_file_that_rotted_is_named(tmp_path:
     await heads(tmp_path).take(head(3))
     (file,) = (tmp_path / "heads").glob("*.head")
     file.write_bytes(b"rot")
-    with pytest.raises(InputError, match="no head of the gateway's log"):
+    with pytest.raises(InputError, match="no head of a service's log"):
         await heads(tmp_path).take(head(4))
 
 
