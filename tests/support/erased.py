@@ -11,8 +11,8 @@ from redis.asyncio import Redis
 
 Snapshot = dict[bytes, Any]
 
-_SAID = (b"events", b"x", b"y", b"j", b"jobs", b"nt", b"no", b"withheld", b"close")
-"""What tells of erasures: events, tombstones, jobs, notices, counts."""
+_SAID = (b"events", b"x", b"rq", b"y", b"j", b"jobs", b"nt", b"no", b"withheld")
+"""What tells of erasures: events, tombstones, where requests stand in the log, jobs, notices, counts."""
 _ENDING = (b"r", b"heard")
 """What goes, or is renewed, by itself while a test looks."""
 _FEEDS = (b"f", b"o", b"end")

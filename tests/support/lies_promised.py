@@ -17,7 +17,7 @@ from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.provision.keyfile import load_signing_key
 from tests.integration.gateway.test_rights import rights
-from tests.support.lies import GATEWAY, Liar, lie
+from tests.support.lies import GATEWAY, MAIN, Liar, lie
 from tests.support.trial import PEOPLE
 
 E = EventType
@@ -71,6 +71,8 @@ async def screener_keeps_an_entry_back_for_longer_than_it_may(liar: Liar) -> Non
 
     async def of(self: Promises, place: str, kind: EventType, asked: bytes) -> bytes:
         promise = Promise.decode(await honest(self, place, kind, asked))
+        if not promise.log.endswith(GATEWAY):
+            return promise.encode()
         head, stale = Promise.decode(promise.encode()), given[0] if given else promise
         given.append(promise)
         late = dataclasses.replace(head, time_ms=head.time_ms + (HOUR if len(given) > 1 else 0), head=stale.head)
@@ -81,18 +83,34 @@ async def screener_keeps_an_entry_back_for_longer_than_it_may(liar: Liar) -> Non
     presents(liar)
 
 
-@lie(1, quick=True)
-async def screener_promises_over_another_history(liar: Liar) -> None:
-    """The device refuses the head that it is given with the promise, and keeps the promise, which convicts."""
+def forks(liar: Liar, role: str) -> None:
+    """A service says with answers and promises that its log is another."""
     honest = Promises.head
 
     async def head(self: Promises) -> bytes:
-        size = int((await honest(self)).split(b"\n")[1])
-        key = load_signing_key(liar.trial.folder / "gateway/signing.key")
-        return Checkpoint(origin("main-service", GATEWAY), size, os.urandom(32)).sign(key).encode()
+        shown = await honest(self)
+        if not shown.startswith(origin("main-service", role).encode()):
+            return shown
+        size = int(shown.split(b"\n")[1])
+        key = load_signing_key(liar.trial.folder / role / "signing.key")
+        return Checkpoint(origin("main-service", role), size, os.urandom(32)).sign(key).encode()
 
-    await liar.trial.busy(1)
     liar.patch.setattr(Promises, "head", head)
+
+
+@lie(1, quick=True)
+async def screener_promises_over_another_history(liar: Liar) -> None:
+    """The device refuses the head that it is given with the promise, and keeps the promise, which convicts."""
+    await liar.trial.busy(1)
+    forks(liar, GATEWAY)
     with pytest.raises(HistoryForkedError):
         await liar.trial.device.consent(PEOPLE[0], "nothing")
+    presents(liar)
+
+
+@lie(1)
+async def service_answers_over_another_history(liar: Liar) -> None:
+    await liar.trial.busy(1)
+    forks(liar, MAIN)
+    await liar.trial.device.ask(PEOPLE[0], "node1 question")
     presents(liar)

@@ -33,11 +33,11 @@ async def test_a_right_that_is_sent_again_takes_nothing_back(tmp_path: Path) -> 
         await trial.busy(1)
         client = rights(trial)
         user = client._user(PEOPLE[1])
-        objected, _, _ = await client._ask(Right.OBJECT, user)
+        objected, *_ = await client._ask(Right.OBJECT, user)
         await client.exercise(Right.RESUME, PEOPLE[1])
-        receipt, _ = await client._gateway.right(user.enrolment, objected.encode())
+        receipt, *_ = await client._gateway.right(user.enrolment, objected.encode())
         assert RightsReceipt.decode(receipt).request == objected.digest
-        accessed, _, share = await client._ask(Right.ACCESS, user)
+        accessed, _, share, _ = await client._ask(Right.ACCESS, user)
         assert (await client._gateway.right(user.enrolment, accessed.encode()))[1] == share
         await client.close()
         await trial.consent("everything", PEOPLE[1:2])  # which nobody who objects can do
