@@ -9,6 +9,8 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -177,7 +179,7 @@ async def test_a_genuine_message_presented_as_another_kind_accuses_nobody(tmp_pa
         await trial.busy(1)
         held = list(read_receipts(tmp_path / "devices/household-1/data"))
         kinds = {item.kind for item in held}
-        assert kinds == {"epoch", "response", "consent"}
+        assert kinds == {"epoch", "response", "consent", "promise"}
         # Each is genuine: what it claims to be is its holder's word alone.
         swapped = [
             dataclasses.replace(item, kind=kind) for item in held for kind in (*kinds, "rights") if kind != item.kind
@@ -198,7 +200,7 @@ async def test_receipts_of_another_trial_accuse_nobody(tmp_path: Path) -> None:
         mine = list(read_receipts(tmp_path / "here/devices/household-1/data"))
         made_up = [dataclasses.replace(r, message=r.message[:-1] + bytes([r.message[-1] ^ 1])) for r in mine]
         report = await trial.audit(receipts=[*presented, *made_up, *mine])
-    assert {r.kind for r in presented} == {"epoch", "response", "consent"}
+    assert {r.kind for r in presented} == {"epoch", "response", "consent", "promise"}
     assert len(mine) == len(made_up) == len(presented)
     assert report.violations == []
     assert report.checked[9] == len(mine) and report.counts["receipts.unproven"] == 2 * len(mine)
@@ -210,7 +212,7 @@ async def test_a_receipt_younger_than_the_heads_accuses_nobody(tmp_path: Path) -
     async with running(tmp_path) as trial:
         await trial.busy(1)
         trust = trust_of(trial.config("auditor"), pipeline=False)
-        presented = list(read_receipts(tmp_path / "devices"))
+        presented = [one for one in read_receipts(tmp_path / "devices") if one.kind != "promise"]
     assert {r.kind for r in presented} == {"epoch", "response", "consent"}
     now = int(time.time() * 1000)
     key = load_signing_key(tmp_path / "parties/acme/signing.key")
@@ -220,7 +222,8 @@ async def test_a_receipt_younger_than_the_heads_accuses_nobody(tmp_path: Path) -
         report = Report()
         policies = Policies(trust)
         nothing = Sets(None), set[tuple[bytes, int]](), Erasures(trust)
-        ReceiptCheck(policies, *nothing, report, (since, now + 7_200_000)).run(presented)
+        promised: Any = SimpleNamespace(shown=lambda *_: None)
+        ReceiptCheck(policies, *nothing, report, (since, now + 7_200_000), promised).run(presented)
         assert report.checked[9] == len(presented)
         assert bool(report.violations) == found
         assert (report.counts["receipts.recent"] == 0) == found
