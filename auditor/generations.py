@@ -237,7 +237,8 @@ class ReadLog:
             self.log.name, rules, Frontier(), self.report, self.clock
         )  # fmt: skip
         check.compare(source, end, [note])
-        self.report.missing += check.missing
+        if not self.log.damage.given_up:  # else it is told what was lost, and with it what proves
+            self.report.missing += [reason for reason in check.missing if reason not in self.report.missing]
         return not check.missing and len(self.report.violations) == before
 
     def entries_before(self, generation: int) -> int | None:
