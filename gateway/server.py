@@ -186,8 +186,7 @@ async def serve(
         background += jobs_of(config, evidence, store.client, writer, screener.watch)
         background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]
         background += [Owed(store, consents, objections).run(), *_jobs(screener, store, upstream, epochs, heard)]
-    if source is not None:
-        background.append(AllowListWatch(source, GatewayConfig, peers).run())
+    background += [] if source is None else [AllowListWatch(source, GatewayConfig, peers).run()]
     try:
         await run(
             server, SERVICES, f"{config.listen.rpartition(':')[0]}:{port}", background, ready, config.shutdown_grace,
