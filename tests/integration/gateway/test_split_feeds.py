@@ -230,6 +230,27 @@ async def test_who_withdraws_is_told_what_is_possibly_held(store: GatewayStore, 
     assert cut.records != portion.records and len(await events(client, "SENT")) == 1
 
 
+async def test_what_is_possibly_held_is_forgotten_with_the_epochs_links(store: GatewayStore, client: Redis) -> None:
+    await put(store)
+    await everything(store)
+    await withdraw(store, PEOPLE[0])
+    assert 0 < await client.ttl(f"{PREFIX}:ps:{PEOPLE[0]}") <= 1000
+    await client.delete(f"{PREFIX}:c:{PEOPLE[0]}:{EPOCH}")  # as it is when their time is over
+    assert await withdraw(store, PEOPLE[0], EPOCH + 1, 1) == []
+    assert (await RightsStore(store).held(PEOPLE[0])).groups == ()
+
+
+async def test_a_feed_key_stays_while_anything_of_its_epoch_is_in_the_feed(store: GatewayStore, client: Redis) -> None:
+    """Contents come behind entries of the next epoch."""
+    name = f"{PREFIX}:fk:{PARTY}"
+    await client.hset(name, mapping={str(epoch): b"key" for epoch in (EPOCH - 1, EPOCH, EPOCH + 1)})
+    await store.consent(PEOPLE[0], EPOCH + 1, 1, b"v1", (GRANT,), 1000)
+    await store.append_entries(PARTY, (EPOCH + 1, PORTION), LANE, 1, ENTRIES[:1])
+    await contents(store)
+    await store.expire_feeds([PARTY], NOW)
+    assert sorted(await client.hkeys(name)) == [b"7", b"8"]
+
+
 async def test_contents_are_late_after_their_time(store: GatewayStore, client: Redis) -> None:
     await contents(store, release=1, now=100)
     await contents(store, release=2, now=100)

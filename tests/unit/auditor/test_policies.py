@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from auditor.findings import Report, Verdict
+from auditor.checks.c9_receipts import Presented, ReceiptCheck
+from auditor.findings import RECEIPTS, Report, Verdict
 from auditor.policies import Policies
 from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey
@@ -107,6 +108,32 @@ def test_a_second_key_of_an_epoch_is_found() -> None:
     # Told again once the first has expired, it is as it was.
     assert (
         read(knowing(policy), (opened(policy, by_service=False, expired=True), False), (given, False))[1].counts == {}
+    )
+
+
+@pytest.mark.parametrize("expired", EXPIRED)
+def test_a_key_that_a_device_holds_is_known_by_its_commitment_when_it_has_expired(expired: tuple[bool, bool]) -> None:
+    policy = terms()
+    policies, _ = read(knowing(policy), *both(policy, policy, expired))
+
+    def held(seed: bytes = b"s", policy: Terms = policy, seal: bytes = b"k", epoch: int = EPOCH) -> EpochKey:
+        return EpochKey(MS, epoch, seal * 1216, seed * 32, policy.digest).issue(SERVICE)
+
+    assert policies.logged(held()) and not policies.logged(held(seed=b"t"))
+    assert not policies.logged(held(policy=terms(season_days=8.0)))
+    assert policies.logged(held(seal=b"l")) is (True in expired)  # of that the header says nothing
+    assert policies.logged(held(epoch=EPOCH + 1)) is None
+
+
+@pytest.mark.parametrize(("epochs", "recent"), [(0, True), (-1, False)])
+def test_a_key_that_no_log_shows_is_new_until_its_epoch_ends_however_new_the_file_is(epochs: int, recent: bool) -> None:
+    trust, report, now = trusted(), Report(), EPOCHS.start(EPOCH) * 1000 + 120_000
+    key = EpochKey(MS, EPOCH + epochs, b"k" * 1216, b"s" * 32, bytes(32)).issue(SERVICE)
+    nothing: Any = None
+    check = ReceiptCheck(Policies(trust), nothing, set(), nothing, report, (now - 60_000, now + 60_000), nothing)
+    check.run([Presented("epoch", b"", key.encode(), now)])
+    assert (report.counts["receipts.recent"], [v.rule for v in report.violations]) == (
+        (1, []) if recent else (0, [RECEIPTS])
     )
 
 
