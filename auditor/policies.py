@@ -48,9 +48,9 @@ class Judged:
 
 PoliciesState = tuple[
     dict[int, bytes], dict[int, bytes], dict[int, bytes], dict[int, str], dict[str, list[tuple[int, int]]],
-    dict[int, dict[str, bytes]],
+    dict[int, dict[str, bytes]], dict[int, bytes],
 ]  # fmt: skip
-"""`named`, `told`, `opened`, `blind`, `begins` and `keyed` of `Policies`."""
+"""`named`, `told`, `opened`, `blind`, `begins`, `keyed` and `committed` of `Policies`."""
 
 
 @dataclass(slots=True)
@@ -61,7 +61,8 @@ class Policies:
         named: epoch → digest that its key names. told, opened: epoch → hash of the key in the gateway's and in MS's
             log, empty where it cannot be read any more. blind: epochs that were read while nothing could be judged by
             their document, and why. begins: log → (number of EPOCH_OPENED, epoch) in their order.
-        keyed: epoch → party → hash of its sealed feed key, of epochs that have any.
+        keyed: epoch → party → hash of its sealed feed key, of epochs that have any. committed: epoch → commitment to
+            its seed, of those whose key a log cannot show any more.
     """
 
     trust: Trust
@@ -71,6 +72,7 @@ class Policies:
     blind: dict[int, str] = field(default_factory=dict)
     begins: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: {GATEWAY: [], MAIN_SERVICE: []})
     keyed: dict[int, dict[str, bytes]] = field(default_factory=dict)
+    committed: dict[int, bytes] = field(default_factory=dict)
     _judged: dict[bytes, Judged] = field(default_factory=dict)
 
     def of(self, epoch: int) -> Trust | None:
@@ -149,6 +151,7 @@ class Policies:
     def given_unread(self, event: Event) -> None:
         """The same, if its payload has expired."""
         self.begins[GATEWAY].append((event.number, _headed(event)[0]))
+        self._commits(event)
         self._record(self.told, *_headed(event), b"")
 
     def began(self, event: Event, report: Report) -> bytes:
@@ -192,7 +195,11 @@ class Policies:
     def began_unread(self, event: Event, report: Report) -> None:
         """The same, if its payload has expired."""
         if "policy" in event.fields:
+            self._commits(event)
             self._began(event, report, b"")
+
+    def _commits(self, event: Event) -> None:
+        self.committed.setdefault(_headed(event)[0], bytes.fromhex(str(event.fields["commitment"])))
 
     def _began(self, event: Event, report: Report, key: bytes) -> None:
         epoch, policy = _headed(event)
@@ -247,9 +254,12 @@ class Policies:
             report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, error.rule, error.code.value))
 
     def logged(self, key: EpochKey) -> bool | None:
-        """Whether the logs hold a key that MS signed, or cannot say any more; None if they hold none of its epoch."""
+        """Whether the logs hold a key that MS signed, or what is left of them says nothing else; None if they hold none
+        of its epoch.
+        """
         found = {keys[key.epoch] for keys in (self.told, self.opened) if key.epoch in keys}
-        return not found.isdisjoint({_hash(key), b""}) if found else None
+        left = (self.committed.get(key.epoch), self.named.get(key.epoch)) == (key.seed_commitment, key.policy)
+        return _hash(key) in found or left if found else None
 
     def retention(self, epoch: int) -> Retention | None:
         """How long the document of an epoch keeps things; None if it is not known."""
@@ -273,11 +283,11 @@ class Policies:
 
     def state(self) -> PoliciesState:
         """For storing."""
-        return self.named, self.told, self.opened, self.blind, self.begins, self.keyed
+        return self.named, self.told, self.opened, self.blind, self.begins, self.keyed, self.committed
 
     def restore(self, state: PoliciesState) -> None:
         """Go on from a state; a document that is no longer accepted judges nothing of its epochs any more."""
-        self.named, self.told, self.opened, self.blind, self.begins, self.keyed = state
+        self.named, self.told, self.opened, self.blind, self.begins, self.keyed, self.committed = state
         for epoch, digest in list(self.named.items()):
             self._name(epoch, digest)
 

@@ -1,6 +1,6 @@
 """From MS's released groups to the parties' feeds (DESIGN 9): verify, restore the user, append whole or drop whole.
 
-IS sees who, party, kind and position; the bodies are sealed to the party.
+IS sees who, party, kind and position; the bodies are encrypted for the party.
 """
 
 import asyncio

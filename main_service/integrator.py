@@ -1,4 +1,4 @@
-"""The Request Integrator (002 §5.2.2; DESIGN 9): a formed group becomes signed records, sealed to each party.
+"""The Request Integrator (002 §5.2.2; DESIGN 9): a formed group becomes signed records, encrypted for each party.
 
 What is shown is a pure function of (seed, number, members), so a crash between forming and releasing repeats it.
 """

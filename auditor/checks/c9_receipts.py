@@ -221,7 +221,8 @@ class ReceiptCheck:
         logged = self._policies.logged(key)
         if logged is None:
             text = "a device holds the key of an epoch that no log shows"
-            self._missing(item.written_ms, MAIN_SERVICE, text)  # it has no time of its own
+            end = self._trust.epochs.end(key.epoch) * 1000  # the file may be written to long after that
+            self._missing(min(item.written_ms, end), MAIN_SERVICE, text)
         elif not logged:
             self._report.add(RECEIPTS, MAIN_SERVICE, 0, "a device holds another key of an epoch than the logs show")
 

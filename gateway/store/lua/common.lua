@@ -25,7 +25,8 @@
 --   i:UTAG      sorted set of other keys (n, a, r, al, nm, au) by the second at which they are gone by themselves
 --   ig:UTAG     set PARTY|CURSOR of the groups in feeds that hold the person
 --   it:UTAG     hash PARTY|NAME → groups that the party has acknowledged under that name of the person's; 0: sent only
---   ps:UTAG     hash PARTY|EPOCH|GROUP|TYPE|FIDELITY → records that were sent, not acknowledged, and then taken back: possibly held
+--   ps:UTAG     hash PARTY|EPOCH|GROUP|TYPE|FIDELITY → records that were sent, not acknowledged, and then taken back: possibly held, while
+--               the links of their epochs are kept
 --   jobs        user tags of erasures under way     j:UTAG   hash: r request, e enrolment, d groups dropped, v when logged
 --   no:PARTY    sorted set of notices to a party by the second from which it gets them     nt:ID   hash of a notice:
 --               p party, k kind, b sealed to the party, t second, a acknowledgement, at its second
@@ -101,12 +102,14 @@ local function held_by(prefix, party, fields, more)
   end
 end
 
--- What is taken back after it was sent may be held by the party: that stays known of whose it is.
+-- What is taken back after it was sent may be held by the party: that stays known of whose it is, for as long as the epoch's links.
 local function possibly_held(prefix, party, cursor, users)
   local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 'z', 'e', 'n', 'k')
   for _, user in ipairs(f[1] == '1' and users or {}) do
-    if user ~= '' and user ~= '-' then
-      redis.call('HINCRBY', key(prefix, 'ps', user), table.concat({party, f[2], f[3], f[4]}, '|'), 1)
+    local held, ttl = key(prefix, 'ps', user), redis.call('TTL', key(prefix, 'c', user, f[2]))
+    if ttl > 0 then
+      redis.call('HINCRBY', held, table.concat({party, f[2], f[3], f[4]}, '|'), 1)
+      if redis.call('TTL', held) < ttl then redis.call('EXPIRE', held, ttl) end
     end
   end
 end

@@ -35,7 +35,8 @@ local function settle(prefix, user, epoch, reason, salt, coming)
   end
 end
 
--- Of each party that was sent something of a person: its name, records, those not acknowledged, contents.
+-- Of each party that was sent something of a person: its name, records, those not acknowledged, contents. What is possibly held
+-- of epochs whose links are forgotten is forgotten, too.
 local function sent_before(prefix, user)
   local found, rows = {}, {}
   local function count(party, at, more)
@@ -46,8 +47,12 @@ local function sent_before(prefix, user)
     found[party][at] = found[party][at] + more
   end
   for _, name in ipairs(redis.call('HKEYS', key(prefix, 'ps', user))) do
-    local records = tonumber(redis.call('HGET', key(prefix, 'ps', user), name))
-    for _, at in ipairs({2, 3}) do count(string.match(name, '^[^|]*'), at, records) end
+    local party, epoch = string.match(name, '^([^|]*)|(%d+)')
+    if redis.call('EXISTS', key(prefix, 'c', user, epoch)) == 0 then redis.call('HDEL', key(prefix, 'ps', user), name)
+    else
+      local records = tonumber(redis.call('HGET', key(prefix, 'ps', user), name))
+      for _, at in ipairs({2, 3}) do count(party, at, records) end
+    end
   end
   for _, group in ipairs(groups_of(prefix, user, 'z', 'a', 'm')) do
     local party, f = group[1], group[3]

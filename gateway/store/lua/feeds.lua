@@ -100,13 +100,20 @@ end
 
 -- The sealed feed keys of epochs that are forgotten and of which nothing is in the feed any more go.
 local function forget_keys(prefix, party)
-  local first = redis.call('ZRANGE', key(prefix, 'f', party), 0, 0)[1]
-  local oldest = first and redis.call('HGET', key(prefix, 'g', party, first), 'e')
-  if first and not oldest then return end
+  local unused, left, at = {}, 0, 0
   for _, epoch in ipairs(redis.call('HKEYS', key(prefix, 'fk', party))) do
-    local gone = not oldest or tonumber(epoch) < tonumber(oldest)
-    if gone and redis.call('EXISTS', key(prefix, 'epoch', epoch)) == 0 then redis.call('HDEL', key(prefix, 'fk', party), epoch) end
+    if redis.call('EXISTS', key(prefix, 'epoch', epoch)) == 0 then unused[epoch], left = true, left + 1 end
   end
+  while left > 0 do
+    local cursors = redis.call('ZRANGE', key(prefix, 'f', party), at, at + 999)
+    if #cursors == 0 then break end
+    for _, cursor in ipairs(cursors) do
+      local epoch = redis.call('HGET', key(prefix, 'g', party, cursor), 'e')
+      if epoch and unused[epoch] then unused[epoch], left = nil, left - 1 end
+    end
+    at = at + #cursors
+  end
+  for epoch in pairs(unused) do redis.call('HDEL', key(prefix, 'fk', party), epoch) end
 end
 
 -- ARGV: salt, now s, party…: removes acknowledged groups whose time is over; how many.

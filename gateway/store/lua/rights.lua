@@ -53,7 +53,7 @@ local function gw_erase_finish(keys, a)
   for _, group in ipairs(groups_of(prefix, user, 'e', 'n', 't')) do
     removed[#removed + 1] = group[3][1] .. '/' .. group[3][2] .. '/' .. group[1]
     if group[3][3] == 'entries' then
-      keep_entries(prefix, group[1], group[2], function(member) return member == user and 'erased' or nil end, a[3], true)
+      keep_entries(prefix, group[1], group[2], function(member) return member == user and 'erased' or nil end, f.salt, true)
     else forget_group(prefix, group[1], group[2]) end
   end
   for item in string.gmatch(redis.call('HGET', job, 'd') or '', '[^\n]+') do dropped[#dropped + 1] = item end
