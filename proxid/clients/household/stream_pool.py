@@ -75,13 +75,16 @@ class StreamPool:
         return found
 
     async def _answered(self, request: wire.AskRequest) -> tuple[Any, wire.AskOutcome]:
-        window = self._window // 2
         try:
             stream, found = await self._exchange(request)
-            window = self._window + (-1 if found.refused.code == Code.OVERLOADED else 1)
-            return stream, found
-        finally:
-            self._window = min(MOST, max(LEAST, window))
+        except BaseException:  # as when its time is over
+            self._grow(-self._window // 2)
+            raise
+        self._grow(-1 if found.refused.code == Code.OVERLOADED else 1)
+        return stream, found
+
+    def _grow(self, streams: int) -> None:
+        self._window = min(MOST, max(LEAST, self._window + streams))
 
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
