@@ -33,7 +33,9 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
         for form, level, release in _releases(log, options):
             for items in map(int, options.get("known", KNOWN).split(",")):
                 found = owners_found(release, items)
-                page.add(_line(form, level, items, found, len(log.batch)))
+                page.add(line(form, level, items, found, len(log.batch)))
+                if not found.get("scored"):  # the log's categories end at the node: nothing stands below it
+                    continue
                 figures[f"{form}_level{level}_known{items}_{log.name}"] = {
                     "value": found["right"]["value"], "unit": "of records",
                     "baseline": f"chance {found['chance']:.4f}",
@@ -52,7 +54,10 @@ def _releases(log: Log, options: Mapping[str, str]) -> Iterator[tuple[str, int, 
                 yield form, level, (pairs if form == "pairs" else cohorts)(log, level)
 
 
-def _line(form: str, level: int, known: int, found: dict[str, Any], records: int) -> str:
+def line(form: str, level: int, known: int, found: dict[str, Any], records: int) -> str:
+    """A row of the page; what `em` found, or nothing where no record shows anything below the node."""
+    if not found.get("scored"):
+        return f"| {form} | {level} | {known} | – | – | – | – | – | 0.00 % |"
     cells = [form, str(level), str(known), _percent(found["right"]["value"]), _percent(found["chance"])]
     for name in ("over_half", "over_nine_tenths"):
         cells.append(f"{_percent(found[name]['share'])} ({_percent(found[name]['right'])})")

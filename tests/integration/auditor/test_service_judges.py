@@ -57,7 +57,7 @@ async def test_a_gateway_that_puts_another_name_is_found_by_whoever_holds_the_re
         public = PublicFile.read(tmp_path / "auditor/public.toml")
         await trial.busy(1)
         honestly = list(records)
-        monkeypatch.setattr(Releases, "_name", lambda *said: swapped.get(honest(*said), honest(*said)))
+        monkeypatch.setattr(Releases, "_name", staticmethod(lambda *said: swapped.get(honest(*said), honest(*said))))
         records.clear()
         await trial.ask("node5 question")
         await trial.settle()

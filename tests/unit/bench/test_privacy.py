@@ -8,6 +8,7 @@ from bench.privacy import owners
 from bench.privacy.day import sessions
 from bench.privacy.forms import MARGIN, K, asked, cohorts, owners_found, pairs, split
 from bench.privacy.gateway import days_of, excess
+from bench.privacy.table import line
 from bench.privacy.utility import released
 
 SMALL = {"rows": "9000", "users": "200"}
@@ -25,6 +26,10 @@ def test_forms_of_one_log_are_attacked_alike() -> None:
     assert found["split"]["statements"]["attack"]["made"] <= 0.01 * found["split"]["scored"]
     assert found["pairs"]["statements"]["attack"]["made"] > 0.05 * found["pairs"]["scored"]
     assert found["cohort"]["right"]["value"] == pytest.approx(1 / (K + 1 + MARGIN), abs=0.01)
+
+
+def test_a_log_whose_categories_end_at_the_node_has_a_line() -> None:
+    assert line("split", 4, 3, {}, 100).split("|")[1:4] == [" split ", " 4 ", " 3 "]
 
 
 def test_a_weak_attack_fails_the_run() -> None:
