@@ -65,7 +65,10 @@ def groups_with(store: Snapshot, marks: Collection[bytes]) -> set[tuple[bytes, b
 
 
 def without(store: Snapshot, marks: Collection[bytes]) -> Snapshot:
-    """What `others` must be once a person is erased, with the groups in feeds that hold the person."""
+    """What `others` must be once a person is erased, with the groups in feeds that hold the person.
+
+    The others of a group that was sent and not acknowledged are possibly held.
+    """
     groups, expected = groups_with(store, marks), {}
     gone = {b"{gw}:g:" + party + b":" + cursor for party, cursor in groups}
     for key, value in others(store).items():
@@ -74,7 +77,23 @@ def without(store: Snapshot, marks: Collection[bytes]) -> Snapshot:
         left = value if _stays(key) else _left(value, marks, _names(key, groups))
         if left or isinstance(left, bytes):
             expected[key] = left
+    for user, name in _possibly_held(store, groups, marks):
+        held = expected.get(b"{gw}:ps:" + user, {})
+        expected[b"{gw}:ps:" + user] = {**held, name: b"%d" % (int(held.get(name, 0)) + 1)}
     return expected
+
+
+def _possibly_held(
+    store: Snapshot, groups: Collection[tuple[bytes, bytes]], marks: Collection[bytes]
+) -> list[tuple[bytes, bytes]]:
+    """User tag of each other member, and how the group is remembered, of groups that go after they were sent."""
+    found = []
+    for party, cursor in groups:
+        fields = store[b"{gw}:g:" + party + b":" + cursor]
+        if (fields.get(b"z"), fields[b"a"]) == (b"1", b"0"):
+            name = b"|".join((party, fields[b"e"], fields[b"n"], fields[b"k"]))
+            found += [(user, name) for user in fields[b"m"].split(b",") if not touches(user, marks)]
+    return found
 
 
 def _kind(key: bytes) -> bytes:
