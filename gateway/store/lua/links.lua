@@ -31,7 +31,6 @@ local function gw_link(keys, a)
     append_event(prefix, 'ENROLLED', f.enrolled_salt, f.enrolled_header, f.enrolled)
   end
   redis.call('SET', key(prefix, 'au', user), f.part)
-  own(prefix, user, nil, 'au:' .. user)
   redis.call('HSET', key(prefix, 'k', tag), 'u', user, 'id', f.user_id, 'e', epoch, 'p', prox,
     's', f.seasoned, 'l', f.link, 'c', f.credential)
   redis.call('EXPIRE', key(prefix, 'k', tag), f.ttl)

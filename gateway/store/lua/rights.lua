@@ -70,7 +70,9 @@ local function gw_erase_finish(keys, a)
     redis.call('ZREM', key(prefix, 'owed'), 'consent|' .. user .. '|' .. a[i + 1])
   end
   for _, name in ipairs(redis.call('ZRANGE', key(prefix, 'i', user), 0, -1)) do redis.call('DEL', key(prefix, name)) end
-  for _, name in ipairs({'s', 'e', 'eo', 'ob', 'gs', 'i', 'ig', 'ie', 'it', 'ps'}) do redis.call('DEL', key(prefix, name, user)) end
+  for _, name in ipairs({'s', 'e', 'eo', 'au', 'ob', 'gs', 'i', 'ig', 'ie', 'it', 'ps'}) do
+    redis.call('DEL', key(prefix, name, user))
+  end
   put_notices(prefix, user, a, notices)
   redis.call('HDEL', job, 'r', 'e', 'd')
   redis.call('HSET', job, 'v', '1', 'c', f.receipt)
