@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import count, cycle
 from typing import Any, Final
 
+from device_sim.corpus import shipped_events
 from proxid.cli.demo.trial import DemoTrial
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.gateway import GatewayClient
@@ -24,7 +25,6 @@ from proxid.protocol import request
 from proxid.protocol.request import Utterance
 
 _TICK: Final = 0.005
-_QUESTION: Final = "what time is it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ class Devices:
     def __init__(self, trial: DemoTrial, patience: float) -> None:
         self._trial, self._patience = trial, patience
         self.people: list[tuple[str, Household]] = []
+        self._texts = cycle([event.text for event in shipped_events()])
         self._stack = AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
         self.asked: list[Asked] = []
@@ -99,7 +100,7 @@ class Devices:
         begun, took = time.monotonic(), math.inf
         try:
             session, now_ms = await household.session(user), int(time.time() * 1000)
-            signed = request.make(Utterance.new(_QUESTION, now_ms), user, session.key, session.route, now_ms)
+            signed = request.make(Utterance.new(next(self._texts), now_ms), user, session.key, session.route, now_ms)
             await household._gateway.ask(signed, household._gateway.attempts())
             took = time.monotonic() - begun
         except ProxidError:
