@@ -1,5 +1,6 @@
 """Keeps the gateway's gauges: what each party has not acknowledged yet, events not yet logged (DESIGN 9, 16)."""
 
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -32,5 +33,5 @@ class Gauges:
         set_events_waiting(await events_waiting(self._store.client, PREFIX))
         for first in range(0, len(self._parties), _CHUNK):
             part = self._parties[first : first + _CHUNK]
-            for party, groups in zip(part, await self._store.backlogs(part), strict=True):
-                set_backlog(party, groups)
+            for party, found in zip(part, await self._store.backlogs(part, time.time()), strict=True):
+                set_backlog(party, *found)

@@ -46,6 +46,7 @@ from proxid.runtime.evidence_log.setup import (
     reader_of,
     writer_of,
 )
+from proxid.runtime.observability.endpoint import Facts
 from proxid.runtime.provision.keyfile import load_secret, load_signing_key
 from proxid.runtime.provision.policies import Held, govern
 from proxid.runtime.store import connect
@@ -190,7 +191,7 @@ async def serve(
     try:
         await run(
             server, SERVICES, f"{config.listen.rpartition(':')[0]}:{port}", background, ready, config.shutdown_grace,
-            peers, config.metrics_listen, lambda: screener.watch.doubt() is None,
+            peers, config.metrics_listen, Facts.of(config), lambda: screener.watch.doubt() is None,
         )  # fmt: skip
     finally:
         await upstream.close()

@@ -3,15 +3,23 @@
 from main_service.store.counts import CountStore
 from main_service.store.epochs import EpochStore
 from main_service.store.slots import KINDS
+from proxid.protocol.epochs import Epochs
 from proxid.runtime.observability.gauges import repeat
-from proxid.runtime.observability.metrics import set_events_waiting, set_unclassified, set_waiting, set_withheld
+from proxid.runtime.observability.metrics import (
+    set_events_waiting,
+    set_open_epochs,
+    set_unclassified,
+    set_waiting,
+    set_withheld,
+)
 
 
 class Gauges:
     """Worker 0's job."""
 
-    def __init__(self, counts: CountStore, epochs: EpochStore) -> None:
+    def __init__(self, counts: CountStore, store: EpochStore, epochs: Epochs) -> None:
         self._counts = counts
+        self._store = store
         self._epochs = epochs
 
     async def run(self) -> None:
@@ -22,7 +30,8 @@ class Gauges:
         """Read the store once; raises StoreError."""
         set_unclassified(await self._counts.unclassified())
         set_events_waiting(await self._counts.events_waiting())
-        epochs = await self._epochs.open_epochs()
+        epochs = await self._store.open_epochs()
+        set_open_epochs(len(epochs), self._epochs.end(epochs[0]) if epochs else 0)
         set_waiting("general", sum([await self._counts.waiting_general(epoch) for epoch in epochs]))
         for kind in KINDS:
             set_waiting(kind, sum([await self._counts.waiting_slots(epoch, kind) for epoch in epochs]))

@@ -51,6 +51,7 @@ from proxid.runtime.evidence_log.setup import (
     reader_of,
     writer_of,
 )
+from proxid.runtime.observability.endpoint import Facts
 from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.provision.policies import Held, govern
 from proxid.runtime.store import connect
@@ -205,14 +206,14 @@ async def serve(
     if anonymiser is not None:
         stores = (requests, pool, slot_store, epoch_store)
         background += _jobs(service, stores, epochs, anonymiser, (PlaceLedger(beside), SplitStore(beside)), wake)
-        background.append(Gauges(CountStore(functions, client), epoch_store).run())
+        background.append(Gauges(CountStore(functions, client), epoch_store, service.epochs).run())
     background += [] if writer is None else jobs_of(config, evidence, client, writer, service.watch)
     if source is not None:
         background.append(AllowListWatch(source, MainServiceConfig, peers).run())
     try:
         await run(
             server, SERVICES, f"{config.listen.rpartition(':')[0]}:{port}", background, ready, config.shutdown_grace,
-            peers, config.metrics_listen, lambda: service.watch.doubt() is None,
+            peers, config.metrics_listen, Facts.of(config), lambda: service.watch.doubt() is None,
         )  # fmt: skip
     finally:
         await asyncio.gather(client.aclose(), blocking.aclose(), *([upstream.aclose()] if upstream else []))

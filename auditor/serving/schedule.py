@@ -6,12 +6,14 @@ it. It goes on from the state in data_dir; a service that was killed goes on wit
 
 import asyncio
 import sys
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import structlog
 
+from proxid.runtime.observability.metrics import set_audited
 from proxid.runtime.process.parent import die_with_parent
 
 _log = structlog.get_logger(__name__)
@@ -36,6 +38,7 @@ class Schedule:
         while True:
             begun = loop.time()
             status = await self.audit()
+            set_audited(status, time.time())
             _log.info("audited", status=status)
             await asyncio.sleep(max(0.0, begun + self._every - loop.time()))
 

@@ -21,6 +21,7 @@ from auditor.setup import trust_of
 from auditor.trust import Trust
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import NoteInvalidError, OversizedError, UpstreamError
+from proxid.runtime.observability.endpoint import Facts
 from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.transport.allow_list import AllowListWatch
 from proxid.runtime.transport.channel import TlsFiles, new_server
@@ -94,4 +95,7 @@ async def serve(config: AuditorConfig, source: Path, ready: Callable[[str], None
         schedule = Schedule(source, reports, config.every, Gathering(config, exchange, store))
         background = [schedule.run(), AllowListWatch(source, AuditorConfig, peers).run()]
         address = f"{config.listen.rpartition(':')[0]}:{port}"
-        await run(server, SERVICES, address, background, ready, config.shutdown_grace, peers, config.metrics_listen)
+        await run(
+            server, SERVICES, address, background, ready, config.shutdown_grace, peers, config.metrics_listen,
+            Facts.of(config),
+        )  # fmt: skip

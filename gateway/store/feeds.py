@@ -172,13 +172,15 @@ class FeedSteps(Steps):
         named, _, place = (b"" if found is None else found).decode().partition("|")
         return str(place) if named == accepted.hex() else ""
 
-    async def backlogs(self, parties: Sequence[str]) -> list[int]:
-        """Groups in each party's feed that it has not acknowledged."""
+    async def backlogs(self, parties: Sequence[str], now: float) -> list[tuple[int, int]]:
+        """Groups in each party's feed, and notices due by a Unix second, that it has not acknowledged."""
         pipe = self.client.pipeline(transaction=False)
         for party in parties:
             pipe.zcard(f"{PREFIX}:o:{party}")
+            pipe.zcount(f"{PREFIX}:no:{party}", "-inf", now)
         with store_errors():
-            return [int(count) for count in await pipe.execute()]
+            counts = [int(count) for count in await pipe.execute()]
+        return list(zip(counts[::2], counts[1::2], strict=True))
 
     async def released_cursor(self) -> int:
         """MS's cursor of the last release handled."""

@@ -25,8 +25,9 @@ from gateway.config import GatewayConfig
 from main_service.config import MainServiceConfig
 from proxid.errors import InputError, StoreError
 from proxid.runtime.config import ServiceConfig, load
+from proxid.runtime.observability.endpoint import Facts, metrics_endpoint
 from proxid.runtime.observability.logging import configure_logging
-from proxid.runtime.observability.metrics import FOLDER_VARIABLE, metrics_endpoint
+from proxid.runtime.observability.metrics import FOLDER_VARIABLE
 from proxid.runtime.process.memory import share_heaps
 from proxid.runtime.process.port import shared_port
 from proxid.runtime.process.supervisor import Supervisor, stop_with_parent
@@ -148,7 +149,8 @@ async def _with_workers(run: _Run) -> None:
     with tempfile.TemporaryDirectory(prefix="proxid-metrics-") as folder:
         os.environ[FOLDER_VARIABLE] = folder
         async with _store(run) as url:  # a folder in use is a plainer fault than a port in use
-            with shared_port(run.config.listen) as address, metrics_endpoint(run.config.metrics_listen):
+            served = metrics_endpoint(run.config.metrics_listen, Facts.of(run.config))
+            with shared_port(run.config.listen) as address, served:
                 supervisor = Supervisor(
                     lambda index: _worker_command(run, index, url, address), run.config.workers, os.environ,
                     run.config.shutdown_grace + 5,

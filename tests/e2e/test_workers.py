@@ -51,10 +51,10 @@ def workers(trial: DemoTrial, name: str) -> dict[int, int]:
     return found
 
 
-def metrics(trial: DemoTrial, name: str) -> str:
+def metrics(trial: DemoTrial, name: str, path: str = "metrics") -> str:
     environment = trial.children[name].environment
     address = environment[f"PROXID_{name.upper().replace('-', '_')}__METRICS_LISTEN"]
-    with urllib.request.urlopen(f"http://{address}/metrics", timeout=DEADLINE) as answer:
+    with urllib.request.urlopen(f"http://{address}/{path}", timeout=DEADLINE) as answer:
         return str(answer.read().decode())
 
 
@@ -79,6 +79,10 @@ async def test_two_workers_serve_survive_a_kill_and_are_counted_together(trial: 
     counted = re.search(r'proxid_calls_total\{code="ok",method="Ask"\} (\d+)', metrics(trial, "gateway"))
     assert counted is not None
     assert int(counted[1]) >= len(events)
+    # Who died counts no more, and who came for it does once it serves.
+    await until(lambda: "proxid_ready 2.0\n" in metrics(trial, "gateway"))
+    assert "proxid_build_info{" in metrics(trial, "gateway")
+    assert metrics(trial, "gateway", "readyz") == "ready\n"
 
 
 async def until(condition: object) -> None:

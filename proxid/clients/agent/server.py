@@ -19,7 +19,8 @@ from proxid.clients.household.household import Household
 from proxid.clients.household.remote_home import agent_socket
 from proxid.errors import ConfigError
 from proxid.runtime.addresses import unusable
-from proxid.runtime.observability.metrics import metrics_endpoint
+from proxid.runtime.observability.endpoint import Facts, metrics_endpoint
+from proxid.runtime.observability.metrics import set_ready
 from proxid.runtime.transport.runner import prepare_interpreter
 
 NEEDED: Final = "needs the agent's packages: make agent"
@@ -104,7 +105,7 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
         for listener in page:
             stack.callback(listener.close)
         asking = Asking(household, recogniser_of(config))
-        stack.enter_context(metrics_endpoint(config.agent.metrics_listen))
+        stack.enter_context(metrics_endpoint(config.agent.metrics_listen, Facts.of(config)))
         async with (
             device_door.listening(home, agent_socket(config.data_dir), config.data_dir),
             asyncio.TaskGroup() as tasks,
@@ -112,6 +113,7 @@ async def serve(config: DeviceConfig, ready: Callable[[str], None] | None = None
             tasks.create_task(keep_up(config, household))
             names = _open_doors(tasks, config, asking, deeds, page)
             prepare_interpreter()
+            set_ready(True)
             if ready is not None:
                 ready("\n".join(names))
     except ExceptionGroup as group:

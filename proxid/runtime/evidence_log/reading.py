@@ -22,6 +22,7 @@ from proxid.runtime.evidence_log.generations import CHECKPOINT, COSIGNED
 from proxid.runtime.evidence_log.log import SEGMENTS, TREE
 from proxid.runtime.evidence_log.segments import read_leaves
 from proxid.runtime.evidence_log.tree import TreeReader
+from proxid.runtime.observability.metrics import set_cosigned
 
 
 class LogReader:
@@ -156,7 +157,9 @@ class LogReader:
                 folder.mkdir(mode=0o700, exist_ok=True)
                 name = hashlib.sha256(verifier.name.encode()).hexdigest()[:32]
                 replace_file(folder / f"{name}.note", note.encode())
-                archive(folder / name, note.encode(), verify_cosignature(note, verifier))
+                at = verify_cosignature(note, verifier)
+                archive(folder / name, note.encode(), at)
+                set_cosigned(at)
                 return
         raise NoteInvalidError("head is not cosigned by a witness that is known here")
 

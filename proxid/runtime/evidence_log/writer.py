@@ -27,6 +27,7 @@ from proxid.runtime.evidence_log.generations import SUCCESSOR
 from proxid.runtime.evidence_log.log import LeafLog
 from proxid.runtime.evidence_log.retention import append_expired
 from proxid.runtime.evidence_log.stream import counted, say_full
+from proxid.runtime.observability.metrics import set_log
 from proxid.runtime.store.connection import store_errors
 from proxid.runtime.store.durable import start_rewrite, wait_on_disk
 
@@ -109,6 +110,7 @@ class EvidenceWriter:
                 if self._full:
                     _log.info("evidence is written again")
                 self._full = False
+            set_log(self.log.size, blocked=False)
         except StoreError as error:
             self._behind = False
             _log.info("evidence waits for the store", code=error.code.value)
@@ -120,6 +122,7 @@ class EvidenceWriter:
         if not self._full:
             _log.error("evidence cannot be written", reason=errno.errorcode.get(error.errno or 0, "unknown"))
         self._full, self._behind = True, False
+        set_log(self.log.size, blocked=True)
         with suppress(StoreError):
             await say_full(self._client, self._prefix, True)
 

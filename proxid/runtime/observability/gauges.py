@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Final
 
 from proxid.errors import StoreError
+from proxid.runtime.observability.metrics import set_store_away
 
 PAUSE: Final = 5.0
 """Seconds between two readings."""
@@ -14,9 +14,12 @@ PAUSE: Final = 5.0
 async def repeat(step: Callable[[], Awaitable[None]]) -> None:
     """Read again and again until cancelled.
 
-    While the store is away the last values stay; whoever serves requests reports that it is away.
+    While the store is away the last values stay.
     """
     while True:
-        with suppress(StoreError):
+        try:
             await step()
+            set_store_away(False)
+        except StoreError:
+            set_store_away(True)
         await asyncio.sleep(PAUSE)

@@ -1,20 +1,17 @@
 """Prometheus metrics (DESIGN 16): labels come from closed lists, so that none can carry data.
 
 Several workers write to files in one folder (`PROMETHEUS_MULTIPROC_DIR`, set by the parent before they start), and
-the parent serves their sum.
+the parent serves their sum (`endpoint.py`).
 """
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Final
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, start_http_server
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 
 from proxid.errors import Code
-from proxid.runtime.addresses import unusable
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each, that no rule reads
 
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 OK: Final = "ok"
@@ -78,10 +75,77 @@ def set_policy_behind(side: str, behind: bool) -> None:
     BEHIND.labels(side).set(int(behind))
 
 
+READY: Final = Gauge(
+    "proxid_ready", "Processes that take requests; 0 while starting, ending or not fit.", multiprocess_mode="livesum"
+)
+STORE_AWAY: Final = Gauge(
+    "proxid_store_away", "1 while the service's own store cannot be read.", multiprocess_mode="mostrecent"
+)
+LOG_BLOCKED: Final = Gauge(
+    "proxid_log_blocked", "1 while the service's own log cannot be written: nothing new is taken.",
+    multiprocess_mode="mostrecent",
+)  # fmt: skip
+LOG_ENTRIES: Final = Gauge(
+    "proxid_log_entries", "Entries of the log that is written to.", multiprocess_mode="mostrecent"
+)
+COSIGNED: Final = Gauge(
+    "proxid_log_cosigned_timestamp_seconds", "When a witness cosigned the log last, since the start.",
+    multiprocess_mode="mostrecent",
+)  # fmt: skip
+NOTICES: Final = Gauge(
+    "proxid_due_notices", "Notices of people's rights that a party should have and has not acknowledged.", ["party"],
+    multiprocess_mode="mostrecent",
+)  # fmt: skip
+OPEN_EPOCHS: Final = Gauge(
+    "proxid_open_epochs", "Epochs whose secrets exist: today's, and any that has not been closed yet.",
+    multiprocess_mode="mostrecent",
+)  # fmt: skip
+OLDEST_EPOCH: Final = Gauge(
+    "proxid_oldest_open_epoch_end_timestamp_seconds", "When the oldest open epoch ends or ended; 0 if none is open.",
+    multiprocess_mode="mostrecent",
+)  # fmt: skip
+AUDITED: Final = Gauge("proxid_audit_end_timestamp_seconds", "When the last audit of this process ended.")
+AUDIT_STATUS: Final = Gauge(
+    "proxid_audit_status", "Exit status of the last audit: 0 nothing was found, 1 a violation, 2 it could not be done."
+)
+
 CLOCK_DOUBTED: Final = Gauge(
     "proxid_clock_doubted", "1 while the service cannot rely on its clock: no epoch begins, ends or expires.",
     multiprocess_mode="mostrecent",
 )  # fmt: skip
+
+
+def set_ready(ready: bool) -> None:
+    """Whether this process takes requests."""
+    READY.set(int(ready))
+
+
+def set_store_away(away: bool) -> None:
+    """Whether the service's own store cannot be read."""
+    STORE_AWAY.set(int(away))
+
+
+def set_log(entries: int, blocked: bool) -> None:
+    """How long the log is that is written to, and whether it cannot be written."""
+    LOG_ENTRIES.set(entries)
+    LOG_BLOCKED.set(int(blocked))
+
+
+def set_cosigned(seconds: float) -> None:
+    """At which Unix second a witness cosigned the log."""
+    COSIGNED.set(seconds)
+
+
+def set_open_epochs(count: int, oldest_end: float) -> None:
+    """How many epochs are open, and when the oldest of them ends, Unix seconds."""
+    OPEN_EPOCHS.set(count)
+    OLDEST_EPOCH.set(oldest_end)
+
+
+def set_audited(status: int, seconds: float) -> None:
+    """With which exit status an audit ended, and when."""
+    AUDIT_STATUS.set(status)
+    AUDITED.set(seconds)
 
 
 def set_unclassified(requests: int) -> None:
@@ -119,9 +183,10 @@ def set_withheld(kind: str, reason: str, records: int) -> None:
     WITHHELD.labels(kind if kind in TYPES else OTHER, reason if reason in REASONS else OTHER).set(records)
 
 
-def set_backlog(party: str, groups: int) -> None:
-    """How many groups a party has not acknowledged; `party` must be a configured name."""
+def set_backlog(party: str, groups: int, notices: int) -> None:
+    """How many groups, and due notices, a party has not acknowledged; `party` must be a configured name."""
     BACKLOG.labels(party).set(groups)
+    NOTICES.labels(party).set(notices)
 
 
 def observe_call(method: str, code: str, seconds: float) -> None:
@@ -140,35 +205,3 @@ def observe_call(method: str, code: str, seconds: float) -> None:
 def _measured(method: str, code: str) -> tuple[Counter, Histogram]:
     """Looking a child up by its labels costs more than counting."""
     return CALLS.labels(method, code), CALL_SECONDS.labels(method)
-
-
-@contextmanager
-def metrics_endpoint(address: str | None) -> Iterator[int | None]:
-    """Serve `/metrics` at HOST:PORT while the block runs; yields the port, None without an address.
-
-    Raises:
-        ConfigError: the address cannot be bound.
-    """
-    if address is None:
-        yield None
-        return
-    host, _, port = address.rpartition(":")
-    try:
-        server, thread = start_http_server(int(port), host.strip("[]"), _registry())
-    except OSError as error:
-        raise unusable("metrics_listen", address, error) from None
-    try:
-        yield int(server.server_port)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def _registry() -> CollectorRegistry:
-    folder = os.environ.get(FOLDER_VARIABLE)
-    if folder is None:
-        return REGISTRY
-    registry = CollectorRegistry()
-    MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
-    return registry

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import structlog
+from prometheus_client.multiprocess import mark_process_dead
 
 from proxid.errors import ChildError
+from proxid.runtime.observability.metrics import FOLDER_VARIABLE
 
 _POLL_SECONDS: Final = 0.05
 _FIRST_DELAY: Final = 0.1
@@ -87,6 +89,8 @@ class Supervisor:
         for index, worker in self._workers.items():
             if worker.again_at is None and worker.process.poll() is not None:
                 _log.warning("worker died", worker=index, status=worker.process.returncode)
+                if FOLDER_VARIABLE in self._environment:
+                    mark_process_dead(worker.process.pid, self._environment[FOLDER_VARIABLE])  # type: ignore[no-untyped-call]
                 stable = now - worker.started > _STABLE_SECONDS
                 if worker.first and not stable and worker.process.returncode > 0:
                     raise ChildError(f"worker {index} cannot start")

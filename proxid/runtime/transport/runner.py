@@ -13,7 +13,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from proxid.errors import ProxidError
-from proxid.runtime.observability.metrics import metrics_endpoint
+from proxid.runtime.observability.endpoint import Facts, metrics_endpoint
+from proxid.runtime.observability.metrics import set_ready
 from proxid.runtime.transport.health import Health, Reflection
 from proxid.runtime.transport.peers import PeerRegistry
 
@@ -68,6 +69,7 @@ async def _say(health: Health, services: Sequence[str], fit: bool) -> None:
     status = health_pb2.HealthCheckResponse.SERVING if fit else health_pb2.HealthCheckResponse.NOT_SERVING
     for name in (*services, ""):
         await health.set(name, status)
+    set_ready(fit)
 
 
 async def _keep_saying(health: Health, services: Sequence[str], fit: Callable[[], bool]) -> None:
@@ -82,7 +84,7 @@ async def _keep_saying(health: Health, services: Sequence[str], fit: Callable[[]
 
 async def run(
     server: grpc.aio.Server, services: Sequence[str], address: str, background: Sequence[Coroutine[Any, Any, None]],
-    ready: Callable[[str], None] | None, grace: float, peers: PeerRegistry, metrics: str | None = None,
+    ready: Callable[[str], None] | None, grace: float, peers: PeerRegistry, metrics: str | None, facts: Facts,
     fit: Callable[[], bool] = lambda: True,
 ) -> None:  # fmt: skip
     """Serve until SIGTERM or SIGINT; running calls get `grace` seconds to finish.
@@ -91,6 +93,7 @@ async def run(
         services: full names, for health and reflection. address: where it serves, told to `ready` once it does.
         background: what runs beside the server and is cancelled with it.
         metrics: HOST:PORT of the metrics, bound once everything else is there: a port is the least telling fault.
+        facts: what they say of the party besides.
         fit: whether it can serve, asked each second; health says so.
         peers: who may ask for health; closed when it begins to stop, for calls that would not end by themselves.
 
@@ -98,7 +101,7 @@ async def run(
         ConfigError: `metrics` cannot be bound. ProxidError: a background task failed; the server has been stopped.
     """
     try:
-        with metrics_endpoint(metrics):
+        with metrics_endpoint(metrics, facts):
             await _run(server, services, address, background, ready, grace, peers, fit)
     finally:
         for job in background:
@@ -127,6 +130,7 @@ async def _run(
     try:
         await stop.wait()
     finally:
+        set_ready(False)
         await health.enter_graceful_shutdown()
         # Stopped before idle callers are sent away: none of them comes back to this process.
         stopped = asyncio.create_task(server.stop(grace))

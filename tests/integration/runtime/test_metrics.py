@@ -18,6 +18,7 @@ from proxid.anonymise.mix.types import Reason
 from proxid.anonymise.slotted.types import SlotReason
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.subscriber import open_subscriber
+from proxid.protocol.epochs import Epochs
 from proxid.runtime.config import load
 from proxid.runtime.observability import gauges
 from proxid.runtime.observability.metrics import OTHER, REASONS, set_withheld
@@ -64,7 +65,7 @@ async def test_what_is_still_to_be_done_is_read_from_the_store(client: Redis) ->
     for name, count in (("{ms}:events", 3), ("{gw}:events", 5)):
         for _ in range(count):
             await client.xadd(name, {"t": "UNREACHED"})
-    await main_service.gauges.Gauges(CountStore(functions, client), EpochStore(functions)).step()
+    await main_service.gauges.Gauges(CountStore(functions, client), EpochStore(functions), Epochs()).step()
     assert value("proxid_waiting_work", job="classification") == 2
     assert value("proxid_waiting_work", job="evidence") == 3
     store = GatewayStore(client)

@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxid.errors import ConfigError
+from proxid.runtime.observability.endpoint import Facts, metrics_endpoint
 from proxid.runtime.observability.events import EVENTS, FIELDS, UNLISTED, keep_listed
 from proxid.runtime.observability.logging import configure_logging
-from proxid.runtime.observability.metrics import metrics_endpoint, observe_call
+from proxid.runtime.observability.metrics import observe_call
 from tests.support.logs import logging_restored
 
 PLANTED = "my name is Zebulon Quux"
@@ -102,7 +103,7 @@ def test_every_log_call_of_the_source_is_listed() -> None:
 
 
 def test_metrics_are_served_and_codes_are_closed() -> None:
-    with metrics_endpoint("127.0.0.1:0") as port:
+    with metrics_endpoint("127.0.0.1:0", Facts()) as port:
         observe_call("Ask", "ok", 0.01)
         observe_call("Ask", PLANTED, 0.01)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
@@ -112,7 +113,11 @@ def test_metrics_are_served_and_codes_are_closed() -> None:
 
 
 def test_no_address_no_endpoint_and_a_taken_one_is_an_error() -> None:
-    with metrics_endpoint(None) as port:
+    with metrics_endpoint(None, Facts()) as port:
         assert port is None
-    with metrics_endpoint("127.0.0.1:0") as port, pytest.raises(ConfigError), metrics_endpoint(f"127.0.0.1:{port}"):
+    with (
+        metrics_endpoint("127.0.0.1:0", Facts()) as port,
+        pytest.raises(ConfigError),
+        metrics_endpoint(f"127.0.0.1:{port}", Facts()),
+    ):
         pass
