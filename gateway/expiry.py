@@ -49,7 +49,8 @@ class LinkExpiry:
         if await self._store.alias_keys_end(now) and await self._is_open():
             await self._store.forget_alias_keys(now)
         parties = sorted(self._screener.party_keys)
-        groups = await self._store.expire_feeds(parties, now)
+        groups = await self._store.expire_feeds(parties)
+        await self._store.forget_keys(parties)
         late = await self._store.drop_late(parties, now)
         return links + groups + late > 0
 

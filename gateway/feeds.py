@@ -128,16 +128,24 @@ class Feeds:
         screener.limit("acknowledgements", party, data, OF_PARTY)
         _verify_cursor(cursor)
         entry = await self._store.group(party, cursor)
-        expected = (party, screener.service, entry.epoch, entry.group, delivery_digest(as_written(entry)))
-        if (ack.party, ack.service, ack.epoch, ack.group, ack.digest) != expected:
+        named = accepted(ack)
+        place = (party, screener.service, entry.epoch, entry.group)
+        if (ack.party, ack.service, ack.epoch, ack.group) != place:
+            raise RecordMismatchError("acknowledgement is of another group")
+        if entry.records:
+            await self._deliver(party, entry, ack, named)
+        return await self._promises.of(
+            await self._store.delivered_at(party, cursor, named), EventType.DELIVERED, named
+        )  # fmt: skip
+
+    async def _deliver(self, party: str, entry: FeedEntry, ack: DeliveryAck, named: bytes) -> None:
+        if ack.digest != delivery_digest(as_written(entry)):
             raise RecordMismatchError("acknowledgement is of another group")
         contents = kind_and_number(entry.group)[0] == "contents"
-        payload = DeliveredPayload(data, () if contents else tuple(decode(entry.records))).encode()
+        payload = DeliveredPayload(ack.encode(), () if contents else tuple(decode(entry.records))).encode()
         kept = int((await self._epochs.last_known(entry.epoch)).retention.feeds)
-        named = accepted(ack)
         if await self._store.delivered(party, entry, payload, kept, named) == "UNKNOWN":
             raise RecordMismatchError("group was not written to the party")
-        return await self._promises.of(await self._store.delivered_at(party, entry, named), EventType.DELIVERED, named)
 
 
 def _verify_cursor(cursor: int) -> None:

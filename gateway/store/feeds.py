@@ -16,11 +16,16 @@ from proxid.runtime.store.connection import store_errors
 from proxid.runtime.store.functions import named
 
 _DAY: Final = 86_400
+_STEP: Final = 100
+"""Groups that one step looks at where there may be any number."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry:
-    """A group in a party's feed; `records` is the encoded sequence of pairs, `held` the ids of a portion's entries."""
+    """A group in a party's feed; `records` is the encoded sequence of pairs, `held` the ids of a portion's entries.
+
+    What the party has acknowledged has left the feed: of that `records` is empty.
+    """
 
     cursor: int
     epoch: int
@@ -42,13 +47,28 @@ class PutEntry:
 class FeedSteps(Steps):
     """See the module."""
 
-    async def expire_feeds(self, parties: Sequence[str], now: float) -> int:
-        """Remove acknowledged groups whose time is over, and record that; how many."""
-        return int(await self.call("gw_expire_feeds", self._salt(), int(now), *parties))
+    async def expire_feeds(self, parties: Sequence[str]) -> int:
+        """Have groups that were acknowledged under a gateway of before, which kept them, leave their feeds; how many."""
+        gone = 0
+        for party in parties:
+            while left := int(await self.call("gw_expire_feeds", party, self._salt(), _STEP)):
+                gone += left
+        return gone
+
+    async def forget_keys(self, parties: Sequence[str]) -> None:
+        """Remove sealed feed keys of epochs that are forgotten and of which nothing waits any more."""
+        for party in parties:
+            further: list[Any] = [0]
+            while further:
+                after, *epochs = further
+                further = await self.call("gw_forget_keys", party, after, _STEP, *epochs)
 
     async def drop_left(self, party: str) -> int:
         """Drop what a party that left has not acknowledged; how many groups."""
-        return int(await self.call("gw_drop_left", party, self._salt()))
+        gone = 0
+        while dropped := int(await self.call("gw_drop_left", party, self._salt(), _STEP)):
+            gone += dropped
+        return gone
 
     async def append(
         self, party: str, place: tuple[int, int], grant: str, records: bytes, release: int,
@@ -126,7 +146,13 @@ class FeedSteps(Steps):
 
     async def drop_late(self, parties: Sequence[str], now: float) -> int:
         """Drop content messages that waited too long to be sent; how many."""
-        return int(await self.call("gw_drop_late", int(now), self._salt(), *parties))
+        gone = 0
+        for party in parties:
+            looked = _STEP
+            while looked == _STEP:
+                dropped, looked = await self.call("gw_drop_late", party, int(now), self._salt(), _STEP)
+                gone += dropped
+        return gone
 
     async def take(self, party: str, after: int, limit: int) -> list[FeedEntry]:
         """The next groups of a feed; SENT is recorded and on disk before any byte of them can leave."""
@@ -150,6 +176,7 @@ class FeedSteps(Steps):
 
         Args:
             entry: as it was read: a portion that somebody has left since is unknown.
+            retention: seconds for which it stays known who, when and to which party.
             accepted: what the acknowledgement is named by.
         """
         header = encode_header(ack=accepted.hex(), epoch=entry.epoch, group=entry.group, party=party, v=2)
@@ -162,15 +189,18 @@ class FeedSteps(Steps):
         )  # fmt: skip
         return str(state.decode())
 
-    async def delivered_at(self, party: str, entry: FeedEntry, accepted: bytes) -> str:
+    async def delivered_at(self, party: str, cursor: int, accepted: bytes) -> str:
         """Where DELIVERED stands (`place_of`) of an acknowledgement; empty if a gateway of before recorded it.
 
-        What an erasure cut is acknowledged anew, and not recorded again: that acknowledgement stands nowhere.
+        Raises:
+            RecordMismatchError: another one was taken.
         """
         with store_errors():
-            found: Any = await self.client.hget(f"{PREFIX}:g:{party}:{entry.cursor}", "dl")
-        named, _, place = (b"" if found is None else found).decode().partition("|")
-        return str(place) if named == accepted.hex() else ""
+            found: Any = await self.client.hget(f"{PREFIX}:g:{party}:{cursor}", "dl")
+        named, _, place = (found or b"").decode().partition("|")
+        if named and named != accepted.hex():
+            raise RecordMismatchError("acknowledgement is of another group")
+        return str(place)
 
     async def backlogs(self, parties: Sequence[str], now: float) -> list[tuple[int, int]]:
         """Groups in each party's feed, and notices due by a Unix second, that it has not acknowledged."""

@@ -60,7 +60,7 @@ def groups_with(store: Snapshot, marks: Collection[bytes]) -> set[tuple[bytes, b
     """Party and cursor of the groups in feeds that hold a person."""
     return {
         tuple(key.split(b":", 2)[2].rsplit(b":", 1))
-        for key, value in store.items() if _kind(key) == b"g" and touches(value[b"m"], marks)
+        for key, value in store.items() if _kind(key) == b"g" and touches(value.get(b"m", b""), marks)
     }  # type: ignore[misc] # fmt: skip
 
 

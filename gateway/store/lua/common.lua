@@ -12,8 +12,10 @@
 --   c:UTAG:E    hash of a consent: v version, w payload, at its place in the log, and a field PARTY|TYPE|FIDELITY for each grant; more in owed.lua
 --   gs:UTAG     hash PARTY|TYPE, once granted → newest epoch in which the person took that back, or 0: nothing of epochs before goes
 --   f:PARTY     sorted set of feed cursors      g:PARTY:CURSOR hash of a group in the feed: e epoch, n number,
---               k TYPE|FIDELITY, r records, m user tags, z 1 once SENT is recorded, a 1 when acknowledged, dl acknowledgement and place of DELIVERED
+--               k TYPE|FIDELITY, r records, m user tags, z 1 once SENT is recorded; once acknowledged it holds for retention.feeds
+--               nothing but e, n, z, a 1, and dl, the acknowledgement and the place of DELIVERED
 --   fk:PARTY    hash epoch → the party's feed key, sealed to it, while anything of the epoch may be in the feed
+--   end:PARTY   of a store from before: acknowledged groups that are still in the feed, by the second until which they are known
 --   o:PARTY     the cursors not acknowledged
 --   ak          hash PARTY|PERIOD → key of the party's aliases      ake  the same by the second at which each goes
 --   au:UTAG     the person's own part of them: without it no alias is found again
@@ -24,6 +26,8 @@
 --   s:UTAG      (above) implies k, u, p, c, ek and es of each person-epoch
 --   i:UTAG      sorted set of other keys (n, a, r, al, nm, au) by the second at which they are gone by themselves
 --   ig:UTAG     set PARTY|CURSOR of the groups in feeds that hold the person
+--   rc:UTAG     sorted set PARTY|EPOCH|GROUP|RECORDS|SECOND|TYPE|FIDELITY of the groups with the person that the party acknowledged then,
+--               by the second until which that is known
 --   it:UTAG     hash PARTY|NAME → groups that the party has acknowledged under that name of the person's; 0: sent only
 --   ps:UTAG     hash PARTY|EPOCH|GROUP|TYPE|FIDELITY → records that were sent, not acknowledged, and then taken back: possibly held, while
 --               the links of their epochs are kept
@@ -79,6 +83,34 @@ local function forget_group(prefix, party, cursor)
   end
   for _, kind in ipairs({'f', 'o', 'end', 'late'}) do redis.call('ZREM', key(prefix, kind, party), cursor) end
   redis.call('DEL', entry, key(prefix, 'ge', party, cursor))
+end
+
+-- What a party has acknowledged leaves its feed. Who, when and to which party stays with the person, and what acknowledged it with
+-- the cursor: at: the second at which it did; kept: seconds from now.
+local function leave_feed(prefix, party, cursor, at, kept)
+  local entry, counts, now = key(prefix, 'g', party, cursor), {}, tonumber(redis.call('TIME')[1])
+  local f = redis.call('HMGET', entry, 'e', 'n', 'k', 'm', 'dl')
+  forget_group(prefix, party, cursor)
+  if kept <= 0 then return end
+  for _, user in ipairs(members_of(f[4])) do counts[user] = (counts[user] or 0) + 1 end
+  counts['-'] = nil
+  for user, count in pairs(counts) do
+    local index = key(prefix, 'rc', user)
+    redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
+    redis.call('ZADD', index, now + kept, table.concat({party, f[1], f[2], count, at, f[3]}, '|'))
+    if redis.call('TTL', index) < kept then redis.call('EXPIRE', index, kept) end
+  end
+  redis.call('HSET', entry, 'e', f[1], 'n', f[2], 'z', '1', 'a', '1', 'dl', f[5] or '')
+  redis.call('EXPIRE', entry, kept)
+end
+
+-- What is known of groups with a person that were acknowledged: party, epoch, group, records, second, TYPE|FIDELITY of each.
+local function received(prefix, user)
+  local found, now = {}, redis.call('TIME')[1]
+  for _, name in ipairs(redis.call('ZRANGE', key(prefix, 'rc', user), now, '+inf', 'BYSCORE')) do
+    found[#found + 1] = {string.match(name, '^([^|]*)|(%d+)|(%d+)|(%d+)|(%d+)|(.*)$')}
+  end
+  return found
 end
 
 -- DROPPED, whose header says `more`; what goes because somebody is being erased is remembered with the erasure, whose event will name it.

@@ -54,6 +54,7 @@ local function sent_before(prefix, user)
       for _, at in ipairs({2, 3}) do count(party, at, records) end
     end
   end
+  for _, group in ipairs(received(prefix, user)) do count(group[1], 2, tonumber(group[4])) end
   for _, group in ipairs(groups_of(prefix, user, 'z', 'a', 'm')) do
     local party, f = group[1], group[3]
     for _, member in ipairs((f[1] == '1' or f[2] == '1') and members_of(f[3]) or {}) do

@@ -50,10 +50,13 @@ local function gw_take(keys, a)
     local allowed, contents, held = fields[1] ~= false, fields[7] == 'contents', ''
     if contents and #taken > 0 then break end
     if not allowed then redis.call('ZREM', key(prefix, 'f', party), cursor) end
-    if allowed and fields[7] then
-      allowed = fields[6] == '1' or may_send(prefix, party, cursor, fields, a[4], a[5])
+    if allowed and fields[6] == '1' then
+      redis.call('ZREM', key(prefix, 'f', party), cursor)  -- of a store from before, and soon gone
+      allowed = false
+    elseif allowed and fields[7] then
+      allowed = may_send(prefix, party, cursor, fields, a[4], a[5])
       if allowed and fields[7] == 'entries' then fields[3], held = portion_records(prefix, party, cursor) end
-    elseif allowed and fields[6] ~= '1' then
+    elseif allowed then
       local why = nil
       for _, user in ipairs(members_of(fields[5])) do
         why = why or refusal(prefix, user, fields[1], party .. '|' .. fields[4])
@@ -70,11 +73,11 @@ local function gw_take(keys, a)
   return taken
 end
 
--- ARGV: party, cursor: epoch, group, records, and the ids of a portion's entries.
+-- ARGV: party, cursor: epoch, group, records, and the ids of a portion's entries; no records of what was acknowledged.
 local function gw_group(keys, a)
   local f, held = redis.call('HMGET', key(keys[1], 'g', a[1], a[2]), 'e', 'n', 'r', 't'), ''
   if f[4] == 'entries' then f[3], held = portion_records(keys[1], a[1], a[2]) end
-  return {f[1], f[2], f[3], held}
+  return {f[1], f[2], f[3] or '', held}
 end
 
 -- Named fields: party, cursor, held (ids of the portion's entries, as they were read), retention (s), accepted (what the acknowledgement is named by), salt, header, payload
@@ -88,52 +91,49 @@ local function gw_delivered(keys, a)
   -- The digest that the party signed shows that it has the records. A group that lost a consent since they were read would be
   -- gone, a portion would have lost entries.
   if (fields[3] or '') ~= f.held then return 'UNKNOWN' end
-  redis.call('HSET', entry, 'a', '1', 'at', redis.call('TIME')[1])
   sent(prefix, party, cursor, f.salt)  -- which a gateway of version 2 did not record when the group was taken
   held_by(prefix, party, redis.call('HMGET', entry, 'm', 'w'), 1)
-  redis.call('ZREM', key(prefix, 'o', party), cursor)
-  redis.call('ZADD', key(prefix, 'end', party), redis.call('TIME')[1] + f.retention, cursor)
   local place = place_of(prefix, append_event(prefix, 'DELIVERED', f.salt, f.header, f.payload))
   redis.call('HSET', entry, 'dl', f.accepted .. '|' .. place)
+  leave_feed(prefix, party, cursor, redis.call('TIME')[1], tonumber(f.retention))
   return 'NEW'
 end
 
--- The sealed feed keys of epochs that are forgotten and of which nothing is in the feed any more go.
-local function forget_keys(prefix, party)
-  local unused, left, at = {}, 0, 0
-  for _, epoch in ipairs(redis.call('HKEYS', key(prefix, 'fk', party))) do
-    if redis.call('EXISTS', key(prefix, 'epoch', epoch)) == 0 then unused[epoch], left = true, left + 1 end
+-- ARGV: party, after, limit, epoch…: the sealed feed keys of epochs that are forgotten, and of which nothing is in the feed any more,
+-- go once the feed was looked through from 0 to its end; until then cursor and epochs for the next step.
+local function gw_forget_keys(keys, a)
+  local prefix, party, unused = keys[1], a[1], {}
+  for _, epoch in ipairs(a[2] == '0' and redis.call('HKEYS', key(prefix, 'fk', party)) or {unpack(a, 4)}) do
+    if redis.call('EXISTS', key(prefix, 'epoch', epoch)) == 0 then unused[epoch] = true end
   end
-  while left > 0 do
-    local cursors = redis.call('ZRANGE', key(prefix, 'f', party), at, at + 999)
-    if #cursors == 0 then break end
-    for _, cursor in ipairs(cursors) do
-      local epoch = redis.call('HGET', key(prefix, 'g', party, cursor), 'e')
-      if epoch and unused[epoch] then unused[epoch], left = nil, left - 1 end
-    end
-    at = at + #cursors
+  local cursors = redis.call('ZRANGE', key(prefix, 'f', party), '(' .. a[2], '+inf', 'BYSCORE', 'LIMIT', 0, a[3])
+  for _, cursor in ipairs(cursors) do
+    local epoch = redis.call('HGET', key(prefix, 'g', party, cursor), 'e')
+    if epoch then unused[epoch] = nil end
   end
-  for epoch in pairs(unused) do redis.call('HDEL', key(prefix, 'fk', party), epoch) end
+  local further, left = #cursors == tonumber(a[3]), {cursors[#cursors]}
+  for epoch in pairs(unused) do
+    if further then left[#left + 1] = epoch else redis.call('HDEL', key(prefix, 'fk', party), epoch) end
+  end
+  return further and #left > 1 and left or {}
 end
 
--- ARGV: salt, now s, party…: removes acknowledged groups whose time is over; how many.
+-- ARGV: party, salt, limit: groups that the party acknowledged while they stayed in the feed leave it; how many.
 local function gw_expire_feeds(keys, a)
-  local prefix, gone = keys[1], 0
-  for i = 3, #a do
-    for _, cursor in ipairs(redis.call('ZRANGEBYSCORE', key(prefix, 'end', a[i]), '-inf', a[2], 'LIMIT', 0, 1000)) do
-      forget_group(prefix, a[i], cursor)
-      gone = gone + 1
-    end
-    forget_keys(prefix, a[i])
+  local prefix, party = keys[1], a[1]
+  local found, now = redis.call('ZRANGE', key(prefix, 'end', party), 0, a[3] - 1, 'WITHSCORES'), tonumber(redis.call('TIME')[1])
+  for i = 1, #found, 2 do
+    local at = redis.call('HGET', key(prefix, 'g', party, found[i]), 'at')
+    leave_feed(prefix, party, found[i], at or '0', tonumber(found[i + 1]) - now)
   end
-  if gone > 0 then append_event(prefix, 'EXPIRED', a[1], cjson.encode({count = gone, kind = 'feeds'}), '') end
-  return gone
+  if #found > 0 then append_event(prefix, 'EXPIRED', a[2], cjson.encode({count = #found / 2, kind = 'feeds'}), '') end
+  return #found / 2
 end
 
--- ARGV: party, salt. What a party that left has not acknowledged is dropped; how many groups.
+-- ARGV: party, salt, limit. What a party that left has not acknowledged is dropped; how many groups.
 local function gw_drop_left(keys, a)
   local prefix, party = keys[1], a[1]
-  local cursors = redis.call('ZRANGE', key(prefix, 'o', party), 0, 999)
+  local cursors = redis.call('ZRANGE', key(prefix, 'o', party), 0, a[3] - 1)
   for _, cursor in ipairs(cursors) do drop_group(prefix, party, cursor, 'party_left', a[2]) end
   return #cursors
 end
@@ -146,6 +146,7 @@ redis.register_function('gw_append', gw_append)
 redis.register_function('gw_take', gw_take)
 reads('gw_group', gw_group)
 redis.register_function('gw_delivered', gw_delivered)
+redis.register_function('gw_forget_keys', gw_forget_keys)
 redis.register_function('gw_expire_feeds', gw_expire_feeds)
 redis.register_function('gw_drop_left', gw_drop_left)
 reads('gw_released_cursor', gw_released_cursor)

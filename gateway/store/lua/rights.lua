@@ -70,7 +70,7 @@ local function gw_erase_finish(keys, a)
     redis.call('ZREM', key(prefix, 'owed'), 'consent|' .. user .. '|' .. a[i + 1])
   end
   for _, name in ipairs(redis.call('ZRANGE', key(prefix, 'i', user), 0, -1)) do redis.call('DEL', key(prefix, name)) end
-  for _, name in ipairs({'s', 'e', 'eo', 'au', 'ob', 'gs', 'i', 'ig', 'ie', 'it', 'ps'}) do
+  for _, name in ipairs({'s', 'e', 'eo', 'au', 'ob', 'gs', 'i', 'ig', 'ie', 'it', 'ps', 'rc'}) do
     redis.call('DEL', key(prefix, name, user))
   end
   put_notices(prefix, user, a, notices)
@@ -189,6 +189,7 @@ local function gw_share(keys, a)
     local f = group[3]
     groups[#groups + 1] = {group[1], f[1], f[2], f[3], f[4], f[5] or ''}
   end
+  for _, f in ipairs(received(prefix, user)) do groups[#groups + 1] = {f[1], f[2], f[3], f[6], '1', f[5]} end
   for _, name in ipairs(redis.call('HKEYS', key(prefix, 'ps', user))) do
     local party, epoch, group, grant = string.match(name, '^([^|]*)|(%d+)|(%d+)|(.*)$')
     groups[#groups + 1] = {party, epoch, group, grant, '0', ''}

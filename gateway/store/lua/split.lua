@@ -245,21 +245,20 @@ local function formed_without(prefix, user, epoch, erased)
   end
 end
 
--- ARGV: now s, salt, party…: contents that wait too long are dropped; how many.
+-- ARGV: party, now s, salt, limit: contents that wait too long are dropped; how many, and how many were looked at.
 local function gw_drop_late(keys, a)
-  local prefix, gone = keys[1], 0
-  for i = 3, #a do
-    for _, cursor in ipairs(redis.call('ZRANGEBYSCORE', key(prefix, 'late', a[i]), '-inf', a[1], 'LIMIT', 0, 1000)) do
-      redis.call('ZREM', key(prefix, 'late', a[i]), cursor)
-      local f = redis.call('HMGET', key(prefix, 'g', a[i], cursor), 't', 'z', 'a', 'y')
-      if f[1] == 'contents' and f[2] ~= '1' and f[3] == '0' then
-        local why = f[4] and 'withdrawn' or 'late'
-        drop_group(prefix, a[i], cursor, why, redis.sha1hex(a[2] .. a[i] .. cursor):sub(1, 16), tonumber(a[1]))
-        gone = gone + 1
-      end
+  local prefix, party, gone = keys[1], a[1], 0
+  local cursors = redis.call('ZRANGEBYSCORE', key(prefix, 'late', party), '-inf', a[2], 'LIMIT', 0, a[4])
+  for _, cursor in ipairs(cursors) do
+    redis.call('ZREM', key(prefix, 'late', party), cursor)
+    local f = redis.call('HMGET', key(prefix, 'g', party, cursor), 't', 'z', 'a', 'y')
+    if f[1] == 'contents' and f[2] ~= '1' and f[3] == '0' then
+      local why = f[4] and 'withdrawn' or 'late'
+      drop_group(prefix, party, cursor, why, redis.sha1hex(a[3] .. party .. cursor):sub(1, 16), tonumber(a[2]))
+      gone = gone + 1
     end
   end
-  return gone
+  return {gone, #cursors}
 end
 
 redis.register_function('gw_append_entries', gw_append_entries)

@@ -55,7 +55,6 @@ async def test_a_store_without_indexes_gets_them_at_the_start(tmp_path: Path) ->
         await trial.consent()
         await asked.ask(trial, "node1 question", PEOPLE)
         await trial.settle()
-        await trial.receive("acme")
         await asked.ask(trial, "node2 question", PEOPLE[:5])
         await asked.ask(trial, "node3 waits alone", [ANN])
         await trial.settle()

@@ -3,6 +3,7 @@
 Time passes for the store by its keys' times to live, for the gateway by its clock.
 """
 
+import json
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,9 +19,11 @@ from gateway.server import screener_of
 from gateway.store.library import GatewayStore
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.subscriber import open_subscriber
+from proxid.protocol.rights import Right
 from proxid.runtime.clock import Clocks
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
+from tests.integration.gateway.test_erasure_index import rights
 from tests.integration.gateway.test_rights import dump
 from tests.support.trial import PEOPLE, Trial, running
 
@@ -107,16 +110,26 @@ async def test_keys_that_go_without_a_word_are_missed(tmp_path: Path) -> None:
         assert 2 in {v.rule for v in (await trial.audit()).violations}
 
 
-async def test_an_acknowledged_group_leaves_the_feed_by_an_event(tmp_path: Path) -> None:
+async def test_an_acknowledged_group_leaves_the_feed_and_is_known_a_while(tmp_path: Path) -> None:
     async with running(tmp_path) as trial:
         await trial.busy(1)
-        shown = await fetched(trial, "acme")
-        assert len(shown) == 2  # still there, for a party that lost what it had
-        await later(trial, 8 * 86_400)
         assert await fetched(trial, "acme") == []
+        shown = await deliveries(trial)
+        assert {one["party"] for one in shown} == {"acme", "globex"}
+        assert all(one["acknowledged"] and one["time"] for one in shown)
+        await later(trial, 8 * 86_400, say=False)
+        assert await deliveries(trial) == []
         report = await trial.audit()
-        assert report.violations == []
-        assert report.counts["gateway.EXPIRED"] == 1 and report.counts["deliveries"] == 4
+        assert report.violations == [] and report.counts["deliveries"] == 4
+
+
+async def deliveries(trial: Trial) -> list[Any]:
+    """What a person is told of what parties got."""
+    client = rights(trial)
+    _, share = await client.exercise(Right.ACCESS, PEOPLE[0])
+    await client.close()
+    found: list[Any] = json.loads(share)["deliveries"]
+    return found
 
 
 async def fetched(trial: Trial, party: str) -> list[Any]:

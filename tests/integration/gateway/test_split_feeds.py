@@ -131,17 +131,26 @@ async def test_who_goes_while_an_acknowledgement_is_looked_at_is_in_no_delivery(
     assert await store.delivered(PARTY, read, b"ack", 1000) == "SAME"
 
 
-async def test_an_erasure_takes_acknowledged_entries_out_of_the_feed_too(store: GatewayStore, client: Redis) -> None:
+async def test_what_is_acknowledged_leaves_the_feed_and_whose_it_was_goes_with_an_erasure(
+    store: GatewayStore, client: Redis
+) -> None:
     await put(store)
     (taken,) = await everything(store)
     assert await store.delivered(PARTY, taken, b"ack", 1000) == "NEW"
+    assert await everything(store) == [] and await client.exists(f"{PREFIX}:ge:{PARTY}:{taken.cursor}") == 0
     rights = RightsStore(store)
+    assert await withdraw(store, PEOPLE[1]) == [SentBefore(PARTY, 1, 0, 0)]
+    for who in PEOPLE:
+        ((party, epoch, number, grant, acknowledged, at),) = (await rights.held(who)).groups
+        assert (party, epoch, number, grant, acknowledged) == (PARTY, EPOCH, PORTION, LANE[0], True) and at > 0
     await client.set(f"{PREFIX}:e:{PEOPLE[0]}", b"pk")
     assert await rights.begin_erasure(PEOPLE[0], b"request", b"enrolment", b"pk") == b""
     await rights.settle(PEOPLE[0], "erased")
     header = b'{"dropped":[],"feeds":[],"last":"","removed":[],"v":2}'
     await rights.finish_erasure(PEOPLE[0], b"receipt", (header, b""), (PARTY,), (), ())
-    assert decode((await store.group(PARTY, taken.cursor)).records) == [b"pair-2"]
+    assert (await rights.held(PEOPLE[0])).groups == () != (await rights.held(PEOPLE[1])).groups
+    names = [key async for key in client.scan_iter(f"{PREFIX}:*{PEOPLE[0]}*")]
+    assert sorted(name.split(b":")[1] for name in names) == [b"c", b"j", b"x"]
     assert await events(client, "DROPPED") == []
 
 
