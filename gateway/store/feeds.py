@@ -48,7 +48,7 @@ class FeedSteps(Steps):
     """See the module."""
 
     async def expire_feeds(self, parties: Sequence[str]) -> int:
-        """Have groups that were acknowledged under a gateway of before, which kept them, leave their feeds; how many."""
+        """Have groups that a gateway of before kept, though acknowledged, leave their feeds; how many."""
         gone = 0
         for party in parties:
             while left := int(await self.call("gw_expire_feeds", party, self._salt(), _STEP)):

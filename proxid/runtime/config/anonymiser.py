@@ -160,7 +160,8 @@ class Retention(Section):
     """How long each kind is kept.
 
     Attributes:
-        answers: sealed answers, for retries (at least the nonce's time). feeds: groups that a party acknowledged.
+        answers: sealed answers, for retries (at least the nonce's time). feeds: that a party
+            acknowledged a group, and whose it was; the group itself leaves the feed at once.
         payloads: encrypted payloads of the evidence, whose headers stay.
         evidence_plain: events before their payload is encrypted, T of DESIGN 10.2. links: epoch links at IS.
     """

@@ -256,7 +256,7 @@ async def test_a_feed_key_stays_while_anything_of_its_epoch_is_in_the_feed(store
     await store.consent(PEOPLE[0], EPOCH + 1, 1, b"v1", (GRANT,), 1000)
     await store.append_entries(PARTY, (EPOCH + 1, PORTION), LANE, 1, ENTRIES[:1])
     await contents(store)
-    await store.expire_feeds([PARTY], NOW)
+    await store.forget_keys([PARTY])
     assert sorted(await client.hkeys(name)) == [b"7", b"8"]
 
 
