@@ -39,20 +39,22 @@ class Facts(Collector):
 
     Attributes:
         certificates: word for each PEM file with a certificate, and where it is. folder: where the party's state lies.
+        role: of the party.
     """
 
     certificates: Mapping[str, Path] = field(default_factory=dict)
     folder: Path | None = None
+    role: str = ""
 
     @classmethod
     def of(cls, config: PartyBase) -> Self:
         """Of a party."""
-        return cls({"certificate": config.tls.certificate, "ca": config.tls.ca}, config.data_dir)
+        return cls({"certificate": config.tls.certificate, "ca": config.tls.ca}, config.data_dir, config.role)
 
     def collect(self) -> Iterable[Metric]:
         """Build, ends of certificates, room on the disk; what cannot be read is left out."""
-        build = GaugeMetricFamily("proxid_build_info", "1; what runs.", labels=["version", "python"])
-        build.add_metric([__version__, python_version()], 1)
+        build = GaugeMetricFamily("proxid_build_info", "1; what runs.", labels=["role", "version", "python"])
+        build.add_metric([self.role, __version__, python_version()], 1)
         yield build
         ends = GaugeMetricFamily(
             "proxid_certificate_expiry_timestamp_seconds", "Until when a certificate holds.", labels=["file"]

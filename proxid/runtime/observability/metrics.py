@@ -50,7 +50,7 @@ BACKLOG: Final = Gauge(
     multiprocess_mode="mostrecent",
 )  # fmt: skip
 WORK: Final = Gauge(
-    "proxid_waiting_work", "What is still to be done: requests to be classified, events to be encrypted.", ["job"],
+    "proxid_waiting_work", "What is still to be done: requests to be classified, events to be encrypted.", ["kind"],
     multiprocess_mode="mostrecent",
 )  # fmt: skip
 

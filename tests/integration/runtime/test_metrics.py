@@ -66,12 +66,12 @@ async def test_what_is_still_to_be_done_is_read_from_the_store(client: Redis) ->
         for _ in range(count):
             await client.xadd(name, {"t": "UNREACHED"})
     await main_service.gauges.Gauges(CountStore(functions, client), EpochStore(functions), Epochs()).step()
-    assert value("proxid_waiting_work", job="classification") == 2
-    assert value("proxid_waiting_work", job="evidence") == 3
+    assert value("proxid_waiting_work", kind="classification") == 2
+    assert value("proxid_waiting_work", kind="evidence") == 3
     store = GatewayStore(client)
     await store.open()
     await gateway.gauges.Gauges(store, []).step()
-    assert value("proxid_waiting_work", job="evidence") == 5
+    assert value("proxid_waiting_work", kind="evidence") == 5
 
 
 async def test_streams_are_counted_like_other_calls(tmp_path: Path) -> None:
