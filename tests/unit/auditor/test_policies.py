@@ -12,12 +12,13 @@ from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey
 from proxid.errors import ProxidError
 from proxid.evidence.events import EpochOpened, Event, EventType, decode_header, encode_header
+from proxid.protocol.feedkey import FeedKey
 from proxid.protocol.opening import EpochOpening
 from proxid.protocol.policy import PolicyDocument
 from proxid.runtime.config.anonymiser import AnonymiserConfig, Retention
 from proxid.runtime.config.base import Floors
 from proxid.runtime.config.terms import Terms, terms_of
-from tests.support.scene import MS, SCREENER, SERVICE
+from tests.support.scene import MS, SCREENER, SERVICE, opening_key
 from tests.unit.auditor.test_epochs import EPOCHS
 from tests.unit.auditor.test_expired_events import read as read_gateway
 from tests.unit.auditor.test_expired_events import read_service, trusted
@@ -41,12 +42,14 @@ def knowing(*accepted: Terms) -> Trust:
     return dataclasses.replace(trusted(), accepted=by_digest.get)
 
 
-def opened(by: Terms, *, by_service: bool, seed: bytes = b"s", expired: bool = False) -> Event:
+def opened(
+    by: Terms, *, by_service: bool, seed: bytes = b"s", expired: bool = False, feeds: tuple[bytes, ...] = ()
+) -> Event:
     """EPOCH_OPENED as a service logs it; without its payload, once that has expired."""
     key = EpochKey(MS, EPOCH, b"k" * 1216, seed * 32, by.digest).issue(SERVICE).encode()
     now = EPOCHS.start(EPOCH) + 1
     said = EpochOpening.at(MS, EPOCHS, now).sign(SCREENER).encode()
-    event = EpochOpened(key, b"sealed", said, now * 1000) if by_service else EpochOpened(key)
+    event = EpochOpened(key, b"sealed", said, now * 1000, feeds) if by_service else EpochOpened(key, feeds=feeds)
     header = event.header if by_service else encode_header(**decode_header(event.header), feeds=[], last="")
     return Event(1, EventType.EPOCH_OPENED, bytes(16), header, b"" if expired else event.payload)
 
@@ -169,3 +172,29 @@ def test_both_logs_are_read_on_behind_a_key_that_has_expired() -> None:
 
     assert read_service(gone(opened(policy, by_service=True, expired=True))) == set()
     assert read_gateway(gone(opened(policy, by_service=False, expired=True)))[1].violations == []
+
+
+def feed_keys(*parties: str, service: str = MS) -> tuple[bytes, ...]:
+    """What MS seals to parties in this epoch."""
+    keys = {party: FeedKey.of(b"s" * 32, service, EPOCH, party) for party in parties}
+    to = opening_key("party").public
+    return tuple(keys[party].seal(to, service, EPOCH, party).sign(SERVICE).encode() for party in parties)
+
+
+@pytest.mark.parametrize("parties", [("acme",), ("acme", "globex", "nobody"), ("acme", "nobody"), ("nobody",)])
+def test_feed_keys_of_others_than_the_policys_parties_are_named_in_either_log(parties: tuple[str, ...]) -> None:
+    policy, other = terms(("acme", "globex")), terms(("acme",))
+    feeds = feed_keys(*parties)
+    _, report = read(knowing(policy), (opened(policy, by_service=True, feeds=feeds), True))
+    assert ["parties of the epoch's policy" in violation.text for violation in report.violations] == [True]
+    with pytest.raises(ProxidError, match="parties of the epoch's policy"):
+        read(knowing(policy), (opened(policy, by_service=False, feeds=feeds), False))
+    _, report = read(knowing(other), (opened(policy, by_service=True, feeds=feeds), True))
+    assert report.violations == []  # whose parties are not known
+
+
+def test_feed_keys_of_the_policys_parties_accuse_nobody_nor_do_none() -> None:
+    policy = terms(("acme", "globex"))
+    for feeds in (feed_keys("globex", "acme"), ()):
+        events = [(opened(policy, by_service=by_service, feeds=feeds), by_service) for by_service in (True, False)]
+        assert read(knowing(policy), *events)[1].violations == []
