@@ -20,7 +20,7 @@ from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey
 from proxid.errors import ConfigError, CredentialError, GroupMismatchError, PolicyUnacceptedError, ProxidError
 from proxid.evidence.events import EpochOpened, Event, encode_header
-from proxid.protocol.feedkey import FeedKeyMessage
+from proxid.protocol.feedkey import read_feeds, verify_parties
 from proxid.runtime.config.anonymiser import Retention
 from proxid.runtime.config.terms import Terms, below
 
@@ -146,7 +146,7 @@ class Policies:
             raise CredentialError("an epoch has two keys")
         self.begins[GATEWAY].append((event.number, key.epoch))
         self._record(self.told, key.epoch, key.policy, _hash(key))
-        self._feeds(EpochOpened.decode(event.payload).feeds, key.epoch)
+        self._feeds(EpochOpened.decode(event.payload).feeds, key)
 
     def given_unread(self, event: Event) -> None:
         """The same, if its payload has expired."""
@@ -168,25 +168,28 @@ class Policies:
         self._began(event, report, _hash(key))
         report.believe(SIGNATURES, "seals", len(opened.feeds))
         try:
-            self._feeds(opened.feeds, key.epoch)
+            self._feeds(opened.feeds, key)
         except ProxidError as error:
             _add(report, event, error.rule)
         if not opened.feeds and min(self.keyed, default=key.epoch + 1) <= key.epoch and self._lists_parties(key.epoch):
             _add(report, event, "epoch has no feed keys, and one before it had")
         return opened.sealed
 
-    def _feeds(self, feeds: tuple[bytes, ...], epoch: int) -> None:
-        """Feed keys of an epoch: MS's, and one a party, in both logs. A gateway of before logs none.
+    def _feeds(self, feeds: tuple[bytes, ...], key: EpochKey) -> None:
+        """Feed keys of an epoch: MS's, and one a party of its policy, in both logs. A gateway of before logs none.
 
         Raises:
-            RecordMismatchError, SignatureInvalidError: not MS's for this epoch. GroupMismatchError: a party has two.
+            RecordMismatchError, SignatureInvalidError: not MS's for this epoch and policy.
+            GroupMismatchError: a party has two.
         """
-        for data in feeds:
-            message = FeedKeyMessage.decode(data)
-            message.verify(self.trust.service_key, self.trust.service, epoch)
+        found = read_feeds(feeds, self.trust.service_key, self.trust.service, key.epoch)
+        for party, data in found:
             digest = hashlib.sha256(data).digest()
-            if self.keyed.setdefault(epoch, {}).setdefault(message.party, digest) != digest:
+            if self.keyed.setdefault(key.epoch, {}).setdefault(party, digest) != digest:
                 raise GroupMismatchError("the main service made two feed keys of one party and epoch")
+        terms = self._terms(key.policy)
+        if not isinstance(terms, str):
+            verify_parties(found, terms.parties)
 
     def _lists_parties(self, epoch: int) -> bool:
         terms = self._terms(self.named[epoch])

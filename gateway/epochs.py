@@ -14,8 +14,7 @@ from gateway.store.library import GatewayStore
 from gateway.upstream import MainServiceClient
 from proxid.crypto.identity import EpochKey
 from proxid.errors import EpochError, PolicyError
-from proxid.evidence.events import EpochOpened
-from proxid.protocol.feedkey import FeedKeyMessage
+from proxid.protocol.feedkey import read_feeds, verify_parties
 from proxid.runtime.config.terms import Terms
 from proxid.runtime.observability.metrics import set_policy_behind
 from proxid.runtime.provision.policies import Held
@@ -44,7 +43,7 @@ class OpenEpochs:
         Raises:
             PolicyError: no policy document is held by both services. UpstreamError, UpstreamRefusedError.
             ClockError: the clock cannot be relied on.
-            CredentialError, RecordMismatchError, SignatureInvalidError: MS's answer is not its keys of this epoch.
+            CredentialError, RecordMismatchError, SignatureInvalidError: not its keys of this epoch and policy.
         """
         self._screener.watch.require()
         epoch = self._screener.epochs.number(self._screener.clock())
@@ -119,27 +118,20 @@ class OpenEpochs:
             opened, newest = await self._upstream.epoch(opening, held)
             key = EpochKey.decode(opened.key)
             key.verify(screener.service_key, screener.service, epoch)
-            feeds = self._feeds(opened, epoch)
             if key.policy not in held:
                 raise PolicyError("the epoch goes by a policy document that does not count here")
+            terms = self.policies.terms(key.policy)
+            feeds = read_feeds(opened.feeds, screener.service_key, screener.service, epoch)
+            verify_parties(feeds, terms.parties)
         except PolicyError:
             _log.error("no common policy", epoch=epoch, offered=b"".join(held[:1]).hex())
             raise
         self._tell(epoch, key.policy, held[0], newest)
-        terms = self.policies.terms(key.policy)
         kept = terms.retention.links
         self.policies.folder.go_by(epoch, key.policy)
         times = (screener.link_ttl(epoch, kept), int(screener.epochs.end(epoch) + kept))
-        parties = {party: feeds.get(party, b"") for party in sorted({*screener.party_keys, *terms.parties})}
+        parties = dict.fromkeys(sorted({*screener.party_keys, *terms.parties}), b"") | dict(feeds)
         return self._keep(await self._store.open_epoch(epoch, opened, *times, parties))
-
-    def _feeds(self, opened: EpochOpened, epoch: int) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
-        for data in opened.feeds:
-            message = FeedKeyMessage.decode(data)
-            message.verify(self._screener.service_key, self._screener.service, epoch)
-            found[message.party] = data
-        return found
 
     @staticmethod
     def _tell(epoch: int, chosen: bytes, ours: bytes, theirs: bytes) -> None:

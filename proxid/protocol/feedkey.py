@@ -10,6 +10,7 @@ body key belongs to one plaintext, so that its nonce may be fixed; its digest is
 """
 
 import hmac
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, NoReturn
 
@@ -121,3 +122,28 @@ class FeedKeyMessage:
         if len(sealed) != KEY_SIZE + OVERHEAD or len(signature) != SIGNATURE_SIZE:
             raise EncodingError("a sealed feed key has one size")
         return cls(decode_text(service), decode_int(epoch), decode_text(party), sealed, signature)
+
+
+def read_feeds(feeds: Iterable[bytes], service_key: bytes, service: str, epoch: int) -> list[tuple[str, bytes]]:
+    """Party and encoding of each message of an epoch, as `EPOCH_OPENED` holds them.
+
+    Raises:
+        RecordMismatchError: another service or epoch. EncodingError. SignatureInvalidError, KeyInvalidError: not MS's.
+    """
+    messages = [(FeedKeyMessage.decode(data), data) for data in feeds]
+    for message, _ in messages:
+        message.verify(service_key, service, epoch)
+    return [(message.party, data) for message, data in messages]
+
+
+def verify_parties(feeds: Iterable[tuple[str, bytes]], parties: Iterable[str]) -> None:
+    """Check that each party of an epoch's policy has one feed key, or none has any (before there were feed keys).
+
+    A party that is left out would read nothing, and nobody could open what is sealed to a party that there is not.
+
+    Raises:
+        RecordMismatchError: it is not so.
+    """
+    names = sorted(party for party, _ in feeds)
+    if names and names != sorted(parties):
+        raise RecordMismatchError("feed keys are not one of each of the parties of the epoch's policy")

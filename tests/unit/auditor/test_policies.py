@@ -183,14 +183,15 @@ def feed_keys(*parties: str, service: str = MS) -> tuple[bytes, ...]:
 
 @pytest.mark.parametrize("parties", [("acme",), ("acme", "globex", "nobody"), ("acme", "nobody"), ("nobody",)])
 def test_feed_keys_of_others_than_the_policys_parties_are_named_in_either_log(parties: tuple[str, ...]) -> None:
-    policy, other = terms(("acme", "globex")), terms(("acme",))
-    feeds = feed_keys(*parties)
-    _, report = read(knowing(policy), (opened(policy, by_service=True, feeds=feeds), True))
-    assert ["parties of the epoch's policy" in violation.text for violation in report.violations] == [True]
-    with pytest.raises(ProxidError, match="parties of the epoch's policy"):
-        read(knowing(policy), (opened(policy, by_service=False, feeds=feeds), False))
-    _, report = read(knowing(other), (opened(policy, by_service=True, feeds=feeds), True))
-    assert report.violations == []  # whose parties are not known
+    policy, feeds, words = terms(("acme", "globex")), feed_keys(*parties), "parties of the epoch's policy"
+    given, began = (opened(policy, by_service=by_service, feeds=feeds) for by_service in (False, True))
+    for trust, found in ((knowing(policy), 1), (knowing(), 0)):  # of a document that was not accepted it is not known
+        policies, report = Policies(trust), Report()
+        policies.began(began, report)
+        assert [words in violation.text for violation in report.violations] == [True] * found
+    with pytest.raises(ProxidError, match=words):
+        Policies(knowing(policy)).given(given)
+    Policies(knowing()).given(given)
 
 
 def test_feed_keys_of_the_policys_parties_accuse_nobody_nor_do_none() -> None:
