@@ -2,11 +2,16 @@
 
 import dataclasses
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from auditor.checks.c1_heads import HeadCheck, HeadRules
+from auditor.event_log import Log
 from auditor.findings import Report, Violation
+from auditor.generations import ReadLog
+from auditor.reading.damage import Damage
 from auditor.reading.source import Heads, LeafList
 from proxid.errors import EvidenceForeignError, EvidenceUnreadableError
 from proxid.evidence.checkpoint import Checkpoint, cosign, with_cosignature, witness
@@ -201,3 +206,58 @@ def test_an_export_older_than_the_last_is_the_auditors_mistake_and_a_newer_short
     log.check.exported = NOW
     begin(4, NOW + 10)
     assert log.texts == ["log is shorter than at an earlier audit"]
+
+
+def followed(proofs: bool, **damage: Any) -> ReadLog:
+    """A log of eight leaves whose successor names the head of six, as an audit has read both."""
+    report, nothing = Report(), cast(Any, None)
+    log, verifier = Log("gateway", {}, {}, report), Verifier(ORIGIN, SERVICE.public)
+    log.damage = Damage(**damage)
+    read = ReadLog(log, verifier, None, LAG, report, lambda: NOW, nothing, nothing, nothing)
+    read.named.append(signed(LEAVES[:6]).encode())
+    read.turn(2, 6)
+    old = ProvenLog(LEAVES, LEAVES, Heads(b""))
+    old.away = not proofs
+    part: Any = SimpleNamespace(source=SimpleNamespace(log=lambda generation: old))
+    read.parts = [part]
+    return read
+
+
+LOST: list[dict[str, Any]] = [{"forgot": [7]}, {"given_up": [(3, 6)]}]
+"""What a successor of six leaves admits: that the store was lost, or that leaves were."""
+
+
+def test_a_head_that_a_device_holds_of_a_log_with_a_successor_is_compared_with_what_that_names() -> None:
+    for damage in ({}, LOST[0]):
+        read = followed(True, **damage)
+        assert read.compare(signed(LEAVES[:4]).encode()) and read.report.reasons == []
+    forked = signed([*LEAVES[:2], LEAVES[3]]).encode()
+    for damage in ({}, *LOST):
+        read = followed(True, **damage)
+        assert not read.compare(forked)
+        assert ["forked" in violation.text for violation in read.report.violations] == [True]
+
+
+@pytest.mark.parametrize("damage", LOST)
+def test_an_operator_who_lost_what_a_device_had_seen_a_moment_before_is_not_accused(damage: dict[str, Any]) -> None:
+    """The other service holds a head that is seconds old, a promise the newest: what it names is what is left."""
+    read = followed(True, **damage)
+    for size in (7, 8):
+        assert not read.compare(signed(LEAVES[:size]).encode())
+    assert read.report.violations == []
+    (reason,) = read.report.reasons
+    assert "may explain it" in reason.text
+
+
+@pytest.mark.parametrize("damage", [{}, {"forgot": [9]}, {"given_up": [(1, 2)]}])
+def test_who_lost_nothing_there_hides_what_a_device_had_seen(damage: dict[str, Any]) -> None:
+    read = followed(True, **damage)
+    assert not read.compare(signed(LEAVES).encode())
+    assert ["of a longer history" in violation.text for violation in read.report.violations] == [True]
+
+
+def test_a_head_whose_proof_was_lost_with_the_log_is_told_by_that_alone_and_else_once() -> None:
+    for damage, told in (({"given_up": [(3, 6)]}, 0), ({"given_up": [(1, 2)]}, 1), ({}, 1)):
+        read = followed(False, **damage)
+        assert [read.compare(signed(LEAVES[:size]).encode()) for size in (3, 4, 4)] == [False] * 3
+        assert (len(read.report.reasons), read.report.violations) == (told, [])
