@@ -7,11 +7,11 @@ are counted as damaged. Numbers go on: the first leaf of a successor comes after
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from auditor.checks.c1_heads import HeadCheck, HeadRules
 from auditor.event_log import Log
-from auditor.findings import HEADS, Report
+from auditor.findings import HEADS, Report, Unchecked
 from auditor.reading.belongs import shown_head
 from auditor.reading.damage import Damage
 from auditor.reading.opening import Opener, Unopened
@@ -24,6 +24,11 @@ from proxid.evidence.merkle import EMPTY_ROOT, Frontier
 from proxid.evidence.note import Verifier
 from proxid.evidence.promise import opened
 from proxid.evidence.succession import Succession
+
+_SEEN: Final = (
+    "a device or party was shown a head beyond the one that the successor names; what was damaged or lost may "
+    "explain it"
+)
 
 
 class AsFar:
@@ -221,7 +226,8 @@ class ReadLog:
     def compare(self, note: bytes) -> bool:
         """A head that a service showed to others, once the logs are read; whether it is a beginning of its log.
 
-        One that is newer than what was read says nothing yet, and one of an older log was compared with it.
+        One that is newer than what was read says nothing yet, and one of an older log is compared with what the next
+        one names. Where that admits a loss, a head of the moment before accuses nobody: nobody else may hold it.
         """
         head, generation = opened(note, self.first)
         source, rules = self.parts[-1].source, HeadRules(self._verifier(generation))
@@ -233,13 +239,19 @@ class ReadLog:
             end = Checkpoint(head.origin, 0, EMPTY_ROOT)
         if generation == self.generation and head.size > end.size:
             return False
-        before, check = len(self.report.violations), HeadCheck(
-            self.log.name, rules, Frontier(), self.report, self.clock
-        )  # fmt: skip
-        check.compare(source, end, [note])
-        if not self.log.damage.given_up:  # else it is told what was lost, and with it what proves
-            self.report.missing += [reason for reason in check.missing if reason not in self.report.missing]
-        return not check.missing and len(self.report.violations) == before
+        lost = generation < self.generation and self.log.damage.is_lost(self.entries_before(generation + 1))
+        found = Report()
+        check = HeadCheck(self.log.name, rules, Frontier(), found, self.clock)
+        if lost and head.size > end.size:
+            told = [Unchecked(HEADS, self.log.name, _SEEN)]
+        else:
+            check.compare(source, end, [note])
+            told = [] if lost else check.missing  # what was lost is told, and with it what proves
+        self.report.checked += found.checked
+        for violation in found.violations:
+            self.report.once(violation.rule, violation.log, violation.text)
+        self.report.missing += [reason for reason in told if reason not in self.report.missing]
+        return not (told or check.missing or found.violations)
 
     def entries_before(self, generation: int) -> int | None:
         """Entries before any of the service's logs; None if that is not known."""

@@ -59,6 +59,14 @@ class Damage:
         there += sum(max(0, min(end, last + 1) - max(first, begin)) for begin, last in self.given_up)
         return there == end - first
 
+    def is_lost(self, last: int | None) -> bool:
+        """Whether the successor of a log that ends with a leaf admits that its end was lost, or the store beside it.
+
+        Args:
+            last: number of that leaf; None if it is not known.
+        """
+        return last is not None and (last + 1 in self.forgot or any(end == last for _, end in self.given_up))
+
     def take_over(self, other: "Damage") -> None:
         """Go on from what an earlier audit found."""
         self.lost[:], self.payloads[:], self.admitted[:] = other.lost, other.payloads, other.admitted
