@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from gateway.arrivals import Arrivals
 from gateway.epochs import OpenEpochs
 from gateway.identity import Screener
 from gateway.notices import Notices
@@ -23,7 +24,6 @@ from proxid.protocol.record import kind_and_number
 from proxid.runtime.evidence_log.promising import Promises
 
 _BATCH: Final = 32
-_POLL: Final = 0.1
 _FRESH: Final = 1.0
 """Seconds after which what was taken and not written yet is taken again: somebody may have withdrawn meanwhile."""
 _CURSORS: Final = 1 << 53
@@ -82,6 +82,11 @@ class Feeds:
         self._epochs = epochs
         self._store = store
         self._notices = notices
+        self._arrivals = Arrivals(self._state)
+
+    async def _state(self, party: str) -> tuple[int, list[str]]:
+        """What grows with each group, and the notices that are due."""
+        return await self._store.newest(party), [name for name, _ in await self._notices.waiting(party)]
 
     async def stream(self, party: str, after: int, follow: bool) -> AsyncIterator[WrittenGroup | WrittenNotice]:
         """The party's groups after a cursor, and notices that it has not acknowledged; with `follow`, those to come.
@@ -93,6 +98,7 @@ class Feeds:
             raise CredentialError("party is not configured")
         _verify_cursor(after)
         loop, told, keyed = asyncio.get_running_loop(), set[str](), set[int]()
+        seen: tuple[int, list[str]] | None = None
         while True:
             for name, sealed in await self._notices.waiting(party):
                 if name not in told:
@@ -110,7 +116,7 @@ class Feeds:
             if not entries:
                 if not follow:
                     return
-                await asyncio.sleep(_POLL)
+                seen = await self._arrivals.after(party, seen)
 
     async def acknowledge(self, party: str, cursor: int, data: bytes) -> bytes:
         """Take the party's signed acknowledgement of one group; the promise of DELIVERED. The same again is harmless.

@@ -156,11 +156,19 @@ class FeedSteps(Steps):
 
     async def take(self, party: str, after: int, limit: int) -> list[FeedEntry]:
         """The next groups of a feed; SENT is recorded and on disk before any byte of them can leave."""
-        taken = await self.call("gw_take", party, after, limit, self._salt(), self.coming())
+        taken: list[Any] = []
+        further = 1
+        while not taken and further:  # what may not go out any more leaves the feed
+            taken, further = await self.call("gw_take", party, after, limit, self._salt(), self.coming())
         if taken:
             await self.on_disk()
         rows = [taken[i : i + 5] for i in range(0, len(taken), 5)]
         return [FeedEntry(int(c), int(e), int(n), records, held) for c, e, n, records, held in rows]
+
+    async def newest(self, party: str) -> int:
+        """The cursor of the group that came last into a feed; 0 before the first."""
+        with store_errors():
+            return int(await self.client.get(f"{PREFIX}:cursor:{party}") or 0)
 
     async def group(self, party: str, cursor: int) -> FeedEntry:
         """A group of a feed; raises RecordMismatchError if there is none (any more)."""

@@ -41,10 +41,11 @@ end
 
 -- ARGV: party, after, limit, salt, the first epoch whose contents may still come. What may not go out any more is dropped; the
 -- rest is SENT from here on, whenever its bytes leave. Contents are taken alone: once sent they are not sent again to whom somebody
--- among them leaves, so not before what comes before them was written.
+-- among them leaves, so not before what comes before them was written. 1 behind it if there may be more.
 local function gw_take(keys, a)
   local prefix, party, taken = keys[1], a[1], {}
-  for _, cursor in ipairs(redis.call('ZRANGE', key(prefix, 'f', party), '(' .. a[2], '+inf', 'BYSCORE', 'LIMIT', 0, a[3])) do
+  local cursors = redis.call('ZRANGE', key(prefix, 'f', party), '(' .. a[2], '+inf', 'BYSCORE', 'LIMIT', 0, a[3])
+  for _, cursor in ipairs(cursors) do
     local entry = key(prefix, 'g', party, cursor)
     local fields = redis.call('HMGET', entry, 'e', 'n', 'r', 'k', 'm', 'a', 't')
     local allowed, contents, held = fields[1] ~= false, fields[7] == 'contents', ''
@@ -70,7 +71,7 @@ local function gw_take(keys, a)
       if contents then break end
     end
   end
-  return taken
+  return {taken, #cursors == tonumber(a[3]) and 1 or 0}
 end
 
 -- ARGV: party, cursor: epoch, group, records, and the ids of a portion's entries; no records of what was acknowledged.

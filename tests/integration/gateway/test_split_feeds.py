@@ -102,6 +102,14 @@ async def test_a_withdrawal_takes_what_waits_and_leaves_the_others(store: Gatewa
     assert await client.hlen(names[0]) == 1
 
 
+async def test_what_may_not_go_hides_nothing_behind_it(store: GatewayStore, client: Redis) -> None:
+    await put(store, ENTRIES[:1])
+    await put(store, ENTRIES[1:2], release=2)
+    await client.set(f"{PREFIX}:ob:{PEOPLE[0]}", "1")
+    (taken,) = await store.take(PARTY, 0, 1)
+    assert (taken.cursor, await store.newest(PARTY)) == (2, 2) and await store.take(PARTY, 2, 1) == []
+
+
 async def test_what_was_sent_is_cut_at_once(store: GatewayStore, client: Redis) -> None:
     await put(store)
     await everything(store)
