@@ -121,8 +121,9 @@ class Places:
             key = min(self._lines, key=lambda key: (self._peers[key[0]], self._people[key]))
             line = self._lines[key]
             ticket = next(reversed(line)) if over else next(iter(line))
-            # One peer leaves room for others, however few there are.
-            if self._peers[ticket.peer] >= max(self._fewest, int(self.limit) // 2):
+            # Nobody has more than what is free, so that however few they are, they leave room for one more (dynamic
+            # thresholds, Choudhury and Hahne 1998): one peer takes half of the places, two a third each.
+            if self._peers[ticket.peer] >= int(self.limit) - self.held:
                 return
             self._drop(ticket)
             self._peers[ticket.peer] += 1
