@@ -30,7 +30,7 @@ class Slow(RequestPath):
 
 def turns(path: Slow, count: int, left_ms: int = 0) -> list[asyncio.Task[Any]]:
     signed = cast(Any, SimpleNamespace(session_id=b""))
-    return [asyncio.create_task(path.ask(signed, Turn.of(left_ms, n % 4, n))) for n in range(count)]
+    return [asyncio.create_task(path.ask(signed, Turn.of(left_ms, n, n))) for n in range(count)]
 
 
 async def test_over_the_bound_it_refuses_soon_and_looks_at_nothing_and_then_serves_again() -> None:
