@@ -12,6 +12,8 @@ from gateway.config import GatewayConfig
 from main_service.config import MainServiceConfig
 from proxid.runtime.config import load
 from proxid.runtime.provision import TrialOptions, init_trial
+from tests.support.compose import Compose, commands_of
+from tests.support.parsing import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,6 +29,7 @@ def test_file_is_valid_compose(text: str) -> None:
     compose = PyCompose.from_yaml(yaml.safe_dump(merged))
     assert set(compose.service_names()) == {
         "gateway", "gateway-store", "main-service", "main-service-store", "auditor", "witness",
+        "setup", "acme", "globex", "household", "audit",
     }  # fmt: skip
 
 
@@ -42,11 +45,41 @@ def test_services_share_no_store_volume_or_private_network(text: str) -> None:
     assert set(services["gateway"]["networks"]) & set(services["main-service"]["networks"]) == {"services"}
     assert set(services["main-service-store"]["networks"]) == {"main-service"}
     assert set(services["gateway-store"]["networks"]) == {"gateway"}
-    volumes = {name: {v.split(":")[0] for v in service["volumes"]} for name, service in services.items()}
+    volumes = {
+        name: {v.split(":")[0] for v in service["volumes"]}
+        for name, service in services.items() if "profiles" not in service
+    }  # fmt: skip
     for name in ("auditor", "witness"):  # they reach what both services show them, and neither one's store
         assert set(services[name]["networks"]) <= {"devices", "services"}
     names = list(volumes)
     assert all(not volumes[a] & volumes[b] for i, a in enumerate(names) for b in names[i + 1 :])
+
+
+def test_the_demo_is_asked_for_and_sees_no_store_and_no_volume_of_a_service(text: str) -> None:
+    services = yaml.safe_load(text)["services"]
+    demo = {name: service for name, service in services.items() if service.get("profiles") == ["demo"]}
+    assert set(demo) == {"setup", "acme", "globex", "household", "audit"}
+    for name, service in demo.items():
+        assert set(service.get("networks", [])) <= {"devices", "services"}
+        assert all(v.startswith("./trial") or v.startswith(f"{name}-data:") for v in service["volumes"])
+        # Without the profile nothing waits for it.
+        waiting = [
+            other for other in services.values() if name in other.get("depends_on", {}) and other not in demo.values()
+        ]
+        assert all(other["depends_on"][name]["required"] is False for other in waiting)
+    assert demo["setup"]["network_mode"] == "none"
+    assert services["audit"]["depends_on"]["household"] == {"condition": "service_completed_successfully"}
+
+
+def test_the_command_line_takes_every_command_of_the_file(text: str, tmp_path: Path) -> None:
+    compose = Compose(tmp_path, Path("valkey-server"))
+    init_trial(tmp_path / "trial", TrialOptions(households=("household-1",)), datetime.datetime.now(datetime.UTC))
+    taken = []
+    for service in compose.services.values():
+        for words in commands_of(service):
+            parse([compose.here(service, word) for word in words])
+            taken.append(words[0])
+    assert sorted(set(taken)) == ["audit", "device", "doctor", "init", "serve", "subscribe", "witness"]
 
 
 def test_internal_networks_reach_nothing_outside(text: str) -> None:
