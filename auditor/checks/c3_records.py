@@ -8,10 +8,11 @@ from auditor.checks.c7_shown import position as position_of
 from auditor.trust import Trust
 from proxid.crypto.sansig import Expectation, Role, SignedMessage
 from proxid.encoding import decode_text, encode_text
-from proxid.errors import GroupMismatchError
+from proxid.errors import GroupMismatchError, SealInvalidError
 from proxid.evidence.events import ReleasedPayload
 from proxid.protocol import record
 from proxid.protocol.consent import parse_audience
+from proxid.protocol.feedkey import FeedKey
 from proxid.protocol.record import Filling, Place, RecordBody
 
 
@@ -72,11 +73,37 @@ def verify_body(signed: SignedMessage, padded: bytes, body: RecordBody, service:
 
 
 def verify_all_filled(payload: ReleasedPayload, service: str, seed: bytes) -> None:
-    """Check that what can be read of a group holds nothing but what it shows and the seed gives; as `verify_body`."""
-    for _, records, bodies in payload.parties if seed else ():
-        for data, padded in zip(records, bodies, strict=False):
-            if data and padded:
-                verify_body(SignedMessage.decode(data), padded, RecordBody.decode(padded), service, seed)
+    """Check that the records of a group that can be read hold nothing but what they show and the seed gives.
+
+    The body of a record whose author was erased is gone, and the record is its reader's: it is opened by the seed, and
+    nothing of it is kept. What it shows cannot be compared, only that all parties see the same, in the group's frame.
+
+    Raises:
+        GroupMismatchError: they do. EncodingError: it is no record.
+    """
+    frames: set[tuple[object, ...]] = set()
+    shown: dict[int, RecordBody] = {}
+    for party, records, bodies in payload.parties if seed else ():
+        for position, (data, padded) in enumerate(zip(records, bodies, strict=False)):
+            if not data:
+                continue
+            signed = SignedMessage.decode(data)
+            plain = padded or _opened(signed, party, service, seed)
+            body = RecordBody.decode(plain)
+            verify_body(signed, plain, body, service, seed)
+            frames.add((body.audience, body.kind, body.mechanism, body.epoch, body.group, body.time_bucket))
+            if len(frames) > 1 or shown.setdefault(position, body) != body:
+                raise GroupMismatchError("record shows something else than its group, or than to another party")
+
+
+def _opened(signed: SignedMessage, party: str, service: str, seed: bytes) -> bytes:
+    header, blocks = signed.header, signed.message.blocks
+    info = record.seal_info(service, header.epoch, party, blocks[record.PLACE])
+    try:
+        key = FeedKey.of(seed, service, header.epoch, party)
+        return key.decrypt(blocks[record.SEALED], blocks[record.BODY_HASH], info)
+    except SealInvalidError:
+        raise GroupMismatchError("record holds something that does not follow from the committed seed") from None
 
 
 def _expected(trust: Trust, body: RecordBody, fidelity: str) -> Expectation:
