@@ -2,6 +2,7 @@
 
 import csv
 import json
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
@@ -127,6 +128,19 @@ def test_the_table_of_mode_mix(study: tuple[Plan, Path]) -> None:
     assert row["equal"] + row["undecided"] + row["different"] == plan.tests
     assert (row["over_outsider"], row["over_members"]) == (0, 0)
     assert row["needed"] > row["records"]
+
+
+def test_a_cell_of_which_nothing_was_released_is_a_row_of_no_records(study: tuple[Plan, Path]) -> None:
+    """As a k over what a small log holds: the adversaries say why there is nothing to guess."""
+    plan, folder = study
+    results = Results.of(plan, deepcopy(runner.run_plan(plan, folder, jobs=1)))
+    for cell, result in results.cells.items():
+        if cell.mode == "mix":
+            result["attacks"] = {name: {"reason": "nothing was released"} for name in result["attacks"]}
+    (row,) = mix_rows(results)
+    assert (row["records"], row["equal"], row["z"], row["over_outsider"]) == (0, 0, None, 0)
+    found = {name: part(results) for name, part in PARTS.items()}
+    assert "| 10 | 1 | 0 | 0 | 0 | 0 |" in page(results, found, [])
 
 
 def test_needed_records_decide() -> None:
