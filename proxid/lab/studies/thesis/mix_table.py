@@ -40,7 +40,7 @@ def _row(results: Results, cell: Cell, tests: list[dict[str, Any]]) -> dict[str,
     return {
         "k": cell.k,
         "level": cell.level,
-        "records": attacks["informed"]["posterior"]["records"],
+        "records": results.get(cell, "attacks", "informed", "posterior", "records") or 0,
         **{verdict: sum(t["verdict"] == verdict for t in tests) for verdict in ("equal", "undecided", "different")},
         "z": max((abs(test["z"]) for test in tests), default=None),
         "needed": max((needed(test, results.plan.tests) for test in undecided), default=None),
