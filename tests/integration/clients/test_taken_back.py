@@ -118,7 +118,7 @@ async def test_a_cut_portion_comes_again_to_a_party_that_goes_on(
 async def test_an_acknowledgement_that_nobody_heard_of_before_an_erasure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The gateway has it, the party does not know, and the portion lost the person's entries since: it comes again."""
+    """The gateway has it, and the party does not know: it is told, and the notice takes the entries out."""
 
     def end(*_: object) -> None:
         raise Crash
@@ -135,7 +135,7 @@ async def test_an_acknowledgement_that_nobody_heard_of_before_an_erasure(
         receipts = list(read_receipts(tmp_path / "parties"))
         report = await trial.audit(receipts=receipts)
         assert (report.violations, report.counts["pending"]) == ([], 0)
-        assert report.checked[RECEIPTS] == len(receipts) == 3, "one promise was not heard"
+        assert report.checked[RECEIPTS] == len(receipts) == 4, "the promise is heard the second time"
 
 
 async def test_contents_that_were_kept_are_acknowledged_although_somebody_withdrew(
