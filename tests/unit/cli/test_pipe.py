@@ -12,7 +12,7 @@ from proxid.runtime.provision import TrialOptions, init_trial
 
 ROW = {
     "user": "ann", "kind": "general", "rung": "text", "text": "x" * 60, "category": "a/b",
-    "time": "1970-01-01T00:15:00Z",
+    "time": "1970-01-01T00:15:00Z", "mode": "split",
 }  # fmt: skip
 
 

@@ -92,7 +92,7 @@ TURNS: list[Turns] = []
 NOTHING, SERVICE = cast(Any, None), cast(Any, SimpleNamespace(nonce_ttl=300))
 PATHS = {
     "gateway": lambda: Gateway(*[NOTHING] * 5).ask,
-    "main service": lambda: MainService(SERVICE, cast(Any, Refusals()), *[NOTHING] * 5).ask,
+    "main service": lambda: MainService(SERVICE, cast(Any, Refusals()), *[NOTHING] * 6).ask,
 }
 
 
