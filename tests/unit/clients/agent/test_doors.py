@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import socket
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from proxid.clients.agent.page.codes import Codes
 from proxid.clients.agent.people import Tokens
 from proxid.clients.agent.server import _listener, serve
 from proxid.clients.household.config import DeviceConfig
-from proxid.clients.household.doors import AgentSettings
+from proxid.clients.household.doors import AgentSettings, WyomingDoor
 from proxid.errors import Code, ConfigError, InputError, OversizedError, RefusedError, UpstreamError
 from proxid.runtime.config import load
 from tests.support.trial import provision
@@ -201,3 +203,26 @@ def test_an_answer_does_not_wait_until_its_head_is_acknowledged() -> None:
     listener, host, port = _listener("127.0.0.1:0")
     with listener, socket.create_connection((host, port)), listener.accept()[0] as accepted:
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+async def test_a_wyoming_door_leaves_signals_to_the_agent_and_its_socket_to_nobody(tmp_path: Path) -> None:
+    wyoming_door = pytest.importorskip("proxid.clients.agent.wyoming_door", exc_type=ImportError)
+    path, came = tmp_path / "door.sock", asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, came.set)
+    try:
+        door = WyomingDoor(uri=f"unix://{path}", user="ann")
+        task = asyncio.create_task(wyoming_door.serve(door, Asking(House(), None), ["en"]))
+        async with asyncio.timeout(10):
+            while not path.exists():  # noqa: ASYNC110 - nothing signals it
+                await asyncio.sleep(0)
+            _, visitor = await asyncio.open_unix_connection(path)
+            os.kill(os.getpid(), signal.SIGTERM)
+            await came.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        visitor.close()
+        assert not path.exists()
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
