@@ -45,6 +45,7 @@ async def test_killed_in_the_middle_it_is_there_again(tmp_path: Path) -> None:
     async with running(tmp_path) as trial:
         file = tmp_path / "devices/household-1/device.toml"
         doors = 'openai = "127.0.0.1:0"\npage = "127.0.0.1:0"\ncommands = "share"\n'
+        doors += f'[[agent.wyoming]]\nuri = "unix://{tmp_path}/wyoming.sock"\nuser = "{ANN}"\n'
         file.write_text(f"{file.read_text()}\n[agent]\n{doors}")
         config = load(DeviceConfig, file)
         socket, token = agent_socket(config.data_dir), Tokens(config.data_dir, PEOPLE).make(ANN)

@@ -4,6 +4,7 @@ A transcript is answered by `handled`; what the home does itself by `not-handled
 person and no password: a door is one person's, and listens on this machine unless told otherwise.
 """
 
+import asyncio
 from functools import partial
 from typing import Any, Final
 
@@ -52,4 +53,9 @@ def _info(languages: list[str]) -> Info:
 async def serve(door: WyomingDoor, asking: Asking, languages: list[str]) -> None:
     """Listen until cancelled; raises OSError where that is not possible."""
     server = AsyncServer.from_uri(door.uri)
-    await server.run(partial(_Door, asking, door.user, languages))
+    # Not `run`: it takes SIGTERM away from the agent, whose other doors would stay open.
+    await server.start(partial(_Door, asking, door.user, languages))
+    try:
+        await asyncio.get_running_loop().create_future()
+    finally:
+        await server.stop()
