@@ -159,9 +159,9 @@ class FeedSteps(Steps):
     async def take(self, party: str, after: int, limit: int) -> list[FeedEntry]:
         """The next groups of a feed; SENT is recorded and on disk before any byte of them can leave."""
         taken: list[Any] = []
-        further = 1
-        while not taken and further:  # what may not go out any more leaves the feed
-            taken, further = await self.call("gw_take", party, after, limit, self._salt(), self.coming())
+        further: Any = after
+        while not taken and further != b"":  # behind what may not go out any more
+            taken, further = await self.call("gw_take", party, int(further), limit, self._salt(), self.coming())
         if taken:
             await self.on_disk()
         rows = [taken[i : i + 5] for i in range(0, len(taken), 5)]

@@ -41,7 +41,7 @@ end
 
 -- ARGV: party, after, limit, salt, the first epoch whose contents may still come. What may not go out any more is dropped; the
 -- rest is SENT from here on, whenever its bytes leave. Contents are taken alone: once sent they are not sent again to whom somebody
--- among them leaves, so not before what comes before them was written. 1 behind it if there may be more.
+-- among them leaves, so not before what comes before them was written. Behind it the last cursor that was looked at, if there may be more.
 local function gw_take(keys, a)
   local prefix, party, taken = keys[1], a[1], {}
   local cursors = redis.call('ZRANGE', key(prefix, 'f', party), '(' .. a[2], '+inf', 'BYSCORE', 'LIMIT', 0, a[3])
@@ -71,7 +71,7 @@ local function gw_take(keys, a)
       if contents then break end
     end
   end
-  return {taken, #cursors == tonumber(a[3]) and 1 or 0}
+  return {taken, #cursors == tonumber(a[3]) and cursors[#cursors] or ''}
 end
 
 -- ARGV: party, cursor: epoch, group, records, and the ids of a portion's entries; no records of what was acknowledged.

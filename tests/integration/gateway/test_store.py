@@ -41,6 +41,11 @@ async def types(client: Redis) -> list[str]:
     return [kind for _, kind, _ in await events(client)]
 
 
+async def test_who_takes_nothing_is_not_looked_for_for_ever(store: GatewayStore) -> None:
+    async with asyncio.timeout(20):
+        assert await store.take("acme", 0, 0) == []
+
+
 async def test_link_is_idempotent_and_refuses_a_second_key(store: GatewayStore, client: Redis) -> None:
     assert not await store.link("ka", ALICE, b"pk-a", 1000, (b"enrol", b"linked"), EVIDENCE)
     with pytest.raises(RegistrationError, match="registered before"):
