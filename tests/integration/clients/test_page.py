@@ -86,8 +86,12 @@ async def test_a_person_sees_and_does_on_it_what_they_may(tmp_path: Path, capfd:
         said = await ann.send("/consent", bundle="nothing")
         assert "acme had been sent 1 records under your name or alias; that stays with it." in said
         assert "You object: the gateway has signed a receipt." in await ann.send("/rights/object")
-        assert "take that back first" in await ann.send("/consent", bundle="everything")
+        assert "You object to any passing on since 20" in await ann.see("/rights")
+        said = await ann.send("/consent", bundle="everything")
+        assert "take that back first" in said and "You object to any passing on since 20" in said
+        assert "nothing is in effect until" in said and "is not known here" not in said
         assert "The objection is taken back." in await ann.send("/rights/resume")
+        assert "You object" not in await ann.see("/rights") + await ann.see("/consent")
         assert "Nothing was erased" in await ann.send("/rights/erase", name="somebody")
         said = await ann.send("/rights/erase", name=ANN)
         async with asyncio.timeout(60):

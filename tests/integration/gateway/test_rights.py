@@ -3,6 +3,7 @@
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
@@ -227,7 +228,13 @@ async def test_rights_from_the_command_line(tmp_path: Path, capfd: pytest.Captur
         status, _ = await rights_of("access", "-o", str(tmp_path / "mine.json"))
         assert status == 0 and json.loads((tmp_path / "mine.json").read_text())["schema"] == document["schema"]
         assert (await rights_of("object"))[1]["right"] == "object"
+        objecting = (await rights_of("status"))[1]
+        assert objecting["objects"] and abs(objecting["objects_since"] - time.time()) < 600
+        next(tmp_path.glob("devices/household-1/data/users/*/objection")).unlink()  # restored from before
+        assert (await rights_of("status"))[1]["objects_since"] == 0
         assert (await rights_of("object", "--resume"))[1]["right"] == "resume"
+        resumed = (await rights_of("status"))[1]
+        assert not resumed["objects"] and resumed["objects_since"] is None
         assert (await rights_of("erase", "--yes"))[1]["right"] == "erase"
         assert (await rights_of("access"))[0] == 2
         report = await trial.audit(receipts=list(read_receipts(tmp_path / "devices/household-1/data")))

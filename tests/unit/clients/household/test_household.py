@@ -226,6 +226,25 @@ async def test_interrupted_consent_is_sent_again_as_it_was(config: DeviceConfig,
     assert gateway.consents[0] == gateway.consents[1]
 
 
+async def test_a_choice_that_an_objection_refuses_leaves_what_was_acknowledged(
+    config: DeviceConfig, gateway: FakeGateway
+) -> None:
+    device = household(config, gateway)
+    assert await device.consent("ann", "nothing") == 1
+    gateway.consent_fails = [RefusedError(Code.OBJECTED)]
+    with pytest.raises(RefusedError):
+        await device.consent("ann", "all")
+    standing = await device.standing("ann")
+    assert (standing.bundle, standing.version, standing.pending) == ("nothing", 1, False)
+    # Of one that nothing was heard of it is not known whether it came before the objection.
+    gateway.consent_fails = [UpstreamError("away"), RefusedError(Code.OBJECTED), RefusedError(Code.OBJECTED)]
+    for error in (UpstreamError, RefusedError):
+        with pytest.raises(error):
+            await device.consent("ann", "all")
+    assert (await device.standing("ann")).pending
+    assert await device.consent("ann", "all") == 2
+
+
 @pytest.mark.parametrize("taken", [False, True], ids=["never arrived", "in effect"])
 async def test_consent_too_old_to_repeat_is_made_anew(config: DeviceConfig, gateway: FakeGateway, taken: bool) -> None:
     gateway.consent_fails = [UpstreamError("away"), RefusedError(Code.NOT_FRESH)]
