@@ -122,6 +122,7 @@ def _status(state: RightsState) -> dict[str, Any]:
     erasure = {b"": "none", _UNDER_WAY: "accepted"}.get(state.tombstone, "done")
     return {
         "erasure": erasure,
+        "objects": state.objects,
         "recipients": [{"party": r.party, "name": r.name, "records": r.records} for r in state.recipients],
         "notices": [
             {

@@ -84,12 +84,15 @@ def erase(path: Path, user: str, yes: bool, as_json: bool) -> None:
 @_USER
 @JSON
 def status(path: Path, user: str, as_json: bool) -> None:
-    """Who holds records of the user, how an erasure stands, and what each third party answered to its notice."""
+    """Who holds records of the user, how an erasure or objection stands, and what third parties answered to notices."""
     found = _exercise(path, user, Right.STATUS)
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
         return
     click.echo(f"erasure: {found['erasure']}")
+    if "objects" in found:  # an agent of before does not say it
+        since = found["objects_since"]
+        click.echo(f"objection: {'none' if since is None else f'since {moment(since)}' if since else 'in effect'}")
     click.echo(_holders(found))
     for notice in found["notices"]:
         at = notice["acknowledged"]

@@ -84,6 +84,7 @@ class RightsState:
     tombstone: bytes
     recipients: tuple[Recipient, ...]
     notices: tuple[NoticeState, ...]
+    objects: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +227,11 @@ class RightsStore:
 
     async def status(self, user_tag: str) -> RightsState:
         """Who may hold what of a user, and what parties said to the notices that they got."""
-        user_key, tombstone, names, notices = await self._call("gw_rights_status", user_tag)
+        user_key, tombstone, names, notices, objects = await self._call("gw_rights_status", user_tag)
         return RightsState(
             bytes(user_key), bytes(tombstone), _recipients(names),
             tuple(NoticeState(p.decode(), k.decode(), int(t), bytes(a), int(at or 0)) for p, k, t, a, at in notices),
+            bool(objects),
         )  # fmt: skip
 
     async def notices(self, party: str, now: float) -> list[tuple[str, bytes]]:

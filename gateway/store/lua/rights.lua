@@ -158,7 +158,8 @@ local function gw_noticed(keys, a)
   return 'NEW'
 end
 
--- ARGV: user tag: pk_U or '', tombstone or '', names at parties, and of each notice: party, kind, second, acknowledgement.
+-- ARGV: user tag: pk_U or '', tombstone or '', names at parties, of each notice: party, kind, second, acknowledgement; 1 if the
+-- user objects.
 local function gw_rights_status(keys, a)
   local prefix, user, notices = keys[1], a[1], {}
   for _, id in ipairs(redis.call('LRANGE', key(prefix, 'y', user), 0, -1)) do
@@ -166,7 +167,7 @@ local function gw_rights_status(keys, a)
     notices[#notices + 1] = {f[1], f[2], f[3], f[4] or '', f[5] or ''}
   end
   return {redis.call('GET', key(prefix, 'e', user)) or '', redis.call('GET', key(prefix, 'x', user)) or '',
-    redis.call('HGETALL', key(prefix, 'it', user)), notices}
+    redis.call('HGETALL', key(prefix, 'it', user)), notices, redis.call('EXISTS', key(prefix, 'ob', user))}
 end
 
 -- ARGV: salt, header, payload, digest of the request, ttl (s, for which it is remembered)

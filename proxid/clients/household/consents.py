@@ -4,6 +4,8 @@ What is sent lies on disk before: after a crash the same bytes are sent again, a
 of their version and the next is the one that IS expects.
 """
 
+from dataclasses import replace
+
 from proxid.clients.auditing.heads import SeenHeads
 from proxid.clients.household.gateway import GatewayClient, SentBefore
 from proxid.clients.household.policies import Policies
@@ -96,9 +98,17 @@ class Consents:
     ) -> ConsentState:
         user, route = session.user, session.route
         # On disk before it is sent: after a crash the same bytes are sent again.
-        pending = ConsentState(state.version, state.bundle, (vector, message.encode()))
+        before, pending = user.consent(route.epoch), replace(state, pending=(vector, message.encode()))
         user.save_consent(route.epoch, pending)
-        acknowledgement, promises, sent = await self._gateway.consent(vector, message)
+        try:
+            acknowledgement, promises, sent = await self._gateway.consent(vector, message)
+        except RefusedError as error:
+            # The gateway says so before anything of a choice is in effect; other codes may come after that.
+            if error.remote is Code.OBJECTED:
+                user.save_consent(route.epoch, before)
+                if user.objection is None:  # its receipt was not heard
+                    user.keep_objection(0.0)
+            raise
         expected = consent.ack_expectation(route.service, route.epoch, self._service_key, route.screener)
         verify(acknowledgement, expected, Role.SANITIZER)
         if acknowledgement.message.user_block != encode_text(user.user_id):

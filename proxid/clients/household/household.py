@@ -272,6 +272,10 @@ class Household:
         chosen = self._users[user_id].lasting
         return "" if chosen is None else chosen.bundle
 
+    def objection(self, user_id: str) -> float | None:
+        """Since when a user objects to any passing on, as `UserState.objection`."""
+        return self._users[user_id].objection
+
     def history(self, user_id: str) -> OwnHistory:
         """What a user asked here, if they have it kept."""
         return self._users[user_id].history

@@ -100,6 +100,10 @@ class RightsClient:
             await self._heads.take(head)
         if right is Right.ERASE:
             user.mark_erased()
+        if right is Right.RESUME:
+            user.keep_objection(None)
+        if right is Right.OBJECT and not user.objection:  # again it is the same one
+            user.keep_objection(receipt.time_ms / 1000)
         return receipt, share
 
     async def _ask(self, right: Right, user: UserState) -> tuple[RightsRequest, bytes, str, bytes]:
@@ -116,12 +120,18 @@ class RightsClient:
         """Which parties may hold records, what they were told, and what they said to it. Raises as `exercise`.
 
         Returns:
-            `erasure`: none, accepted or done; `recipients`: party, name, records; `notices`: party, kind, when it was
-            made and acknowledged (Unix seconds or None), and the party's signed acknowledgement in base64.
+            `erasure`: none, accepted or done; `objects`: whether the user objects; `objects_since`: when they did, Unix
+            seconds, 0 if this device does not know, None if they do not; `recipients`: party, name, records; `notices`:
+            party, kind, when it was made and acknowledged (Unix seconds or None), and the party's signed
+            acknowledgement in base64.
         """
         _, share = await self.exercise(Right.STATUS, user_id)
         found: dict[str, Any] = load_json(share)
-        return found
+        user = self._user(user_id)
+        objects = found.setdefault("objects", user.objection is not None)  # a gateway of before does not say it
+        if objects is not (user.objection is not None):
+            user.keep_objection(0.0 if objects else None)
+        return {**found, "objects_since": user.objection}
 
     async def access(self, user_id: str) -> dict[str, Any]:
         """Everything that both services hold of a user, as one document of the schema.

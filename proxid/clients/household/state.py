@@ -3,6 +3,7 @@
     users/TAG/user.key        pk_U's secret               users/TAG/enrolment       the EA's word
     users/TAG/erased          the user was erased at both services, for ever
     users/TAG/asked           what the user asked, sealed, if they want that (`history`)
+    users/TAG/objection     Unix seconds of the receipt of an objection, until it is taken back
     users/TAG/choice.json     a bundle until it is withdrawn, and what the user was told that it means
     users/TAG/epoch-N.key     the epoch key's secret      users/TAG/epoch-N.json    consent: version, bundle, pending
 
@@ -73,6 +74,7 @@ class UserState:
         """
         self.history.stop()
         self.keep_choice(None)
+        self.keep_objection(None)
         write_private(self._folder / "erased", b"")
 
     @property
@@ -94,6 +96,24 @@ class UserState:
             path.unlink(missing_ok=True)
             return
         write_public(path, json.dumps({"bundle": choice.bundle, "meaning": sorted(choice.meaning)}))
+
+    @property
+    def objection(self) -> float | None:
+        """Unix seconds since when the user objects, 0 if that is not known here; None for who does not."""
+        try:
+            return float((self._folder / "objection").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            return 0.0
+
+    def keep_objection(self, since: float | None) -> None:
+        """Replace what `objection` says; raises OutputError."""
+        path = self._folder / "objection"
+        if since is None:
+            path.unlink(missing_ok=True)
+            return
+        write_public(path, str(since))
 
     def epoch_key(self, epoch: int) -> SigningKey:
         """The key of an epoch, made and stored at the first call; keys of long past epochs are deleted."""

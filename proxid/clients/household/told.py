@@ -60,6 +60,14 @@ def standing_of(choice: Choice, lasting: str, words: Words) -> list[str]:
     return sentences
 
 
+def objection_of(since: float | None, words: Words) -> list[str]:
+    """That the person objects, and since when; nothing of who does not (`UserState.objection`)."""
+    if since is None:
+        return []
+    said = words["consent"]["objects"]
+    return [said["since"].format(time=moment(since)) if since else said["now"]]
+
+
 def sent_of(row: SentBefore, words: Words) -> str:
     """What a party had been sent before a consent changed."""
     said = words["sent"]

@@ -42,4 +42,6 @@ async def test_a_choice_that_was_refused_is_not_in_effect(tmp_path: Path, capsys
         assert await run_command("device", "consent", *config, "everything") == 2
         capsys.readouterr()
         assert await run_command("device", "consent", *config) == 0
-        assert "everything is in effect" not in capsys.readouterr().out
+        assert "nothing is in effect until" in capsys.readouterr().out
+        assert await run_command("device", "rights", "status", *config) == 0
+        assert "objection: since 20" in capsys.readouterr().out

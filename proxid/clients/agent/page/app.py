@@ -20,7 +20,7 @@ from proxid.clients.agent.page.deeds import Deeds
 from proxid.clients.agent.page.guard import Guard
 from proxid.clients.agent.page.rows import cut, part, passed
 from proxid.clients.agent.page.sessions import Session, Sessions
-from proxid.clients.household.told import meaning_of, moment, standing_of
+from proxid.clients.household.told import meaning_of, moment, objection_of, standing_of
 from proxid.clients.household.words import LANGUAGES, Words, words_in
 from proxid.errors import ProxidError
 
@@ -189,7 +189,7 @@ class _Page:
             session.said.append(self._deeds.problem(error, session.language))
             return self._shown("consent", session, now=None, choices=[], chosen="", lasting=False)
         choices = [(name, meaning_of(found.policy, name, words)) for name in found.policy.bundles]
-        now = standing_of(found, lasting, words)
+        now = objection_of(self._deeds.objection(session.user), words) + standing_of(found, lasting, words)
         if not found.pending:
             now += meaning_of(found.policy, found.bundle, words)
         return self._shown(

@@ -12,7 +12,7 @@ from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.history import OwnHistory
 from proxid.clients.household.home import Choice, OwnHome
 from proxid.clients.household.household import Household
-from proxid.clients.household.told import sent_of
+from proxid.clients.household.told import objection_of, sent_of
 from proxid.clients.household.words import Words, words_in
 from proxid.errors import Code, ProxidError
 from proxid.jsontext import load_json
@@ -65,6 +65,10 @@ class Deeds:
     def history(self, user: str) -> OwnHistory:
         """The person's own."""
         return self._household.history(user)
+
+    def objection(self, user: str) -> float | None:
+        """Since when the person objects, as `Household.objection`."""
+        return self._household.objection(user)
 
     async def standing(self, user: str) -> tuple[Choice, str]:
         """What is in effect, and the choice that lasts; raises as `Home.consent`."""
@@ -128,14 +132,15 @@ class Deeds:
         await asyncio.gather(*self._erasing.values(), return_exceptions=True)
 
     def rights_of(self, session: Session) -> dict[str, Any]:
-        """What the page of rights shows: sentences on who holds what, and how an erasure stands."""
+        """What the page of rights shows: sentences on who holds what, on an objection, and how an erasure stands."""
         words, task = words_in(session.language), self._erasing.get(session.user)
         erased, under_way = self.is_erased(session.user), task is not None and not task.done()
         failure = None if task is None or not task.done() or task.cancelled() else task.exception()
         if not erased and failure is not None:
             session.said.append(self._failed(failure, words, session.language))
         held = None if session.standing is None else [*holders(session.standing, words)]
-        return {"held": held, "erased": erased, "under_way": under_way}
+        objects = objection_of(self.objection(session.user), words)
+        return {"held": held, "objects": objects, "erased": erased, "under_way": under_way}
 
     def _failed(self, failure: BaseException, words: Words, language: str) -> str:
         if isinstance(failure, ProxidError):

@@ -50,6 +50,9 @@ class Deeds:
     def is_erased(self, _user: str) -> bool:
         return False
 
+    def objection(self, _user: str) -> float | None:
+        return None
+
     def history(self, user: str) -> OwnHistory:
         return self._histories[user]
 

@@ -236,6 +236,7 @@ async def test_a_choice_that_an_objection_refuses_leaves_what_was_acknowledged(
         await device.consent("ann", "all")
     standing = await device.standing("ann")
     assert (standing.bundle, standing.version, standing.pending) == ("nothing", 1, False)
+    assert device.objection("ann") == 0
     # Of one that nothing was heard of it is not known whether it came before the objection.
     gateway.consent_fails = [UpstreamError("away"), RefusedError(Code.OBJECTED), RefusedError(Code.OBJECTED)]
     for error in (UpstreamError, RefusedError):
