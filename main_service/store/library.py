@@ -14,6 +14,7 @@ SOURCES: Final = (
     ("main_service.store", "counts.lua"),
     ("main_service.store", "outbox.lua"),
     ("main_service.store", "pool.lua"),
+    ("main_service.store", "formed.lua"),
     ("main_service.store", "requests.lua"),
     ("main_service.store", "places.lua"),
     ("main_service.store", "slots.lua"),

@@ -1,4 +1,4 @@
-"""The pool of mode `mix` on the store: each method is one atomic step of `lua/pool.lua` or `lua/service.lua`."""
+"""The pool of mode `mix` on the store: each method is one step of `lua/pool.lua`, `formed.lua` or `service.lua`."""
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
