@@ -36,7 +36,10 @@ def turns(path: Slow, count: int, left_ms: int = 0) -> list[asyncio.Task[Any]]:
 async def test_over_the_bound_it_refuses_soon_and_looks_at_nothing_and_then_serves_again() -> None:
     path, begun = Slow(), time.monotonic()
     tasks = turns(path, MOST + 100)
-    refused, _ = await asyncio.wait(tasks, return_when=asyncio.ALL_COMPLETED, timeout=20 * LONGEST)
+    async with asyncio.timeout(60):  # a busy machine gets there later
+        while sum(task.done() for task in tasks) < 100 or path.looked_at < MOST:
+            await asyncio.sleep(LONGEST / 10)
+    refused = [task for task in tasks if task.done()]
     assert len(refused) == 100 and time.monotonic() - begun >= LONGEST
     for task in refused:
         error = task.exception()
