@@ -37,7 +37,7 @@ async def test_over_the_bound_it_refuses_soon_and_looks_at_nothing_and_then_serv
     path, begun = Slow(), time.monotonic()
     tasks = turns(path, MOST + 100)
     async with asyncio.timeout(60):  # a busy machine gets there later
-        while sum(task.done() for task in tasks) < 100 or path.looked_at < MOST:
+        while sum(task.done() for task in tasks) < 100 or path.looked_at < MOST:  # noqa: ASYNC110
             await asyncio.sleep(LONGEST / 10)
     refused = [task for task in tasks if task.done()]
     assert len(refused) == 100 and time.monotonic() - begun >= LONGEST
