@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import grpc
 
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import Code, UpstreamError
+from proxid.errors import Code, RefusedError
 from proxid.runtime.config.base import PartyBase
 from proxid.runtime.transport.channel import TlsFiles, open_channel
 from proxid.runtime.transport.convert import from_wire, to_wire
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SECONDS: Final = 10.0
 JUDGE_SECONDS: Final = 300.0
 """A judgement takes a reading of the gateway's log."""
+_REPORT_TO: Final = "have the auditor's operator add this role to report_to, or see proxid doctor"
 _AWAY: Final = frozenset({Code.UPSTREAM_UNREACHABLE, Code.EVIDENCE_UNREADABLE, Code.INTERNAL})
 
 
@@ -69,7 +70,12 @@ class AuditorClient:
             async for part in self._stub.Report(wire.ReportRequest(number=number), timeout=SECONDS):
                 files[part.name] = files.get(part.name, b"") + part.data
 
-        await self._call(read())
+        try:
+            await self._call(read())
+        except RefusedError as error:
+            if error.remote is Code.PEER_REFUSED:
+                error.next = _REPORT_TO
+            raise
         return files
 
     async def _call(self, made: Awaitable[Any]) -> Any:
@@ -78,7 +84,7 @@ class AuditorClient:
         except grpc.aio.AioRpcError as error:
             code = code_of(error)
             if code is None or code in _AWAY:
-                raise UpstreamError(f"{self._peer}: {unreached(error)}") from None
+                raise unreached(error, self._peer) from None
             raise refused(code, self._peer) from None
 
 

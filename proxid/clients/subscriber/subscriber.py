@@ -140,7 +140,7 @@ class Subscriber:
             code = code_of(error)
             if code is not None and error.code() not in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL}:
                 raise refused(code, self._peer) from None
-            raise UpstreamError(f"{self._peer}: {unreached(error)}") from None
+            raise unreached(error, self._peer) from None
         finally:
             stream.cancel()
 

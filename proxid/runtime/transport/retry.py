@@ -120,7 +120,7 @@ async def call(method: Callable[[], Awaitable[T]], attempts: Attempts) -> T:
                 final = _FINAL.get(error.code())
             if final is not None:
                 raise refused(final, attempts.peer) from None
-            why = unreached(error)
+            why = _reason(error)
         else:
             _BUDGET.answered()
             return found
@@ -143,7 +143,7 @@ async def _unreachable(attempts: Attempts, why: tuple[str, str]) -> None:
     if attempts.made < attempts.limit and now + delay <= attempts.until:
         wait = _BUDGET.take(now, attempts.until)
     if wait is None:
-        raise UpstreamError(f"{attempts.peer}: {why[0]}").at(attempts.peer, why[1]) from None
+        raise _upstream(attempts.peer, why) from None
     await asyncio.sleep(max(delay, wait))
 
 
@@ -152,8 +152,16 @@ def refused(code: Code, peer: str) -> RefusedError:
     return RefusedError(code, f"refused by {peer} ({code.value})").at(peer, STEPS[code].next)
 
 
-def unreached(error: grpc.aio.AioRpcError) -> tuple[str, str]:
-    """What kept a failed call that may be repeated from its answer, and what to try."""
+def unreached(error: grpc.aio.AioRpcError, peer: str) -> UpstreamError:
+    """The error for a failed call that may be repeated: who, what kept it from its answer, and what to try."""
+    return _upstream(peer, _reason(error))
+
+
+def _upstream(peer: str, why: tuple[str, str]) -> UpstreamError:
+    return UpstreamError(f"{peer}: {why[0]}").at(peer, why[1])
+
+
+def _reason(error: grpc.aio.AioRpcError) -> tuple[str, str]:
     code = code_of(error)
     if code in _AWAY:
         return _AWAY[code]

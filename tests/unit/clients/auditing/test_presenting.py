@@ -8,11 +8,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import grpc
 import pytest
 
 from proxid.clients.auditing import presenting
+from proxid.clients.auditing.client import AuditorClient
 from proxid.clients.auditing.presenting import Presented, present
-from proxid.errors import Code, RefusedError
+from proxid.errors import Code, RefusedError, UpstreamError, told
+from proxid.wire.v1.auditor_pb2_grpc import AuditorStub
+from tests.support.addresses import free_address
 
 Item = tuple[str, bytes, bytes]
 
@@ -90,3 +94,10 @@ async def test_a_full_auditor_gets_the_rest_later(tmp_path: Path, auditor: FakeA
         await present(config(), file)
     auditor.full = False
     assert await present(config(), file) == Presented(new=1)
+
+
+async def test_an_auditor_that_is_away_is_told_in_words() -> None:
+    async with grpc.aio.insecure_channel(free_address()) as channel:
+        with pytest.raises(UpstreamError) as raised:
+            await AuditorClient(AuditorStub(channel), "the auditor").present([])
+    assert told(raised.value) == "the auditor: nobody listens there; see that it is started, and at this address"
