@@ -127,7 +127,9 @@ def _compare(request: JoinRequest, heard: Sequence[str], yes: bool) -> None:
     who = f"{request.role} {request.name}"
     if yes or any(same(one, words) for one in heard):
         return
-    if heard or not sys.stdin.isatty():
+    if heard:
+        raise InputError(f"{who}: the words differ; ask again, or its file or the invitation was changed on the way")
+    if not sys.stdin.isatty():
         raise InputError(f"{who}: nobody has read out its words; give what you heard with --words, or --yes")
     if not click.confirm(f"{who} reads out: {words}?", err=True):
         raise InputError(f"{who}: not admitted; its file or the invitation was changed on the way")

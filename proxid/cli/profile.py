@@ -60,7 +60,7 @@ def command(
         found = {"level": level, "users": len(totals), **said, "profiles": profiles}
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        _print(profiles)
+        _print(profiles, said.get("kind"))
     return 0
 
 
@@ -83,8 +83,11 @@ def _percent(counts: Counts, user: str) -> dict[str, float]:
     return percentages(dict(sorted(counts[user].items())))
 
 
-def _print(profiles: dict[str, dict[str, Any]]) -> None:
-    table = Table("user", "records", "profile", title="Profiles", title_justify="left")
+def _print(profiles: dict[str, dict[str, Any]], kind: str | None) -> None:
+    """Of a feed with its kind, and how the others are seen."""
+    others = " or ".join(str(other) for other in RequestType if other != kind)
+    title = "Profiles" if kind is None else f"Profiles: {kind} (others: --kind {others})"
+    table = Table("user", "records", "profile", title=title, title_justify="left")
     for user, profile in profiles.items():
         shares = sorted(profile["percent"].items(), key=lambda item: -item[1])
         table.add_row(user, str(profile["records"]), ", ".join(f"{name} {share} %" for name, share in shares))

@@ -13,11 +13,10 @@ from rich.table import Table
 from proxid.clients.auditing.presenting import present
 from proxid.clients.subscriber.acknowledgements import FILE
 from proxid.clients.subscriber.config import PartyConfig
-from proxid.clients.subscriber.kept import read_groups
-from proxid.clients.subscriber.rows import TSV_HEADER, contents_of, lines_of, notice_line, row_of, tsv_of
+from proxid.clients.subscriber.kept import kept_entries
+from proxid.clients.subscriber.rows import TSV_HEADER, contents_of, lines_of, notice_entry, notice_line, row_of, tsv_of
 from proxid.clients.subscriber.subscriber import Counts, open_subscriber
 from proxid.errors import ProxidError, told
-from proxid.protocol.notice import Notice
 from proxid.protocol.record import group_name
 from proxid.runtime.config import load
 from proxid.runtime.observability.logging import configure_logging
@@ -54,24 +53,24 @@ def command(path: Path, follow: bool, everything: bool, after: int | None, layou
     """
     config = load(PartyConfig, path)
     configure_logging("party", config.log_level)
-    show = _printer("jsonl" if as_json else layout)
+    as_json = as_json or layout == "jsonl"
+    show, tell = _printer("jsonl" if as_json else layout), _json_notice if as_json else _tell
     feed = config.data_dir / "feed.jsonl"
     if (everything or after is not None) and feed.exists():
-        for group in read_groups(feed):
-            if group["cursor"] > (after or 0):
-                show(group)
-    counts = run_async(_receive(config, follow, show, as_json or layout == "jsonl"))
+        for entry in kept_entries(feed, after or 0):
+            (tell if "notice" in entry else show)(entry)
+    counts = run_async(_receive(config, follow, show, tell))
     return 1 if counts.refused else 0
 
 
 _PRESENT_SECONDS: Final = 30.0
 Show = Callable[[dict[str, Any]], None]
-"""Prints a group as the feed's file has it."""
+"""Prints a group, or a notice, as the feed's file has it."""
 
 
-async def _receive(config: PartyConfig, follow: bool, show: Show, as_json: bool) -> Counts:
+async def _receive(config: PartyConfig, follow: bool, show: Show, tell: Show) -> Counts:
     async with open_subscriber(config) as subscriber:
-        subscriber.told = _json_notice if as_json else _tell
+        subscriber.told = lambda notice: tell(notice_entry(notice))
         new, presented = 0, time.monotonic()
         async for group in subscriber.groups(follow):
             new += 1
@@ -98,11 +97,11 @@ async def _present(config: PartyConfig) -> None:
 _ASKED = {"erase": "asked for erasure: delete what you hold under this name", "object": "objected to any use"}
 
 
-def _tell(notice: Notice) -> None:
-    click.echo(f"notice: {notice.name} {_ASKED[notice.kind]}", err=True)
+def _tell(notice: dict[str, Any]) -> None:
+    click.echo(f"notice: {notice['user']} {_ASKED[notice['kind']]}", err=True)
 
 
-def _json_notice(notice: Notice) -> None:
+def _json_notice(notice: dict[str, Any]) -> None:
     click.echo(json.dumps(notice_line(notice)))
 
 

@@ -16,19 +16,39 @@ def feed_entries(path: Path) -> Iterator[Entry]:
     """The lines of a feed's file; raises InputError naming the one that is damaged."""
     for number, entry in read_entries(path):
         try:
-            if "notice" not in entry:
-                hash((entry["epoch"], entry["group"], entry["cursor"], bytes.fromhex(entry.get("digest", ""))))
+            if "notice" in entry:
+                hash(tuple(entry[name] for name in ("notice", "kind", "user", "time_ms")))
+            else:
+                hash((entry["epoch"], entry["group"], entry["cursor"] > 0, bytes.fromhex(entry.get("digest", ""))))
         except (AttributeError, ValueError, KeyError, TypeError):
             raise InputError(f"{path.name}: line {number} is damaged") from None
         yield entry
 
 
-def kept_groups(path: Path) -> Iterator[Entry]:
-    """The groups of a feed's file that were not taken back, in two passes; raises as `feed_entries`."""
+def kept_entries(path: Path, after: int = 0) -> Iterator[Entry]:
+    """A feed's notices, and its groups that were not taken back, in the file's order; in two passes.
+
+    Args:
+        after: groups above this cursor alone, and notices that came once it was reached.
+
+    Raises:
+        InputError: as `feed_entries`.
+    """
     last = {_group(entry): at for at, entry in enumerate(feed_entries(path)) if "notice" not in entry}
+    reached = 0
     for at, entry in enumerate(feed_entries(path)):
-        if "notice" not in entry and last[_group(entry)] == at and not entry.get("retracted"):
+        if "notice" in entry:
+            if reached >= after:
+                yield entry
+            continue
+        reached = max(reached, entry["cursor"])
+        if entry["cursor"] > after and last[_group(entry)] == at and not entry.get("retracted"):
             yield entry
+
+
+def kept_groups(path: Path) -> Iterator[Entry]:
+    """The groups of a feed's file that were not taken back; raises as `feed_entries`."""
+    return (entry for entry in kept_entries(path) if "notice" not in entry)
 
 
 def read_groups(path: Path) -> list[Entry]:

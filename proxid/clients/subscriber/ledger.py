@@ -15,7 +15,7 @@ from typing import Any, Self
 from proxid.clients.subscriber.group import OpenedRecord
 from proxid.clients.subscriber.kept import feed_entries
 from proxid.clients.subscriber.profiles import Profiles
-from proxid.clients.subscriber.rows import contents_of, row_of
+from proxid.clients.subscriber.rows import contents_of, notice_entry, row_of
 from proxid.protocol.contents import ContentsBody
 from proxid.protocol.notice import Notice
 from proxid.protocol.record import kind_and_number
@@ -119,7 +119,7 @@ class Ledger:
             return False
         if notice.kind == "erase":
             self._file.rewrite(_without(entry, notice.name) for _, entry in read_entries(self._path))
-        self._file.append({"notice": name, "kind": notice.kind, "user": notice.name, "time_ms": notice.time_ms})
+        self._file.append(notice_entry(notice))
         self._profiles.renew()
         self._noticed.add(name)
         return True

@@ -59,9 +59,14 @@ def lines_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
     return lines
 
 
-def notice_line(notice: Notice) -> dict[str, Any]:
-    """A notice as a printed line."""
-    return {"schema": SCHEMA, "notice": notice.kind, "user": notice.name, "time_ms": notice.time_ms}
+def notice_entry(notice: Notice) -> dict[str, Any]:
+    """A notice as the feed's file has it."""
+    return {"notice": notice.digest.hex(), "kind": notice.kind, "user": notice.name, "time_ms": notice.time_ms}
+
+
+def notice_line(entry: dict[str, Any]) -> dict[str, Any]:
+    """A kept notice as a printed line."""
+    return {"schema": SCHEMA, "notice": entry["kind"], "user": entry["user"], "time_ms": entry["time_ms"]}
 
 
 def tsv_of(row: dict[str, Any]) -> str:

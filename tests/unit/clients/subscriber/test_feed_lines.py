@@ -1,5 +1,6 @@
 """Printed lines keep to the schema, and docs/feed.md's recipes run on them."""
 
+import datetime
 import json
 import re
 from dataclasses import replace
@@ -10,13 +11,17 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from proxid.cli.main import main
+from proxid.clients.subscriber import subscriber
 from proxid.clients.subscriber.group import OpenedRecord
 from proxid.clients.subscriber.kept import read_groups
 from proxid.clients.subscriber.ledger import GroupId, Kept, Ledger
-from proxid.clients.subscriber.rows import lines_of, notice_line
+from proxid.clients.subscriber.rows import lines_of, notice_entry, notice_line
 from proxid.protocol.contents import ContentsBody, ContentsRow
 from proxid.protocol.notice import Notice
 from proxid.protocol.record import Mechanism, group_number
+from proxid.runtime.provision import TrialOptions, init_trial
+from tests.support.addresses import free_address
 from tests.unit.clients.subscriber.test_feed import BODY
 
 SCHEMA = json.loads(files("proxid.clients.subscriber").joinpath("feed.schema.json").read_text("utf-8"))
@@ -35,7 +40,7 @@ def lines(tmp_path: Path) -> list[dict[str, Any]]:
             ledger.add(Kept(GroupId(7, number), number, bytes(32)), people)
         ledger.add(Kept(GroupId(7, group_number("contents", 1)), 4, bytes(32)), [], contents)
     found = [line for group in read_groups(tmp_path / "feed.jsonl") for line in lines_of(group)]
-    found.append(notice_line(Notice("erase", "main-service", "acme", "dan", 5, bytes(16))))
+    found.append(notice_line(notice_entry(Notice("erase", "main-service", "acme", "dan", 5, bytes(16)))))
     (tmp_path / "feed.lines").write_text("".join(json.dumps(line) + "\n" for line in found))
     return found
 
@@ -76,3 +81,36 @@ def test_its_recipes_run(lines: list[dict[str, Any]], tmp_path: Path, monkeypatc
 
 def _blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture
+def party(lines: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The TOML of a party that has this feed, then a notice and a group after it, and a gateway that is down."""
+    init_trial(tmp_path / "trial", TrialOptions(("acme",), ()), datetime.datetime.now(datetime.UTC))
+    folder = tmp_path / "trial/parties/acme"
+    (folder / "data").mkdir(exist_ok=True)
+    (tmp_path / "feed.jsonl").rename(folder / "data/feed.jsonl")
+    with Ledger(folder / "data/feed.jsonl") as ledger:
+        ledger.note(Notice("erase", "main-service", "acme", "cem", 5, bytes(16)))
+        ledger.add(Kept(GroupId(8, 1), 5, bytes(32)), [OpenedRecord("cem", "user_id", BODY)])
+    monkeypatch.setenv("PROXID_PARTY__GATEWAY", free_address())
+    monkeypatch.setattr(subscriber, "_ATTEMPTS", 1)
+    return folder / "party.toml"
+
+
+@pytest.mark.parametrize(("since", "before"), [("--all", 7), ("--from=4", 0), ("--from=5", None)])
+def test_a_notice_is_printed_again_at_its_place(
+    party: Path, capsys: pytest.CaptureFixture[str], since: str, before: int | None
+) -> None:
+    """Whoever reads the lines in their order keeps what came of the same name later."""
+    assert main(["subscribe", "--config", str(party), since, "--json"]) == 2
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = {"schema": "proxid/feed/v1", "notice": "erase", "user": "cem", "time_ms": 5}
+    assert [at for at, line in enumerate(found) if line == told] == ([] if before is None else [before])
+    assert len(found) == (0 if before is None else before + 2)
+
+
+def test_a_gateway_that_is_down_is_told_in_words(party: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["subscribe", "--config", str(party), "--json"]) == 2
+    said = json.loads(capsys.readouterr().err)["error"]
+    assert said["why"].endswith(": nobody listens there") and said["next"].startswith("see that it is started")

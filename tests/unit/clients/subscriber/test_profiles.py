@@ -98,3 +98,6 @@ def test_profile_reads_whatever_subscribe_writes(
         assert main([*words, "--level", "2", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)["profiles"]
         assert found == {user: {"records": 3, "percent": {"a/b": 100.0}} for user in ("ann", "bob")}
+    assert main(["profile", "--feed", str(path.parent)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Profiles: general (others: --kind location or command)" in said
