@@ -235,6 +235,9 @@ def _people(folder: Path, users: Sequence[str]) -> tuple[Person, ...]:
 
 
 def _take(admission: Admission, folder: Path, yes: bool) -> dict[str, Any]:
+    if not (folder / "public.toml").exists():
+        step = f"proxid join {admission.stem}.invitation comes first; --into names the folder that it made"
+        raise InputError(f"{folder.name}: is no folder of somebody who joins").at(str(folder), step)
     party = Party.at(folder)
     if (party.role, party.name) != (admission.role, admission.name):
         raise InputError(f"{folder.name}: is not the folder of {admission.role} {admission.name}")

@@ -65,7 +65,7 @@ def command(
     Enrols people of the shipped utterances, replays what they said, shows how their records are released and
     delivered, lets the auditor check everything, and prints the first rows of a third party's feed: who asked about
     what, and beside it what was asked; and what each party knew of one request. An epoch lasts about a minute here,
-    not a day. Exit status 1 if the audit finds a violation.
+    not a day, and the whole takes two or three. Exit status 1 if the audit finds a violation.
     """
     options = DemoOptions(people, seconds, rate, k, seed, file, changes, form)
     with _folder(directory) as folder:

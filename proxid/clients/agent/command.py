@@ -59,7 +59,8 @@ async def _verify_running(config: DeviceConfig) -> None:
         async with agent_home(config) as home:
             await home.members()
     except HouseholdBusyError:
-        raise ConfigError("agent: it does not run; start it first, a code is for its page alone") from None
+        rule = "agent: it does not run; start it first, a code is for its page alone"
+        raise ConfigError(rule).at("", "proxid agent run, with the same --config") from None
 
 
 @command.command("token", epilog="Example: proxid agent token --config device.toml -u ann")

@@ -74,6 +74,9 @@ def test_an_admission_holds_if_the_ca_signed_it_for_this_request(capsys: pytest.
     assert main(["join", "changed", "--into", "party-acme", "--yes"]) == 2
     assert "not this CA's" in capsys.readouterr().err
     assert main(["join", str(admission), "--into", "main-service"]) == 2, "it is somebody else's"
+    capsys.readouterr()
+    assert main(["join", str(admission), "--into", "nowhere", "--yes"]) == 2
+    assert "try: proxid join party-acme.invitation comes first" in capsys.readouterr().err
     assert main(["join", str(admission), "--into", "party-acme", "--yes"]) == 0
     assert load_section(Trust, Path("party-acme/trust.toml")).service is not None
     # Somebody who joins later is told to whom it concerns, and to nobody else; the same request again changes nothing.
