@@ -116,13 +116,14 @@ class Subscriber:
         while True:
             try:
                 async for group in self._stream(follow):
-                    failures.made = 0
+                    failures = Attempts(_ATTEMPTS)
                     yield group
                 if not follow:
                     return
             except UpstreamError:
                 failures.made += 1
-                if not follow and failures.made >= failures.limit:
+                # What was kept and not acknowledged is tried again by itself, as long as one call may take.
+                if not follow and (failures.made >= failures.limit or time.monotonic() >= failures.until):
                     raise
             await asyncio.sleep(_AGAIN_SECONDS)
 
