@@ -14,7 +14,7 @@ device that forgot one could not be linked again in that epoch.
 import base64
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -146,10 +146,6 @@ class UserState:
         pending = [base64.b64encode(part).decode("ascii") for part in state.pending] if state.pending else None
         text = json.dumps({"version": state.version, "bundle": state.bundle, "pending": pending})
         write_public(self._folder / f"epoch-{epoch}.json", text)
-
-    def settle_consent(self, epoch: int) -> None:
-        """The pending consent was acknowledged."""
-        self.save_consent(epoch, replace(self.consent(epoch), pending=None))
 
 
 class HouseholdState:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proxid.lab.logs import Dictionaries, LogBatch, create_log, layout_of, open_log
+from proxid.lab.logs.base import LogReader
 from proxid.lab.release.items import GAP_SECONDS
 from proxid.lab.release.noisy import require_no_seed
 from proxid.lab.release.registry import Job, Method, Option, Outcome
@@ -68,17 +69,22 @@ def k_query_anonymous(log: LogBatch, queries: int, k: int, gap: int) -> tuple[Lo
     return kept.take(order), numbers[order]
 
 
-def run(job: Job) -> Outcome:
-    """Read, count distinct users, drop, number the sessions, write."""
-    require_no_seed(job)
+def read_records(job: Job) -> tuple[LogReader, LogBatch, Spellings]:
+    """A log that was read, its records under one name a user, and how names were spelled; raises InputError."""
     batches = []
     with open_log(job.source) as log:
         for batch in log:
             batches.append(batch)
             job.progress(log.position, log.size)
+    spellings = Spellings(log.dictionaries.user)
+    return log, spellings.joined(LogBatch.concatenate(batches)), spellings
+
+
+def run(job: Job) -> Outcome:
+    """Read, count distinct users, drop, number the sessions, write."""
+    require_no_seed(job)
+    log, whole, spellings = read_records(job)
     known = log.dictionaries
-    spellings = Spellings(known.user)
-    whole = spellings.joined(LogBatch.concatenate(batches))
     kept, numbers = k_query_anonymous(whole, len(known.query), job.options["k"], 60 * job.options["gap_minutes"])
     fields = [name for name in log.layout.fields if name in AOL_FIELDS]
     named = Dictionaries(query=known.query, url=known.url, tree=known.tree)

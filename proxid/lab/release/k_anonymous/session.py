@@ -13,12 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from proxid.lab.logs import Dictionaries, LogBatch, create_log, layout_of, open_log
+from proxid.lab.logs import Dictionaries, LogBatch, create_log, layout_of
 from proxid.lab.release.items import GAP_SECONDS
-from proxid.lab.release.k_anonymous.query import random_numbers, sessions_of
+from proxid.lab.release.k_anonymous.query import random_numbers, read_records, sessions_of
 from proxid.lab.release.noisy import require_no_seed
 from proxid.lab.release.registry import Job, Method, Option, Outcome
-from proxid.lab.release.same_users import Spellings
 
 OPTIONS: Final = (
     Option("k", int, 10, "sessions that have the same keywords at least", minimum=2),
@@ -55,13 +54,7 @@ def _runs(places: list[int], k: int) -> Iterator[list[int]]:
 def run(job: Job) -> Outcome:
     """Read, part into sessions, make alike, number, write."""
     require_no_seed(job)
-    batches = []
-    with open_log(job.source) as log:
-        for batch in log:
-            batches.append(batch)
-            job.progress(log.position, log.size)
-    spellings = Spellings(log.dictionaries.user)
-    whole = spellings.joined(LogBatch.concatenate(batches))
+    log, whole, spellings = read_records(job)
     sessions = _keywords(whole, log.dictionaries, 60 * job.options["gap_minutes"])
     shown = k_session_anonymous(sessions, job.options["k"])
     kept = [" ".join(words) for words in shown if words]
