@@ -126,7 +126,7 @@ async def test_sessions_that_nobody_carries_any_more_are_settled(store: GatewayS
     await store.forward("ka", "n2", b"new", b"", 1000.0, LIMITS)
     screener: Any = SimpleNamespace(clock=lambda: 1000.0, watch=SimpleNamespace(doubt=lambda: None))
     nobody: Any = None
-    job = asyncio.create_task(RequestPath(screener, store, nobody, nobody, nobody).settle_left(0.01))
+    job = asyncio.create_task(RequestPath(screener, store, *[nobody] * 4).settle_left(0.01))
     async with asyncio.timeout(20):
         while await store.open_sessions() != [b"new"]:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.01)

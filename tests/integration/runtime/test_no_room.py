@@ -107,3 +107,16 @@ async def test_a_service_whose_log_is_behind_shows_no_head_and_promises_nothing(
     for asked in (promises.head(), promises.of(" 7", EventType.CONSENT, b"asked")):
         with pytest.raises(LogFullError, match="in time"):
             await asked
+
+
+async def test_many_who_need_the_head_at_once_have_it_looked_for_once(client: Redis, tmp_path: Path) -> None:
+    log = LeafLog(tmp_path / "log", ORIGIN, KEY)
+    log.close()
+    reader = LogReader(tmp_path / "log", Verifier(ORIGIN, KEY.public))
+    promises = Promises(client, PREFIX, reader, KEY, ORIGIN, lambda: 1.0)
+    await client.config_resetstat()
+    gone = asyncio.create_task(promises.head())
+    await asyncio.sleep(0)
+    gone.cancel()  # that one caller goes costs the others nothing
+    assert len(set(await asyncio.gather(*(promises.head() for _ in range(20))))) == 1
+    assert (await client.info("commandstats"))["cmdstat_xrange"]["calls"] == 1

@@ -19,7 +19,7 @@ class Slow(RequestPath):
     """Answers once it is told to."""
 
     def __init__(self) -> None:
-        super().__init__(*[NOTHING] * 5)
+        super().__init__(*[NOTHING] * 6)
         self.looked_at, self.told = 0, asyncio.Event()
 
     async def _ask(self, signed: Any, turn: Turn) -> Any:
@@ -66,3 +66,20 @@ async def test_a_caller_that_goes_gives_its_place_back() -> None:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     assert (path._admission._places.held, path._admission._places.waiting) == (0, 0)
+
+async def test_a_request_that_finds_no_place_is_refused_while_the_log_cannot_be_looked_at() -> None:
+    """As when the store stands still: whoever waits for it has a place, and nobody else waits with them."""
+
+    class Unheard:
+        async def head(self) -> bytes:
+            return await asyncio.get_running_loop().create_future()
+
+    path = RequestPath(*[NOTHING] * 5, cast(Any, Unheard()))
+    tasks = turns(cast(Any, path), MOST + 10)
+    async with asyncio.timeout(60):
+        while sum(task.done() for task in tasks) < 10:  # noqa: ASYNC110
+            await asyncio.sleep(LONGEST / 10)
+    assert sum(isinstance(task.exception(), OverloadedError) for task in tasks if task.done()) == 10
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
