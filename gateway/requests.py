@@ -37,6 +37,7 @@ from proxid.errors import (
 )
 from proxid.evidence.events import SanitizedPair
 from proxid.protocol import request, response
+from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.transport.admission import Admission
 from proxid.runtime.transport.fairness import FairScheduler, Turn
 
@@ -67,17 +68,22 @@ class Registrations:
 
 
 class RequestPath:
-    """Takes signed requests from devices to MS and the answers back."""
+    """Takes signed requests from devices to MS and the answers back.
+
+    Args:
+        promises: without a log that is written in time nothing is taken.
+    """
 
     def __init__(
         self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, registrations: Registrations,
-        epochs: OpenEpochs,
+        epochs: OpenEpochs, promises: Promises,
     ) -> None:  # fmt: skip
         self._screener = screener
         self._store = store
         self._upstream = upstream
         self._registrations = registrations
         self._epochs = epochs
+        self._promises = promises
         self._given_up: set[asyncio.Task[None]] = set()
         self._scheduler = FairScheduler()
         self._admission = Admission()
@@ -99,6 +105,7 @@ class RequestPath:
             return await self._ask(signed, turn)
 
     async def _ask(self, signed: SignedMessage, turn: Turn) -> SignedMessage:
+        await self._promises.head()
         person, ttl = await self._verify(signed)
         prox_block = encode_text(person.prox_id)
         header = signed.header

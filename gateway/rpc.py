@@ -75,7 +75,6 @@ class GatewayService(GatewayServicer):
         return wire.AskOutcome(message=to_wire(await self._ask(request, peer)))
 
     async def _ask(self, request: wire.AskRequest, peer: Peer) -> SignedMessage:
-        await self._promises.head()
         signed = from_wire(request.message)
         return await self._requests.ask(signed, Turn.of(request.left_ms, peer, signed.header.signer))
 

@@ -164,7 +164,7 @@ async def serve(
     reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
     promises = promises_of(config, evidence, store.client, reader, screener.clock)
     registrations, peers = Registrations(store), PeerRegistry(config.trust.allow_list(), own=tls.read()[1])
-    requests = RequestPath(screener, store, upstream, registrations, epochs)
+    requests = RequestPath(screener, store, upstream, registrations, epochs, promises)
     consents = Consents(screener, store, upstream, registrations, epochs, promises)
     auditor, notices = _auditor(config), Notices(screener, RightsStore(store))
     erasures = Erasures(screener, store, upstream, auditor, notices)

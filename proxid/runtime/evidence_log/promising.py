@@ -4,6 +4,7 @@ A service whose oldest entry that is not logged is older than half the merge del
 that it shows lacks what it promised a merge delay before.
 """
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -36,6 +37,7 @@ class Promises:
         self._reader, self._key, self._first, self._clock = reader, key, first, clock
         self._head = b""
         self._read = 0.0
+        self._looking: asyncio.Task[None] | None = None
 
     async def head(self) -> bytes:
         """The newest signed head, a note, at most a second old.
@@ -43,12 +45,24 @@ class Promises:
         Raises:
             LogFullError: the log is behind by half the merge delay. LogDamagedError, StoreError.
         """
-        now = time.monotonic()
-        if not self._head or now - self._read > _FRESH:
-            if await self._behind() > MERGE_SECONDS / 2:
-                raise LogFullError("evidence is not written in time; nothing is taken until it is")
-            self._head, self._read = self._reader.checkpoint(), now
+        if not self._head or time.monotonic() - self._read > _FRESH:
+            # Once for all who ask meanwhile, whichever of them go.
+            if self._looking is None:
+                self._looking = asyncio.create_task(self._look())
+                self._looking.add_done_callback(self._looked)
+            await asyncio.shield(self._looking)
         return self._head
+
+    async def _look(self) -> None:
+        now = time.monotonic()
+        if await self._behind() > MERGE_SECONDS / 2:
+            raise LogFullError("evidence is not written in time; nothing is taken until it is")
+        self._head, self._read = self._reader.checkpoint(), now
+
+    def _looked(self, task: "asyncio.Task[None]") -> None:
+        self._looking = None
+        if not task.cancelled():
+            task.exception()  # whoever asked may have gone
 
     async def _behind(self) -> float:
         """Age of the oldest event that is not in the log, in seconds, by the store's clock; 0 if there is none."""
