@@ -42,16 +42,17 @@ end
 
 -- Enter keys that end by themselves after ttl seconds, or never if it is nil, into their owner's index.
 local function own(prefix, user, ttl, ...)
-  local now, index = tonumber(redis.call('TIME')[1]), key(prefix, 'i', user)
+  local now, index, entries = tonumber(redis.call('TIME')[1]), key(prefix, 'i', user), {}
+  for i, name in ipairs({...}) do entries[2 * i - 1], entries[2 * i] = ttl and now + ttl + 1 or '+inf', name end
   redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
-  for _, name in ipairs({...}) do redis.call('ZADD', index, ttl and now + ttl + 1 or '+inf', name) end
+  redis.call('ZADD', index, unpack(entries))
 end
 
 local function is_live(prefix, tag)
-  local user = redis.call('HGET', key(prefix, 'k', tag), 'u')
+  local f = redis.call('HMGET', key(prefix, 'k', tag), 'u', 'e')
+  local user = f[1]
   if not user or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return nil end
-  local epoch = redis.call('HGET', key(prefix, 'k', tag), 'e')
-  if redis.call('GET', key(prefix, 'u', user, epoch)) ~= tag then return nil end
+  if redis.call('GET', key(prefix, 'u', user, f[2])) ~= tag then return nil end
   return user
 end
 

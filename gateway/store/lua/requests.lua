@@ -15,10 +15,13 @@ local function gw_forward(keys, a)
     return {'RETRY'}
   end
   local window = key(prefix, 'r', user, math.floor(tonumber(f.now) / 60))
-  if redis.call('INCR', window) > tonumber(f.rate) then return {'RATE'} end
-  redis.call('EXPIRE', window, 120)
+  local asked = redis.call('INCR', window)
+  if asked > tonumber(f.rate) then return {'RATE'} end
   redis.call('SET', key(prefix, 'n', f.nonce_tag), f.session, 'EX', f.ttl)
-  own(prefix, user, tonumber(f.ttl), 'n:' .. f.nonce_tag, window:sub(#prefix + 2))
+  if asked == 1 then
+    redis.call('EXPIRE', window, 120)
+    own(prefix, user, tonumber(f.ttl), 'n:' .. f.nonce_tag, window:sub(#prefix + 2))
+  else own(prefix, user, tonumber(f.ttl), 'n:' .. f.nonce_tag) end
   redis.call('ZADD', key(prefix, 'open'), f.now, f.session)
   append_event(prefix, 'FORWARDED', f.salt, f.header, f.payload)
   return {'NEW'}

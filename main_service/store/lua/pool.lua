@@ -14,12 +14,24 @@
 
 local SEP = '\31'
 
+-- Looked up: a function for each byte would take longer than the rest of a step. While a library is loaded there is no `string`.
+local HEX, BYTE = {}, {}
+
+local function fill()
+  for i = 0, 255 do
+    local byte, digits = string.char(i), string.format('%02x', i)
+    HEX[byte], BYTE[digits] = digits, byte
+  end
+end
+
 local function hex(s)
-  return (s:gsub('.', function(c) return string.format('%02x', string.byte(c)) end))
+  if not HEX['0'] then fill() end
+  return (s:gsub('.', HEX))
 end
 
 local function unhex(s)
-  return (s:gsub('..', function(c) return string.char(tonumber(c, 16)) end))
+  if not HEX['0'] then fill() end
+  return (s:gsub('..', BYTE))
 end
 
 -- A source of 16-byte salts from one that the caller drew.

@@ -16,12 +16,16 @@ end
 
 local KEPT = 172800
 
--- Enter keys that end after ttl seconds into their owner's index, which lasts longer than any of them.
-local function own(prefix, prox, ttl, ...)
-  local now, index = tonumber(redis.call('TIME')[1]), mkey(prefix, 'i', prox)
+-- Enter keys into their owner's index, which lasts longer than any of them: the seconds after which each ends, and its name.
+local function own(prefix, prox, ...)
+  local now, index, longest, entries = tonumber(redis.call('TIME')[1]), mkey(prefix, 'i', prox), 0, {...}
+  for i = 1, #entries, 2 do
+    local ttl = tonumber(entries[i])
+    longest, entries[i] = math.max(longest, ttl), now + ttl + 1
+  end
   redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
-  for _, name in ipairs({...}) do redis.call('ZADD', index, now + ttl + 1, name) end
-  if redis.call('TTL', index) < ttl + KEPT then redis.call('EXPIRE', index, ttl + KEPT) end
+  redis.call('ZADD', index, unpack(entries))
+  if redis.call('TTL', index) < longest + KEPT then redis.call('EXPIRE', index, longest + KEPT) end
 end
 
 -- SUPPRESSED of a request that never waited. `payload`: what would have waited, if the reason is about that.
@@ -39,7 +43,7 @@ end
 -- Named fields: key_tag, credential, ttl (s), evidence_name, evidence_key, prox_id
 local function ms_put_credential(keys, a)
   local prefix, f = keys[1], named(a)
-  own(prefix, f.prox_id, tonumber(f.ttl), 'q:' .. f.key_tag)
+  own(prefix, f.prox_id, f.ttl, 'q:' .. f.key_tag)
   redis.call('SET', f.evidence_name, f.evidence_key, 'EX', f.ttl)
   return redis.call('SET', mkey(prefix, 'q', f.key_tag), f.credential, 'EX', f.ttl)
 end
@@ -62,7 +66,7 @@ local function ms_begin(keys, a)
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local entered = redis.call('GET', name)
   if entered then return math.max(0, tonumber(entered) - now) end
-  own(keys[1], a[2], tonumber(a[3]), 'b:' .. a[1])
+  own(keys[1], a[2], a[3], 'b:' .. a[1])
   redis.call('SET', name, string.format('%d', now + a[4]), 'EX', a[3])
   return false
 end
@@ -85,13 +89,14 @@ local function ms_receive(keys, a)
   append_event(prefix, 'RECEIVED', f.salt, f.header, f.payload)
   local consent = redis.call('HMGET', mkey(prefix, 'c', prox), 'b', 'v')
   local reason, restricted = f.withheld, redis.call('EXISTS', mkey(prefix, 'ob', prox)) == 1
-  own(prefix, prox, tonumber(f.ttl), 'n:' .. f.nonce_tag, 'a:' .. session)
   if reason == '' and (not consent[1] or consent[1] == 'nothing') then reason = 'no_consent' end
   if reason == '' and restricted then reason = 'restricted' end
-  if reason ~= '' then not_logged(prefix, f.suppressed_salt, session, 'unknown', reason)
+  if reason ~= '' then
+    own(prefix, prox, f.ttl, 'n:' .. f.nonce_tag, f.ttl, 'a:' .. session)
+    not_logged(prefix, f.suppressed_salt, session, 'unknown', reason)
   else
+    own(prefix, prox, f.ttl, 'n:' .. f.nonce_tag, f.ttl, 'a:' .. session, KEPT, 'w:' .. session)
     redis.call('HSET', mkey(prefix, 'w', session), 'p', f.pending, 'b', consent[1], 'v', consent[2])
-    own(prefix, prox, KEPT, 'w:' .. session)
     redis.call('ZADD', mkey(prefix, 'pending'), redis.call('INCR', mkey(prefix, 'arrivals')), session)
   end
   return {'NEW', ''}
