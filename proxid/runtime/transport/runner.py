@@ -22,6 +22,8 @@ _log = structlog.get_logger(__name__)
 _CANCEL_SECONDS: Final = 0.5
 _HEALTH_SECONDS: Final = 1.0
 _SWITCH_SECONDS: Final = 0.0005
+_YOUNG: Final = 100_000
+"""New objects after which circles are looked for: a batch of evidence has half as many, and leaves none behind."""
 
 
 def prepare_interpreter() -> None:
@@ -33,7 +35,7 @@ def prepare_interpreter() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(_YOUNG, 20, 50)
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 
