@@ -67,6 +67,7 @@ async def test_a_caller_that_goes_gives_its_place_back() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     assert (path._admission._places.held, path._admission._places.waiting) == (0, 0)
 
+
 async def test_a_request_that_finds_no_place_is_refused_while_the_log_cannot_be_looked_at() -> None:
     """As when the store stands still: whoever waits for it has a place, and nobody else waits with them."""
 
