@@ -77,12 +77,16 @@ async def first(call: Any) -> Any:
 
 
 async def replies(found: grpc.aio.Channel) -> list[Any]:
-    """What Check, Watch and reflection say."""
+    """What Check, Watch, reflection and List say."""
     stub = health_pb2_grpc.HealthStub(found)
     asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
     reflected = reflection_pb2_grpc.ServerReflectionStub(found).ServerReflectionInfo(asked, timeout=20)
     request = health_pb2.HealthCheckRequest()
-    return [await first(stub.Check(request, timeout=20)), await first(stub.Watch(request)), await first(reflected)]
+    listed = found.unary_unary(
+        "/grpc.health.v1.Health/List", response_deserializer=health_pb2.HealthListResponse.FromString
+    )
+    calls = (stub.Check(request, timeout=20), stub.Watch(request), reflected, listed(b"", timeout=20))
+    return [await first(call) for call in calls]
 
 
 async def test_who_is_not_on_the_list_learns_nothing(tmp_path: Path) -> None:
@@ -90,12 +94,13 @@ async def test_who_is_not_on_the_list_learns_nothing(tmp_path: Path) -> None:
     async with serving(folder, peers(folder)) as address:
         for who in ("devices/home", "parties/acme", "auditor", "witness"):
             async with channel(folder, address, who) as found:
-                check, watch, reflected = await replies(found)
+                check, watch, reflected, listed = await replies(found)
+                assert listed.statuses[""].status == check.status
                 assert check.status == watch.status == health_pb2.HealthCheckResponse.SERVING
                 assert [s.name for s in reflected.list_services_response.service] == [SERVICE]
         for who in ("main-service", "gateway"):  # of the CA, and on no list of the gateway's
             async with channel(folder, address, who) as found:
-                assert await replies(found) == [Code.PEER_REFUSED] * 3
+                assert await replies(found) == [Code.PEER_REFUSED] * 4
 
 
 async def test_watches_are_bounded_and_end_with_the_list(tmp_path: Path) -> None:
