@@ -20,6 +20,7 @@ from proxid.errors import ConfigError, InputError, ProxidError, RefusedError, to
 from proxid.protocol.rights import Right
 from proxid.runtime.folder import make_private
 from proxid.runtime.transport.methods import note
+from proxid.runtime.transport.parsing import Unparsed
 from proxid.runtime.transport.status import CODE_KEY
 from proxid.wire.v1 import device_pb2 as wire
 from proxid.wire.v1.device_pb2_grpc import DeviceServicer, add_DeviceServicer_to_server
@@ -35,7 +36,7 @@ def _told(method: Method) -> Method:
     @wraps(method)
     async def framed(self: Any, request: Any, context: Any) -> Any:
         try:
-            return await method(self, request, context)
+            return await method(self, request.parsed(), context)
         except ProxidError as error:
             refused = isinstance(error, RefusedError)
             code = error.remote if isinstance(error, RefusedError) else note(error, method.__name__)
@@ -92,7 +93,7 @@ async def listening(home: Home, socket: Path, folder: Path) -> AsyncIterator[Non
     Raises:
         ConfigError: it cannot listen there.
     """
-    server = grpc.aio.server(options=OPTIONS)
+    server = grpc.aio.server(options=OPTIONS, interceptors=[Unparsed()])
     add_DeviceServicer_to_server(_Door(home), server)
     _bind(server, socket, folder)
     await server.start()

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any, Final
 
+from grpc_health.v1 import health_pb2
 from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha._async import ReflectionServicer
 
@@ -30,9 +31,25 @@ class Health(HealthServicer):
         try:
             if not self.peers.is_own(context):
                 require(self, context, ROLES)
+            request = request.parsed()
         except ProxidError as error:
             await fail(context, error, "Check")
         return await super().Check(request, context)
+
+    async def List(self, request: Any, context: Any) -> Any:
+        """The status of all services, by name."""
+        try:
+            require(self, context, ROLES)
+            request.parsed()
+        except ProxidError as error:
+            await fail(context, error, "List")
+        # The stubs are older than the method, and the base class does not have it.
+        return health_pb2.HealthListResponse(  # type: ignore[attr-defined]
+            statuses={
+                name: health_pb2.HealthCheckResponse(status=status)
+                for name, status in self._server_status.items()  # type: ignore[attr-defined]
+            }
+        )
 
     async def Watch(self, request: Any, context: Any) -> None:
         """The status whenever it changes."""
@@ -42,6 +59,7 @@ class Health(HealthServicer):
             peer = require(self, context, ROLES)
             if self._watches > WATCHES:
                 raise RateLimitError("too many watch already")
+            request = request.parsed()
             with watched.watching(peer):
                 await super().Watch(request, context)
         except asyncio.CancelledError:
@@ -67,9 +85,14 @@ class Reflection(ReflectionServicer):
         """What methods there are, and of which messages."""
         try:
             require(self, context, ROLES)
+            replies: Any = super().ServerReflectionInfo(_parsed(request_iterator), context)
+            async with aclosing(replies):
+                async for reply in replies:
+                    yield reply
         except ProxidError as error:
             await fail(context, error, "ServerReflectionInfo")
-        replies: Any = super().ServerReflectionInfo(request_iterator, context)
-        async with aclosing(replies):
-            async for reply in replies:
-                yield reply
+
+
+async def _parsed(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for request in requests:
+        yield request.parsed()

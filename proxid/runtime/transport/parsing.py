@@ -46,15 +46,13 @@ class Unparsed(grpc.aio.ServerInterceptor):
     async def intercept_service(
         self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]], details: grpc.HandlerCallDetails
     ) -> Any:
-        """The method's handler; gRPC's own services, which have no frame, get their messages parsed."""
+        """The method's handler."""
         handler = await continuation(details)
         if handler is None:
             return None
         parser = self._parsers.get(details.method)
         if parser is None:
-            parser = _counting(details.method, handler.request_deserializer)
-            if details.method.startswith("/proxid."):
-                parser = partial(Raw, parse=parser)
+            parser = partial(Raw, parse=_counting(details.method, handler.request_deserializer))
             self._parsers[details.method] = parser
         return handler._replace(request_deserializer=parser)
 
