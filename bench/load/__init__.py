@@ -21,14 +21,15 @@ are the bottleneck. What they then answer, 32 questions under way, is the capaci
     restart_s_at_100k_people          from the start of a gateway to serving, with `people` linked in its store
 
 Options: seconds (60), share (0.15), abuse_seconds (20), refusal_seconds (40), requests (1000, for the store),
-people (100000).
+people (100000), part (`overload`: all of this; `soak`, `growth`, `idle`: the modules of these names say what), streams
+(500, of `idle`).
 """
 
 import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,8 +38,11 @@ import uvloop
 from bench import Figure
 from bench.load.asking import Devices, answered_within, per_second, quantile, settled
 from bench.load.beside import beside_abuse
+from bench.load.growth import growth
 from bench.load.house import Held
+from bench.load.idle import idle
 from bench.load.remains import LIMIT, evidence_of_refusals, restart_seconds, store_of_requests
+from bench.load.soak import soak
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.errors import InputError
 
@@ -60,6 +64,8 @@ class Options:
     refusal_seconds: int = 40
     requests: int = 1000
     people: int = 100_000
+    part: str = "overload"
+    streams: int = 500
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
@@ -71,14 +77,20 @@ class Options:
             raise InputError("an option of this benchmark is a number") from None
         if chosen.seconds <= BEGIN or not 0 < chosen.share <= 1:
             raise InputError(f"seconds is above {BEGIN}, share above 0 and at most 1")
-        if min(chosen.abuse_seconds, chosen.refusal_seconds, chosen.requests, chosen.people) < 1:
+        if min(chosen.abuse_seconds, chosen.refusal_seconds, chosen.requests, chosen.people, chosen.streams) < 1:
             raise InputError("an option of this benchmark is above 0")
+        if chosen.part not in _PARTS:
+            raise InputError(f"part is one of {', '.join(_PARTS)}")
         return chosen
 
 
 def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """Measure."""
     chosen = Options.parse(options)
+    return _PARTS[chosen.part](chosen)
+
+
+def _overload(chosen: Options) -> dict[str, Figure]:
     with tempfile.TemporaryDirectory(prefix="proxid-bench-") as folder:
         trial = DemoTrial(Path(folder), DemoOptions(people=80, k=3, form="pairs"))
         trial.provision()
@@ -101,25 +113,41 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
     return figures
 
 
+_PARTS: Mapping[str, Callable[[Options], dict[str, Figure]]] = {
+    "overload": _overload,
+    "soak": lambda options: soak(options.seconds),
+    "growth": lambda options: growth(options.people),
+    "idle": lambda options: idle(options.seconds, options.streams),
+}
+
+
 async def _loaded(trial: DemoTrial, options: Options) -> dict[str, Figure]:
     async with Devices(trial, PATIENCE) as devices:
         await devices.consent()
         with Held(trial, options.share):
-            await devices.closed(32, 4)  # warm up
-            capacity = await devices.closed(32, CAPACITY_SECONDS)
-            held = f"{capacity:,.0f}/s with {options.share:.0%} of a processor each"
-            devices.begin()
-            await devices.open(3 * capacity, options.seconds)
-            refusals = list(devices.refusals)
-            changed = time.monotonic()
-            await devices.open(0.5 * capacity, RECOVERY_SECONDS)
-            await devices.end()
-            asked = [one for one in devices.asked if one.begun < changed]
-            after = [one for one in devices.asked if one.begun >= changed]
-            seconds = per_second(asked, PATIENCE, BEGIN, options.seconds)
-            lag = devices.lag
+            figures = await threefold(devices, options)
             await asyncio.sleep(PATIENCE)
+            capacity = figures["capacity_per_s"]["value"]
             ratio = await beside_abuse(trial, devices, capacity / 5, options.abuse_seconds)
+    return figures | {
+        "honest_p99_ratio_beside_abuse": _figure(ratio, "ratio", "as much of the processor burned", 2.0),
+    }
+
+
+async def threefold(devices: Devices, options: Options) -> dict[str, Figure]:
+    """What a house is asked that is held: as much as it can do, three times as much, then half of it."""
+    await devices.closed(32, 4)  # warm up
+    capacity = await devices.closed(32, CAPACITY_SECONDS)
+    held = f"{capacity:,.0f}/s with {options.share:.0%} of a processor each"
+    devices.begin()
+    await devices.open(3 * capacity, options.seconds)
+    refusals = list(devices.refusals)
+    changed = time.monotonic()
+    await devices.open(0.5 * capacity, RECOVERY_SECONDS)
+    await devices.end()
+    asked = [one for one in devices.asked if one.begun < changed]
+    after = [one for one in devices.asked if one.begun >= changed]
+    seconds = per_second(asked, PATIENCE, BEGIN, options.seconds)
     return {
         "capacity_per_s": _figure(capacity, "1/s", held),
         "goodput_ratio_at_3x": _figure(sum(seconds) / len(seconds) / capacity, "ratio", held, 0.8),
@@ -128,8 +156,7 @@ async def _loaded(trial: DemoTrial, options: Options) -> dict[str, Figure]:
         "refusals": _figure(len(refusals), "calls"),
         "refusal_ms_p99": _figure(1e3 * quantile(refusals, 0.99), "ms", None, 200.0),
         "recovery_s": _figure(settled(after, changed, PATIENCE), "s", None, 5.0),
-        "client_lag_ms": _figure(1e3 * lag, "ms"),
-        "honest_p99_ratio_beside_abuse": _figure(ratio, "ratio", "as much of the processor burned", 2.0),
+        "client_lag_ms": _figure(1e3 * devices.lag, "ms"),
     }
 
 

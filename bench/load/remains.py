@@ -32,7 +32,7 @@ _ENDING: Final = ("n", "a", "r", "i")
 _SETTLE: Final = 120.0
 
 
-def _store(trial: DemoTrial, role: str = "gateway") -> Redis:
+def open_store(trial: DemoTrial, role: str = "gateway") -> Redis:
     data = load(GatewayConfig, trial.folder / "gateway/gateway.toml").data_dir if role == "gateway" else None
     folder = data or trial.folder / role / "data"
     return connect(f"unix://{socket_path(folder / 'store')}")
@@ -41,14 +41,14 @@ def _store(trial: DemoTrial, role: str = "gateway") -> Redis:
 async def _written(trial: DemoTrial) -> int:
     """Bytes of both logs, once everything that was recorded is in them."""
     for role, prefix in (("gateway", PREFIX), ("main-service", SERVICE)):
-        store = _store(trial, role)
+        store = open_store(trial, role)
         while await events_waiting(store, prefix):  # noqa: ASYNC110 - of another process
             await asyncio.sleep(_POLL)
         await store.aclose()
-    return sum(_size(trial.folder / role) for role in SERVICES)
+    return sum(evidence_size(trial.folder / role) for role in SERVICES)
 
 
-def _size(folder: Path) -> int:
+def evidence_size(folder: Path) -> int:
     files = [file for file in (folder / "data").rglob("*") if "evidence" in file.parts and file.is_file()]
     return sum(file.stat().st_size for file in files)
 
@@ -79,7 +79,7 @@ async def evidence_of_refusals(trial: DemoTrial, seconds: int) -> tuple[int, int
 
 async def store_of_requests(trial: DemoTrial, requests: int) -> float:
     """Bytes of memory a request, when parties have everything and what ends by itself has ended."""
-    store = _store(trial)
+    store = open_store(trial)
     async with Devices(trial, PATIENCE) as devices:
         await devices.closed(16, 5)
         before = await _memory(store)
@@ -117,7 +117,7 @@ async def _backlog(store: Redis) -> int:
 
 async def restart_seconds(trial: DemoTrial, people: int) -> float:
     """From a gateway's start to serving, with so many linked in its store."""
-    store = _store(trial)
+    store = open_store(trial)
     await fill_gateway(store, people)
     await store.aclose()
     await asyncio.to_thread(trial.children["gateway"].stop)

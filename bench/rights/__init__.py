@@ -108,7 +108,7 @@ async def _measure(trial: DemoTrial, options: Options) -> dict[str, Figure]:
         grown = await _grown(trial, options.abuse_seconds)
         await asyncio.gather(*(household.ask(user, "what time is it") for user, household in speakers.items()))
         await fill_gateway(gateway, options.links)
-        await _fill_service(service_config, service, options.links)
+        await fill_service(service_config, service, options.links, int(time.time() // service_config.epoch_seconds))
         while await events_waiting(service, SERVICE):  # noqa: ASYNC110 - what filling left for the evidence is not measured
             await asyncio.sleep(_POLL)
         clients = {
@@ -200,13 +200,9 @@ def _of_every_epoch(settings: Settings) -> SettingsOf:
     return of
 
 
-async def _fill_service(config: MainServiceConfig, store: Redis, waiting: int) -> None:
-    """Records of nobody who is asked for, two people a category, so that they wait."""
-    pool, epoch = (
-        PoolStore(library(store), _of_every_epoch(config.anonymiser.settings())),
-        int(time.time() // config.epoch_seconds),
-    )
-    audience = "acme:user_id"
+async def fill_service(config: MainServiceConfig, store: Redis, waiting: int, epoch: int) -> None:
+    """Records of nobody who is asked for wait in an epoch, two people a category, so that they do."""
+    pool, audience = PoolStore(library(store), _of_every_epoch(config.anonymiser.settings())), "acme:user_id"
     for first in range(0, waiting, _CHUNK):
         await asyncio.gather(
             *(_wait(pool, epoch, i, audience) for i in range(first, min(first + _CHUNK, waiting)))

@@ -67,6 +67,8 @@ class DemoTrial:
         folder: empty or new.
     """
 
+    parties: tuple[str, ...] = PARTIES
+
     def __init__(self, folder: Path, options: DemoOptions) -> None:
         self.folder = folder
         self.options = options
@@ -87,7 +89,7 @@ class DemoTrial:
             **self._epoch(),
         )  # fmt: skip
         now = datetime.datetime.now(datetime.UTC)
-        init_trial(self.folder, TrialOptions(PARTIES, households, settings), now)
+        init_trial(self.folder, TrialOptions(self.parties, households, settings), now)
         self._enrol(int((now - _ACCOUNT_AGE).timestamp()))
 
     def _epoch(self) -> dict[str, Any]:
@@ -188,7 +190,7 @@ class DemoTrial:
 
     def start_parties(self) -> None:
         """Start the third parties."""
-        for party in PARTIES:
+        for party in self.parties:
             self._start(party, ["subscribe", "--config", str(self.party_path(party)), "--follow", "--json"])
 
     def start_services(self) -> None:
@@ -244,7 +246,7 @@ class DemoTrial:
 
     def stop_parties(self) -> None:
         """End the third parties: what is in their feeds, and acknowledged, is final."""
-        for party in PARTIES:
+        for party in self.parties:
             self.children.pop(party).stop()
 
     def stop(self) -> None:
