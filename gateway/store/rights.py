@@ -110,6 +110,9 @@ class Exercised:
     header: bytes
     ttl: int
 
+SLICE: Final = 64
+"""Groups in feeds that one step looks at."""
+
 
 class RightsStore:
     """See the module; every method raises StoreError when the store is away."""
@@ -145,8 +148,15 @@ class RightsStore:
         )
 
     async def settle(self, user_tag: str, reason: str) -> None:
-        """Drop what waits for parties under the user's name, and have nothing sent again; `reason` says why."""
-        await self._call("gw_settle", user_tag, reason, self._salt(), self._coming())
+        """Drop what waits for parties under the user's name, and have nothing sent again; `reason` says why.
+
+        Some at a time, so that the store answers others: nothing of the user goes out any more when it begins.
+        """
+        cursor = b"0"
+        while True:
+            cursor = await self._call("gw_settle", user_tag, reason, self._salt(), self._coming(), cursor, SLICE)
+            if cursor == b"0":
+                return
 
     async def finish_erasure(
         self, user_tag: str, receipt: bytes, event: tuple[bytes, bytes], parties: Sequence[str],

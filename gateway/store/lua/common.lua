@@ -155,15 +155,20 @@ local function drop_group(prefix, party, cursor, reason, salt, time)
   dropped(prefix, party, fields[1], fields[2], reason, salt, members_of(fields[3]), more)
 end
 
--- A person's groups in feeds: party, cursor, and the group's fields of these names; in the order of their names.
-local function groups_of(prefix, user, ...)
-  local found, names = {}, redis.call('SMEMBERS', key(prefix, 'ig', user))
+-- Groups in feeds by what a person's index calls them: party, cursor, and the group's fields of these names; in their order.
+local function groups_named(prefix, names, ...)
+  local found = {}
   table.sort(names)
   for _, name in ipairs(names) do
     local party, cursor = string.match(name, '^(.*)|(%d+)$')
     found[#found + 1] = {party, cursor, redis.call('HMGET', key(prefix, 'g', party, cursor), ...)}
   end
   return found
+end
+
+-- All of a person's.
+local function groups_of(prefix, user, ...)
+  return groups_named(prefix, redis.call('SMEMBERS', key(prefix, 'ig', user)), ...)
 end
 
 local function with_list(header, name, items)

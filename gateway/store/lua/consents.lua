@@ -17,11 +17,12 @@ local function take_back(prefix, user, epoch, ttl, granted)
   redis.call('EXPIRE', marks, ttl)
 end
 
--- Drop the person's groups that may not go out (any more), and have nothing of them sent again: with a reason all that are not
--- acknowledged, whatever was granted; else those of an epoch, and of before, for which a grant was lost.
-local function settle(prefix, user, epoch, reason, salt, coming)
-  settle_contents(prefix, user, reason, salt, coming)
-  for _, group in ipairs(groups_of(prefix, user, 'e', 'k', 'a', 't')) do
+local SETTLED = {'e', 'k', 'a', 't'}  -- fields that settle looks at
+
+-- Drop, of a person's groups, those that may not go out (any more), and have nothing of them sent again: with a reason all that
+-- are not acknowledged, whatever was granted; else those of an epoch, and of before, for which a grant was lost.
+local function settle(prefix, user, epoch, reason, salt, groups)
+  for _, group in ipairs(groups) do
     local party, cursor, f = group[1], group[2], group[3]
     local grant, why = party .. '|' .. f[2], reason
     if why == '' and refusal(prefix, user, f[1], grant) and (f[1] == epoch or took_back(prefix, user, f[1], grant)) then
@@ -30,7 +31,7 @@ local function settle(prefix, user, epoch, reason, salt, coming)
     if f[3] == '0' and why ~= '' then
       if f[4] == 'entries' then
         keep_entries(prefix, party, cursor, function(member) return member == user and why or nil end, salt)
-      else drop_group(prefix, party, cursor, why, salt) end
+      else drop_group(prefix, party, cursor, why, redis.sha1hex(salt .. party .. cursor):sub(1, 16)) end
     end
   end
 end
@@ -74,7 +75,7 @@ local function sent_before(prefix, user)
   return rows
 end
 
--- Named fields: user_tag, epoch, version, ttl (s), held (s, as owe), salt, header, payload, coming (as settle); then grant
+-- Named fields: user_tag, epoch, version, ttl (s), held (s, as owe), salt, header, payload, coming (as gw_settle); then grant
 -- PARTY|TYPE|FIDELITY… From this step on nothing leaves that the change takes back. Returns its place, and what had left.
 local function gw_consent(keys, a)
   local prefix = keys[1]
@@ -103,14 +104,20 @@ local function gw_consent(keys, a)
   owe(prefix, 'consent|' .. user .. '|' .. epoch, f.held)
   local place = place_of(prefix, append_event(prefix, 'CONSENT', f.salt, f.header, f.payload))
   redis.call('HSET', entry, 'at', place)
-  settle(prefix, user, epoch, '', redis.sha1hex(f.salt .. 's'):sub(1, 16), f.coming)
+  local salt = redis.sha1hex(f.salt .. 's'):sub(1, 16)
+  settle_contents(prefix, user, '', salt, f.coming)
+  settle(prefix, user, epoch, '', salt, groups_of(prefix, user, unpack(SETTLED)))
   return {place, sent_before(prefix, user)}
 end
 
--- ARGV: user tag, reason, salt, the first epoch whose contents may still come: as settle.
+-- ARGV: user tag, reason, salt, the first epoch whose contents may still come; cursor (0 at first), about how many.
+-- Where it goes on, 0 if that was all. Whoever has a reason to settle has seen to it that nothing goes out meanwhile.
 local function gw_settle(keys, a)
-  settle(keys[1], a[1], '', a[2], a[3], a[4])
-  return 1
+  local prefix, user = keys[1], a[1]
+  if a[5] == '0' then settle_contents(prefix, user, a[2], a[3], a[4]) end
+  local some = redis.call('SSCAN', key(prefix, 'ig', user), a[5], 'COUNT', a[6])
+  settle(prefix, user, '', a[2], a[3], groups_named(prefix, some[2], unpack(SETTLED)))
+  return some[1]
 end
 
 -- Named fields: user_tag, epoch, version, salt, header, payload; once a version.
