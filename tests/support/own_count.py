@@ -60,7 +60,7 @@ class Count:
 
 _NAMED = {
     "FORWARDED": ("session",), "ANSWERED": ("session",), "RECEIVED": ("session",), "DELIVERED": ("ack",),
-    "RELEASED": ("epoch", "group", "kind"), "ERASED": ("tombstone",), "EPOCH_OPENED": ("epoch",),
+    "RELEASED": ("epoch", "group", "kind"), "ERASED": ("tombstone", "tag"), "EPOCH_OPENED": ("epoch",),
     "EPOCH_CLOSED": ("epoch",),
 }  # fmt: skip
 """The fields by which an event of a kind is one."""
