@@ -110,3 +110,19 @@ def test_a_later_head_covers_what_was_promised_a_merge_delay_before() -> None:
     assert late([_Given(61, 6, 8), first], 60) == (7, 6)
     assert late([first, _Given(61, 7, 8), _Given(30, 5, 6)], 60) is None
     assert late([first, _Given(10, 5, 2), _Given(75, 6, 1)], 60) == (7, 6)
+
+
+def test_a_clock_that_was_wrong_for_a_while_is_told_and_accuses_nobody() -> None:
+    """Heads only grow: a later promise with the smaller one shows that the time of one of the two is wrong."""
+    for wrong in (_Given(-86_400, 70, 71), _Given(86_400, 30, 31)):
+        right = [_Given(second, second, second + 1) for second in range(1, 100)]
+        assert late([*right, wrong], 60) is None
+        promised, report, _ = scene()
+        promised._given[FIRST] = [_Given(one.time_ms * SECOND, one.size, one.number) for one in [*right, wrong]]
+        promised.finish()
+        assert report.violations == [] and [found.rule for found in report.missing] == [RECEIPTS]
+
+
+def test_a_wrong_clock_excuses_no_other_promise() -> None:
+    wrong, lie = _Given(-86_400, 70, 71), [_Given(500, 80, 90), _Given(600, 85, 86)]
+    assert late([wrong, *lie], 60) == (90, 85)
