@@ -5,9 +5,12 @@
     (c) the head that it holds is a beginning of the log (check 1)
 
 Clocks may move by the skew before they are doubted, so that much is allowed for. What is late alone is counted.
+Heads only grow: where they contradict the times of promises a clock was wrong for a while, which is no lie, and what
+was promised then is in no order that (b) could go by.
 """
 
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -122,11 +125,15 @@ class Promised:
         """(b) and (c) of all that were taken."""
         for name, given in self._given.items():
             log = LOGS[0] if generation_of(name, self.logs[LOGS[0]].first.name) else LOGS[1]
-            if (numbers := late(given, int(MERGE_SECONDS * 1000) + self.slack)) is not None:
+            delay = int(MERGE_SECONDS * 1000) + self.slack
+            if (numbers := late(given, delay)) is not None:
                 text = (
                     "entry {} was promised, and not in the head of {} entries that was the newest a merge delay later"
                 )
                 self.report.add(RECEIPTS, log, numbers[0], text.format(*numbers))
+            elif late_by_time(given, delay) is not None:
+                text = "its clock was wrong when it promised: the heads of its promises rise, their times do not"
+                self.report.missing.append(Unchecked(RECEIPTS, log, text))
         for log, heads in self._heads.items():
             for head in sorted(heads):
                 digest = hashlib.sha256(head).digest()
@@ -135,7 +142,36 @@ class Promised:
 
 
 def late(given: Iterable[_Given], delay_ms: int) -> tuple[int, int] | None:
-    """An entry that was promised more than a delay before a head that lacks it, and that head's size; None if none."""
+    """An entry that was promised more than a delay before a head that lacks it, and that head's size; None if none.
+
+    Promises whose time their head contradicts are left out.
+    """
+    return late_by_time(_in_order(given, delay_ms), delay_ms)
+
+
+def _in_order(given: Iterable[_Given], delay_ms: int) -> list[_Given]:
+    """Those that have no smaller head than one from before, nor a larger one than one from afterwards."""
+    ordered = sorted(given, key=lambda one: one.time_ms)
+    wrong: set[int] = set()
+    at = largest = 0
+    for number, one in enumerate(ordered):
+        while ordered[at].time_ms + delay_ms < one.time_ms:
+            largest = max(largest, ordered[at].size)
+            at += 1
+        if one.size < largest:
+            wrong.add(number)
+    at, smallest = len(ordered) - 1, math.inf
+    for number, one in reversed(list(enumerate(ordered))):
+        while one.time_ms + delay_ms < ordered[at].time_ms:
+            smallest = min(smallest, ordered[at].size)
+            at -= 1
+        if one.size > smallest:
+            wrong.add(number)
+    return [one for number, one in enumerate(ordered) if number not in wrong]
+
+
+def late_by_time(given: Iterable[_Given], delay_ms: int) -> tuple[int, int] | None:
+    """The same of all of them, as their times say."""
     ordered = sorted(given, key=lambda one: one.time_ms)
     at = most = 0
     for later in ordered:

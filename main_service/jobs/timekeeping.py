@@ -43,8 +43,11 @@ class Timekeeper:
             await asyncio.sleep(_TICK)
 
     async def tick(self) -> None:
-        """Move up, in bounded steps, and close slots; nothing while the clock cannot be relied on."""
-        if self._service.watch.doubt() is not None:
+        """Move up, in bounded steps, and close slots; nothing while nobody has confirmed the clock.
+
+        At a start nothing contradicts a wrong one yet, and what a slot's end has let go does not wait again.
+        """
+        if not self._service.watch.confirmed():
             return
         for epoch in await self._epoch_store.open_epochs():
             for kind in KINDS:

@@ -1,4 +1,4 @@
-"""A main service that starts with a wrong clock lets nothing go out by it that cannot be taken back (DESIGN 4.3, 8.6)."""
+"""A main service that starts with a wrong clock lets nothing go by it that does not come back (DESIGN 4.3, 8.6)."""
 
 from typing import Any, cast
 
