@@ -110,6 +110,7 @@ class Exercised:
     header: bytes
     ttl: int
 
+
 SLICE: Final = 64
 """Groups in feeds that one step looks at."""
 
