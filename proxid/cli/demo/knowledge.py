@@ -7,9 +7,19 @@ from typing import Any, Final
 from rich.table import Table
 
 from auditor.report.blocks import moment
+from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode_text
 from proxid.errors import ProxidError
-from proxid.evidence.events import BufferedPayload, Event, EventType, ReleasedPayload, SanitizedPair
+from proxid.evidence.events import (
+    BufferedPayload,
+    DeliveredPayload,
+    Event,
+    EventType,
+    ReleasedPayload,
+    SanitizedPair,
+)
+from proxid.protocol.receipt import DeliveryAck
+from proxid.protocol.record import PLACE
 from proxid.protocol.request import USER, Utterance
 
 PARTIES: Final = ("device", "gateway", "main service", "third party", "auditor")
@@ -23,7 +33,7 @@ class Known:
     """A request as the services' logs know it: who asked, when (Unix seconds), its bytes; once it waits, what it says.
 
     Attributes:
-        place: epoch, group and position of what was released of it.
+        group: epoch and group or portion of what was released of it. place: which of its records, as MS signed it.
     """
 
     user: str
@@ -34,16 +44,22 @@ class Known:
     path: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     kind: str = ""
-    place: tuple[int, int, int] | None = None
+    group: tuple[int, int] = (0, 0)
+    place: bytes = b""
 
 
 @dataclass(slots=True)
 class Knowledge:
-    """Requests by their session ids (hexadecimal); fed with both logs' events in any order."""
+    """Requests by their session ids (hexadecimal); fed with both logs' events in any order.
+
+    Attributes:
+        held: by party, epoch and group the places of the records that the party acknowledged, in the order of its rows.
+    """
 
     requests: dict[str, Known] = field(default_factory=dict)
+    held: dict[tuple[str, int, int], list[bytes]] = field(default_factory=dict)
     _waiting: dict[str, Event] = field(default_factory=dict)
-    _places: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    _places: dict[str, tuple[tuple[int, int], bytes]] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
         """One more event; what cannot be read is passed over."""
@@ -63,14 +79,23 @@ class Knowledge:
         elif event.type is EventType.BUFFERED:
             self._waiting[BufferedPayload.decode(event.payload).session.hex()] = event
         elif event.type is EventType.RELEASED:
-            epoch, group = int(str(event.fields["epoch"])), int(str(event.fields["group"]))
-            for at, session in enumerate(ReleasedPayload.decode(event.payload).records):
-                self._places[session.hex()] = (epoch, group, at)
+            group = int(str(event.fields["epoch"])), int(str(event.fields["group"]))
+            released = ReleasedPayload.decode(event.payload)
+            signed_for_one = released.parties[0][1] if released.parties else ()  # places are alike at every party
+            for session, signed in zip(released.records, signed_for_one, strict=False):
+                if session and signed:
+                    self._places[session.hex()] = (group, SignedMessage.decode(signed).message.blocks[PLACE])
+        elif event.type is EventType.DELIVERED:
+            delivered = DeliveredPayload.decode(event.payload)
+            ack = DeliveryAck.decode(delivered.acknowledgement)
+            pairs = [SanitizedPair.decode(pair) if pair else None for pair in delivered.pairs]
+            places = [b"" if pair is None else pair.original.message.blocks[PLACE] for pair in pairs]
+            self.held[ack.party, ack.epoch, ack.group] = places
 
     def released(self) -> Iterator[Known]:
         """General requests of which something was released, in the order of their times."""
         found = []
-        for session, place in self._places.items():
+        for session, (group, place) in self._places.items():
             if session in self.requests and session in self._waiting:
                 read = BufferedPayload.decode(self._waiting[session].payload)
                 said = Utterance.from_opening(read.opening).text
@@ -79,6 +104,7 @@ class Knowledge:
                     "path": read.path,
                     "texts": read.texts,
                     "kind": read.kind,
+                    "group": group,
                     "place": place,
                 }
                 found.append(replace(self.requests[session], **more))
@@ -125,35 +151,36 @@ class Told:
 
 def tell(knowledge: Knowledge, party: str, groups: list[dict[str, Any]]) -> Told | None:
     """A request that a party got something of: if there is one, such that its text is shown; None if there is none."""
-    shown = [row for group in groups if "contents" in group for row in group["contents"]["rows"] if row["text"]]
-    held = {(group["epoch"], group["group"]): group["records"] for group in groups}
+    rows = {(group["epoch"], group["group"]): group["records"] for group in groups}
     best: tuple[int, Told] | None = None
     for request in knowledge.released():
-        assert request.place is not None
-        records = held.get(request.place[:2], [])
-        row = _row(request, records)
-        if row is None:
+        held = knowledge.held.get((party, *request.group), [])
+        shown = rows.get(request.group, [])
+        if request.place not in held or len(shown) != len(held):
             continue
-        path = "/".join(request.path)
-        contents = max(
-            (one for one in shown if one["text"] in request.texts and path.startswith(one["category"])),
-            key=lambda one: len(one["text"]), default=None,
-        )  # fmt: skip
+        row, contents = shown[held.index(request.place)], _beside(request, groups)
         weight = len((contents or row)["text"])
         if best is None or weight > best[0]:
             best = (weight, Told(request, party, row, contents))
     return None if best is None else best[1]
 
 
+def _beside(request: Known, groups: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The row of its epoch's contents that says most of what was asked."""
+    rows = (
+        row
+        for group in groups
+        if "contents" in group and group["epoch"] == request.group[0]
+        for row in group["contents"]["rows"]
+        if row["text"] and row["text"] in request.texts and _under(row["category"], request.path)
+    )
+    return max(rows, key=lambda row: len(row["text"]), default=None)
+
+
+def _under(category: str, path: tuple[str, ...]) -> bool:
+    parts = tuple(category.split("/"))
+    return path[: len(parts)] == parts
+
+
 def _quoted(text: str) -> str:
     return f"“{text}”" if text else ""
-
-
-def _row(request: Known, records: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What a portion or group shows of a request; of a portion the entry of its person."""
-    assert request.place is not None
-    if any(row["mode"] == "split" for row in records):
-        path = "/".join(request.path)
-        mine = (row for row in records if row["user"] == request.user and path.startswith(row["category"]))
-        return next(mine, None)
-    return records[request.place[2]] if request.place[2] < len(records) else None

@@ -82,9 +82,7 @@ def portion(texts: list[str], delivered: list[int], epoch: int = 7) -> Knowledge
     shown = (("acme", records, tuple(b"" for _ in records)),)
     released = ReleasedPayload(tuple(SESSIONS[n] for n in order), ("px1abc",) * len(texts), shown)
     knowledge.add(event(EventType.RELEASED, released.encode(), epoch=epoch, group=NUMBER))
-    pairs = tuple(
-        SanitizedPair(made[ids[n]], restored(made[ids[n]], "ann")).encode() for n in order if n in delivered
-    )
+    pairs = tuple(SanitizedPair(made[ids[n]], restored(made[ids[n]], "ann")).encode() for n in order if n in delivered)
     ack = DeliveryAck("acme", "main-service", epoch, NUMBER, bytes(32))
     knowledge.add(event(EventType.DELIVERED, DeliveredPayload(ack.encode(), pairs).encode()))
     return knowledge
@@ -95,7 +93,7 @@ def kept(times: list[str], epoch: int = 7) -> dict[str, Any]:
 
 
 def test_a_row_is_the_requests_own_and_no_other_of_the_same_person_and_node() -> None:
-    """Entries stand in the order of their ids, and one that was dropped leaves no row: nothing else tells them apart."""
+    """Entries stand in the order of their ids, and one that was dropped leaves no row."""
     times = [f"1970-01-01T0{hour}:00:00Z" for hour in (2, 1, 0)]
     for delivered, rows, want in (([0, 1, 2], times, 0), ([1, 2], times[:2], 1), ([2], times[:1], 2)):
         told = tell(portion(["one", "two", "three"], delivered), "acme", [kept(rows)])
@@ -114,12 +112,14 @@ def test_contents_are_those_of_its_own_epoch_and_category() -> None:
 
 def test_the_table_fits_a_terminal_of_eighty_columns() -> None:
     """Every word of it is whole."""
-    request = Known("user-17", f"px1{'q' * 32}", 36_000.0, 2051, "what is the weather in new brunswick", ("news", "world"))
+    request = Known(
+        "user-17", f"px1{'q' * 32}", 36_000.0, 2051, "what is the weather in new brunswick", ("news", "world")
+    )
     row = ROW | {"user": "user-17", "category": "news/world"}
     told = Told(request, "acme", row, {"text": "weather in new brunswick", "records": 7})
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(told.table())
-    said = console.export_text()
-    assert max(map(len, said.splitlines())) <= 80
+    shown = console.export_text()
+    assert max(map(len, shown.splitlines())) <= 80
     for word in ("pseudonym", "brunswick", "user-17", "news/world", "device", "gateway", "service", "auditor"):
-        assert word in said
+        assert word in shown
