@@ -174,3 +174,23 @@ def test_budgets_are_shown_and_asked(log: Path, run: Run) -> None:
     assert run("budget", log, "--epsilon", 0)[0] == 2
     code, out, _ = run("budget", log, "--epsilon", 2.5)
     assert code == 1 and "partition queries" in out and "refused" in out and "plain.tsv" in out
+
+
+def test_an_experiment_charges_nothing_and_guarantees_nothing(log: Path, tmp_path: Path, run: Run) -> None:
+    for method in ("partition", "zealous", "sessions", "clicks", "hbdp", "semantic", "nsqc"):
+        for _ in range(2):  # the second would be refused, were the first paid for
+            code, _, said = run("release", "--method", method, "--experiment", log)
+            assert code == 0 and "no guarantee" in said and "nobody's data" in said, said
+            manifest = json.loads((tmp_path / "out.tsv.manifest.json").read_text())
+            guarantee = manifest["guarantee"]
+            assert guarantee["kind"] == "none" and "experiment" in guarantee["why"]
+            assert "epsilon" not in guarantee and guarantee["if_it_were_charged"]["epsilon"] > 0
+            assert "ledger" not in manifest["details"]
+    assert not (tmp_path / "l.json").exists()
+    assert run(*PARTITION, log)[0] == 0, "nothing was spent"
+
+
+def test_a_method_without_a_budget_takes_no_experiment(log: Path, tmp_path: Path, capsys: Any) -> None:
+    for method in ("kbuffer", "k-query", "microaggregation"):
+        assert main(["release", "--method", method, "--experiment", str(log), "-o", str(tmp_path / "o.tsv")]) == 2
+        assert f"{method} charges no budget" in " ".join(capsys.readouterr().err.split())
