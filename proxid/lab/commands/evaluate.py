@@ -31,9 +31,9 @@ from proxid.lab.utility.registry import METRICS, evaluate
 def command(original: Path, released: Path, metrics: tuple[str, ...], **options: Any) -> int:
     """Measure how useful RELEASED, made from ORIGINAL, still is.
 
-    Share released, delay, what still waits, distance between people's profiles before and after (EMD over the category
-    tree in two normalisations, Jensen-Shannon divergence of topics), memory. Delays need --truth. Of a release of items
-    and counts (zealous, partition, clicks, ka): top-j coverage, L1, KL, count differences, index caching.
+    Share released, delay, what did not come out, distance between people's profiles before and after (EMD over the
+    category tree in two normalisations, Jensen-Shannon divergence of topics), memory. Delays need --truth. Of a release
+    of items and counts (zealous, partition, clicks, ka): top-j coverage, L1, KL, count differences, index caching.
     """
     if is_counted(released):
         return _counted(original, released, options["as_json"])

@@ -31,7 +31,9 @@ class ReleaseCommand(click.Command):
     """A command whose options are those of the method that the command line names."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta["proxid.method"] = _method_of(args)
+        ctx.meta["proxid.method"] = method = _method_of(args)
+        if "--experiment" in args and all(option.key != "experiment" for option in method.options):
+            raise InputError(f"{method.name} charges no budget: it needs no --experiment")
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -114,6 +116,9 @@ def command(
     warn_if_empty(outcome.records_in, "the log")
     warn_of(manifest.get("categories"))
     _warn_if_nothing(outcome)
+    if options.get("experiment"):
+        said = f"warning: no guarantee: {manifest['guarantee']['why']}"
+        Console(stderr=True).print(said, style="yellow", highlight=False)
     if as_json:
         print_json(manifest)
     else:

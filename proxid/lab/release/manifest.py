@@ -8,6 +8,7 @@ from proxid import __version__
 from proxid.errors import OutputError
 from proxid.lab.filing import coverage
 from proxid.lab.logs.whole import whole_file
+from proxid.lab.release.purse import guaranteed
 from proxid.lab.release.registry import Job, Outcome
 
 FRESH = "a fresh secret seed, not written down"
@@ -30,7 +31,7 @@ def make_manifest(job: Job, method: str, outcome: Outcome, digest: str) -> dict[
         "proxid": __version__,
         "mechanism": method,
         "parameters": dict(job.options),
-        "guarantee": outcome.guarantee,
+        "guarantee": guaranteed(outcome, job.options),
         "seed": seed,
         "input": {"sha256": digest, "bytes": job.source.stat().st_size},
         "counts": {

@@ -15,7 +15,7 @@ from proxid.lab.logs.digest import digest_of, digest_of_records
 from proxid.lab.release.account import Account, Entry, Part, entry_now
 from proxid.lab.release.guarantee import Guarantee, Relation, require_epsilon_delta
 from proxid.lab.release.ledger import Ledger, default_ledger
-from proxid.lab.release.registry import Job, Option
+from proxid.lab.release.registry import Job, Option, Outcome
 
 BUDGET_OPTIONS: Final = (
     Option("dataset", str, "", "name of the data, whose budget is charged; empty: known by its records"),
@@ -26,9 +26,12 @@ BUDGET_OPTIONS: Final = (
         "declare the log's budget: delta; 0: that of as many releases like the first as epsilon allows", minimum=0.0,
     ),
     Option("budget_relation", str, "replace", "neighbours the budget is stated for", ("replace", "add-remove")),
+    Option("experiment", bool, False, "of nobody's data: charge no budget; the manifest then guarantees nothing"),
 )  # fmt: skip
 PART_OPTION: Final = Option("part", str, "", "release about a class of users only, i/n by a hash of the user id")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+UNPAID: Final = "an experiment: no budget was charged, and releases of the same log add up; for nobody's data alone"
 
 Costs = Sequence[tuple[str, Guarantee]]
 """What a release publishes, and what each costs."""
@@ -36,9 +39,12 @@ Costs = Sequence[tuple[str, Guarantee]]
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """A log's account. part: the users that a release is about. declared: its budget, if the options declare one."""
+    """A log's account. part: the users that a release is about. declared: its budget, if the options declare one.
 
-    ledger: Ledger
+    ledger: None of an experiment, which pays nothing.
+    """
+
+    ledger: Ledger | None
     key: str
     name: str
     part: Part
@@ -49,15 +55,22 @@ class Purse:
         """The purse of a job's log, which is read for its records once. Raises BudgetError, ConfigError, InputError."""
         options = job.options
         part, declared = Part.parse(options.get("part", "")), declared_budget(options)
+        if options["experiment"]:
+            if declared is not None:
+                raise ConfigError("an experiment charges no budget: declare none")
+            return cls(None, "", job.source.name, part, None)
         ledger = Ledger(Path(options["ledger"]) if options["ledger"] else default_ledger())
         return cls(ledger, key_of(ledger, job.source, options["dataset"]), job.source.name, part, declared)
 
     def require(self, costs: Costs) -> None:
         """Raises BudgetError where `charge` would."""
-        self.ledger.check(self.key, self._entry(costs), self.declared)
+        if self.ledger is not None:
+            self.ledger.check(self.key, self._entry(costs), self.declared)
 
-    def charge(self, costs: Costs) -> Account:
-        """Take the costs of a release, all or none. Raises BudgetError."""
+    def charge(self, costs: Costs) -> Account | None:
+        """Take the costs of a release, all or none; None of an experiment. Raises BudgetError."""
+        if self.ledger is None:
+            return None
         return self.ledger.charge(self.key, self._entry(costs), self.declared, self.name)
 
     def _entry(self, costs: Costs) -> Entry:
@@ -92,6 +105,13 @@ def declared_budget(options: Mapping[str, Any]) -> Guarantee | None:
         return None
     require_epsilon_delta(epsilon, delta, zero_delta=True)
     return Guarantee(epsilon, delta, Relation(options["budget_relation"]))
+
+
+def guaranteed(outcome: Outcome, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a manifest guarantees: nothing, of a release that no budget was charged for."""
+    if not options.get("experiment"):
+        return outcome.guarantee
+    return {"kind": "none", "why": UNPAID, "if_it_were_charged": outcome.guarantee}
 
 
 def account_details(account: Account) -> dict[str, Any]:

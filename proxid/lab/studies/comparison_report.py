@@ -4,6 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
 from proxid.lab.studies.plots import COLOURS, pyplot, save
 
@@ -12,6 +15,14 @@ COLUMNS = (
     "true topics", "1-issuer texts", "vanity", "rows",
     "texts", "JSD L1", "JSD L2", "EMD", "top 100", "caching", "MAP", "subst. cov.", "P@5", "P@5 common", "CPU s",
 )  # fmt: skip
+PARTS = {
+    "every mechanism on one log": ("guarantee", "CPU s"),
+    "who is found": ("owner found", "person+text"),
+    "what else is told": ("leaf words", "joined", "true topics", "1-issuer texts", "vanity"),
+    "what is left": ("rows", "texts", "JSD L1", "JSD L2", "EMD"),
+    "what it is good for": ("top 100", "caching", "MAP", "subst. cov.", "P@5", "P@5 common"),
+}
+"""Tables that fit a terminal: title and columns, each beside the mechanism; the first has the paper too."""
 LEGEND = {
     "guarantee": "for one user replaced, and one release; ZEALOUS and partition release each kind of items alone",
     "owner found": "best attack of the log lab that names the owner of a published record, with the attack's name",
@@ -62,6 +73,23 @@ def cells(row: dict[str, Any]) -> list[str]:
         *(_number(suggestion.get(key, {}).get("precision_at_5")) for key in ("own", "common")),
         f"{row['cpu_seconds']:.1f}" if "cpu_seconds" in row else "",
     ]
+
+
+def printed(rows: list[dict[str, Any]], console: Console) -> None:
+    """The table in parts that a terminal of 80 columns shows whole, and what the columns mean."""
+    lines = [dict(zip(COLUMNS, cells(row), strict=True)) for row in rows]
+    for title, columns in PARTS.items():
+        names = ("mechanism", *(("paper",) if "guarantee" in columns else ()), *columns)
+        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title, title_justify="left")
+        for name in names:
+            left = name in COLUMNS[:3]
+            heading, wraps = name.replace(" ", "\n"), name == "guarantee"
+            table.add_column(heading, justify="left" if left else "right", no_wrap=not wraps, overflow="fold")
+        for line in lines:
+            table.add_row(*(line[name] for name in names))
+        console.print(table)
+    for name, meaning in LEGEND.items():
+        console.print(f"  {name}: {meaning}", highlight=False)
 
 
 def _share(value: float | None) -> str:

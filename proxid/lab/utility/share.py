@@ -1,4 +1,4 @@
-"""How much of a log came out, what still waits, and what waiting costs (002 §4.4.4, §4.4.5.5, figures 4.8, 4.9)."""
+"""How much of a log came out, what did not, and what waiting costs (002 §4.4.4, §4.4.5.5, figures 4.8, 4.9)."""
 
 from typing import Any
 
@@ -46,24 +46,28 @@ def _left(release: Release) -> Longs:
 
 
 def buffers(release: Release) -> dict[str, Any]:
-    """The metric: |Q| at the end, over all nodes in use and over those that released something."""
+    """The metric: |Q| at the end, in minus out, over all nodes in use and over those that released something.
+
+    In mode `mix` that is more than what waits: what was repeated, capped or given up did not come out either. The
+    manifest counts these (`suppressed`).
+    """
     arrived = np.bincount(release.original_node, minlength=len(release.tree))
     left = _left(release)
-    waiting = np.maximum(arrived - left, 0)
+    remain = np.maximum(arrived - left, 0)
     used, active = arrived > 0, (arrived > 0) & (left > 0)
     return {
         "exact": release.exact or not release.grouped,
         "nodes": int(used.sum()),
         "active_nodes": int(active.sum()),
-        "final_q_mean": float(waiting[used].mean()) if used.any() else float("nan"),
-        "final_q_active_mean": float(waiting[active].mean()) if active.any() else float("nan"),
-        "final_q_max": int(waiting.max(initial=0)),
-        "waiting": int(waiting.sum()),
+        "final_q_mean": float(remain[used].mean()) if used.any() else float("nan"),
+        "final_q_active_mean": float(remain[active].mean()) if active.any() else float("nan"),
+        "final_q_max": int(remain.max(initial=0)),
+        "not_released": int(remain.sum()),
     }
 
 
-def peak_waiting(release: Release) -> int | None:
-    """The most records that waited at one time, or None where release times are unknown."""
+def peak_inside(release: Release) -> int | None:
+    """The most records in minus out at one time, or None where release times are unknown."""
     at, _ = release_times(release)
     if at is None or (at < 0).any():
         return None
@@ -83,7 +87,7 @@ def memory(release: Release) -> dict[str, Any]:
         if engine.waiting >= most:
             most, held = engine.waiting, engine.nbytes
     return {
-        "peak_waiting_records": peak_waiting(release),
+        "peak_in_minus_out": peak_inside(release),
         "state_bytes": held,
         "waiting_records": most,
         "bytes_per_waiting_record": held / most if most else float("nan"),

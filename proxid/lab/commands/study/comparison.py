@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from proxid.errors import InputError
 from proxid.lab.commands.common import FILE, filing_of, filing_options, print_json, progress_bar, said_columns_of
@@ -17,7 +15,7 @@ from proxid.lab.filing import Filing
 from proxid.lab.logs import Layout, create_log
 from proxid.lab.logs.digest import digest_of
 from proxid.lab.studies.comparison import Plan, compare
-from proxid.lab.studies.comparison_report import COLUMNS, LEGEND, cells, figure
+from proxid.lab.studies.comparison_report import LEGEND, figure, printed
 from proxid.lab.studies.entries import Entry, entries
 from proxid.lab.studies.topical_log import ALL_TOPICS, LogShape, make_topical_log
 from proxid.ontology.wordnet import load
@@ -98,12 +96,5 @@ def _chosen(users: int, epsilon: float, k: int, only: tuple[str, ...]) -> list[E
 
 def _print(rows: list[dict[str, Any]], files: list[Path]) -> None:
     console = Console()
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title="every mechanism on one log")
-    for column in COLUMNS:
-        table.add_column(column, justify="left" if column in COLUMNS[:3] else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*cells(row))
-    console.print(table)
-    for name, meaning in LEGEND.items():
-        console.print(f"  {name}: {meaning}")
+    printed(rows, console)
     console.print("written: ", *(str(file) for file in files))
