@@ -42,6 +42,10 @@ async def test_a_choice_that_was_refused_is_not_in_effect(tmp_path: Path, capsys
         assert await run_command("device", "consent", *config, "everything") == 2
         capsys.readouterr()
         assert await run_command("device", "consent", *config) == 0
-        assert "nothing is in effect until" in capsys.readouterr().out
+        said = capsys.readouterr().out
+        assert "nothing is in effect until" in said and "You object to any passing on since 20" in said
+        assert "proxid device rights object -u person-0 --resume" in said
+        assert await run_command("device", "consent", *config, "--json") == 0
+        assert json.loads(capsys.readouterr().out.splitlines()[-1])["objects_since"] > 0
         assert await run_command("device", "rights", "status", *config) == 0
         assert "objection: since 20" in capsys.readouterr().out

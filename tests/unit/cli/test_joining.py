@@ -1,7 +1,9 @@
 """Invitations, requests and admissions: who changed one on its way is found, and nothing of them is secret."""
 
+import io
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -175,6 +177,57 @@ def test_a_refused_request_changes_nothing_and_others_read_none(capsys: pytest.C
     assert admit("second/main-service.request", "--yes") == 2, "another key is trusted"
     assert before == {path: path.read_bytes() for path in Path("house").rglob("*") if path.is_file()}
     assert {Path("house", sub).stat().st_mode & 0o077 for sub in (".", "invited", "known", "admitted")} == {0}
+
+
+@pytest.mark.parametrize(
+    ("typed", "status"), [("y", 0), ("words", 0), ("WORDS", 0), ("n", 2), ("", 2), ("zobat zobat zobat zobat zobat", 2)]
+)
+def test_at_the_question_the_words_may_be_typed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, typed: str, status: int
+) -> None:
+    words = str(join(capsys, "house/invited/party-acme.invitation", "--into", "acme")["words"])
+    answer = {"words": words, "WORDS": words.upper().replace(" ", "-")}.get(typed, typed)
+    asked = io.StringIO(f"{answer}\n")
+    asked.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr("sys.stdin", asked)
+    assert admit("acme/party-acme.request") == status
+    said = capsys.readouterr().err
+    assert f"party acme reads out: {words}?" in said
+    assert ("not admitted" in said) == (answer in ("n", "")) and ("the words differ" in said) == ("zobat" in answer)
+
+
+def test_who_was_admitted_before_is_told_to_take_the_newcomer(capsys: pytest.CaptureFixture[str]) -> None:
+    """An auditor refuses a household that it was not told of."""
+    join(capsys, "house/invited/auditor.invitation", "--into", "auditor")
+    assert admit("auditor/auditor.request", "--yes") == 0
+    file = "house/admitted/auditor.admission"
+    assert f"send {file} to auditor, who takes it: proxid join auditor.admission" in told(capsys)
+    join(capsys, "house/invited/device-home.invitation", "--into", "home", "-u", "ann")
+    assert admit("home/device-home.request", "--yes") == 0
+    said = told(capsys)
+    assert "send house/admitted/device-home.admission to device home, who takes it" in said
+    assert f"send {file} to auditor again: until that takes it (proxid join auditor.admission)" in said
+    assert "it refuses device home" in said
+    assert admit("home/device-home.request", "--yes", "--json") == 0
+    done = json.loads(capsys.readouterr().out)
+    assert done["again"] == [] and done["written"] == ["house/admitted/device-home.admission"]
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> str:
+    return " ".join(capsys.readouterr().err.split())
+
+
+def test_where_metrics_are_served_is_said_by_who_serves_them(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["init", "other", "--only", "ea,gateway", "--parties", "acme"]
+    assert main([*words, "--main-service-metrics", "127.0.0.1:9999"]) == 2
+    assert "proxid join --metrics" in told(capsys) and not Path("other").exists()
+    assert main([*words, "--gateway-metrics", "127.0.0.1:9998"]) == 0
+    assert tomllib.loads(Path("other/gateway/gateway.toml").read_text())["metrics_listen"] == "127.0.0.1:9998"
+    for role in ("main-service", "auditor"):
+        join(capsys, f"house/invited/{role}.invitation", "--into", role, "--metrics", "127.0.0.1:9999")
+        assert tomllib.loads(Path(role, f"{role}.toml").read_text())["metrics_listen"] == "127.0.0.1:9999"
+    assert main(["join", "house/invited/party-acme.invitation", "--metrics", "127.0.0.1:9999"]) == 2
+    assert "a party serves no metrics" in told(capsys)
 
 
 def test_who_is_enrolled_is_shown_before(capsys: pytest.CaptureFixture[str]) -> None:

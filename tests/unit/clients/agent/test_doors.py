@@ -15,6 +15,7 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from proxid.classify import Classification, RequestType
+from proxid.cli.main import main
 from proxid.clients.agent import asking
 from proxid.clients.agent.asking import Asking
 from proxid.clients.agent.openai_door import AT_HOME, application
@@ -226,3 +227,13 @@ async def test_a_wyoming_door_leaves_signals_to_the_agent_and_its_socket_to_nobo
         assert not path.exists()
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
+
+
+def test_a_code_for_a_page_that_nobody_serves_says_what_comes_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provision(tmp_path)
+    file = str(tmp_path / "devices/household-1/device.toml")
+    assert main(["agent", "page", "--config", file, "-u", "person-0"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "it does not run; start it first" in said and "proxid agent run, with the same --config" in said

@@ -96,6 +96,28 @@ async def test_a_full_auditor_gets_the_rest_later(tmp_path: Path, auditor: FakeA
     assert await present(config(), file) == Presented(new=1)
 
 
+class RefusingStub:
+    """An auditor's service that knows this caller, and lets it not read reports."""
+
+    def Report(self, _request: Any, timeout: float) -> AsyncIterator[Any]:  # noqa: N802 - a gRPC method's name
+        async def refuse() -> AsyncIterator[Any]:
+            raise grpc.aio.AioRpcError(
+                grpc.StatusCode.PERMISSION_DENIED,
+                grpc.aio.Metadata(),
+                grpc.aio.Metadata(("proxid-code", "peer_refused")),
+            )
+            yield
+
+        return refuse()
+
+
+async def test_who_may_not_read_reports_is_told_where_that_is_said() -> None:
+    stub: Any = RefusingStub()
+    with pytest.raises(RefusedError) as raised:
+        await AuditorClient(stub, "the auditor at au:7445").report(3)
+    assert "the auditor at au:7445" in told(raised.value) and "report_to" in told(raised.value)
+
+
 async def test_an_auditor_that_is_away_is_told_in_words() -> None:
     async with grpc.aio.insecure_channel(free_address()) as channel:
         with pytest.raises(UpstreamError) as raised:
