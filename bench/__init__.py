@@ -5,14 +5,16 @@ Figure]`; it is imported only when it is asked for. They come with a checkout al
 are never checked here: the exit status is 0 when they were measured.
 """
 
+import dataclasses
 import importlib
 import json
+import math
 import os
 import pkgutil
 import platform
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, TypeVar
 
 import click
 from rich.console import Console
@@ -33,7 +35,34 @@ class Figure(TypedDict):
     reach: NotRequired[float | None]
 
 
+T = TypeVar("T")
 Run = Callable[[Mapping[str, str]], Mapping[str, Figure]]
+
+
+def parse_options(kind: type[T], options: Mapping[str, str]) -> T:
+    """A benchmark's options from the command line; those of other benchmarks are passed over.
+
+    Args:
+        kind: a dataclass whose fields have defaults, each an int, a float or a text.
+
+    Raises:
+        InputError: a value is no such number, not finite, or not above 0.
+    """
+    given = [field for field in dataclasses.fields(kind) if field.name in options]  # type: ignore[arg-type]
+    found = {field.name: _value(field.name, options[field.name], type(field.default)) for field in given}
+    return kind(**found)
+
+
+def _value(name: str, text: str, kind: type) -> int | float | str:
+    if kind is str:
+        return text
+    try:
+        value = int(text) if kind is int else float(text)
+    except ValueError:
+        raise InputError(f"{name} is a {'whole ' if kind is int else ''}number") from None
+    if not 0 < value < math.inf:
+        raise InputError(f"{name} is a number above 0")
+    return value
 
 
 def names() -> list[str]:

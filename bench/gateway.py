@@ -13,7 +13,6 @@ Options: requests (a round, 3000), rounds (3), workers (1), people (40), echo_se
 
 import asyncio
 import json
-import math
 import os
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from typing import Any, Final
 
 import uvloop
 
-from bench import Figure
+from bench import Figure, parse_options
 from bench.crypto import crypto_figures
 from device_sim.commands.common import open_households
 from device_sim.load import Prepared, Round, drive, prepare
@@ -63,14 +62,7 @@ class Options:
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
         """Options from the command line; raises InputError."""
-        known = {"requests": int, "rounds": int, "workers": int, "people": int, "echo_seconds": float,
-                 "concurrency": int}  # fmt: skip
-        try:
-            chosen = cls(**{key: known[key](value) for key, value in options.items() if key in known})
-        except ValueError:
-            raise InputError("an option of this benchmark is a number") from None
-        if not all(0 < getattr(chosen, key) < math.inf for key in known):
-            raise InputError("an option of this benchmark is a number above 0")
+        chosen = parse_options(cls, options)
         if chosen.concurrency > MAX_STREAMS:
             raise InputError(f"concurrency is at most {MAX_STREAMS}: the gateway takes no more calls of one connection")
         return chosen

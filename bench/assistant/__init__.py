@@ -32,7 +32,7 @@ from typing import Final
 
 import uvloop
 
-from bench import Figure
+from bench import Figure, parse_options
 from bench.assistant.asking import assistant
 from bench.assistant.page import page_figures
 from bench.assistant.upstream import CountingUpstream, owner
@@ -63,10 +63,7 @@ class Options:
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
         """Options from the command line; raises InputError."""
-        try:
-            chosen = cls(**{key: int(value) for key, value in options.items() if key in cls.__slots__})
-        except ValueError:
-            raise InputError("an option of this benchmark is a whole number") from None
+        chosen = parse_options(cls, options)
         if min(chosen.asks, chosen.slow) < 20:
             raise InputError("asks and slow are at least 20: there are percentiles of them")
         return chosen

@@ -26,7 +26,7 @@ from typing import Any, Final
 import uvloop
 from redis.asyncio import Redis
 
-from bench import Figure
+from bench import Figure, parse_options
 from bench.rights.hostile import abuse, memory
 from bench.rights.slow_line import SlowLine
 from device_sim.commands.common import open_households
@@ -72,12 +72,9 @@ class Options:
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
         """Options from the command line; raises InputError."""
-        try:
-            chosen = cls(**{key: int(value) for key, value in options.items() if key in cls.__slots__})
-        except ValueError:
-            raise InputError("an option of this benchmark is a whole number") from None
-        if min(chosen.links, chosen.abuse_seconds) < 1 or chosen.people <= ASKING:
-            raise InputError(f"links and abuse_seconds are at least 1, people at least {ASKING + 1}")
+        chosen = parse_options(cls, options)
+        if chosen.people <= ASKING:
+            raise InputError(f"people are at least {ASKING + 1}")
         return chosen
 
 

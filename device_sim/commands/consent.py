@@ -7,10 +7,13 @@ from pathlib import Path
 import click
 
 from device_sim.commands.common import CONFIG, JSON, at_home
+from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.home import Choice, Home, Member
-from proxid.clients.household.told import allowed, meaning_of, sent_of, standing_of
+from proxid.clients.household.state import HouseholdState
+from proxid.clients.household.told import allowed, meaning_of, objection_of, sent_of, standing_of
 from proxid.clients.household.words import words_in
 from proxid.protocol.naming import Naming
+from proxid.runtime.config import load
 from proxid.runtime.process.ended import run_async
 
 
@@ -36,6 +39,7 @@ def consent(path: Path, user: str, bundle: str | None, until_withdrawn: bool, as
         return found, next(member.lasting for member in await home.members() if member.user == user)
 
     found, lasting = run_async(at_home(path, choose))
+    since = objection_at(path, user)
     bundles = found.policy.bundles
     granted = {grant.party for grant in bundles.get(found.bundle, ())}
     lost = [row for row in found.sent if row.party not in granted and (row.records or row.contents)]
@@ -45,12 +49,21 @@ def consent(path: Path, user: str, bundle: str | None, until_withdrawn: bool, as
         before = {"sent": [row._asdict() for row in lost]} if lost else {}
         done = {
             "user": user, "bundle": found.bundle, "version": found.version, "policy": found.policy.digest.hex(),
-            "until": until.isoformat(), "lasting": found.lasting, "pending": found.pending, **offered, **before,
+            "until": until.isoformat(), "lasting": found.lasting, "pending": found.pending, "objects_since": since,
+            **offered, **before,
         }  # fmt: skip
         click.echo(json.dumps(done))
         return
-    said = [*standing_of(found, lasting, words_in("en")), *(sent_of(row, words_in("en")) for row in lost)]
+    said = [*objection_of(since, words_in("en"))]
+    said += [f"It is taken back by: proxid device rights object -u {user} --resume"] if said else []
+    said += [*standing_of(found, lasting, words_in("en")), *(sent_of(row, words_in("en")) for row in lost)]
     click.echo("\n".join(said if bundle else said + offers(found)))
+
+
+def objection_at(path: Path, user: str) -> float | None:
+    """Since when somebody of a configuration's household objects, as `UserState.objection`: kept in its folder."""
+    member = HouseholdState(load(DeviceConfig, path).data_dir).users().get(user)
+    return None if member is None else member.objection
 
 
 def offers(found: Choice) -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from proxid.cli.joining import accept_first
 from proxid.errors import ConfigError, InputError
@@ -140,7 +141,13 @@ def _trial(options: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _host(options: Mapping[str, Any]) -> dict[str, list[str]]:
-    folder = options["directory"]
+    folder, asked = options["directory"], click.get_current_context().get_parameter_source
+    for role in ("gateway", "main-service"):
+        key = f"{role.replace('-', '_')}_metrics"
+        if role not in options["only"] and asked(key) is ParameterSource.COMMANDLINE:
+            raise InputError(
+                f"--{role}-metrics: no {role} is made here; who joins as it says where: proxid join --metrics"
+            )
     host = Host.init(folder, options["only"], options["parties"], _settings(options), _now())
     return {"written": [str(folder / "ca"), *(str(party.folder) for party in host.own())]}
 

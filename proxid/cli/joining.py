@@ -29,7 +29,7 @@ from proxid.errors import ConfigError, CredentialError, InputError
 from proxid.runtime.config.loading import load, load_section
 from proxid.runtime.config.trust import Trust
 from proxid.runtime.provision import Party, PublicFile, init_party, install_certificate
-from proxid.runtime.provision.host import Host, listening, settings_of
+from proxid.runtime.provision.host import Host, next_steps, serving_at, settings_of
 from proxid.runtime.provision.invitation import (
     Admission,
     Invitation,
@@ -55,6 +55,8 @@ _HOUSE = click.option(
     help="Folder of who invites, made by proxid init --only.",
 )  # fmt: skip
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print an object.")
+_YES, _NO = ("y", "yes"), ("", "n", "no")
+_DIFFER = "the words differ; ask again, or its file or the invitation was changed on the way"
 _COMPARED = ("gateway", "main-service", "ea", "auditor")
 """Roles whose keys somebody who joins may want to hear from themselves."""
 
@@ -110,9 +112,13 @@ def admit(
     for request in requests:
         if host.enrolled(request) is None:
             host.admit(request, _enrolled(request, ea or house / "ea", when), _now())
-    admissions = host.admissions((f"{request.role}/{request.name}" for request in requests), _now())
-    written = [str(host.place("admitted", one.role, one.name, "admission")) for one in admissions]
-    click.echo(json.dumps({"written": written}) if as_json else "\n".join(written))
+    came = [f"{request.role}/{request.name}" for request in requests]
+    admissions = host.admissions(came, _now())
+    places = {f"{one.role}/{one.name}": host.place("admitted", one.role, one.name, "admission") for one in admissions}
+    written, again = [str(path) for path in places.values()], [str(places[who]) for who in places if who not in came]
+    click.echo(json.dumps({"written": written, "again": again}) if as_json else "\n".join(written))
+    if not as_json:
+        click.echo("\n".join(next_steps(requests, admissions, places)), err=True)
 
 
 def _request(path: Path) -> JoinRequest:
@@ -128,11 +134,14 @@ def _compare(request: JoinRequest, heard: Sequence[str], yes: bool) -> None:
     if yes or any(same(one, words) for one in heard):
         return
     if heard:
-        raise InputError(f"{who}: the words differ; ask again, or its file or the invitation was changed on the way")
+        raise InputError(f"{who}: {_DIFFER}")
     if not sys.stdin.isatty():
         raise InputError(f"{who}: nobody has read out its words; give what you heard with --words, or --yes")
-    if not click.confirm(f"{who} reads out: {words}?", err=True):
+    said = click.prompt(f"{who} reads out: {words}? [y/N, or what you hear]", "n", show_default=False, err=True)
+    if said.strip().lower() in _NO:
         raise InputError(f"{who}: not admitted; its file or the invitation was changed on the way")
+    if said.strip().lower() not in _YES and not same(said, words):
+        raise InputError(f"{who}: {_DIFFER}")
 
 
 def _enrolled(request: JoinRequest, ea: Path, since: datetime.datetime) -> list[bytes]:
@@ -151,10 +160,12 @@ def _enrolled(request: JoinRequest, ea: Path, since: datetime.datetime) -> list[
 @click.option("--into", type=_FOLDER, help="Folder of who joins (default: its name).")
 @click.option("-u", "--user", "users", multiple=True, help="Of a household: somebody to enrol.")
 @click.option("--listen", metavar="HOST:PORT", help="Where a server listens (default: its port, at every address).")
+@click.option("--metrics", metavar="HOST:PORT", help="Where a server serves its metrics (default: this machine alone).")
 @click.option("--yes", is_flag=True, help="Of the first admission: who invited you has said that the words agree.")
 @_JSON
 def join(
-    file: Path, into: Path | None, users: tuple[str, ...], listen: str | None, yes: bool, as_json: bool
+    file: Path, into: Path | None, users: tuple[str, ...], listen: str | None, metrics: str | None, yes: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Answer an invitation, or take an admission.
 
@@ -167,17 +178,16 @@ def join(
         raise InputError(f"{file.name}: is a request; who invited takes it with proxid admit")
     folder = into or Path(letter.name)
     if isinstance(letter, Invitation):
-        done = _answer(letter, folder, users, listen)
+        done = _answer(letter, folder, users, serving_at(letter.role, settings_of(letter), listen, metrics))
     else:
         assert isinstance(letter, Admission)
         done = _take(letter, folder, yes)
     click.echo(json.dumps(done) if as_json else "\n".join(_said(done)))
 
 
-def _answer(invitation: Invitation, folder: Path, users: Sequence[str], listen: str | None) -> dict[str, Any]:
+def _answer(invitation: Invitation, folder: Path, users: Sequence[str], settings: Settings) -> dict[str, Any]:
     if users and invitation.role != "device":
         raise InputError(f"a {invitation.role} has no users to enrol")
-    settings = listening(invitation.role, settings_of(invitation), listen)
     path = folder / f"{invitation.stem}.request"
     before = _answered(path, invitation)
     if before is None and not (folder / "tls.crt").exists():

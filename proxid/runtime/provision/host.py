@@ -9,7 +9,7 @@ Who joins gets an admission; so does everybody again who has to know the newcome
 import base64
 import datetime
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,16 @@ from proxid.runtime.config.fields import check_name
 from proxid.runtime.config.loading import load_section
 from proxid.runtime.config.policy import SETTINGS, load_policy
 from proxid.runtime.provision import certificate, templates
-from proxid.runtime.provision.invitation import Admission, House, Invitation, JoinRequest, digest, read_letter, stem
+from proxid.runtime.provision.invitation import (
+    Admission,
+    House,
+    Invitation,
+    JoinRequest,
+    Letter,
+    digest,
+    read_letter,
+    stem,
+)
 from proxid.runtime.provision.party import Party, init_party, install_certificate, introduce, make_folder, sign_request
 from proxid.runtime.provision.public import PublicFile, write_public
 from proxid.runtime.provision.roles import ROLES, SERVERS
@@ -65,7 +74,7 @@ class Host:
             if not (folder / name).exists():
                 write_public(folder / name, text)
         for role in own:
-            party = init_party(folder / role, role, role, listening(role, settings), policy, now)
+            party = init_party(folder / role, role, role, serving_at(role, settings), policy, now)
             if ROLES[role].networked and not (party.folder / "tls.crt").exists():
                 pem = sign_request(folder / "ca", (party.folder / "tls.csr").read_bytes(), now)
                 install_certificate(party, pem, (folder / "ca/ca.crt").read_bytes())
@@ -190,6 +199,30 @@ class Host:
         )  # fmt: skip
 
 
+def next_steps(
+    requests: Iterable[JoinRequest], admissions: Iterable[Admission], places: Mapping[str, Path]
+) -> list[str]:
+    """What the host does with each admission; who has to know a newcomer refuses them until they take theirs.
+
+    Args:
+        places: `ROLE/NAME` → its file.
+    """
+    came, lines = {f"{request.role}/{request.name}": request for request in requests}, []
+    for one in admissions:
+        who = f"{one.role}/{one.name}"
+        to, path = _called(one), places[who]
+        if who in came:
+            lines.append(f"send {path} to {to}, who takes it: proxid join {path.name}")
+        else:
+            new = ", ".join(_called(request) for request in came.values() if request.role in ROLES[one.role].knows)
+            lines.append(f"send {path} to {to} again: until that takes it (proxid join {path.name}) it refuses {new}")
+    return lines
+
+
+def _called(one: Letter) -> str:
+    return one.role if one.role == one.name else f"{one.role} {one.name}"
+
+
 def _for(role: str, known: Iterable[PublicFile]) -> tuple[PublicFile, ...]:
     return tuple(public for public in known if public.role in ROLES[role].knows)
 
@@ -199,9 +232,17 @@ def _introduce(party: Party, known: Iterable[PublicFile]) -> None:
         introduce(party, _for(party.role, known))
 
 
-def listening(role: str, settings: Settings, listen: str | None = None) -> Settings:
-    """Settings of one server, which listens at its port of every address unless told otherwise."""
+def serving_at(role: str, settings: Settings, listen: str | None = None, metrics: str | None = None) -> Settings:
+    """Settings of one party; a server listens at its port of every address unless told otherwise.
+
+    Raises:
+        InputError: a party that is no server is told where to serve metrics.
+    """
     field = _LISTEN.get(role)
+    if metrics is not None:
+        if field is None:
+            raise InputError(f"a {role} serves no metrics")
+        settings = replace(settings, by_role={**settings.by_role, role: {"metrics_listen": metrics}})
     if field is None or not (address := str(getattr(settings, field))):
         return settings
     changed: dict[str, Any] = {field: listen or f"0.0.0.0:{address.rpartition(':')[2]}"}

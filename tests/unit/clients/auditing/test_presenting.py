@@ -99,7 +99,7 @@ async def test_a_full_auditor_gets_the_rest_later(tmp_path: Path, auditor: FakeA
 class RefusingStub:
     """An auditor's service that knows this caller, and lets it not read reports."""
 
-    def Report(self, _request: Any, timeout: float) -> AsyncIterator[Any]:  # noqa: N802 - a gRPC method's name
+    def Report(self, _request: Any, timeout: float) -> AsyncIterator[Any]:
         async def refuse() -> AsyncIterator[Any]:
             raise grpc.aio.AioRpcError(
                 grpc.StatusCode.PERMISSION_DENIED,
