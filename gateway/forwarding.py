@@ -48,19 +48,19 @@ class Forwarding:
             UpstreamError: it may not have arrived, or no outcome came.
         """
         asked.number = next(self._numbers)
-        until = min(until, time.monotonic() + self._timeout)
-        future: asyncio.Future[wire.ForwardOutcome] = asyncio.get_running_loop().create_future()
+        now, loop = time.monotonic(), asyncio.get_running_loop()
+        until = min(until, now + self._timeout)
+        future: asyncio.Future[wire.ForwardOutcome] = loop.create_future()
         self._under_way[asked.number], self._until[asked.number] = future, until
         self._waiting.append(asked)
         self._something.set()
         if self._stream is None:
             self._stream = asyncio.create_task(self._serve())
+        late = loop.call_later(until - now, _too_late, future)
         try:
-            async with asyncio.timeout(until - time.monotonic()):
-                return await future
-        except TimeoutError:
-            raise UpstreamError("the Main Service did not answer in time") from None
+            return await future
         finally:
+            late.cancel()
             self._under_way.pop(asked.number, None)
             self._until.pop(asked.number, None)
 
@@ -105,6 +105,11 @@ class Forwarding:
                         one.left_ms = max(1, int(1000 * (self._until[one.number] - time.monotonic())))
                     if asked:
                         await stream.write(wire.ForwardBatch(requests=asked))
+
+
+def _too_late(outcome: "asyncio.Future[wire.ForwardOutcome]") -> None:
+    if not outcome.done():
+        outcome.set_exception(UpstreamError("the Main Service did not answer in time"))
 
 
 def _fitting(waiting: Sequence[wire.ForwardRequest]) -> int:

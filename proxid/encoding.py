@@ -15,6 +15,7 @@ from proxid.errors import EncodingError
 LABEL_PREFIX = b"proxid/v1/"
 _U32 = struct.Struct(">I")
 _U64 = struct.Struct(">Q")
+_EIGHT = _U32.pack(_U64.size)
 _SHORT = 2048
 _LENGTHS = tuple(_U32.pack(size) for size in range(_SHORT))
 """Encoded lengths of short items: looked up faster than packed."""
@@ -87,6 +88,10 @@ def encode(*items: Item) -> bytes:
     parts = [_U32.pack(len(items))]
     append = parts.append
     for item in items:
+        if type(item) is int:
+            append(_EIGHT)
+            append(encode_int(item))
+            continue
         data = item if type(item) is bytes else _item(item)
         size = len(data)
         append(_LENGTHS[size] if size < _SHORT else _U32.pack(size))

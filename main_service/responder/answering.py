@@ -2,6 +2,7 @@
 
 A responder may wait (`async def answer`) or block (`def answer`): one that blocks is called in a thread. It has a time,
 and only so many answers may be under way: fewer than requests of one stream, so that the rest is still read.
+The built-in skills wait for nothing, and are asked as they are.
 """
 
 import asyncio
@@ -14,10 +15,13 @@ from typing import Any, Final
 import structlog
 
 from main_service.responder.base import Context, Reply, Responder
+from main_service.responder.skills import BuiltInSkills
 from proxid.errors import ResponderError
 
 AT_ONCE: Final = 192
 """Answers under way at once; a question beyond them is refused."""
+
+_WAITS_FOR_NOTHING: Final = BuiltInSkills.answer
 
 _log = structlog.get_logger(__name__)
 
@@ -31,6 +35,7 @@ class Answering:
 
     def __init__(self, responder: Responder, seconds: float) -> None:
         self._responder = responder
+        self._waits = getattr(type(responder), "answer", None) is not _WAITS_FOR_NOTHING
         self._seconds = seconds
         self._under_way = 0
 
@@ -40,6 +45,8 @@ class Answering:
         Raises:
             ResponderError: it failed, took too long, or gave no text; or too many are under way.
         """
+        if not self._waits:
+            return await self._called(utterance, context)
         if self._under_way >= AT_ONCE:
             raise ResponderError("too many answers are under way")
         # A task of its own: one that does not let itself be cancelled is left behind, and still counted.

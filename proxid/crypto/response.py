@@ -6,14 +6,13 @@
 The salt is random for each sealing, so a key is used once and its nonce may be fixed.
 """
 
+import hmac
 import os
 from collections.abc import Callable
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from proxid.crypto.padding import pad, unpad
 from proxid.encoding import label
@@ -35,8 +34,9 @@ def _cipher(response_key: bytes, salt: bytes, request_hash: bytes) -> ChaCha20Po
     # salt ‖ request hash tells where one ends only because both have one size.
     if len(salt) != SALT_SIZE or len(request_hash) != REQUEST_HASH_SIZE:
         raise SealInvalidError("a salt has 16 bytes and a request hash 64")
-    key = HKDF(SHA256(), 32, salt + request_hash, _INFO).derive(response_key)
-    return ChaCha20Poly1305(key)
+    # HKDF of one block is an HMAC to extract and one to expand (RFC 5869).
+    extracted = hmac.digest(salt + request_hash, response_key, "sha256")
+    return ChaCha20Poly1305(hmac.digest(extracted, _INFO + b"\x01", "sha256"))
 
 
 def seal_response(
