@@ -8,6 +8,8 @@ and put into their feeds, and stay there.
 Rounds of path and echo take turns, with the same sizes and 32 requests under way; figures are medians over the rounds.
 What runs beside the path must keep up: `left_unclassified` requests and `left_events` events are what a round left.
 
+With `-o part=where` it prints where the processor time of a request goes instead, stage by stage (`where.py`).
+
 Options: requests (a round, 3000), rounds (3), workers (1), people (40), echo_seconds (4), concurrency (32).
 """
 
@@ -19,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -28,6 +31,7 @@ import uvloop
 
 from bench import Figure, parse_options
 from bench.crypto import crypto_figures
+from bench.gateway.where import Sampled
 from device_sim.commands.common import open_households
 from device_sim.load import Prepared, Round, drive, prepare
 from gateway.config import GatewayConfig
@@ -44,8 +48,8 @@ from proxid.runtime.folder import socket_path
 from proxid.runtime.store import connect
 
 CONCURRENCY: Final = 32
-REACH: Final = 0.30
-_ECHO: Final = Path(__file__).resolve().parent.parent / "bench/yardsticks/two_hop_echo.py"
+REACH: Final = 0.40
+_ECHO: Final = Path(__file__).resolve().parent.parent / "yardsticks/two_hop_echo.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +74,44 @@ class Options:
 
 def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """Measure; raises InputError if the echo's file is not there (it comes with the repository)."""
-    chosen = Options.parse(options)
+    chosen, part = Options.parse(options), options.get("part", "rate")
+    if part not in ("rate", "where"):
+        raise InputError("part is `rate` or `where`")
     if not _ECHO.exists():
         raise InputError("bench/yardsticks/two_hop_echo.py is needed: run from a checkout of the repository")
     with tempfile.TemporaryDirectory(prefix="proxid-bench-") as folder:
         os.environ["PROXID_GATEWAY__WORKERS"] = os.environ["PROXID_MAIN_SERVICE__WORKERS"] = str(chosen.workers)
         trial = DemoTrial(Path(folder), DemoOptions(people=chosen.people, k=10, form="pairs"))
         trial.provision()
-        try:
-            trial.start_services()
-            measured = uvloop.run(_measure(trial, chosen))
-        finally:
-            trial.stop()
+        sampled = Sampled(Path(folder)) if part == "where" else nullcontext()
+        with sampled:
+            try:
+                trial.start_services()
+                measured = uvloop.run(_measure(trial, chosen, echo=part == "rate"))
+            finally:
+                trial.stop()
+        if isinstance(sampled, Sampled):
+            return sampled.figures(measured.busy, measured.windows)
     return _figures(measured, chosen)
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """Rounds and their echoes, processor time a request by part (µs), the most that a round left undone."""
+    """Rounds and their echoes, processor time a request by part (µs), the most that a round left undone.
+
+    Attributes:
+        windows: when each round began and ended, Unix seconds.
+    """
 
     rounds: list[Round]
     echoes: list[dict[str, Any]]
     busy: dict[str, float]
     left: dict[str, int]
+    windows: list[tuple[float, float]]
 
 
-async def _measure(trial: DemoTrial, options: Options) -> _Measured:
-    done = _Measured([], [], {}, {})
+async def _measure(trial: DemoTrial, options: Options, echo: bool = True) -> _Measured:
+    done = _Measured([], [], {}, {}, [])
 
     async def look() -> None:
         for name, count in (await _left(trial)).items():
@@ -109,13 +124,15 @@ async def _measure(trial: DemoTrial, options: Options) -> _Measured:
         await drive(config, await prepare(speakers, 1 + options.requests // 4), options.concurrency)  # warm up
         for _ in range(options.rounds):
             prepared = await prepare(speakers, options.requests)
-            before = _processor_seconds(trial)
+            before, begun = _processor_seconds(trial), time.time()
             done.rounds.append(await drive(config, prepared, options.concurrency, look))
             after = _processor_seconds(trial)
+            done.windows.append((begun, time.time()))
             for name in after:
                 spent = 1e6 * (after[name] - before.get(name, 0.0)) / options.requests
                 done.busy[name] = done.busy.get(name, 0.0) + spent / options.rounds
-            done.echoes.append(await asyncio.to_thread(_echo, prepared, done.rounds[-1], options))
+            if echo:
+                done.echoes.append(await asyncio.to_thread(_echo, prepared, done.rounds[-1], options))
     return done
 
 
