@@ -2,14 +2,17 @@
 
 import dataclasses
 import json
+from typing import Any
 
+from gateway.store.links import LinkSteps
 from proxid.crypto.identity import Enrolment
 from proxid.evidence.events import EnrolledPayload, EventType, LinkedPayload
 from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.provision.keyfile import load_signing_key
+from tests.integration.gateway.test_keys_of_people import at_home, revoke, taken
 from tests.integration.gateway.test_rights import rights
-from tests.support.lies import GATEWAY, Liar, lie
+from tests.support.lies import GATEWAY, Liar, lie, store_of
 from tests.support.trial import PEOPLE
 
 E = EventType
@@ -67,3 +70,67 @@ async def gateway_links_by_a_key_that_was_replaced(liar: Liar) -> None:
 
     liar.payloads(GATEWAY, E.ENROLLED, replaced)
     await liar.trial.busy(1)
+
+
+async def _forget(liar: Liar, pattern: str) -> None:
+    """The gateway forgets keys of its store."""
+    store = await store_of(liar, GATEWAY)
+    for name in [name async for name in store.scan_iter(match=pattern)]:
+        await store.delete(name)
+    await store.aclose()
+
+
+@lie(3)
+async def gateway_links_by_a_key_that_was_revoked(liar: Liar) -> None:
+    revoke(liar.trial, PEOPLE[1])
+    await taken(liar.trial)
+    await _forget(liar, "{gw}:eo:*")
+    await liar.trial.busy(1)
+
+
+@lie(3)
+async def gateway_forwards_what_comes_under_a_key_that_was_revoked(liar: Liar) -> None:
+    trial = liar.trial
+    await trial.busy(1)
+    store = await store_of(liar, GATEWAY)
+    live = {name: await store.get(name) async for name in store.scan_iter(match="{gw}:u:*")}
+    revoke(trial, PEOPLE[1])
+    await taken(trial)
+    for name, tag in live.items():
+        await store.set(name, tag)
+    await store.aclose()
+    await trial.ask("node words", PEOPLE[1:2])
+
+
+@lie(3)
+async def gateway_gives_a_revoked_key_the_persons_data(liar: Liar) -> None:
+    trial = liar.trial
+    await trial.busy(1)
+    revoke(trial, PEOPLE[1])
+    await taken(trial)
+    await _forget(liar, "{gw}:eo:*")
+    for clock in trial.clocks.values():
+        clock.passed += 600
+    client = rights(trial)
+    client._clock = trial.clocks["device"].wall
+    await client.exercise(Right.ACCESS, PEOPLE[1])
+    await client.close()
+
+
+@lie(3)
+async def gateway_gives_a_persons_name_to_another_key(liar: Liar) -> None:
+    """The authority enrolled somebody under the same name, and did not say that they take the person's place."""
+    trial, honest = liar.trial, LinkSteps.link
+    await trial.busy(1)
+    held = trial.device._users[PEOPLE[1]].key.public
+
+    async def link(self: Any, *said: Any, **more: Any) -> Any:
+        return await honest(self, *said[:8], (held,), *said[9:], **more)
+
+    liar.patch.setattr(LinkSteps, "link", link)
+    trial.leap(1)
+    other = at_home(trial, "other", PEOPLE[1])
+    user, key = other._users[PEOPLE[1]], load_signing_key(trial.folder / "ea/signing.key")
+    user.enrolment = Enrolment.issue(PEOPLE[1], user.key.public, 1, key)
+    await other.session(PEOPLE[1])
+    await other.close()

@@ -1,6 +1,7 @@
 """The Identity Screener's atomic steps on a real store (gateway/store/lua)."""
 
 import asyncio
+import os
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,7 +67,7 @@ async def test_a_name_that_was_enrolled_again_belongs_to_the_later_key(store: Ga
     rights, payloads = RightsStore(store), (b"enrol", b"linked")
     # Before the later key is linked, nobody here knows of it.
     assert await rights.begin_erasure(ALICE.user_tag, b"request", b"enrolment", b"pk-later") is None
-    assert await store.link("kd", of(8), b"pk-later", 1000, payloads, EVIDENCE)
+    assert await store.link("kd", of(8), b"pk-later", 1000, payloads, EVIDENCE, replaces=[b"pk-a"])
     assert await rights.begin_erasure(ALICE.user_tag, b"request", b"enrolment", b"pk-a") is None
     for epoch in (8, 9):  # and it cannot come back by linking either
         with pytest.raises(RegistrationError, match="live epoch key" if epoch == 8 else "replaced"):
@@ -76,6 +77,29 @@ async def test_a_name_that_was_enrolled_again_belongs_to_the_later_key(store: Ga
     assert await rights.begin_erasure(ALICE.user_tag, b"request", b"enrolment", b"pk-later") == b""
     assert await rights.begin_erasure(ALICE.user_tag, b"request", b"enrolment", b"pk-a") is None
     assert await rights.begin_erasure(BOB.user_tag, b"request", b"enrolment", b"pk-b") == b""
+
+
+async def test_another_key_is_taken_if_the_enrolment_names_the_one_before(
+    store: GatewayStore,
+) -> None:
+    later = Registration("alice", ALICE.user_tag, 8, "px1alice8", True, b"link", b"cred")
+    for named in ([], [b"pk-x"]):
+        with pytest.raises(RegistrationError, match="takes the place"):
+            await store.link("kd", later, b"pk-b", 1000, (b"enrol", b"linked"), EVIDENCE, replaces=named)
+    assert await store.link("kd", later, b"pk-b", 1000, (b"enrol", b"linked"), EVIDENCE, replaces=[b"pk-x", b"pk-a"])
+
+
+async def test_person_epochs_whose_links_have_expired_are_forgotten(store: GatewayStore, client: Redis) -> None:
+    async def link(epoch: int) -> list[bytes]:
+        person = Registration("alice", ALICE.user_tag, epoch, f"px1alice{epoch}", True, b"link", b"cred")
+        evidence = OpeningKey.generate(os.urandom)
+        assert await store.link(f"k{epoch}", person, b"pk-a", 1000, (b"enrol", b"linked"), evidence)
+        return sorted((await client.hgetall(f"{PREFIX}:s:{ALICE.user_tag}")).values())
+
+    assert await link(8) == [b"7|px1alice", b"8|px1alice8"]
+    for name in [name async for name in client.scan_iter(match=f"{PREFIX}:ek:*")]:
+        await client.delete(name)  # as it goes by itself
+    assert await link(9) == [b"9|px1alice9"]
 
 
 async def test_forward_marks_the_nonce_with_the_event(store: GatewayStore, client: Redis) -> None:

@@ -22,7 +22,7 @@ def nothing() -> Saved:
 
     withheld = WithheldState({}, [], {}, False, set(), ArrivalsState({}, 0))
     parts = Parts(
-        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}), ({}, {}, False, {}),
+        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, False), ({}, {}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, [])),
         (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}),
         ((bytes(32), {}, {}), withheld, set(), ({}, set()), times, ({}, {}), (set(), {})),
