@@ -70,6 +70,7 @@ class GatewayLog(Log):
         """Whose the requests are that were not answered yet; None where that cannot be read."""
         rules = {
             EventType.ENROLLED: (SIGNATURES, self._enrolled),
+            EventType.REVOKED: (SIGNATURES, self._rights.revoked),
             EventType.LINKED: (SIGNATURES, self._linked),
             EventType.KEYED: (SIGNATURES, self._deliveries.keyed),
             EventType.ALIASED: (SIGNATURES, self._aliased),
@@ -125,7 +126,9 @@ class GatewayLog(Log):
         self.unlinked.update(unlinked)
 
     def _enrolled(self, event: Event) -> None:
-        self._people.enrolled(Enrolment.decode(EnrolledPayload.decode(event.payload).enrolment), event.number)
+        enrolment = Enrolment.decode(EnrolledPayload.decode(event.payload).enrolment)
+        time = int(str(event.fields["time"])) if form_of(event) > 1 else None
+        self._people.enrolled(enrolment, event.number, time)
 
     def _linked(self, event: Event) -> None:
         tag = self._erasures.linked(event)
@@ -163,6 +166,7 @@ class GatewayLog(Log):
                 self._split.took_back(*taken, *self.consents.taken_at(prox_id, version))
             return
         person, vector = self._tuples.consent(payload)
+        self._people.verify_not_revoked(person)
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
             message = SanitizedPair.decode(payload.message).original
@@ -197,8 +201,9 @@ class GatewayLog(Log):
         self._sets.forwarded(session, pair.original.header.time_ms, event.number)
         if pair.original.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")
-        self._asked[session] = self._tuples.forwarded(pair)
+        self._asked[session] = person = self._tuples.forwarded(pair)
         self._sets.vouch(session, name_of(pair.sanitized, Role.SANITIZER))
+        self._people.verify_not_revoked(person)
 
     def _forwarded_unread(self, event: Event) -> None:
         session = str(event.fields["session"])

@@ -11,6 +11,7 @@ from auditor.event_log import check_of
 from auditor.findings import ERASURE, GATEWAY, SIGNATURES, Basis, Report
 from auditor.policies import Policies
 from proxid.crypto.identity import Enrolment
+from proxid.crypto.revocation import Revocation, revoked_info
 from proxid.errors import RecordMismatchError
 from proxid.evidence.events import Event
 from proxid.protocol.rights import Right, RightsRequest
@@ -50,7 +51,7 @@ class RightsEvents:
         self._report.rests(ERASURE, Basis.COUNTERSIGNED)
         tags, request, enrolment = self._erasures.took_effect(event)
         with check_of(ERASURE):
-            self._people.verify_held(enrolment, event.number)
+            self._people.verify_held(enrolment, event.number, request.time_ms)
         self._obliged(event, tags, request)
         self._people.forget_part(request.user_id)
         return request.user_id
@@ -86,7 +87,7 @@ class RightsEvents:
         self._report.rests(SIGNATURES, Basis.COUNTERSIGNED)
         disclosure = self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
         request = RightsRequest.decode(disclosure.request)
-        self._people.verify_held(Enrolment.decode(disclosure.enrolment), event.number)
+        self._people.verify_held(Enrolment.decode(disclosure.enrolment), event.number, request.time_ms)
         self.exercised(request.right.value)
         if request.right is Right.OBJECT:
             self._split.objected(request.user_id, event.number, request.time_ms, str(event.fields.get("last", "")))
@@ -112,8 +113,18 @@ class RightsEvents:
         """ACCESSED."""
         self._report.rests(SIGNATURES, Basis.COUNTERSIGNED)
         disclosure = self._erasures.disclosed(event, Right.ACCESS)
-        self._people.verify_held(Enrolment.decode(disclosure.enrolment), event.number)
+        asked = RightsRequest.decode(disclosure.request).time_ms
+        self._people.verify_held(Enrolment.decode(disclosure.enrolment), event.number, asked)
         self.exercised(Right.ACCESS.value)
+
+    def revoked(self, event: Event) -> None:
+        """REVOKED: the enrolment authority's word that a person's key is nobody's any more."""
+        self._report.rests(SIGNATURES, Basis.COUNTERSIGNED)
+        trust = self._policies.trust
+        revocation = Revocation.decode(trust.opening.open(event.payload, revoked_info(trust.service)))
+        if revocation.digest.hex() != event.fields["statement"]:
+            raise RecordMismatchError("event names another revocation than it discloses")
+        self._people.revoked(revocation, int(str(event.fields["time"])))
 
     def verify_untold(self, listed: tuple[str, ...]) -> None:
         """An epoch has begun whose document lists these parties: who is among them has not left."""

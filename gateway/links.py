@@ -74,5 +74,5 @@ class Links:
         await self._store.link(
             key_tag(link.epoch_key), person, link.user_key, ttl,
             (EnrolledPayload(documents.enrolment, link.prox_id).encode(), documents.encode()), evidence,
-            name_forms(self._screener.secret, link.user_id), part,
+            name_forms(self._screener.secret, link.user_id), part, enrolment.replaces, self._screener.clock(),
         )  # fmt: skip

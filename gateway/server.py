@@ -24,6 +24,7 @@ from gateway.refusals import TurnedAway, write_refusals
 from gateway.releases import Releases
 from gateway.requests import Registrations, RequestPath
 from gateway.restoring import restore_rights
+from gateway.revocations import Revocations
 from gateway.rights import Rights
 from gateway.rpc import FeedService, GatewayService
 from gateway.store.library import GatewayStore
@@ -106,9 +107,12 @@ def _governed(config: GatewayConfig, screener: Screener) -> tuple[GatewayConfig,
     return config.model_copy(update={"retention": terms.retention}), held, replace(screener, limits=limits)
 
 
-async def _recover(store: GatewayStore, screener: Screener, requests: RequestPath) -> None:
-    """What an earlier process left behind."""
+async def _recover(
+    store: GatewayStore, screener: Screener, requests: RequestPath, revocations: Revocations
+) -> None:  # fmt: skip
+    """What an earlier process left behind, and which keys are over, before anybody is linked."""
     await index_people(store.client, screener)
+    await revocations.step()
     await requests.recover()
 
 
@@ -167,8 +171,9 @@ async def serve(
     requests = RequestPath(screener, store, upstream, registrations, epochs, promises)
     consents = Consents(screener, store, upstream, registrations, epochs, promises)
     auditor, notices = _auditor(config), Notices(screener, RightsStore(store))
-    erasures = Erasures(screener, store, upstream, auditor, notices)
-    objections = Objections(screener, store, upstream, auditor, notices)
+    told = (screener, store, upstream, auditor, notices)
+    erasures, objections = Erasures(*told), Objections(*told)
+    revocations = Revocations(screener, store, auditor, config.data_dir)
     rights = Rights(screener, store, auditor, objections, erasures, epochs, promises)
     asked = (Links(screener, store, epochs), consents, requests, rights)
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
@@ -179,13 +184,14 @@ async def serve(
     add_EvidenceServicer_to_server(shown, server)
     if worker == 0:
         await restore_rights(store.client, screener, older_of(config, evidence))
-        await _recover(store, screener, requests)
+        await _recover(store, screener, requests, revocations)
     # Made when nothing fails any more before they run.
     background = [ClockKeeper(screener.watch, heard, worker == 0).run(), heads.heard.watch()]
     background.append(write_refusals(screener, store))
     if writer is not None:
         background += jobs_of(config, evidence, store.client, writer, screener.watch)
         background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]
+        background.append(revocations.run())
         background += [Owed(store, consents, objections).run(), *_jobs(screener, store, upstream, epochs, heard)]
     background += [] if source is None else [AllowListWatch(source, GatewayConfig, peers).run()]
     try:

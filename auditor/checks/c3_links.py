@@ -6,6 +6,8 @@ from typing import Final, NamedTuple
 
 from auditor.policies import Policies
 from proxid.crypto.identity import Credential, Enrolment, Link
+from proxid.crypto.revocation import Revocation
+from proxid.encoding import encode
 from proxid.errors import CredentialError, RegistrationError
 from proxid.evidence.events import LinkedPayload
 from proxid.evidence.ratchet import subject_tag
@@ -34,13 +36,22 @@ class EnrolledKey(NamedTuple):
     before: bytes
 
 
+class EndedKey(NamedTuple):
+    """Since when, by the gateway's clock (Unix seconds), a user's key is over; whether it was revoked, not replaced."""
+
+    time: int
+    revoked: bool
+
+
 _JUST_AFTER: Final = 256
 """Events."""
 
 PeopleState = tuple[
-    dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes], dict[str, EnrolledKey], dict[str, bytes]
+    dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes], dict[str, EnrolledKey], dict[str, bytes],
+    dict[bytes, EndedKey], bool,
 ]  # fmt: skip
-"""People by key, keys by subject tag, digests of credentials that were shown, who is gone, keys and parts by user."""
+"""People by key, keys by subject tag, digests of credentials that were shown, who is gone, keys and parts by user, keys
+that are over, whether enrolments say when they came."""
 
 
 class People:
@@ -59,22 +70,69 @@ class People:
         self._keys: dict[str, EnrolledKey] = {}
         self._parts: dict[str, bytes] = {}
         """Of each user's aliases: drawn once, until the user is erased."""
+        self._ended: dict[bytes, EndedKey] = {}
+        self._timed = False
+        """Whether an ENROLLED said when it came; then each after it does."""
 
-    def enrolled(self, enrolment: Enrolment, event: int = 0) -> None:
-        """Check an ENROLLED event: the EA's word; raises SignatureInvalidError, KeyInvalidError.
+    def enrolled(self, enrolment: Enrolment, event: int = 0, time: int | None = None) -> None:
+        """Check an ENROLLED event: the EA's word, also for a key that takes another's place.
 
         Args:
-            event: its number.
+            event: its number. time: what its header says, Unix seconds; None in one from before.
+
+        Raises:
+            SignatureInvalidError, KeyInvalidError: not the EA's. CredentialError: the EA did not say that it takes the
+                place of another. RegistrationError: the key is over.
         """
         enrolment.verify(self._trust.authority)
-        before = self._keys.get(enrolment.user_id)
-        self._keys[enrolment.user_id] = EnrolledKey(enrolment.user_key, event, b"" if before is None else before.key)
+        held = self._keys.get(enrolment.user_id)
+        before = b"" if held is None else held.key
+        self._keys[enrolment.user_id] = EnrolledKey(enrolment.user_key, event, before)
+        if time is None and self._timed:
+            raise CredentialError("event says less than its version of the log demands")
+        self._timed = self._timed or time is not None
+        if _named(enrolment.user_id, enrolment.user_key) in self._ended:
+            raise RegistrationError("a key was enrolled that was revoked or replaced")
+        if time is None or before in (b"", enrolment.user_key):
+            return
+        self._ended.setdefault(_named(enrolment.user_id, before), EndedKey(time, False))
+        if before not in enrolment.replaces:
+            raise CredentialError("a person's key was replaced, and the authority has not said so")
 
-    def verify_held(self, enrolment: Enrolment, event: int) -> None:
-        """Check that a right was exercised with the key that was enrolled last; raises CredentialError.
+    def revoked(self, revocation: Revocation, time: int) -> None:
+        """Check a REVOKED event: the EA's word; raises SignatureInvalidError, KeyInvalidError, CredentialError.
 
-        What was asked just before another key was enrolled may be recorded just after.
+        Args:
+            time: what its header says, Unix seconds.
         """
+        revocation.verify(self._trust.authority)
+        name = _named(revocation.user_id, revocation.user_key)
+        before = self._ended.get(name, EndedKey(time, True))
+        self._ended[name] = EndedKey(min(before.time, time), True)
+
+    def verify_not_revoked(self, person: Person) -> None:
+        """Something is taken under an epoch key; raises RegistrationError if its user's key had been revoked.
+
+        The gateway takes nothing after the step that records REVOKED. A key that was replaced linked epochs before.
+        """
+        ended = self._ended.get(_named(person.user_id, person.user_key)) if self._ended else None
+        if ended is not None and ended.revoked:
+            raise RegistrationError("message under an epoch key whose person's key had been revoked")
+
+    def verify_held(self, enrolment: Enrolment, event: int, time_ms: int) -> None:
+        """Check that a right was exercised with a key that was not over; raises CredentialError.
+
+        What was asked just before may be recorded long after, if the main service was away. Of keys that were replaced
+        in logs of before the time is not known: there it may be recorded just after.
+
+        Args:
+            time_ms: of the request, which the gateway found fresh.
+        """
+        ended = self._ended.get(_named(enrolment.user_id, enrolment.user_key))
+        if ended is not None:
+            if time_ms / 1000 > ended.time + 2 * self._trust.clock_skew:
+                raise CredentialError("a right was exercised with a key that had been revoked or replaced")
+            return
         held = self._keys.get(enrolment.user_id)
         if held is None or enrolment.user_key == held.key:
             return
@@ -97,8 +155,9 @@ class People:
         if (link.service, link.screener) != (trust.service, trust.screener):
             raise CredentialError("link is for another service or screener")
         held = self._keys.get(enrolment.user_id)
-        if held is not None and held.key != enrolment.user_key:
-            raise RegistrationError("epoch key is linked by a key that was replaced")
+        over = _named(enrolment.user_id, enrolment.user_key) in self._ended
+        if over or (held is not None and held.key != enrolment.user_key):
+            raise RegistrationError("epoch key is linked by a key that was revoked or replaced")
         enrolment.verify_time(trust.epochs.start(link.epoch))
         if link.epoch_key in self._by_key:
             raise RegistrationError("epoch key is linked twice")
@@ -158,11 +217,12 @@ class People:
 
     def state(self) -> PeopleState:
         """For storing."""
-        return self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts
+        keys = self._keys, self._parts, self._ended, self._timed
+        return self._by_key, self._tags, self._shown, self.gone, *keys
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
-        self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts = state
+        self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self._ended, self._timed = state
         self._by_prox = {person.prox_id: person for person in self._by_key.values()}
         self._live = {(person.user_id, person.epoch): key for key, person in self._by_key.items()}
 
@@ -220,3 +280,8 @@ class People:
         if found is None:
             raise RegistrationError("PROX_ID is not linked")
         return found
+
+
+def _named(user_id: str, key: bytes) -> bytes:
+    """A user's key: 16 bytes."""
+    return hashlib.sha256(encode(user_id, key)).digest()[:16]

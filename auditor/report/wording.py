@@ -142,6 +142,7 @@ LOGS: Final = {GATEWAY: "gateway", MAIN_SERVICE: "main service"}
 
 EVENTS: Final = {
     "ENROLLED": "person enrolled",
+    "REVOKED": "key of a person revoked by the enrolment authority",
     "LINKED": "pseudonym of the period registered for a person",
     "KEYED": "key of the substitute names for a third party in one period drawn",
     "ALIASED": "substitute name of a person for a third party recorded",

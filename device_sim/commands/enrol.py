@@ -5,6 +5,11 @@ With `--ea` both sides are at hand. In earnest the request file travels to the a
     proxid device enrol --config device.toml -u ann --request ann.json          at the household
     proxid device enrol --ea ea --sign ann.json --since 2026-01-01 --answer ann.enrolled     at the authority
     proxid device enrol --config device.toml --answer ann.enrolled              at the household
+
+A key that is lost or stolen is revoked at the authority, and the answer brought to the gateway:
+
+    proxid device enrol --ea ea --revoke -u ann --answer ann.revoked            at the authority
+    proxid init --into gateway --import ann.revoked                             at the gateway
 """
 
 import datetime
@@ -26,9 +31,10 @@ from proxid.clients.household.keys_lock import KeysLock
 from proxid.clients.household.state import HouseholdState
 from proxid.errors import InputError
 from proxid.runtime.config import load
+from proxid.runtime.provision.revocations import write_revocations
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_STEPS = {"sign": "signed", "request": "requested"}
+_STEPS = {"revoke": "revoked", "sign": "signed", "request": "requested"}
 """What an option makes of those who are named, if they are not enrolled at once."""
 
 
@@ -51,6 +57,7 @@ _STEPS = {"sign": "signed", "request": "requested"}
 @click.option("--alike", is_flag=True, help="At the authority: enrol a name too that looks like one in its register.")
 @click.option("--request", type=_FILE, help="Write the request here instead.")
 @click.option("--sign", type=_FILE, help="At the authority: sign this request into --answer.")
+@click.option("--revoke", is_flag=True, help="At the authority: revoke the keys of the users, into --answer.")
 @click.option("--answer", type=_FILE, help="The authority's answer.")
 @JSON
 def enrol(as_json: bool, **options: Any) -> int:
@@ -59,10 +66,10 @@ def enrol(as_json: bool, **options: Any) -> int:
     Who is enrolled already is left as it is. A new name must not look like another (RFC 8265, Unicode TR 39): the
     authority compares it with its register, and the gateway, which no option persuades, with everybody it knows.
     Exit status 1 if somebody was erased: an erased name cannot be enrolled
-    again.
+    again. A name is enrolled under a new key with --alike; from the first link under it on, the one before is over.
     """
     known = Known()
-    what = next((word for option, word in _STEPS.items() if options[option] is not None), "enrolled")
+    what = next((word for option, word in _STEPS.items() if options[option]), "enrolled")
     done = {what: _enrol(options, known), "enrolled_before": known.enrolled, "erased": known.erased}
     if as_json:
         click.echo(json.dumps(done))
@@ -87,6 +94,10 @@ def _enrol(options: dict[str, Any], known: Known) -> int:
     until = 0 if options["until"] is None else int(options["until"].replace(tzinfo=datetime.UTC).timestamp())
     if since < 0 or 0 < until <= since or (options["until"] is not None and until <= 0):
         raise InputError("--since is 1970-01-01 or later, and --until after it")
+    if options["revoke"]:
+        revoked = enrolment.revoke(_authority(options), _users(options), int(now.timestamp()))
+        write_revocations(_need(options, "answer"), revoked)
+        return len(revoked)
     if options["sign"] is not None:
         requests = enrolment.read_request(options["sign"])
         issued = enrolment.issue(_authority(options), requests, since, options["alike"], until)

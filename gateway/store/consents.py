@@ -46,7 +46,8 @@ class ConsentSteps(Steps):
             held: seconds that the caller has to tell MS. message: session id of the message to MS.
 
         Raises:
-            ConsentError: not the next version. RegistrationError: the user is erased.
+            ConsentError: not the next version. RegistrationError: the user is erased, or the key
+                revoked.
         """
         header = encode_header(epoch=epoch, version=version, phase="received", message=message.hex())
         state = await self.call(
@@ -58,6 +59,8 @@ class ConsentSteps(Steps):
         )  # fmt: skip
         if state == b"ERASED":
             raise RegistrationError("user is erased")
+        if state == b"REVOKED":
+            raise RegistrationError("the user's key was revoked")
         if state == b"OBJECTED":
             raise ObjectedError("user has objected to any passing on")
         if state == b"STALE":

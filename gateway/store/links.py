@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from gateway.store.steps import PREFIX, Steps
 from proxid.crypto.hpke import OpeningKey
+from proxid.crypto.revocation import Revocation
 from proxid.encoding import encode
 from proxid.errors import (
     NameAlikeError,
@@ -87,7 +88,8 @@ class LinkSteps(Steps):
 
     async def link(
         self, key_tag: str, person: Registration, user_key: bytes, ttl: int, payloads: tuple[bytes, bytes],
-        evidence: OpeningKey, forms: Sequence[str] = (), part: bytes = b"",
+        evidence: OpeningKey, forms: Sequence[str] = (), part: bytes = b"", replaces: Sequence[bytes] = (),
+        now: float = 0.0,
     ) -> bool:  # fmt: skip
         """Register an epoch key; False if the very same link was there. Raises RegistrationError, NameAlikeError.
 
@@ -95,6 +97,7 @@ class LinkSteps(Steps):
             payloads: of ENROLLED and LINKED. evidence: the person-epoch's, kept until erasure or `ttl` seconds.
             forms: of a new person's name; each must be nobody else's (`gateway.names`).
             part: of the person's aliases, as LINKED holds it: what `part` says, or what is kept from now on.
+            replaces: the keys in whose place the enrolment puts this one. now: Unix seconds.
         """
         enrolled, linked = payloads
         owner = owner_commitment(person.user_id, owner_salt(evidence.seed))
@@ -105,11 +108,11 @@ class LinkSteps(Steps):
                 key_tag=key_tag, user_tag=person.user_tag, epoch=person.epoch, prox_id=person.prox_id,
                 user_id=person.user_id, user_key=user_key, seasoned=int(person.seasoned), link=person.link,
                 credential=person.credential, ttl=ttl,
-                enrolled_salt=self._salt(), enrolled_header=b"{}", enrolled=enrolled,
+                enrolled_salt=self._salt(), enrolled_header=encode_header(v=2, time=int(now)), enrolled=enrolled,
                 linked_salt=self._salt(), linked_header=header, linked=linked,
                 subject=subject_tag(evidence.public.data).hex(), evidence_seed=evidence.seed,
                 evidence_name=evidence_key_name(PREFIX, person.prox_id), evidence_key=evidence.public.data,
-                forms=",".join(forms), part=part,
+                forms=",".join(forms), part=part, replaces=b"".join(replaces),
             ),
         )  # fmt: skip
         if state == b"ALIKE":
@@ -117,13 +120,30 @@ class LinkSteps(Steps):
         reasons = {
             b"ERASED": "user is erased",
             b"TAKEN": "epoch key was registered before",
-            b"REPLACED": "the user's key was replaced by a later one",
+            b"REPLACED": "the user's key was replaced by a later one, or revoked",
+            b"UNNAMED": "the enrolment does not say that its key takes the place of the user's",
             b"LIVE": "user has a live epoch key for this epoch",
             b"AGAIN": "user is being linked by somebody else",
         }
         if state in reasons:
             raise RegistrationError(reasons[state])
         return bool(state == b"NEW")
+
+    async def revoke(self, user_tag: str, revocation: Revocation, payload: bytes, now: float) -> bool:
+        """End a user's key and the epoch keys that it linked, and record REVOKED, once; whether this did.
+
+        Args:
+            now: Unix seconds.
+        """
+        header = encode_header(statement=revocation.digest.hex(), time=int(now))
+        done = await self.call(
+            "gw_revoke",
+            *named(
+                user_tag=user_tag, user_key=revocation.user_key, digest=revocation.digest, salt=self._salt(),
+                header=header, payload=payload,
+            ),
+        )  # fmt: skip
+        return bool(done)
 
     async def part(self, user_tag: str) -> bytes | None:
         """The part of a person's aliases; None if nothing was drawn yet, or the person was erased."""

@@ -14,9 +14,9 @@ PREFIX: Final = "{gw}"
 _KEYS: Final = (PREFIX,)
 DURABLE: Final = frozenset({
     "gw_consent", "gw_consent_acknowledged", "gw_erase_begin", "gw_erase_done", "gw_erase_finish", "gw_object",
-    "gw_objected", "gw_open_epoch",
+    "gw_objected", "gw_open_epoch", "gw_revoke",
 })  # fmt: skip
-"""Steps that are on disk before anybody is told of them: consents, objections, tombstones, epochs."""
+"""Steps that are on disk before anybody is told of them: consents, objections, tombstones, revocations, epochs."""
 TOLD: Final = frozenset({
     "gw_accessed", "gw_answered", "gw_append", "gw_append_contents", "gw_append_entries", "gw_delivered", "gw_forward",
     "gw_link", "gw_noticed",

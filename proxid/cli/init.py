@@ -9,7 +9,7 @@ proxid init --into gateway --certificate gateway.crt --ca-certificate ca.crt --i
 
 import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,13 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from gateway.config import GatewayConfig
 from proxid.cli.joining import accept_first
 from proxid.errors import ConfigError, InputError
 from proxid.protocol.epochs import EPOCH_SECONDS
 from proxid.runtime.config.base import GovernedConfig
 from proxid.runtime.config.fields import CENTURY, duration_text
+from proxid.runtime.config.loading import load
 from proxid.runtime.provision import (
     Party,
     PublicFile,
@@ -34,6 +36,7 @@ from proxid.runtime.provision import (
 from proxid.runtime.provision.host import Host
 from proxid.runtime.provision.party import sign_request
 from proxid.runtime.provision.public import write_public
+from proxid.runtime.provision.revocations import bring_revocations, read_revocations
 from proxid.runtime.provision.roles import ROLES
 from proxid.runtime.provision.templates import Settings, render_policy
 
@@ -80,7 +83,7 @@ def _names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> t
 @click.option("--into", type=_DIRECTORY, help="Folder that takes a certificate or others' public files.")
 @click.option("--certificate", type=_FILE, help="Certificate to install, with --ca-certificate.")
 @click.option("--ca-certificate", type=_FILE, help="Certificate of the CA.")
-@click.option("--import", "imports", multiple=True, type=_FILE, help="Another party's public.toml.")
+@click.option("--import", "imports", multiple=True, type=_FILE, help="Another party's public.toml, or revocations.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where --role or --sign writes.")
 @click.option("--json", "as_json", is_flag=True, help="Print an object.")
 def command(**options: Any) -> None:
@@ -173,13 +176,30 @@ def _into(options: Mapping[str, Any]) -> dict[str, list[str]]:
     if options["certificate"] is not None:
         install_certificate(party, options["certificate"].read_bytes(), _need(options, "ca_certificate").read_bytes())
         written.append(str(party.folder / "tls.crt"))
-    if options["imports"]:
-        import_public(party, [PublicFile.read(path) for path in options["imports"]])
+    imports = _revoked(party, options["imports"])
+    if imports:
+        import_public(party, [PublicFile.read(path) for path in imports])
         written.append(str(party.folder / "trust.toml"))
         if party.role == "auditor":
             with suppress(ConfigError):  # it does not know all yet
                 accept_first(party.folder)
     return {"written": written}
+
+
+def _revoked(party: Party, imports: Sequence[Path]) -> list[Path]:
+    """Brings a gateway the enrolment authority's revocations among some files; the others."""
+    others = []
+    for path in imports:
+        revocations = read_revocations(path)
+        if revocations is None:
+            others.append(path)
+            continue
+        if party.role != "gateway":
+            raise InputError(f"{path.name}: revocations are for the gateway")
+        config = load(GatewayConfig, party.config)
+        assert config.trust.enrolment_authority is not None
+        bring_revocations(config.data_dir, revocations, config.trust.enrolment_authority)
+    return others
 
 
 def _need(options: Mapping[str, Any], name: str) -> Path:

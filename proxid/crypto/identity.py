@@ -1,6 +1,6 @@
 """Who is who, without telling MS (DESIGN 4.3): enrolment by the EA, epoch links for IS, credentials for MS.
 
-enrolment   Sign(sk_EA, E("enrol", USER_ID, pk_U, since))                         device → IS
+enrolment   Sign(sk_EA, E("enrol", USER_ID, pk_U, since[, until[, replaced pk_U…]]))   device → IS
 L         = E("link", USER_ID, pk_U, pk_e, epoch, MS, pk_IS)
 link        Sign(sk_U, L) ‖ Sign(sk_e, E("pop", L))                               device → IS, kept for the auditor
 credential  Sign(sk_IS, E("cred", pk_e, PROX_ID, epoch, MS, not_after, ADM, seasoned, evidence_pk))   IS → MS
@@ -21,8 +21,10 @@ from proxid.errors import CredentialError, EncodingError
 
 _ENROL = label("enrol")
 _LINK = label("link")
-_ENROLMENT = 5
-"""Parts of an enrolment at most."""
+_ENROLMENT = 4
+"""Parts of an enrolment at least."""
+MAX_REPLACED = 16
+"""Earlier keys of a person that an enrolment names at most: the newest."""
 _POP = label("pop")
 _CRED = label("cred")
 _EPOCH_KEY = label("epoch-key", 2)
@@ -43,6 +45,8 @@ class Enrolment:
 
     Attributes:
         until: Unix seconds from which nothing is linked by it any more; 0 if it does not end.
+        replaces: the person's earlier keys, whose place this one takes: without the EA's word for that, nobody's key
+            is replaced.
     """
 
     user_id: str = field(repr=False)
@@ -50,24 +54,30 @@ class Enrolment:
     since: int
     signature: bytes = b""
     until: int = 0
+    replaces: tuple[bytes, ...] = field(default=(), repr=False)
 
     def _body(self) -> bytes:
-        return encode(_ENROL, self.user_id, self.user_key, self.since, *self._end)
+        return encode(_ENROL, self.user_id, self.user_key, self.since, *self._more)
 
     @property
-    def _end(self) -> tuple[int, ...]:
+    def _more(self) -> tuple[int | bytes, ...]:
+        if self.replaces:
+            return self.until, *self.replaces
         return (self.until,) if self.until else ()
 
     @classmethod
-    def issue(cls, user_id: str, user_key: bytes, since: int, authority: SigningKey, until: int = 0) -> "Enrolment":
-        """Certify a user's key.
+    def issue(
+        cls, user_id: str, user_key: bytes, since: int, authority: SigningKey, until: int = 0,
+        replaces: tuple[bytes, ...] = (),
+    ) -> "Enrolment":  # fmt: skip
+        """Certify a user's key; of the earlier ones the last `MAX_REPLACED` are named.
 
         Raises:
             KeyInvalidError: a malformed key. CredentialError, EncodingError: not a USER_ID (`names`).
         """
         ed25519.verify_key(user_key)
         verify_user_id(user_id)
-        unsigned = cls(user_id, user_key, since, until=until)
+        unsigned = cls(user_id, user_key, since, until=until, replaces=replaces[-MAX_REPLACED:])
         return replace(unsigned, signature=authority.sign(unsigned._body()))
 
     def verify_time(self, now: float) -> None:
@@ -87,18 +97,21 @@ class Enrolment:
 
     def encode(self) -> bytes:
         """Canonical form."""
-        return encode(self.user_id, self.user_key, self.since, self.signature, *self._end)
+        return encode(self.user_id, self.user_key, self.since, self.signature, *self._more)
 
     @classmethod
     def decode(cls, data: bytes) -> "Enrolment":
         """The enrolment of an encoding; raises EncodingError."""
         items = decode(data)
-        end = [decode_int(item) for item in items[4:]]
-        if not 4 <= len(items) <= _ENROLMENT or end == [0]:
-            raise EncodingError("an enrolment has four parts, and a fifth if it ends")
-        user_id, key, since, signature = items[:4]
+        if not _ENROLMENT <= len(items) <= _ENROLMENT + 1 + MAX_REPLACED:
+            raise EncodingError("an enrolment has four parts, a fifth if it ends, and the keys that it replaces")
+        user_id, key, since, signature, *more = items
+        until, replaces = (decode_int(more[0]) if more else 0), tuple(_sized(one, KEY_SIZE) for one in more[1:])
+        if more and not until and not replaces:
+            raise EncodingError("an enrolment says its end if it has one")
         return cls(
-            decode_text(user_id), _sized(key, KEY_SIZE), decode_int(since), _sized(signature, SIGNATURE_SIZE), *end
+            decode_text(user_id), _sized(key, KEY_SIZE), decode_int(since), _sized(signature, SIGNATURE_SIZE), until,
+            replaces,
         )  # fmt: skip
 
 

@@ -1,9 +1,10 @@
 -- What the Identity Screener's atomic steps share. KEYS[1] is the prefix "{gw}", so that all keys share one hash slot.
 --
 --   k:TAG       hash of an epoch key: u user tag, id USER_ID, e epoch, p PROX_ID, s seasoned, l link, c credential
---   p:PROX_ID   tag of its epoch key            u:UTAG:EPOCH   tag of the user's live epoch key
+--   p:PROX_ID   tag of its epoch key            u:UTAG:EPOCH   tag of the user's live epoch key; empty if its user's key was revoked
 --   e:UTAG      public key the user enrolled    x:UTAG         tombstone of an erased user
---   eo:UTAG     set of the keys that it replaced: none of them is taken again
+--   eo:UTAG     set of the keys that it replaced, or that were revoked: none of them is taken again
+--   rv          set of the digests of revocations that REVOKED names
 --   ek:SUBJECT  private evidence key            es:NAME        public one of a PROX_ID, for the writer
 --   ob:UTAG     the user objected: no grant is taken; 1 until that is recorded, then 2
 --   rq:DIGEST   a right was exercised by this request, which is not carried out twice: the place of that in the log; of an erasure for good

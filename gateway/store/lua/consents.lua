@@ -84,6 +84,7 @@ local function gw_consent(keys, a)
   local user, epoch, version = f.user_tag, f.epoch, tonumber(f.version)
   local entry = key(prefix, 'c', user, epoch)
   if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
+  if redis.call('GET', key(prefix, 'u', user, epoch)) == '' then return 'REVOKED' end
   if #a >= rows and redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'OBJECTED' end
   local current = tonumber(redis.call('HGET', entry, 'v') or '0')
   if version == current and redis.call('HGET', entry, 'w') == f.payload then

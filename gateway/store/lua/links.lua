@@ -1,9 +1,25 @@
 -- Epoch keys and whose they are, and the epochs' own keys (DESIGN 4.3, 10.2). Keys and helpers are common.lua's.
 
+-- Whether a key is one of several that stand one after the other.
+local function is_among(one, keys)
+  for at = 1, #keys, #one do
+    if keys:sub(at, at + #one - 1) == one then return true end
+  end
+  return false
+end
+
+-- What is known of person-epochs whose evidence keys are gone by themselves goes from their owner's list.
+local function forget_expired(prefix, user)
+  local subjects = key(prefix, 's', user)
+  for _, subject in ipairs(redis.call('HKEYS', subjects)) do
+    if redis.call('EXISTS', key(prefix, 'ek', subject)) == 0 then redis.call('HDEL', subjects, subject) end
+  end
+end
+
 -- Named fields: key_tag, user_tag, epoch, prox_id, user_id, user_key (pk_U), seasoned, link, credential, ttl (s); salt, header and
 -- payload of ENROLLED and LINKED (enrolled_salt, enrolled_header, enrolled, linked_…); subject (tag), evidence_seed, evidence_name
 -- and evidence_key; forms of the name, with commas between; part (of the person's aliases, which `linked` holds: the one that is
--- kept, or else this one is).
+-- kept, or else this one is); replaces (the keys in whose place the enrolment puts this one, one after the other).
 local function gw_link(keys, a)
   local prefix = keys[1]
   require_room(prefix)
@@ -11,7 +27,8 @@ local function gw_link(keys, a)
   local tag, user, epoch, prox = f.key_tag, f.user_tag, f.epoch, f.prox_id
   if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
   local stored = redis.call('HGET', key(prefix, 'k', tag), 'l')
-  if stored then return stored == f.link and 'SAME' or 'TAKEN' end
+  if stored and stored ~= f.link then return 'TAKEN' end
+  if stored then return redis.call('GET', key(prefix, 'u', user, epoch)) == '' and 'REPLACED' or 'SAME' end
   if redis.call('EXISTS', key(prefix, 'u', user, epoch)) == 1 then return 'LIVE' end
   if redis.call('SISMEMBER', key(prefix, 'eo', user), f.user_key) == 1 then return 'REPLACED' end
   if (redis.call('GET', key(prefix, 'au', user)) or f.part) ~= f.part then return 'AGAIN' end
@@ -26,6 +43,7 @@ local function gw_link(keys, a)
     end
   end
   if enrolled ~= f.user_key then
+    if enrolled and not is_among(enrolled, f.replaces) then return 'UNNAMED' end
     if enrolled then redis.call('SADD', key(prefix, 'eo', user), enrolled) end
     redis.call('SET', key(prefix, 'e', user), f.user_key)
     append_event(prefix, 'ENROLLED', f.enrolled_salt, f.enrolled_header, f.enrolled)
@@ -38,9 +56,26 @@ local function gw_link(keys, a)
   redis.call('SET', key(prefix, 'p', prox), tag, 'EX', f.ttl)
   redis.call('SET', key(prefix, 'ek', f.subject), f.evidence_seed, 'EX', f.ttl)
   redis.call('SET', f.evidence_name, f.evidence_key, 'EX', f.ttl)
+  forget_expired(prefix, user)
   redis.call('HSET', key(prefix, 's', user), f.subject, epoch .. '|' .. prox)
   append_event(prefix, 'LINKED', f.linked_salt, f.linked_header, f.linked)
   return 'NEW'
+end
+
+-- Named fields: user_tag, user_key, digest (of the EA's word), salt, header, payload. The key and the epoch keys that it linked are
+-- dead, and REVOKED says so, once; of somebody who was erased there is nothing to say.
+local function gw_revoke(keys, a)
+  local prefix, f = keys[1], named(a)
+  local user = f.user_tag
+  if redis.call('EXISTS', key(prefix, 'x', user)) == 1 or redis.call('SADD', key(prefix, 'rv'), f.digest) == 0 then return 0 end
+  redis.call('SADD', key(prefix, 'eo', user), f.user_key)
+  for _, value in ipairs(redis.call('HVALS', key(prefix, 's', user))) do
+    local live = key(prefix, 'u', user, string.match(value, '^([^|]+)|'))
+    local link = redis.call('HGET', key(prefix, 'k', redis.call('GET', live) or ''), 'l')
+    if link and string.find(link, f.user_key, 1, true) then redis.call('SET', live, '', 'KEEPTTL') end
+  end
+  append_event(prefix, 'REVOKED', f.salt, f.header, f.payload)
+  return 1
 end
 
 -- ARGV: key tag
@@ -127,6 +162,7 @@ local function gw_expire_links(keys, a)
 end
 
 redis.register_function('gw_link', gw_link)
+redis.register_function('gw_revoke', gw_revoke)
 reads('gw_registration', gw_registration)
 reads('gw_people', gw_people)
 reads('gw_epoch', gw_epoch)

@@ -1,5 +1,10 @@
 -- Persons' rights at the Identity Screener (DESIGN 10.3, 11); keys and helpers are common.lua's.
 
+-- Whether a key of a user's was replaced or revoked.
+local function is_over(prefix, user, pk)
+  return redis.call('SISMEMBER', key(prefix, 'eo', user), pk) == 1
+end
+
 -- ARGV: user tag, request, enrolment, pk_U. The tombstone, from which on nothing of the user is taken or delivered (check 3 of
 -- 5.2), and the job to erase the rest. Returns the receipt if that is done, '' if it is to be done, nothing if unknown.
 local function gw_erase_begin(keys, a)
@@ -8,7 +13,7 @@ local function gw_erase_begin(keys, a)
   if mark and mark ~= '1' then return mark end
   -- A name that was enrolled again belongs to who holds the later key.
   local known = redis.call('GET', key(prefix, 'e', user))
-  if known and known ~= a[4] or not known and not mark then return false end
+  if known and known ~= a[4] or not known and not mark or is_over(prefix, user, a[4]) then return false end
   redis.call('SET', key(prefix, 'x', user), '1')
   if redis.call('SADD', key(prefix, 'jobs'), user) == 1 then
     redis.call('HSET', key(prefix, 'j', user), 'r', a[2], 'e', a[3])
@@ -158,7 +163,7 @@ local function gw_noticed(keys, a)
   return 'NEW'
 end
 
--- ARGV: user tag: pk_U or '', tombstone or '', names at parties, of each notice: party, kind, second, acknowledgement; 1 if the
+-- ARGV: user tag: pk_U or '' (also if it was revoked), tombstone or '', names at parties, of each notice: party, kind, second, acknowledgement; 1 if the
 -- user objects.
 local function gw_rights_status(keys, a)
   local prefix, user, notices = keys[1], a[1], {}
@@ -166,7 +171,8 @@ local function gw_rights_status(keys, a)
     local f = redis.call('HMGET', key(prefix, 'nt', id), 'p', 'k', 't', 'a', 'at')
     notices[#notices + 1] = {f[1], f[2], f[3], f[4] or '', f[5] or ''}
   end
-  return {redis.call('GET', key(prefix, 'e', user)) or '', redis.call('GET', key(prefix, 'x', user)) or '',
+  local known = redis.call('GET', key(prefix, 'e', user)) or ''
+  return {is_over(prefix, user, known) and '' or known, redis.call('GET', key(prefix, 'x', user)) or '',
     redis.call('HGETALL', key(prefix, 'it', user)), notices, redis.call('EXISTS', key(prefix, 'ob', user))}
 end
 

@@ -14,6 +14,7 @@ from proxid.clients.household.config import EnrolmentAuthorityConfig
 from proxid.clients.household.register import Register
 from proxid.clients.household.state import HouseholdState
 from proxid.crypto.identity import Enrolment
+from proxid.crypto.revocation import Revocation
 from proxid.encoding import encode_text
 from proxid.errors import EncodingError, InputError
 from proxid.jsontext import load_json
@@ -49,14 +50,31 @@ def issue(
             or look like, names in the register.
 
     Raises:
-        NameAlikeError, CredentialError: a name is not new, or no username. KeyInvalidError, InputError, OutputError.
+        NameAlikeError, CredentialError: a name is not new, or no username, or its key is over. KeyInvalidError,
+        InputError, OutputError.
     """
     key, register = load_signing_key(authority.signing_key), Register.open(authority.signing_key.parent)
     if not alike:
         register.verify(requests)
-    issued = [Enrolment.issue(user_id, public, since, key, until) for user_id, public in requests]
+    issued = [
+        Enrolment.issue(user_id, public, since, key, until, register.replaced(user_id, public))
+        for user_id, public in requests
+    ]
     register.add(issued)
     return issued
+
+
+def revoke(authority: EnrolmentAuthorityConfig, user_ids: Iterable[str], time: int) -> list[Revocation]:
+    """The authority's word that the newest key of each name is nobody's any more, entered in its register.
+
+    Args:
+        time: Unix seconds.
+
+    Raises:
+        InputError: a name was never enrolled. KeyInvalidError, OutputError.
+    """
+    key, register = load_signing_key(authority.signing_key), Register.open(authority.signing_key.parent)
+    return [Revocation.issue(user_id, register.revoke(user_id, time), time, key) for user_id in user_ids]
 
 
 def accept(state: HouseholdState, enrolments: Iterable[Enrolment], authority: bytes) -> int:

@@ -1,6 +1,7 @@
 """The enrolment authority's register of names (DESIGN 4.3): a new name must not look like one that was enrolled.
 
-`register.jsonl` beside the authority's key, a line an enrolment. Names from before there was a register are not in it.
+`register.jsonl` beside the authority's key, a line an enrolment, and one a revocation (with `revoked`, Unix seconds).
+Names from before there was a register are not in it.
 """
 
 import json
@@ -13,7 +14,7 @@ from typing import Any, Final, Self
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.lookalike import looks, looks_of_any
 from proxid.encoding import encode_text
-from proxid.errors import InputError, NameAlikeError, OutputError
+from proxid.errors import CredentialError, InputError, NameAlikeError, OutputError
 from proxid.jsontext import load_json
 
 FILE: Final = "register.jsonl"
@@ -21,10 +22,12 @@ FILE: Final = "register.jsonl"
 
 @dataclass(slots=True)
 class Register:
-    """What was enrolled: name and key of each, and whose name has which form."""
+    """What was enrolled: name and newest key of each, those before it, revoked ones, and whose name has which form."""
 
     path: Path
     keys: dict[str, str] = field(default_factory=dict)
+    before: dict[str, list[str]] = field(default_factory=dict)
+    revoked: set[tuple[str, str]] = field(default_factory=set)
     owners: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -43,9 +46,14 @@ class Register:
             encode_text(user_id)
         except (ValueError, KeyError, TypeError):
             raise InputError(f"{FILE}: line {number} is damaged") from None
-        self._enter(user_id, key)
+        if "revoked" in entry:
+            self.revoked.add((user_id, key))
+        else:
+            self._enter(user_id, key)
 
     def _enter(self, user_id: str, key: str) -> None:
+        if (held := self.keys.get(user_id)) not in (None, key):
+            self.before.setdefault(user_id, []).append(str(held))
         self.keys[user_id] = key
         for form in looks_of_any(user_id):
             self.owners.setdefault(form, user_id)
@@ -65,10 +73,31 @@ class Register:
                 raise NameAlikeError("a new USER_ID is, or looks like, one that was enrolled before")
             owners.update(dict.fromkeys(forms, user_id))
 
+    def replaced(self, user_id: str, key: bytes) -> tuple[bytes, ...]:
+        """The keys of a name whose place a key takes, oldest first; raises CredentialError if its own time is over."""
+        held = [*self.before.get(user_id, ()), *((self.keys[user_id],) if user_id in self.keys else ())]
+        earlier = dict.fromkeys(one for one in held if one != key.hex())
+        if (user_id, key.hex()) in self.revoked or key.hex() in self.before.get(user_id, ()):
+            raise CredentialError("this key was revoked or replaced: make a new one")
+        return tuple(bytes.fromhex(one) for one in earlier)
+
+    def revoke(self, user_id: str, time: int) -> bytes:
+        """The newest key of a name, revoked from now on, durably; raises InputError, OutputError."""
+        if user_id not in self.keys:
+            raise InputError(f"{FILE}: nobody of this name was enrolled")
+        key = self.keys[user_id]
+        self._append([{"user_id": user_id, "key": key, "revoked": time}])
+        self.revoked.add((user_id, key))
+        return bytes.fromhex(key)
+
     def add(self, enrolments: Iterable[Enrolment]) -> None:
         """Keep who was enrolled, durably; raises OutputError."""
         fresh = [e for e in enrolments if self.keys.get(e.user_id) != e.user_key.hex()]
-        lines = [{"user_id": e.user_id, "key": e.user_key.hex(), "since": e.since} for e in fresh]
+        self._append([{"user_id": e.user_id, "key": e.user_key.hex(), "since": e.since} for e in fresh])
+        for enrolment in fresh:
+            self._enter(enrolment.user_id, enrolment.user_key.hex())
+
+    def _append(self, lines: Sequence[dict[str, Any]]) -> None:
         try:
             with open(os.open(self.path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "wb") as file:
                 file.writelines(json.dumps(line).encode("ascii") + b"\n" for line in lines)
@@ -76,5 +105,3 @@ class Register:
                 os.fsync(file.fileno())
         except OSError:
             raise OutputError(f"{FILE}: the register cannot be written") from None
-        for enrolment in fresh:
-            self._enter(enrolment.user_id, enrolment.user_key.hex())

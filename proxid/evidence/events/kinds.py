@@ -15,6 +15,7 @@ class EventType(StrEnum):
     """What the Identity Screener (first part), the Main Service (second part) and both (from EXPIRED on) record."""
 
     ENROLLED = "ENROLLED"
+    REVOKED = "REVOKED"
     LINKED = "LINKED"
     KEYED = "KEYED"
     ALIASED = "ALIASED"
