@@ -110,7 +110,7 @@ async def screener_promises_over_another_history(liar: Liar) -> None:
 
 @lie(1)
 async def service_answers_over_another_history(liar: Liar) -> None:
+    """Nobody presents anything: the gateway's log holds the answer."""
     await liar.trial.busy(1)
     forks(liar, MAIN)
     await liar.trial.device.ask(PEOPLE[0], "node1 question")
-    presents(liar)
