@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from auditor.beyond_heads import BeyondHeads
+from auditor.checks.c1_answered import FORKED
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c2_expiry import check_expiry
 from auditor.checks.c3_deliveries import Deliveries
@@ -179,6 +180,7 @@ class Audit:
         """What goes over both logs, and what outsiders hold of them."""
         exported = [int(read.heads.exported * 1000) for read in self._reads if read.heads.exported is not None]
         settled_ms = min([now_ms, *exported]) - int(self._options.settle * 1000)
+        self._sets.answered_heads.finish(self._reads[1], self.report)
         check(self._sets, settled_ms, seen, self.report)
         self._service.finish(seen, min([now_ms, *exported]) / 1000)
         self._gateway.finish()
@@ -222,6 +224,8 @@ class Audit:
             return False
         log.begin(part.generation, part.base)
         first = part.check.frontier.size + 1
+        if log is self._service:
+            part.check.expect(self._sets.answered_heads.after(part.check.origin, first - 1), FORKED)
         for events, proven in workers.batches(part.opener.events(source, first, size + 1, part.check.leaf)):
             self._signatures.proven = proven
             for event in events:

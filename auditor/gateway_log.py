@@ -29,7 +29,7 @@ from proxid.evidence.events import (
     LinkedPayload,
     SanitizedPair,
 )
-from proxid.protocol import consent, record
+from proxid.protocol import consent, record, response
 from proxid.protocol.record import kind_and_number
 
 PARTY_LEFT: Final = "party_left"
@@ -218,7 +218,10 @@ class GatewayLog(Log):
         person = self._asked.pop(session)
         if person is None:
             return  # what it answers has expired
-        self._tuples.answered(SanitizedPair.decode(event.payload), bytes.fromhex(session), person)
+        pair = SanitizedPair.decode(event.payload)
+        self._tuples.answered(pair, bytes.fromhex(session), person)
+        if response.blocks_of(pair.original) == response.BLOCKS:
+            self._sets.answered_heads.take(response.head_of(pair.original))
 
     def _answered_unread(self, event: Event) -> None:
         session = str(event.fields["session"])

@@ -4,7 +4,7 @@ The auditor hashes every new leaf itself, from the right edge it kept of the las
 what its own tree comes to. Heads that others have seen (a witness's, another auditor's) must be beginnings of it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -69,7 +69,11 @@ class HeadCheck:
         """What could not be checked when the heads were looked at last."""
         self._expected = Expected()
         self._hashes = bytearray()
-        self._start = frontier.size
+        self.start = frontier.size
+        """Leaves that were read before this audit."""
+        self._answered: Iterator[tuple[int, bytes]] = iter(())
+        self._answer: tuple[int, bytes] | None = None
+        self._answered_text = ""
 
     @property
     def origin(self) -> str:
@@ -92,7 +96,7 @@ class HeadCheck:
         """
         shown_head(heads.latest, self.origin)
         self.missing = []
-        self._start, self._hashes = self.frontier.size, bytearray()
+        self.start, self._hashes = self.frontier.size, bytearray()
         self._expected = Expected()
         try:
             latest, _ = open_checkpoint(heads.latest, self._rules.log)
@@ -218,7 +222,16 @@ class HeadCheck:
         self.frontier.append(found)
         self._verify_now()
 
+    def expect(self, heads: Iterator[tuple[int, bytes]], text: str) -> None:
+        """Sizes, rising, and roots that the tree must have had, besides; and what to say otherwise."""
+        self._answered, self._answered_text = heads, text
+        self._answer = next(heads, None)
+
     def _verify_now(self) -> None:
+        while self._answer is not None and self._answer[0] <= self.frontier.size:
+            if self._answer != (self.frontier.size, self.frontier.root):
+                self._violation(self._answered_text)
+            self._answer = next(self._answered, None)
         for root, text in self._expected.heads.pop(self.frontier.size, []):
             if root != self.frontier.root:
                 self._violation(text)
@@ -238,11 +251,11 @@ class HeadCheck:
                 # Where no leaf can be proven, the proofs are no good, or all of the leaves are.
                 if at or len(self._hashes) == HASH_SIZE or self._is_included(source, head, 1):
                     text = "leaf hash is not the one that the signed head covers: salt or header was changed"
-                    self._report.add(HEADS, self._name, self._start + at + 1, text)
+                    self._report.add(HEADS, self._name, self.start + at + 1, text)
                 return
 
     def _is_included(self, source: EvidenceSource, head: Checkpoint, at: int) -> bool:
-        number, leaf = self._start + at + 1, bytes(self._hashes[at * HASH_SIZE : (at + 1) * HASH_SIZE])
+        number, leaf = self.start + at + 1, bytes(self._hashes[at * HASH_SIZE : (at + 1) * HASH_SIZE])
         try:
             verify_inclusion(leaf, number - 1, head.size, source.inclusion(number, head.size), head.root)
         except ProxidError:

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from auditor.checks import c7_entries, c7_shown, c9_promisable
+from auditor.checks import c1_answered, c7_entries, c7_shown, c9_promisable
 from auditor.checks.c7_entries import Dropped, EntrySets
 from auditor.checks.c7_shown import Delivery, Named, ShownSets
 from auditor.checks.c9_promisable import Promisable
@@ -70,6 +70,7 @@ class Sets:
         self.shown = ShownSets(self._db)
         self.entries = EntrySets(self._db)
         self.promisable = Promisable(self._db)
+        self.answered_heads = c1_answered.AnsweredHeads(self._db)
         self._db.execute("BEGIN")
 
     def _put(self, session: str, column: str, value: int) -> None:

@@ -68,6 +68,9 @@ class Writer:
 
     def __init__(self, folder: Path, log: str, key: SigningKey, auditor: OpeningKey) -> None:
         self.log = LeafLog(folder, origin(_NAME, log), key)
+        self._key = key
+        self.head = self.log.head.sign(key).encode()
+        """The newest signed one, as answers hold it."""
         self._encryptor = Encryptor(log, origin(_NAME, log), auditor.public)
         self._waiting: list[PlainEvent] = []
         self._number = 0
@@ -87,6 +90,7 @@ class Writer:
         items = [self._encryptor.split(event) for event in self._waiting]
         if items:
             self.log.append(self._encryptor.leaves(items, self.evidence))
+            self.head = self.log.head.sign(self._key).encode()
         self._waiting.clear()
 
 
@@ -237,8 +241,8 @@ class Day:
         payload = ReceivedPayload(sanitized.encode(), citizen.credential.digest).encode()
         self.service.add(EventType.RECEIVED, payload, self._random, session=session)
         answer = response.make(
-            "It is so.", utterance.response_key, asked, citizen.prox_id, self._keys["ms"], NOW * 1000, b"",
-            self._random,
+            "It is so.", utterance.response_key, asked, citizen.prox_id, self._keys["ms"], NOW * 1000,
+            self.service.head, self._random,
         )  # fmt: skip
         pair = SanitizedPair(answer, self._sanitized(answer, citizen.user_id)).encode()
         self.gateway.add(EventType.ANSWERED, pair, self._random, session=session)

@@ -1,0 +1,76 @@
+"""Heads that came with answers (check 1 of DESIGN 10.4): the main service signed them, so they are its log's.
+
+Rows of the sets of check 7, since there may be one a second; what was compared is forgotten.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Final
+
+from auditor.findings import HEADS, Report
+from auditor.generations import ReadLog
+from proxid.errors import NoteInvalidError, ProxidError
+from proxid.evidence.checkpoint import Checkpoint
+from proxid.evidence.note import Note
+
+SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS answered (
+    log TEXT, size INTEGER, root BLOB, note BLOB, PRIMARY KEY (log, size, root)
+) WITHOUT ROWID;
+"""
+FORKED: Final = "a head that came with an answer is not a beginning of this history: it is forked"
+_LONGEST: Final = 1 << 62
+_CHUNK: Final = 256
+_PROVEN: Final = 64
+"""Heads that are compared by a proof each, as what they are of was read before: the longest ones."""
+
+
+class AnsweredHeads:
+    """What the gateway's log holds of the main service's heads, until that one's log is read."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._db.executescript(SCHEMA)
+        self._last = b""
+        self._strange = False
+        """Whether an answer held something else."""
+
+    def take(self, note: bytes) -> None:
+        """The head of an answer that was found good."""
+        if note == self._last:
+            return
+        try:
+            head = Checkpoint.parse(Note.decode(note).text)
+        except ProxidError:
+            self._strange = True
+            return
+        if head.size > _LONGEST:
+            self._strange = True
+            return
+        self._db.execute("INSERT OR IGNORE INTO answered VALUES (?,?,?,?)", (head.origin, head.size, head.root, note))
+        self._last = note
+
+    def after(self, log: str, size: int) -> Iterator[tuple[int, bytes]]:
+        """Size and root of each head of a log, named by its origin, that is longer; in their order."""
+        at: tuple[int, bytes] = size + 1, b""
+        query = "SELECT size, root FROM answered WHERE log=? AND (size, root)>=(?,?) ORDER BY size, root LIMIT ?"
+        while found := self._db.execute(query, (log, *at, _CHUNK)).fetchall():
+            yield from found
+            at = found[-1][0], found[-1][1] + b"\0"
+
+    def finish(self, read: ReadLog, report: Report) -> None:
+        """When the main service's log was read: what was not compared with a leaf is now, or, if it is longer than
+        that, in the next audit.
+        """
+        log, size = read.heads.origin, read.heads.frontier.size
+        self._db.execute("DELETE FROM answered WHERE log=? AND size>? AND size<=?", (log, read.heads.start, size))
+        query = "SELECT log, size, note FROM answered WHERE NOT (log=? AND size>?) ORDER BY log, size DESC"
+        for name, length, note in self._db.execute(f"{query} LIMIT ?", (log, size, _PROVEN)).fetchall():
+            try:
+                read.compare(note)
+            except NoteInvalidError:
+                self._strange = True
+            self._db.execute("DELETE FROM answered WHERE log=? AND size=?", (name, length))
+        self._db.execute("DELETE FROM answered WHERE NOT (log=? AND size>?)", (log, size))
+        if self._strange:
+            report.once(HEADS, read.log.name, "an answer came with what is no head of this log")
