@@ -185,14 +185,13 @@ async def serve(
     if worker == 0:
         await restore_rights(store.client, screener, older_of(config, evidence))
         await _recover(store, screener, requests, revocations)
-    # Made when nothing fails any more before they run.
-    background = [ClockKeeper(screener.watch, heard, worker == 0).run(), heads.heard.watch()]
+    background = [ClockKeeper(screener.watch, heard, worker == 0).run(), heads.heard.watch()]  # nothing fails any more
     background.append(write_refusals(screener, store))
     if writer is not None:
         background += jobs_of(config, evidence, store.client, writer, screener.watch)
         background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]
-        background.append(revocations.run())
-        background += [Owed(store, consents, objections).run(), *_jobs(screener, store, upstream, epochs, heard)]
+        jobs = _jobs(screener, store, upstream, epochs, heard)
+        background += [Owed(store, consents, objections).run(), revocations.run(), *jobs]
     background += [] if source is None else [AllowListWatch(source, GatewayConfig, peers).run()]
     try:
         await run(
