@@ -107,12 +107,10 @@ def _governed(config: GatewayConfig, screener: Screener) -> tuple[GatewayConfig,
     return config.model_copy(update={"retention": terms.retention}), held, replace(screener, limits=limits)
 
 
-async def _recover(
-    store: GatewayStore, screener: Screener, requests: RequestPath, revocations: Revocations
-) -> None:  # fmt: skip
+async def _recover(config: GatewayConfig, store: GatewayStore, screener: Screener, requests: RequestPath) -> None:
     """What an earlier process left behind, and which keys are over, before anybody is linked."""
     await index_people(store.client, screener)
-    await revocations.step()
+    await Revocations(screener, store, _auditor(config), config.data_dir).step()
     await requests.recover()
 
 
@@ -124,11 +122,13 @@ def _auditor(config: GatewayConfig) -> SealingKey:
 
 
 def _jobs(
-    screener: Screener, store: GatewayStore, upstream: MainServiceClient, epochs: OpenEpochs, heard: HeardTime
-) -> list[Coroutine[Any, Any, None]]:
+    config: GatewayConfig, screener: Screener, store: GatewayStore, upstream: MainServiceClient, epochs: OpenEpochs,
+    heard: HeardTime,
+) -> list[Coroutine[Any, Any, None]]:  # fmt: skip
     """What worker 0 runs beside the requests, and nothing else needs."""
     return [
         LinkExpiry(screener, store, epochs).run(),
+        Revocations(screener, store, _auditor(config), config.data_dir).run(),
         Timekeeper(screener, upstream, heard).run(),
         Releases(screener, store, upstream, epochs).follow(),
         Departures(store, epochs).run(),
@@ -173,7 +173,6 @@ async def serve(
     auditor, notices = _auditor(config), Notices(screener, RightsStore(store))
     told = (screener, store, upstream, auditor, notices)
     erasures, objections = Erasures(*told), Objections(*told)
-    revocations = Revocations(screener, store, auditor, config.data_dir)
     rights = Rights(screener, store, auditor, objections, erasures, epochs, promises)
     asked = (Links(screener, store, epochs), consents, requests, rights)
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
@@ -184,14 +183,14 @@ async def serve(
     add_EvidenceServicer_to_server(shown, server)
     if worker == 0:
         await restore_rights(store.client, screener, older_of(config, evidence))
-        await _recover(store, screener, requests, revocations)
+        await _recover(config, store, screener, requests)
     background = [ClockKeeper(screener.watch, heard, worker == 0).run(), heads.heard.watch()]  # nothing fails any more
     background.append(write_refusals(screener, store))
     if writer is not None:
         background += jobs_of(config, evidence, store.client, writer, screener.watch)
         background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]
-        jobs = _jobs(screener, store, upstream, epochs, heard)
-        background += [Owed(store, consents, objections).run(), revocations.run(), *jobs]
+        jobs = _jobs(config, screener, store, upstream, epochs, heard)
+        background += [Owed(store, consents, objections).run(), *jobs]
     background += [] if source is None else [AllowListWatch(source, GatewayConfig, peers).run()]
     try:
         await run(
