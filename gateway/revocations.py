@@ -55,7 +55,7 @@ class Revocations:
                 revocation.verify(screener.authority)
             except (ProxidError, ValueError) as error:
                 code = error.code if isinstance(error, ProxidError) else Code.INPUT_INVALID
-                _log.error("a revocation does not hold", file=name, code=code.value)
+                _log.error("a revocation does not hold", code=code.value)
                 self._known.add(name)
                 continue
             payload = self._auditor.seal(revocation.encode(), revoked_info(screener.service))

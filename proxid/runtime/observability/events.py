@@ -21,6 +21,8 @@ EVENTS: Final = frozenset(
         "policy waits",
         "classifier failed",
         "departures wait",
+        "revocations wait for the store",
+        "a revocation does not hold",
         "clock doubted",
         "clock relied on again",
         "clocks are not compared",
