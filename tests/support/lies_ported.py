@@ -6,7 +6,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from auditor.checks.c9_receipts import read_receipts
+import pytest
+
+from auditor.checks.c9_receipts import Presented, read_receipts
 from gateway.aliases import Namer
 from gateway.store.library import GatewayStore
 from gateway.store.requests import RequestSteps
@@ -26,7 +28,7 @@ from proxid.runtime.provision.keyfile import load_opening_key, load_signing_key
 from tests.integration.gateway.test_rights import rights
 from tests.support.lies import GATEWAY, MAIN, Liar, filled, lie, store_of, unseen
 from tests.support.lies_epochs import next_day
-from tests.support.trial import PEOPLE
+from tests.support.trial import PEOPLE, FixedClassifier
 
 E = EventType
 
@@ -223,6 +225,20 @@ async def service_says_that_it_was_not_certain(liar: Liar) -> None:
     await liar.trial.consent()
     await liar.trial.ask("secret question", PEOPLE[:2])
     await liar.trial.settle()
+
+
+@lie(4, quick=True)
+async def service_says_that_it_was_not_certain_of_what_somebody_opens(liar: Liar) -> None:
+    trial, honest = liar.trial, FixedClassifier.classify
+    unsure = lambda self, text: honest(self, f"secret {text}")  # noqa: E731
+    await trial.consent()
+    trial.device.history(PEOPLE[1]).start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FixedClassifier, "classify", unsure)
+        await trial.ask("node1 question", PEOPLE[:2])
+        await trial.settle()
+    (asked,) = trial.device.history(PEOPLE[1]).asked()
+    liar.options["receipts"] = [Presented("opening", asked.session, asked.opening)]
 
 
 @unseen("answers")
