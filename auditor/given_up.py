@@ -4,7 +4,7 @@ from auditor.checks.c4_records import Records
 from auditor.checks.c5_epochs import EpochTimes
 from auditor.checks.c5_groups import Groups
 from auditor.checks.c7_completeness import Sets
-from auditor.checks.c7_withheld import Withheld
+from auditor.checks.c7_withheld import TEXTS, Withheld
 from auditor.checks.c8_kept import Kept
 from auditor.event_log import check_of
 from auditor.findings import GROUPS
@@ -36,6 +36,8 @@ class GivenUp:
         self._kept.ended(session)
         waited, reason = self._sets.is_buffered(session), str(fields["reason"])
         self._sets.ended(session, reason, event.number)
+        if not waited and reason in TEXTS and "pipeline" in fields:
+            self._sets.texts.read_by(session, str(fields["pipeline"]))
         if not waited:
             self._never_waited(event, session, reason)
             return

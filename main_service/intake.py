@@ -6,7 +6,6 @@ Fail closed: whatever cannot be decided is suppressed with its reason, and nothi
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
 
 import structlog
 
@@ -19,15 +18,13 @@ from proxid.anonymise.slotted.types import SlotRecord
 from proxid.anonymise.slotted.visible import COMMAND_RESOLUTION, command_path, location_text
 from proxid.classify import Classification, Classifier, RequestType
 from proxid.errors import ProxidError
+from proxid.evidence.bodies import MAX_SHOWN
 from proxid.evidence.disclosure import mix_record, slot_record
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.consent import audience, audience_id
 from proxid.protocol.request import Utterance
 
 _log = structlog.get_logger(__name__)
-
-MAX_SHOWN: Final = 440
-"""Bytes of path and text together that surely fit one body (`record.BODY_SIZE`); a longer text is withheld."""
 
 
 class NotLogged(StrEnum):

@@ -18,6 +18,7 @@ from typing import Final
 from auditor.checks import c1_answered, c7_entries, c7_shown, c9_promisable
 from auditor.checks.c7_entries import Dropped, EntrySets
 from auditor.checks.c7_shown import Delivery, Named, ShownSets
+from auditor.checks.c7_texts import WithheldTexts
 from auditor.checks.c9_promisable import Promisable
 from proxid.errors import GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import ReleasedPayload
@@ -28,8 +29,8 @@ HIDDEN: Final = 0
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS sessions (
-    id BLOB PRIMARY KEY, forwarded INTEGER, forwarded_at INTEGER, answered INTEGER, unreached INTEGER,
-    received INTEGER, received_at INTEGER, refused INTEGER, buffered INTEGER, fate TEXT, ended_at INTEGER, good BLOB
+    id BLOB PRIMARY KEY, forwarded INTEGER, forwarded_at INTEGER, answered INTEGER, unreached INTEGER, refused INTEGER,
+    received INTEGER, received_at INTEGER, buffered INTEGER, fate TEXT, ended_at INTEGER, good BLOB, pipeline TEXT
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS deliveries (
     epoch INTEGER, grp INTEGER, party TEXT, released INTEGER, delivered INTEGER, dropped INTEGER, reason TEXT,
@@ -67,9 +68,8 @@ class Sets:
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.executescript(_SCHEMA + c7_shown.SCHEMA + c7_entries.SCHEMA + c9_promisable.SCHEMA)
-        self.shown = ShownSets(self._db)
-        self.entries = EntrySets(self._db)
-        self.promisable = Promisable(self._db)
+        self.shown, self.entries = ShownSets(self._db), EntrySets(self._db)
+        self.promisable, self.texts = Promisable(self._db), WithheldTexts(self._db)
         self.answered_heads = c1_answered.AnsweredHeads(self._db)
         self._db.execute("BEGIN")
 

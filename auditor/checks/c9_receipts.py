@@ -1,11 +1,11 @@
 """What outsiders hold (check 9 of DESIGN 10.4): devices' receipts and parties' acknowledgements must be in the logs.
 
-Receipts are JSON lines: `kind` (`epoch`, `response`, `consent`, `rights`, `promise`, `acknowledgement`), `session`
-(hexadecimal), and `message` (base64): the message as the service signed it, or what the party signed; `time_ms` is
-when it was presented to a running auditor. Receipts that services cannot deny are the only thing that shows what both
-of them keep silent about. A receipt that these services or parties did not sign shows nothing: it is counted and
-accuses nobody. One that is so new that its event may have come after the heads is counted too, and shows something
-when it is presented again.
+Receipts are JSON lines: `kind` (`epoch`, `response`, `consent`, `rights`, `promise`, `opening`, `acknowledgement`),
+`session` (hexadecimal), and `message` (base64): the message as the service signed it, or what the party signed, or a
+request that its person opens; `time_ms` is when it was presented to a running auditor. Receipts that services cannot
+deny are the only thing that shows what both of them keep silent about. A receipt that these services or parties did not
+sign shows nothing: it is counted and accuses nobody. One that is so new that its event may have come after the heads is
+counted too, and shows something when it is presented again.
 """
 
 import base64
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c4_openings import Openings
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c9_promises import Promised, opened
 from auditor.findings import GATEWAY, MAIN_SERVICE, RECEIPTS, Report
@@ -27,6 +28,7 @@ from proxid.errors import InputError, ProxidError, RecordMismatchError
 from proxid.evidence.promise import Promise
 from proxid.jsontext import load_json
 from proxid.protocol import consent, response
+from proxid.protocol.opened import OpenedRequest
 from proxid.protocol.receipt import DeliveryAck
 from proxid.protocol.rights import RightsReceipt
 
@@ -141,9 +143,15 @@ def _promise(data: bytes, trust: Trust) -> Promise:
     return opened(data, trust)[0]
 
 
+def _opening(data: bytes, trust: Trust) -> OpenedRequest:
+    opened = OpenedRequest.decode(data)
+    opened.verify(trust.service, trust.screener)
+    return opened
+
+
 OF_DEVICES: Final[dict[str, Callable[[bytes, Trust], object]]] = {
     "epoch": _epoch_key, "response": _response, "consent": _consent, "rights": _rights_receipt,
-    "promise": _promise,
+    "promise": _promise, "opening": _opening,
 }  # fmt: skip
 """Kinds of receipts that devices hold, and what shows that one is genuine; the others are parties' acknowledgements."""
 ACKNOWLEDGEMENT: Final = "acknowledgement"
@@ -172,11 +180,13 @@ class ReceiptCheck:
         self._acknowledged = acknowledged
         self._erasures = erasures
         self._report = report
+        self._openings = Openings(policies, sets.texts, report)
 
     def run(self, presented: Iterable[Presented]) -> None:
         """Check every receipt."""
         rules = {"response": self._response, "consent": self._consent, "acknowledgement": self._delivery,
-                 "rights": self._rights, "epoch": self._epoch, "promise": self._promise}  # fmt: skip
+                 "rights": self._rights, "epoch": self._epoch, "promise": self._promise,
+                 "opening": lambda item: self._openings.judge(item.message)}  # fmt: skip
         for item in presented:
             rule = rules.get(item.kind)
             if rule is None:

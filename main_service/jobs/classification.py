@@ -93,7 +93,8 @@ class Classification:
 
     async def _settle(self, pending: Pending, decision: Decision) -> None:
         if isinstance(decision, Withheld):
-            await self._pool.suppress(pending.session, decision.reason.value, decision.kind)
+            version = self._anonymiser.pipeline
+            await self._pool.suppress(pending.session, decision.reason.value, decision.kind, version)
             return
         epoch = self._service.epochs.number(pending.time_ms / 1000)
         if isinstance(decision, Submission):

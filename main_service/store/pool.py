@@ -100,9 +100,10 @@ class PoolStore:
         result = await self._call("ms_log", epoch, **fields, version=version, salt=self._random(SALT_SIZE))
         return str(result[0].decode())
 
-    async def suppress(self, session: bytes, reason: str, kind: str = UNKNOWN) -> None:
-        """An answered request of a type is not logged; nothing of it stays but the reason."""
-        await self._functions.call("ms_suppress", KEYS, session, self._random(SALT_SIZE), kind, reason)
+    async def suppress(self, session: bytes, reason: str, kind: str = UNKNOWN, pipeline: str = "") -> None:
+        """An answered request of a type is not logged; nothing of it stays but the reason, and what read it."""
+        asked = (session, self._random(SALT_SIZE), kind, reason, *((pipeline,) if pipeline else ()))
+        await self._functions.call("ms_suppress", KEYS, *asked)
 
     async def tick(self, epoch: int, now: float, limit: int = STEP_LIMIT) -> StoreStep:
         """Move up, or at the root suppress, at most `limit` records that waited too long."""

@@ -11,6 +11,9 @@ from proxid.errors import RestrictionError
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.record import Mechanism, RecordBody, audience_tag
 
+MAX_SHOWN: Final = 440
+"""Bytes of path and text together that surely fit one body (`record.BODY_SIZE`); a longer text is withheld."""
+
 TEXT, CATEGORY = 0, 2
 _RUNGS: Final = {Rung.TEXT: TEXT, Rung.UNIT: 1, Rung.CATEGORY: CATEGORY, Rung.NODE: 3}
 

@@ -28,9 +28,11 @@ local function own(prefix, prox, ...)
   if redis.call('TTL', index) < longest + KEPT then redis.call('EXPIRE', index, longest + KEPT) end
 end
 
--- SUPPRESSED of a request that never waited. `payload`: what would have waited, if the reason is about that.
-local function not_logged(prefix, salt, session, kind, reason, payload)
-  local header = string.format('{"kind":"%s","reason":"%s","session":"%s","v":2}', kind, reason, hex(session))
+-- SUPPRESSED of a request that never waited. `payload`: what would have waited, if the reason is about that; `pipeline`: the version
+-- that read it, if it was read.
+local function not_logged(prefix, salt, session, kind, reason, payload, pipeline)
+  local by = pipeline and '"pipeline":' .. cjson.encode(pipeline) .. ',' or ''
+  local header = string.format('{"kind":"%s",%s"reason":"%s","session":"%s","v":2}', kind, by, reason, hex(session))
   append_event(prefix, 'SUPPRESSED', salt, header, payload or '')
   count_withheld(prefix, kind, reason)
 end
@@ -137,10 +139,10 @@ local function not_allowed(prefix, prox, version)
   if (redis.call('HGET', mkey(prefix, 'c', prox), 'v') or '0') ~= version then return 'consent_changed' end
 end
 
--- ARGV: session, salt, type, reason
+-- ARGV: session, salt, type, reason, version of the pipeline
 local function ms_suppress(keys, a)
   if not settle_pending(keys[1], a[1]) then return 0 end
-  not_logged(keys[1], a[2], a[1], a[3], a[4])
+  not_logged(keys[1], a[2], a[1], a[3], a[4], nil, a[5])
   return 1
 end
 

@@ -29,10 +29,17 @@ _NONCE: Final = 12
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Asked:
-    """A question: Unix seconds, and its text."""
+    """A question: Unix seconds, and its text.
+
+    Attributes:
+        session: its request hash. opening: the signed request and what opens its commitment (`protocol.opened`), to be
+            presented if its person wants that. Empty in lines from before.
+    """
 
     time: int
     text: str
+    session: bytes = b""
+    opening: bytes = b""
 
 
 class OwnHistory:
@@ -63,12 +70,13 @@ class OwnHistory:
         except OSError:
             raise OutputError("the own history cannot be deleted") from None
 
-    def add(self, time: float, text: str) -> None:
-        """Keep a question, if the person wants that; raises OutputError."""
+    def add(self, time: float, text: str, session: bytes = b"", opening: bytes = b"") -> None:
+        """Keep a question (see `Asked`), if the person wants that; raises OutputError."""
         if not self.kept:
             return
         nonce = self._random(_NONCE)
-        sealed = self._cipher.encrypt(nonce, json.dumps([int(time), text]).encode(), _KEY)
+        line = [int(time), text, session.hex(), base64.b64encode(opening).decode("ascii")]
+        sealed = self._cipher.encrypt(nonce, json.dumps(line).encode(), _KEY)
         try:
             descriptor = os.open(self._path, os.O_APPEND | os.O_RDWR)
             try:
@@ -91,7 +99,8 @@ class OwnHistory:
         for line in reversed(lines):
             try:
                 data = base64.b64decode(line, validate=True)
-                time, text = load_json(self._cipher.decrypt(data[:_NONCE], data[_NONCE:], _KEY))
-                yield Asked(int(time), str(text))
+                time, text, *kept = load_json(self._cipher.decrypt(data[:_NONCE], data[_NONCE:], _KEY))
+                session, opening = kept or ("", "")
+                yield Asked(int(time), str(text), bytes.fromhex(session), base64.b64decode(opening))
             except (ValueError, TypeError, InvalidTag):
                 continue

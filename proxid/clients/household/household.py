@@ -38,6 +38,7 @@ from proxid.errors import (
 from proxid.protocol import request, response
 from proxid.protocol.consent import NOTHING
 from proxid.protocol.epochs import Epochs
+from proxid.protocol.opened import OpenedRequest
 from proxid.protocol.policy import PolicyDocument
 from proxid.protocol.request import Route, Utterance
 
@@ -246,7 +247,8 @@ class Household:
         answer = response.open_answer(reply, utterance.response_key)
         self._receipts.add(Receipt("response", signed.session_id, reply))
         await self._heads.glance(response.head_of(reply))
-        session.user.history.add(self._clock(), text)
+        opened = OpenedRequest(signed, utterance).encode()
+        session.user.history.add(self._clock(), text, signed.session_id, opened)
         return Answer(answer, signed.session_id, attempts.retries)
 
     async def consent(self, user_id: str, bundle: str, until_withdrawn: bool = False) -> int:

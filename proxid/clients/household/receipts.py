@@ -72,7 +72,7 @@ def read_receipts(path: Path) -> Iterator[Receipt]:
     for number, line in enumerate(lines[:-1], 1):
         try:
             data = load_json(line)
-            if data["kind"] in ("rights", "epoch", "promise"):
+            if data["kind"] in ("rights", "epoch", "promise", "opening"):
                 continue
             message = SignedMessage.decode(base64.b64decode(data["message"]))
             yield Receipt(str(data["kind"]), bytes.fromhex(data["session"]), message)
