@@ -184,9 +184,10 @@ class ReceiptCheck:
 
     def run(self, presented: Iterable[Presented]) -> None:
         """Check every receipt."""
-        rules = {"response": self._response, "consent": self._consent, "acknowledgement": self._delivery,
-                 "rights": self._rights, "epoch": self._epoch, "promise": self._promise,
-                 "opening": lambda item: self._openings.judge(item.message)}  # fmt: skip
+        rules = {
+            "response": self._response, "consent": self._consent, "acknowledgement": self._delivery,
+            "rights": self._rights, "epoch": self._epoch, "promise": self._promise, "opening": self._opening,
+        }  # fmt: skip
         for item in presented:
             rule = rules.get(item.kind)
             if rule is None:
@@ -241,6 +242,9 @@ class ReceiptCheck:
         if not self._erasures.requested(receipt.request):
             text = f"a person holds a receipt of {receipt.right.value} that no log shows"
             self._missing(receipt.time_ms, GATEWAY, text)
+
+    def _opening(self, item: Presented) -> None:
+        self._openings.judge(item.message)
 
     def _promise(self, item: Presented) -> None:
         self._promised.take(item.message)
