@@ -157,6 +157,26 @@ async def test_an_objection_takes_contents_back(tmp_path: Path) -> None:
         clean(await trial.audit())
 
 
+async def test_an_objection_between_two_portions_takes_no_others_entries_back(tmp_path: Path) -> None:
+    """A party that has an entry of who objects gets what the others asked since; that is no violation."""
+    options = begun()
+    async with house(tmp_path, **options) as trial:
+        await trial.evening()
+        for clock in trial.clocks.values():
+            clock.passed += options["epoch_seconds"] // 4
+        await released(trial)
+        await served(trial)
+        before = entries((await trial.receive("acme"))["acme"])
+        for node in NODES:
+            await trial.ask(f"{node} once more", PEOPLE[:6])
+        await trial.settle()
+        await trial.close()
+        await trial.exercise(Right.OBJECT, PEOPLE[7])
+        got = await trial.receive("acme")
+        assert before and entries(got["acme"]) == 6 * len(NODES) and not contents(got["acme"])
+        clean(await trial.audit())
+
+
 @pytest.mark.parametrize("form", ["split", "pairs"])
 @pytest.mark.parametrize("right", [Right.OBJECT, Right.ERASE])
 async def test_what_goes_by_a_right_is_no_withdrawal_of_the_services(tmp_path: Path, form: str, right: Right) -> None:
