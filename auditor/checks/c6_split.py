@@ -84,9 +84,12 @@ class SplitDeliveries:
             self._says = True
             return
         lane = self._told(named, fields)
+        if isinstance(entries, list) != (kind == "entries"):
+            raise RecordMismatchError("event does not say which entries were sent, or says it of contents")
         if isinstance(entries, list):
             self._sets.shown.sent(named, [str(entry) for entry in entries])
-        elif lane in self._barred:
+            return
+        if lane in self._barred:
             with check_of(CONSENT):
                 raise ConsentError(_AGAIN)
         if lane in self._erased:
@@ -150,7 +153,7 @@ class SplitDeliveries:
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
         kind, reason, entries = kind_and_number(named[1])[0], str(fields["reason"]), fields.get("entries")
-        if kind not in _KINDS or "audience" not in fields:
+        if kind not in _KINDS or ("audience" not in fields and entries is None):
             return True  # a party left, or it was invalid
         lane = self._told(named, fields)
         if isinstance(entries, list):
