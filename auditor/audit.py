@@ -184,7 +184,7 @@ class Audit:
         check(self._sets, settled_ms, seen, self.report)
         self._service.finish(seen, min([now_ms, *exported]) / 1000)
         self._gateway.finish()
-        self._policies.check(self._erasures.epochs.values(), self.report)
+        self._policies.check(self._erasures.epochs.values(), seen, self.report)
         check_expiry(self._policies, self._erasures, seen, self.report)
         self._obligations.check(seen, self.report)
         covered.check_cover(self._unopened, self.report)

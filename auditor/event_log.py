@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Final
 
 from auditor.findings import COMPLETENESS, HEADS, Basis, Report
 from auditor.reading.damage import Damage
@@ -12,6 +13,8 @@ from proxid.evidence.succession import Succession
 
 Handler = Callable[[Event], None]
 
+_FORM: Final = 2
+"""The form that events have come to say; the first says none."""
 SHARED = frozenset({EventType.RELEASED, EventType.DELIVERED})
 """Events of several people: what one of them hides leaves the rest to check."""
 
@@ -76,6 +79,8 @@ class Log:
             self._report.rests(rule, Basis.UNREADABLE)
             rule, handler = COMPLETENESS, self._hidden.get(event.type, _nothing)
         try:
+            self._verify_form(event)
+            self._verify_filed(event)
             handler(event)
         except RuleBroken as broken:
             self._report.add(broken.rule, self.name, event.number, f"{event.type.value}: {broken.error.rule}")
@@ -83,6 +88,18 @@ class Log:
             self._report.add(rule, self.name, event.number, f"{event.type.value}: {error.rule}")
         except (KeyError, TypeError, ValueError):
             self._report.add(rule, self.name, event.number, f"{event.type.value}: header is malformed")
+
+    def _verify_form(self, event: Event) -> None:
+        """A form that is said is the second, or one that this auditor does not know; raises EncodingError."""
+        form = event.fields.get("v", _FORM)
+        if form == _FORM:
+            return
+        if not isinstance(form, int) or form < _FORM:
+            raise EncodingError("event is of a form that there is not")
+        self._report.counts["events.newer"] += 1
+
+    def _verify_filed(self, event: Event) -> None:
+        """A payload stands under the evidence of whom it is of; raises RuleBroken. For logs that know people."""
 
     def promises(self, fields: Mapping[EventType, str], told: Callable[[str, int, str, bytes], None]) -> None:
         """Which types the service promises, by which field of their headers; who is told of each (`Sets`)."""

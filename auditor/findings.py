@@ -86,6 +86,7 @@ LIMITED: Final = {"pipeline.unknown": COMMITS, "groups.partly_erased": GROUPS, P
 
 _UNKNOWN: Final = {
     "pipeline.unknown": (COMMITS, MAIN_SERVICE, "records were made by a version of the pipeline that is not at hand"),
+    "events.newer": (COMPLETENESS, "", "events are of a form that this auditor does not know"),
     "refused.unknown": (COMPLETENESS, "", "refusals name rules that this auditor does not know"),
 }
 """Counts of what this auditor is not of the version for: whatever else is found, that is not clean."""

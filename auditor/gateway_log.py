@@ -3,6 +3,7 @@
 from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c2_owners import verify_filed
 from auditor.checks.c3_deliveries import Deliveries
 from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_signatures import name_of
@@ -16,11 +17,12 @@ from auditor.event_log import Log, check_of, form_of
 from auditor.findings import COMPLETENESS, CONSENT, ERASURE, GATEWAY, GROUPS, OPENING, SIGNATURES, Basis, Report
 from auditor.policies import Policies
 from auditor.rights_events import RightsEvents
-from proxid.crypto.identity import Enrolment
+from proxid.crypto.identity import Enrolment, Link
 from proxid.crypto.sansig import Role
 from proxid.encoding import decode_int, decode_text
-from proxid.errors import MessageInvalidError, RecordMismatchError
+from proxid.errors import CredentialError, MessageInvalidError, RecordMismatchError
 from proxid.evidence.events import (
+    AliasedPayload,
     ConsentPayload,
     DeliveredPayload,
     EnrolledPayload,
@@ -29,10 +31,13 @@ from proxid.evidence.events import (
     LinkedPayload,
     SanitizedPair,
 )
+from proxid.evidence.ratchet import owner_commitment
 from proxid.protocol import consent, record, response
+from proxid.protocol.consent import ConsentVector
 from proxid.protocol.record import kind_and_number
 
 PARTY_LEFT: Final = "party_left"
+REASONS: Final = frozenset({PARTY_LEFT, "no_consent", "withdrawn", "objected", "erased", "late", "invalid"})
 PROMISED: Final = {
     EventType.CONSENT: "message", EventType.ACCESSED: "request", EventType.OBJECTED: "request",
     EventType.ERASED: "request", EventType.DELIVERED: "ack",
@@ -90,6 +95,7 @@ class GatewayLog(Log):
             EventType.EPOCH_OPENED: (GROUPS, self._epoch_opened),
         }
         hidden = {
+            EventType.ENROLLED: self._enrolled_unread,
             EventType.LINKED: self._linked_unread,
             EventType.CONSENT: self._consent_unread_only,
             EventType.KEYED: self._deliveries.keyed,
@@ -105,6 +111,11 @@ class GatewayLog(Log):
         super().__init__(GATEWAY, rules, hidden, report)
         self.promises(PROMISED, sets.promisable.add)
         self.damage.keys = True
+
+    def _verify_filed(self, event: Event) -> None:
+        if event.payload:
+            with check_of(OPENING):
+                verify_filed(GATEWAY, event, self._people)
 
     def finish(self) -> None:
         """When the main service's log was read, too."""
@@ -126,13 +137,22 @@ class GatewayLog(Log):
         self.unlinked.update(unlinked)
 
     def _enrolled(self, event: Event) -> None:
-        enrolment = Enrolment.decode(EnrolledPayload.decode(event.payload).enrolment)
+        payload, (tag,) = EnrolledPayload.decode(event.payload), event.tags
         time = int(str(event.fields["time"])) if form_of(event) > 1 else None
-        self._people.enrolled(enrolment, event.number, time)
+        first = (payload.prox_id, tag)
+        self._people.enrolled(Enrolment.decode(payload.enrolment), event.number, time, self.base, first)
+
+    def _enrolled_unread(self, _: Event) -> None:
+        self._people.incomplete = True
 
     def _linked(self, event: Event) -> None:
-        tag = self._erasures.linked(event)
-        self._people.linked(LinkedPayload.decode(event.payload), tag)
+        tag, payload = self._erasures.linked(event), LinkedPayload.decode(event.payload)
+        self._people.linked(payload, tag)
+        link = Link.decode(payload.link)
+        if event.fields["epoch"] != link.epoch:
+            raise CredentialError("event names another epoch than the link")
+        if event.owner_salt and owner_commitment(link.user_id, event.owner_salt).hex() != event.fields["owner"]:
+            raise CredentialError("link commits to another owner than its user")
 
     def _linked_unread(self, event: Event) -> None:
         tag = self._erasures.linked(event)
@@ -143,6 +163,8 @@ class GatewayLog(Log):
         self._deliveries.incomplete = True
 
     def _aliased(self, event: Event) -> None:
+        if event.fields["party"] != AliasedPayload.decode(event.payload).party:
+            raise RecordMismatchError("event names another party than the alias")
         basis = self._deliveries.aliased(event.payload)
         if basis is Basis.BELIEVED:
             self._report.believe(SIGNATURES, "aliases")
@@ -157,10 +179,15 @@ class GatewayLog(Log):
             blocks = pair.original.message.blocks
             version = decode_int(blocks[consent.ACK_VERSION])
             self._report.rests(SIGNATURES, Basis.COUNTERSIGNED)
-            if self._consent_unread(event) != (blocks[consent.ACK_HASH], version):
+            named = (*self._consent_unread(event), event.fields["epoch"])
+            if named != (blocks[consent.ACK_HASH], version, pair.original.header.epoch):
                 raise MessageInvalidError("event names another consent than it holds")
             prox_id = decode_text(blocks[consent.ACK_USER])
+            before = self.consents.confirmed.get(prox_id)
+            if before is not None and version <= before[0] and before[1] > self.base:
+                raise MessageInvalidError("a consent was acknowledged twice, or after a later one")
             self.consents.confirmed[prox_id] = (version, event.number, b"".join(event.tags))
+            self.consents.passed_on[prox_id] = name_of(pair.original, Role.SIGNER)
             with check_of(CONSENT):
                 taken = self.consents.acknowledged(prox_id, version)
                 self._split.took_back(*taken, *self.consents.taken_at(prox_id, version))
@@ -170,6 +197,7 @@ class GatewayLog(Log):
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
             message = SanitizedPair.decode(payload.message).original
+            self._verify_named(event, message.session_id, vector)
             said = (message.session_id, message.header.time_ms)
             withdrawn = self.consents.changed(person, vector, self._policies.naming, event.number, said)
             self._split.asked_back(person.user_id)
@@ -177,6 +205,12 @@ class GatewayLog(Log):
         self._rights.exercised("consent")
         if withdrawn:
             self._rights.exercised("withdrawal")
+
+    @staticmethod
+    def _verify_named(event: Event, message: bytes, vector: ConsentVector) -> None:
+        fields, said = event.fields, message.hex()  # a gateway of before named no message
+        if (fields["epoch"], fields["version"], fields.get("message", said)) != (vector.epoch, vector.version, said):
+            raise MessageInvalidError("event names another consent than it holds")
 
     def _consent_unread(self, event: Event) -> tuple[bytes, int]:
         """What its header says of an acknowledged consent: receipts are looked for there."""
@@ -226,7 +260,9 @@ class GatewayLog(Log):
     def _answered_unread(self, event: Event) -> None:
         session = str(event.fields["session"])
         self._sets.answered(session, event.number)
-        self._asked.pop(session, None)
+        if session not in self._asked:
+            raise MessageInvalidError("a session was answered that was not forwarded, or twice")
+        del self._asked[session]
 
     def _delivered_unread(self, event: Event) -> None:
         named = self._named_delivery(event)
@@ -278,11 +314,13 @@ class GatewayLog(Log):
                 self._report.believe(COMPLETENESS, "possibly_held", len(entries))
         if self._split.dropped(event):
             self._sets.dropped(named, str(fields["reason"]), event.number)
+        if fields["reason"] not in REASONS:
+            raise RecordMismatchError("a group was dropped for a reason that there is not")
         if fields["reason"] == PARTY_LEFT and not self._policies.may_have_left(named[2]):
             raise RecordMismatchError("a group was dropped as of a party that has not left")
 
     def _epoch_opened(self, event: Event) -> None:
-        self._policies.given(event)
+        self._policies.given(event, self.base)
         self._began(event)
 
     def _epoch_opened_unread(self, event: Event) -> None:

@@ -134,8 +134,11 @@ class Policies:
         )  # fmt: skip
         return Judged(ACCEPTED, own, tuple(fallen))
 
-    def given(self, event: Event) -> None:
+    def given(self, event: Event, base: int = 0) -> None:
         """EPOCH_OPENED in the gateway's log: the key that devices get.
+
+        Args:
+            base: entries of the gateway's older logs.
 
         Raises:
             CredentialError: another epoch's, or a second one of its epoch. SignatureInvalidError: not MS's.
@@ -144,9 +147,14 @@ class Policies:
         key = self._verified(event)
         if self.told.get(key.epoch, b"") not in (b"", _hash(key)):
             raise CredentialError("an epoch has two keys")
+        if any(number > base and epoch == key.epoch for number, epoch in self.begins[GATEWAY]):
+            raise CredentialError("an epoch was opened twice")
+        opened = EpochOpened.decode(event.payload)
+        if opened != EpochOpened(opened.key, feeds=opened.feeds):
+            raise CredentialError("an epoch's key comes with what is the main service's alone")
         self.begins[GATEWAY].append((event.number, key.epoch))
         self._record(self.told, key.epoch, key.policy, _hash(key))
-        self._feeds(EpochOpened.decode(event.payload).feeds, key)
+        self._feeds(opened.feeds, key)
 
     def given_unread(self, event: Event) -> None:
         """The same, if its payload has expired."""
@@ -237,12 +245,15 @@ class Policies:
             raise CredentialError("event names another key than it holds")
         return key
 
-    def check(self, linked: Iterable[int], report: Report) -> None:
+    def check(self, linked: Iterable[int], seen: int, report: Report) -> None:
         """At the end: keys that are missing, and what could not be judged.
 
         Args:
-            linked: epochs in which somebody was linked.
+            linked: epochs in which somebody was linked. seen: the gateway's last event before MS's log was read.
         """
+        for number, epoch in self.begins[GATEWAY]:
+            if number <= seen and epoch not in self.opened:
+                report.once(GROUPS, MAIN_SERVICE, f"epoch {epoch} was given out, and the log does not hold it")
         for epoch in sorted((self.opened.keys() & set(linked)) - self.told.keys()):
             report.once(
                 COMPLETENESS, GATEWAY, f"people were linked in epoch {epoch}, and the log does not hold its key"

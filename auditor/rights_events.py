@@ -12,7 +12,7 @@ from auditor.findings import ERASURE, GATEWAY, SIGNATURES, Basis, Report
 from auditor.policies import Policies
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.revocation import Revocation, revoked_info
-from proxid.errors import RecordMismatchError
+from proxid.errors import MessageInvalidError, RecordMismatchError
 from proxid.evidence.events import Event
 from proxid.protocol.rights import Right, RightsRequest
 
@@ -88,6 +88,8 @@ class RightsEvents:
         disclosure = self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
         request = RightsRequest.decode(disclosure.request)
         self._people.verify_held(Enrolment.decode(disclosure.enrolment), event.number, request.time_ms)
+        if event.fields["right"] != request.right.value:
+            raise MessageInvalidError("event names another right than the request")
         self.exercised(request.right.value)
         if request.right is Right.OBJECT:
             self._split.objected(request.user_id, event.number, request.time_ms, str(event.fields.get("last", "")))

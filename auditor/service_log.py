@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c2_owners import verify_filed
 from auditor.checks.c3_links import People
 from auditor.checks.c3_records import verify_all_filled
 from auditor.checks.c3_tuples import Tuples
@@ -36,9 +37,11 @@ from auditor.findings import (
 from auditor.given_up import GivenUp
 from auditor.policies import Policies
 from auditor.split_events import SplitEvents
+from proxid.anonymise.mix.types import Group
+from proxid.anonymise.slotted.types import SlotGroup
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import ConsentError, GroupMismatchError, MessageInvalidError
-from proxid.evidence.events import BufferedPayload, Event, EventType, ReceivedPayload, ReleasedPayload
+from proxid.evidence.events import BufferedPayload, Event, EventType, Header, ReceivedPayload, ReleasedPayload
 from proxid.protocol import consent
 from proxid.protocol.record import kind_and_number
 
@@ -115,6 +118,11 @@ class ServiceLog(Log):
         if event.type in _WAITS and not self._obligations.forgotten.keys().isdisjoint(event.tags):
             text = "of a person whom the main service had said to have forgotten"
             self._report.add(ERASURE, MAIN_SERVICE, event.number, f"{event.type.value}: {text}")
+
+    def _verify_filed(self, event: Event) -> None:
+        if event.payload:
+            with check_of(OPENING):
+                verify_filed(MAIN_SERVICE, event, self._people)
 
     def _epoch_opened(self, event: Event) -> None:
         fields = event.fields
@@ -222,9 +230,11 @@ class ServiceLog(Log):
             if not self._groups.is_blind(epoch, kind):
                 self._groups.released_unread((epoch, number), kind, str(fields.get("close", "")), payload)
         elif "kind" in fields:
-            self._groups.released_slot((epoch, number), str(fields["kind"]), str(fields["close"]), payload, good)
+            close = str(fields["close"])
+            _verify_stated(fields, self._groups.released_slot((epoch, number), kind, close, payload, good))
         else:
-            self._groups.released(epoch, number, payload, good)
+            group = self._groups.released(epoch, number, payload, good)
+            _verify_stated({"raised": group.raised, **fields}, group)
         self._drops.released((epoch, number), kind, audience, payload)
 
     def _released_unread(self, event: Event) -> None:
@@ -292,6 +302,13 @@ class ServiceLog(Log):
             self._report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, text))
         self._times.finish()
         self._taken_back.finish(max(self._opened, default=-1), self._consents.unreadable)
+
+
+def _verify_stated(fields: Header, group: Group | SlotGroup) -> None:
+    """The header of RELEASED says of its group what the replay does; raises GroupMismatchError."""
+    raised = group.raised if isinstance(group, Group) else None
+    if (fields["audience"], fields["node"], fields.get("raised")) != (group.audience, list(group.node), raised):
+        raise GroupMismatchError("event says something else of its group than the replay")
 
 
 def _path(value: object) -> tuple[str, ...]:

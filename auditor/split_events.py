@@ -16,6 +16,7 @@ from proxid.errors import GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, ReleasedPayload
 from proxid.protocol import consent
 from proxid.protocol.receipt import contents_digest
+from proxid.protocol.record import TICK_BITS, kind_and_number
 
 
 class SplitEvents:
@@ -32,6 +33,8 @@ class SplitEvents:
         self, event: Event, epoch: int, number: int, payload: ReleasedPayload, good: Mapping[str, Named]
     ) -> None:
         """RELEASED of a portion; `good` as `c3_records.verify_records`."""
+        if event.fields["tick"] != kind_and_number(number)[1] >> TICK_BITS:
+            raise GroupMismatchError("portion is numbered as one of another tick")
         for party, _, _ in payload.parties:
             self._sets.lies_in((epoch, number, party), str(event.fields["audience"]))
         self._report.counts["entries"] += len(payload.records)

@@ -18,7 +18,7 @@ from proxid.anonymise.slotted.types import SlotRecord
 from proxid.anonymise.slotted.visible import COMMAND_RESOLUTION, command_path, location_text
 from proxid.classify import Classification, Classifier, RequestType
 from proxid.errors import ProxidError
-from proxid.evidence.bodies import MAX_SHOWN
+from proxid.evidence.bodies import MAX_SHOWN, shown_texts
 from proxid.evidence.disclosure import mix_record, slot_record
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.consent import audience, audience_id
@@ -162,10 +162,9 @@ class Anonymiser:
         if not found.path:
             return NotLogged.NO_CATEGORY
         texts = (found.normalised, *found.units)
-        room = MAX_SHOWN - sum(len(part.encode()) + 4 for part in found.path)
-        if room < 0:
+        shown = shown_texts(found.path, texts)
+        if shown is None:
             return NotLogged.UNPROCESSABLE
-        shown = tuple(text for text in texts if len(text.encode()) <= room)
         payload = BufferedPayload(
             session=pending.session, prox_id=pending.prox_id, seasoned=pending.seasoned, audience=audience,
             kind="general", opening=pending.opening, pipeline=self.pipeline, path=found.path, texts=shown,

@@ -139,6 +139,8 @@ class Erasures:
             base: entries of the service's logs before this one.
         """
         fields = event.fields
+        if fields["kind"] == "payloads" and base + int(str(fields["until"])) >= event.number:
+            raise EncodingError("payloads are said to have expired that had not been recorded")
         if fields["kind"] == "links":
             until = int(str(fields["until"]))
             if "first" in fields:
@@ -153,6 +155,8 @@ class Erasures:
         elif fields["kind"] == "payloads":
             self._expired_payloads(log, base + int(str(fields["until"])))
             self.said.append(Expiry(log, event.number, "payloads", base + int(str(fields["until"]))))
+        elif fields["kind"] != "feeds":
+            raise EncodingError("something is said to have expired that there is not")
 
     def _expired_payloads(self, log: str, until: int) -> None:
         self.expired[log] = max(self.expired.get(log, 0), until)

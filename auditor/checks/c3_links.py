@@ -48,10 +48,10 @@ _JUST_AFTER: Final = 256
 
 PeopleState = tuple[
     dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes], dict[str, EnrolledKey], dict[str, bytes],
-    dict[bytes, EndedKey], bool,
+    dict[bytes, EndedKey], bool, bool,
 ]  # fmt: skip
 """People by key, keys by subject tag, digests of credentials that were shown, who is gone, keys and parts by user, keys
-that are over, whether enrolments say when they came."""
+that are over, whether enrolments say when they came, and whether some ENROLLED cannot be read."""
 
 
 class People:
@@ -74,19 +74,31 @@ class People:
         self._timed = False
         """Whether an ENROLLED said when it came; then each after it does."""
 
-    def enrolled(self, enrolment: Enrolment, event: int = 0, time: int | None = None) -> None:
+        self.incomplete = False
+        """Some ENROLLED cannot be read any more: a key that is not known may have been in it."""
+        self._entered: tuple[str, tuple[str, bytes]] | None = None
+        """Of the newest ENROLLED, which stands in one step with the first link by it: user, PROX_ID and subject tag."""
+
+    def enrolled(
+        self, enrolment: Enrolment, event: int = 0, time: int | None = None, base: int = 0,
+        first: tuple[str, bytes] | None = None,
+    ) -> None:  # fmt: skip
         """Check an ENROLLED event: the EA's word, also for a key that takes another's place.
 
         Args:
             event: its number. time: what its header says, Unix seconds; None in one from before.
+            base: entries of older logs. first: PROX_ID and subject tag that it is filed under.
 
         Raises:
             SignatureInvalidError, KeyInvalidError: not the EA's. CredentialError: the EA did not say that it takes the
-                place of another. RegistrationError: the key is over.
+                place of another. RegistrationError: the key is over, or had been enrolled.
         """
         enrolment.verify(self._trust.authority)
         held = self._keys.get(enrolment.user_id)
         before = b"" if held is None else held.key
+        if held is not None and before == enrolment.user_key and held.event > base:
+            raise RegistrationError("a key was enrolled twice")
+        self._entered = None if first is None else (enrolment.user_id, first)
         self._keys[enrolment.user_id] = EnrolledKey(enrolment.user_key, event, before)
         if time is None and self._timed:
             raise CredentialError("event says less than its version of the log demands")
@@ -154,10 +166,7 @@ class People:
         link.verify(enrolment)
         if (link.service, link.screener) != (trust.service, trust.screener):
             raise CredentialError("link is for another service or screener")
-        held = self._keys.get(enrolment.user_id)
-        over = _named(enrolment.user_id, enrolment.user_key) in self._ended
-        if over or (held is not None and held.key != enrolment.user_key):
-            raise RegistrationError("epoch key is linked by a key that was revoked or replaced")
+        self._verify_enrolled(enrolment, (link.prox_id, tag))
         enrolment.verify_time(trust.epochs.start(link.epoch))
         if link.epoch_key in self._by_key:
             raise RegistrationError("epoch key is linked twice")
@@ -177,6 +186,22 @@ class People:
         before, self._parts[link.user_id] = self._parts.get(link.user_id), payload.part
         if before and payload.part and before != payload.part:
             raise RegistrationError("the part of a person's aliases was drawn again")
+
+    def _verify_enrolled(self, enrolment: Enrolment, first: tuple[str, bytes]) -> None:
+        """A link is by the key that was enrolled last; raises RegistrationError.
+
+        Args:
+            first: its PROX_ID and subject tag, which an ENROLLED just before it names.
+        """
+        held = self._keys.get(enrolment.user_id)
+        over = _named(enrolment.user_id, enrolment.user_key) in self._ended
+        if over or (held is not None and held.key != enrolment.user_key):
+            raise RegistrationError("epoch key is linked by a key that was revoked or replaced")
+        if held is None and not self.incomplete:
+            raise RegistrationError("epoch key is linked by an enrolment that is not in the log")
+        entered, self._entered = self._entered, None
+        if entered is not None and entered != (enrolment.user_id, first):
+            raise RegistrationError("enrolment is filed under another link than the first by it")
 
     def forget_part(self, user_id: str | None) -> None:
         """Somebody was erased, whose aliases nobody finds again; None if it cannot be read who."""
@@ -215,14 +240,23 @@ class People:
         """Whether this PROX_ID was of somebody who has been erased."""
         return hashlib.sha256(prox_id.encode()).digest()[:16] in self.gone
 
+    def of_tag(self, tag: bytes) -> Person | None:
+        """The person whose evidence has a subject tag; None if it is not known (any more)."""
+        return self._by_key.get(self._tags.get(tag, b""))
+
     def state(self) -> PeopleState:
         """For storing."""
-        keys = self._keys, self._parts, self._ended, self._timed
-        return self._by_key, self._tags, self._shown, self.gone, *keys
+        return (
+            self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self._ended, self._timed,
+            self.incomplete,
+        )  # fmt: skip
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
-        self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self._ended, self._timed = state
+        (
+            self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self._ended, self._timed,
+            self.incomplete,
+        ) = state  # fmt: skip
         self._by_prox = {person.prox_id: person for person in self._by_key.values()}
         self._live = {(person.user_id, person.epoch): key for key, person in self._by_key.items()}
 
@@ -231,6 +265,8 @@ class People:
         if credential.epoch_key != link.epoch_key:
             raise CredentialError("credential is of another key than the link")
         credential.verify(self._trust.screener, link.service, link.epoch, self._trust.epochs.start(link.epoch))
+        if credential.not_after != self._trust.epochs.end(link.epoch):
+            raise CredentialError("credential ends at another time than its epoch")
         return credential
 
     def _verify_season(self, enrolment: Enrolment, credential: Credential) -> None:

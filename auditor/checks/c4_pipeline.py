@@ -8,6 +8,7 @@ from functools import lru_cache
 from proxid.anonymise.slotted.visible import PLACE_MARK, location_text
 from proxid.classify import Classification, Classifier
 from proxid.errors import CommitMismatchError
+from proxid.evidence.bodies import shown_texts
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.request import Utterance
 
@@ -44,9 +45,7 @@ class Pipeline:
     def _general(found: Classification, payload: BufferedPayload) -> None:
         if found.path != payload.path or found.normalised is None:
             raise CommitMismatchError("record is filed elsewhere than the pipeline files it")
-        texts = iter((found.normalised, *found.units))
-        # Texts that are too long for a body are left out; none is added, and none changes its place.
-        if not all(text in texts for text in payload.texts):
+        if shown_texts(found.path, (found.normalised, *found.units)) != payload.texts:
             raise CommitMismatchError("record shows a text that the pipeline does not give")
 
     @staticmethod

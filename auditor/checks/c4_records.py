@@ -1,5 +1,7 @@
 """What waits, or would have (checks 4 to 6 of DESIGN 10.4): what was asked, by whom, for whom, as it is read."""
 
+from typing import Final
+
 from auditor.checks.c3_links import People
 from auditor.checks.c4_pipeline import Pipeline
 from auditor.checks.c6_service import ServiceConsents
@@ -11,6 +13,9 @@ from auditor.policies import Policies
 from proxid.errors import CommitMismatchError, ConsentError, GroupMismatchError
 from proxid.evidence.events import BufferedPayload, Event
 from proxid.protocol.request import Utterance
+
+ANSWERED_MS: Final = 600_000
+"""Milliseconds within which a request is answered: what waits is counted as of then, by MS's clock."""
 
 
 class Records:
@@ -44,6 +49,8 @@ class Records:
                 raise CommitMismatchError("buffered utterance does not open the request's commit")
             if self._pipeline is not None and not self._pipeline.verify(payload):
                 self._report.counts["pipeline.unknown"] += 1
+        if (event.fields["session"], event.fields.get("kind", "general")) != (payload.session.hex(), payload.kind):
+            raise GroupMismatchError("record is of another request, or of another kind, than the event says")
         if received is not None and received.prox_id != payload.prox_id:
             raise GroupMismatchError("record is buffered for another person than asked")
         epoch = int(str(event.fields.get("epoch", 0)))
@@ -55,6 +62,9 @@ class Records:
             person.user_id, payload.session.hex(), received.time_ms
         ):
             raise RuleBroken(CONSENT, ConsentError("record waits of somebody who objects"))
+        skew_ms = 1000 * max(self._policies.trust.clock_skew, 0.0 if judge is None else judge.clock_skew)
+        if received is not None and abs(payload.time_ms - received.time_ms) > skew_ms + ANSWERED_MS:
+            raise GroupMismatchError("record is of another time than the request")
         if person.epoch != epoch:
             raise GroupMismatchError("record waits in another epoch than its person's")
         if judge is not None and judge.pipeline not in ("", payload.pipeline):

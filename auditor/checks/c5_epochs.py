@@ -76,6 +76,8 @@ class EpochTimes:
         """
         fields = event.fields
         epoch = int(str(fields["epoch"]))
+        if epoch not in self._open:
+            raise GroupMismatchError("an epoch was closed twice")
         self._open.discard(epoch)
         if fields.get("v") != 2:
             if self._timed:

@@ -21,6 +21,7 @@ from proxid.anonymise.mix.pairs import release_pairs
 from proxid.anonymise.mix.pool import Pool
 from proxid.anonymise.mix.types import Group, Outcome, Raised, Reason, Suppressed
 from proxid.anonymise.slotted.pool import SlotPool
+from proxid.anonymise.slotted.types import SlotGroup
 from proxid.anonymise.split.draws import Draws
 from proxid.errors import GroupMismatchError
 from proxid.evidence.bodies import mix_body
@@ -254,11 +255,11 @@ class Groups:
 
     def released_slot(
         self, place: tuple[int, int], kind: str, close: str, payload: ReleasedPayload, good: Mapping[str, Named]
-    ) -> None:  # fmt: skip
+    ) -> SlotGroup:  # fmt: skip
         """RELEASED of a location or command group; raises GroupMismatchError."""
         slots = self.slots(place[0], kind, close)
         cycles, seeds = self.replay(place[0]).cycles, (self._tag_seed(place[0]), self.fills(place[0]))
-        slots.release(self._judge(place[0]), cycles, place, payload, good, seeds)
+        return slots.release(self._judge(place[0]), cycles, place, payload, good, seeds)
 
     def _tag_seed(self, epoch: int) -> bytes:
         """What an epoch's audiences are named under; nothing in version 1, whose keys name no policy."""

@@ -157,7 +157,7 @@ class SlotReplay:
     def release(
         self, trust: Trust, cycles: CycleSource, place: tuple[int, int], payload: ReleasedPayload,
         good: Mapping[str, Named], seeds: tuple[bytes, bytes],
-    ) -> None:  # fmt: skip
+    ) -> SlotGroup:  # fmt: skip
         """RELEASED: the next group that the closes formed, shuffled by the seed, shown as it must be.
 
         Args:
@@ -182,6 +182,7 @@ class SlotReplay:
         verify_records(trust, payload, group.audience, [by_record[member.id] for member in members], good, seeds[1])
         for member in members:
             del self.buffered[member.id]
+        return group
 
     def release_unread(self, cycles: CycleSource, place: tuple[int, int], payload: ReleasedPayload | None) -> None:
         """RELEASED that does not open whole: the next group leaves the replay with it.

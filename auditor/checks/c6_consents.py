@@ -52,6 +52,8 @@ class Consents:
     taken_back: dict[str, dict[str, int]] = field(default_factory=dict)
     asked_back: dict[str, dict[str, int]] = field(default_factory=dict)
     confirmed: dict[str, tuple[int, int, bytes]] = field(default_factory=dict)
+    passed_on: dict[str, bytes] = field(default_factory=dict)
+    """By PROX_ID, what MS's acknowledgement that went to the person last is remembered by (`signatures.name_of`)."""
     _own: dict[str, set[str]] = field(default_factory=dict, init=False)
     """PROX_IDs by user."""
 
@@ -144,6 +146,7 @@ class Consents:
         self.taken_back.pop(at.user_id, None)
         self.asked_back.pop(at.user_id, None)
         self.confirmed.pop(prox_id, None)
+        self.passed_on.pop(prox_id, None)
 
 
 def granted(at: Standing, event: int) -> Grants | None:

@@ -7,14 +7,15 @@ pass over one, or take an older one for the newest.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from auditor.checks.c3_links import People
+from auditor.checks.c3_links import People, Person
+from auditor.checks.c3_signatures import name_of
 from auditor.checks.c6_consents import Consents
 from auditor.event_log import check_of
 from auditor.findings import CONSENT, GATEWAY, MAIN_SERVICE, Report
 from auditor.policies import Policies
 from auditor.trust import Trust
 from proxid.crypto.sansig import Role, SignedMessage, verify
-from proxid.encoding import decode
+from proxid.encoding import decode, encode_text
 from proxid.errors import ConsentError
 from proxid.evidence.events import BufferedPayload, Event
 from proxid.protocol import consent
@@ -53,7 +54,7 @@ class ServiceConsents:
             ConsentError: not the next version of the person's, or another message than the gateway's log holds.
             ProxidError: the message is not the person's, sanitised by IS.
         """
-        message, _ack, _credential = decode(event.payload, 3)
+        message, ack, credential = decode(event.payload, 3)
         signed, trust = SignedMessage.decode(message), self._policies.trust
         person = self._people.of_key(signed.header.signer)
         verify(
@@ -61,6 +62,10 @@ class ServiceConsents:
             Role.SANITIZER,
         )  # fmt: skip
         bundle, version = consent.read(signed)
+        if (event.fields["epoch"], event.fields["version"]) != (person.epoch, version):
+            raise ConsentError("event names another choice than it holds")
+        self._people.verify_credential(signed.header.signer, person.epoch, credential)
+        self._verify_acknowledged(SignedMessage.decode(ack), signed, person)
         before = self._choices.get(person.prox_id, Choice())
         known = self._unknown.isdisjoint(event.tags)
         self._unknown.difference_update(event.tags)
@@ -75,6 +80,16 @@ class ServiceConsents:
         elif told != signed.session_id[: len(told)]:
             raise ConsentError("another choice was put into effect than the gateway's log holds")
         return person.epoch, person.prox_id, bundle
+
+    def _verify_acknowledged(self, ack: SignedMessage, signed: SignedMessage, person: Person) -> None:
+        """What MS says that it answered; raises ConsentError, and as `verify`."""
+        trust = self._policies.trust
+        if name_of(ack, Role.SIGNER) != self._gateway().passed_on.get(person.prox_id):  # which was found good
+            expected = consent.ack_expectation(trust.service, person.epoch, trust.service_key, trust.screener)
+            verify(ack, expected, Role.SIGNER)
+        consent.verify_ack(ack, signed)
+        if ack.message.user_block != encode_text(person.prox_id):
+            raise ConsentError("a choice was acknowledged to another person")
 
     def unread(self, event: Event) -> None:
         """CONSENT that cannot be read."""

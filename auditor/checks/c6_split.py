@@ -36,6 +36,8 @@ SplitDeliveriesState = tuple[
 """What `SplitDeliveries` remembers, in the order of its attributes."""
 _KINDS: Final = frozenset({"entries", "contents"})
 _LEFT: Final = "party_left"
+_WHOLE: Final = frozenset({_LEFT, "invalid"})
+"""Why whole portions and contents are dropped whosever they are."""
 _PERSONS: Final = frozenset({"erased", "objected", "withdrawn"})
 _LENIENT: Final = 3600.0
 """Seconds by which the gateway's clock may differ."""
@@ -153,8 +155,8 @@ class SplitDeliveries:
         fields = event.fields
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
         kind, reason, entries = kind_and_number(named[1])[0], str(fields["reason"]), fields.get("entries")
-        if kind not in _KINDS or ("audience" not in fields and entries is None):
-            return True  # a party left, or it was invalid
+        if kind not in _KINDS or ("audience" not in fields and entries is None and reason in _WHOLE):
+            return True
         lane = self._told(named, fields)
         if isinstance(entries, list):
             if reason in _PERSONS or (reason == "no_consent" and self._erases):

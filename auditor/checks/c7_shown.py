@@ -26,7 +26,7 @@ Named = Mapping[bytes, bytes]
 SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS shown (
     epoch INTEGER, grp INTEGER, party TEXT, released BLOB, delivered BLOB, sent BLOB, gone BLOB, whole INTEGER,
-    differs INTEGER, PRIMARY KEY (epoch, grp, party)
+    differs INTEGER, total INTEGER, PRIMARY KEY (epoch, grp, party)
 ) WITHOUT ROWID;
 """
 
@@ -107,8 +107,10 @@ class ShownSets:
     def released(self, named: Delivery, shown: Shown) -> Named:
         """RELEASED; what was found good of its records when the party got them, by their places."""
         self._put(named, "released", shown.encode())
-        good = self._column(named, "delivered")
+        good, total = self._column(named, "delivered"), self._number(named, "total")
         self._compare(named)
+        if total not in (None, len(shown.records) + shown.unread):
+            self._put(named, "differs", 1)
         return {} if good is None else Shown.decode(good).records
 
     def delivered(self, named: Delivery, shown: Shown) -> None:
@@ -119,6 +121,8 @@ class ShownSets:
     def sent(self, named: Delivery, entries: Sequence[str]) -> None:
         """SENT of a portion, by its entries' ids in hexadecimal; raises ValueError, RecordMismatchError."""
         ids = [bytes.fromhex(one) for one in entries]
+        if len(set(ids)) < len(ids):
+            raise RecordMismatchError("event names an entry twice")
         if not frozenset(decode(self._column(named, "gone") or encode())).isdisjoint(ids):
             raise RecordMismatchError("what was sent had been dropped before")
         self._put(named, "sent", encode(*ids))
@@ -128,10 +132,13 @@ class ShownSets:
         return frozenset(decode(self._column(named, "sent") or encode()))
 
     def dropped(self, named: Delivery, entries: Sequence[str], left: int) -> None:
-        """DROPPED of entries, of which `left` stay; raises ValueError."""
-        before = self._column(named, "gone")
+        """DROPPED of entries, of which `left` stay; raises ValueError, RecordMismatchError."""
+        before, total = self._column(named, "gone"), self._number(named, "total")
         gone = [*(decode(before) if before else ()), *map(bytes.fromhex, entries)]
         self._put(named, "gone", encode(*gone))
+        if total not in (None, len(gone) + left):
+            raise RecordMismatchError("event counts other entries of the portion than the one before")
+        self._put(named, "total", len(gone) + left)
         if left == 0:
             self._put(named, "whole", 1)
             self._compare(named)
@@ -144,6 +151,10 @@ class ShownSets:
         )
 
     def _column(self, named: Delivery, column: str) -> bytes | None:
+        row = self._db.execute(f"SELECT {column} FROM shown WHERE epoch=? AND grp=? AND party=?", named).fetchone()  # noqa: S608
+        return None if row is None else row[0]
+
+    def _number(self, named: Delivery, column: str) -> int | None:
         row = self._db.execute(f"SELECT {column} FROM shown WHERE epoch=? AND grp=? AND party=?", named).fetchone()  # noqa: S608
         return None if row is None else row[0]
 

@@ -58,6 +58,8 @@ class Feeds:
         rows, self.spoken = {}, True
         for text in texts:
             party, _, waiting = str(text).rpartition(":")
+            if party in rows:
+                raise GroupMismatchError("event says twice what waits for a party")
             rows[party] = (int(waiting), self.sets.settled(party))
         if last:
             named(last)

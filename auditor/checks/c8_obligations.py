@@ -155,8 +155,11 @@ class Obligations:
     def _newest(self, event: Event, tags: set[bytes], epochs: dict[bytes, int], request: RightsRequest) -> None:
         """Whatever the gateway says: MS holds something of who asks in the epoch of the newest link."""
         last = max(tags, key=lambda tag: epochs.get(tag, -1), default=b"")
-        if epochs.get(last) == self.trust.epochs.number(request.time_ms / 1000):
-            self.due[last] = event.number
+        if epochs.get(last) != self.trust.epochs.number(request.time_ms / 1000):
+            return
+        self.due[last] = event.number
+        if last.hex() not in _texts(event.fields, "forgotten"):
+            raise RecordMismatchError("an erasure does not say that the main service was to forget")
 
     def noticed(self, event: Event) -> None:
         """NOTICED: a party's word that it got a notice that was made for it (2).
@@ -172,6 +175,7 @@ class Obligations:
         key = self.trust.party_keys.get(party)
         if key is not None:
             ack.verify(key)
+        self.told.remove(f"{party}:{ack.digest.hex()}")
 
     def check(self, seen: int, report: Report) -> None:
         """At the end: MS did its part (3), and no group vanished (4).

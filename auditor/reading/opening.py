@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from auditor.findings import OPENING, Report
+from auditor.findings import GATEWAY, OPENING, Report
 from auditor.reading.belongs import Seals
 from auditor.reading.damage import Damage
 from auditor.reading.source import EvidenceSource, KeySource
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import EncodingError, PayloadUnreadableError, ProxidError
-from proxid.evidence.events import Event
+from proxid.evidence.events import Event, EventType
 from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader, Part, part_context, part_hash
 from proxid.evidence.parts import join
-from proxid.evidence.ratchet import ChainReader, is_sealed_to, open_seal, subject_tag
+from proxid.evidence.ratchet import ChainReader, is_sealed_to, open_seal, owner_salt, subject_tag
 
 _CHUNK: Final = 256
 
@@ -78,6 +78,8 @@ class Opener:
         self._base = base
         self._chains: dict[bytes, ChainReader | None] = {}
         self._seeds: dict[bytes, OpeningKey | None] = {}
+        self._owner_salts: dict[bytes, bytes] = {}
+        """By subject tag, until LINKED of the tag is read."""
         self.seal_of: dict[bytes, int] = {}
         """Number of the leaf that holds the newest seal of a tag: kept between audits, no secret."""
 
@@ -109,6 +111,8 @@ class Opener:
         for tag, seed in zip(tags, self._keys.keys(tags) if tags else [], strict=True):
             key = _evidence_key(tag, seed)
             self._seeds[tag] = key
+            if key is not None and self.log == GATEWAY:
+                self._owner_salts[tag] = owner_salt(key.seed)
             self._chains[tag] = self._reader(tag, seals[tag], key) if seals.get(tag) else None
 
     def _old_seal(self, tag: bytes, source: EvidenceSource) -> bytes:
@@ -152,7 +156,10 @@ class Opener:
             payload, hidden = b"", max(1, hidden)
         tags = tuple(tag for tag, _ in header.parts)
         gone = bool(tags) and not any(leaf.parts)
-        return Event(self._base + header.number, header.type, leaf.salt, header.fields, payload, hidden, tags, gone)
+        salt = self._owner_salts.pop(tags[0], b"") if tags and header.type is EventType.LINKED else b""
+        return Event(
+            self._base + header.number, header.type, leaf.salt, header.fields, payload, hidden, tags, gone, salt
+        )  # fmt: skip
 
     def _open(self, header: LeafHeader, leaf: Leaf, parts: list[Part | None], at: int) -> bytes | None:
         tag, digest = header.parts[at]
@@ -192,6 +199,7 @@ class Opener:
         """Drop every key: nothing that opens evidence outlives an audit."""
         self._chains.clear()
         self._seeds.clear()
+        self._owner_salts.clear()
 
 
 def _part(data: bytes) -> Part | None:

@@ -1,6 +1,6 @@
 """What each record of a group shows: MS seals it, and the auditor expects the very same (DESIGN 8.4-8.9)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from proxid.anonymise.mix.settings import Settings
@@ -16,6 +16,12 @@ MAX_SHOWN: Final = 440
 
 TEXT, CATEGORY = 0, 2
 _RUNGS: Final = {Rung.TEXT: TEXT, Rung.UNIT: 1, Rung.CATEGORY: CATEGORY, Rung.NODE: 3}
+
+
+def shown_texts(path: Sequence[str], texts: Sequence[str]) -> tuple[str, ...] | None:
+    """Those of a general query's texts that a body holds beside its path; None if not even that fits."""
+    room = MAX_SHOWN - sum(len(part.encode()) + 4 for part in path)
+    return None if room < 0 else tuple(text for text in texts if len(text.encode()) <= room)
 
 
 def mix_body(

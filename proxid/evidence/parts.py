@@ -17,7 +17,6 @@ from proxid.encoding import decode, decode_int, decode_text, encode
 from proxid.errors import EncodingError
 from proxid.evidence.events import (
     AliasedPayload,
-    BufferedPayload,
     ConsentPayload,
     DeliveredPayload,
     EnrolledPayload,
@@ -57,7 +56,7 @@ def _of_pair_to_service(pair: bytes) -> str:
     return decode_text(decode(pair, 3)[1])
 
 
-def _of_pair_from_service(pair: bytes) -> str:
+def person_of_pair(pair: bytes) -> str:
     """The PROX_ID of a pair that came from MS: the original's user block."""
     return _user_block(decode(pair, 3)[0])
 
@@ -66,11 +65,16 @@ def _of_service_consent(payload: bytes) -> str:
     return _user_block(decode(payload, 3)[0])
 
 
+def _of_record(payload: bytes) -> str:
+    """The PROX_ID of a `BufferedPayload`, of which nothing else is decoded."""
+    return decode_text(decode(payload, 10)[1])
+
+
 def _of_screener_consent(payload: bytes) -> str:
     consent = ConsentPayload.decode(payload)
     if consent.message:
         return _of_pair_to_service(consent.message)
-    return _of_pair_from_service(consent.acknowledgement)
+    return person_of_pair(consent.acknowledgement)
 
 
 def _of_link(payload: bytes) -> str:
@@ -85,13 +89,13 @@ _SCREENER: Final[dict[EventType, Callable[[bytes], str]]] = {
     EventType.ALIASED: lambda p: AliasedPayload.decode(p).prox_id,
     EventType.CONSENT: _of_screener_consent,
     EventType.FORWARDED: _of_pair_to_service,
-    EventType.ANSWERED: _of_pair_from_service,
+    EventType.ANSWERED: person_of_pair,
 }
 _SERVICE: Final[dict[EventType, Callable[[bytes], str]]] = {
     EventType.CONSENT: _of_service_consent,
     EventType.RECEIVED: lambda p: _user_block(ReceivedPayload.decode(p).request),
-    EventType.BUFFERED: lambda p: BufferedPayload.decode(p).prox_id,
-    EventType.SUPPRESSED: lambda p: BufferedPayload.decode(p).prox_id,
+    EventType.BUFFERED: _of_record,
+    EventType.SUPPRESSED: _of_record,
 }
 PERSONS: Final = {"gateway": _SCREENER, "main-service": _SERVICE}
 """For each log the types whose payload concerns one person, and who it is."""
@@ -127,7 +131,7 @@ def join(kind: EventType, parts: Opened) -> bytes:
 
 
 def _split_delivered(payload: DeliveredPayload) -> Parts:
-    people = [PlainPart(_of_pair_from_service(pair), pair) for pair in payload.pairs]
+    people = [PlainPart(person_of_pair(pair), pair) for pair in payload.pairs]
     return [PlainPart(NOBODY, payload.acknowledgement), *people]
 
 

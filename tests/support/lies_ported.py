@@ -12,6 +12,8 @@ from auditor.checks.c9_receipts import Presented, read_receipts
 from gateway.aliases import Namer
 from gateway.store.library import GatewayStore
 from gateway.store.requests import RequestSteps
+from gateway.store.rights import RightsStore
+from main_service.jobs.release import Release
 from main_service.requests import RequestPath
 from main_service.store.epochs import EpochStore
 from proxid.anonymise.mix.cycle import seed_commitment
@@ -26,7 +28,7 @@ from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.provision.keyfile import load_opening_key, load_signing_key
 from tests.integration.gateway.test_rights import rights
-from tests.support.lies import GATEWAY, MAIN, Liar, filled, lie, store_of, unseen
+from tests.support.lies import GATEWAY, MAIN, Liar, filled, lie, no_wait, store_of, unseen
 from tests.support.lies_epochs import next_day
 from tests.support.trial import PEOPLE, FixedClassifier
 
@@ -196,6 +198,46 @@ async def gateway_takes_a_grant_of_somebody_who_objects(liar: Liar) -> None:
         await store.delete(key)
     await store.aclose()
     await liar.trial.consent("everything", PEOPLE[1:2])
+
+
+@lie(6)
+async def gateway_sends_what_somebody_objected_to_to_a_party_that_keeps_silent(liar: Liar) -> None:
+    """What was SENT counts, acknowledged or not."""
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
+    liar.patch.setattr(RightsStore, "settle", no_wait)  # nothing leaves the feeds
+    client = rights(liar.trial)
+    await client.exercise(Right.OBJECT, PEOPLE[1])
+    await client.close()
+    store = await store_of(liar, GATEWAY)
+    async for key in store.scan_iter(match="{gw}:ob:*"):
+        await store.delete(key)
+    assert await GatewayStore(store).take("acme", 0, 8)
+    await store.aclose()
+
+
+@lie(5)
+async def service_forms_groups_and_never_releases_them(liar: Liar) -> None:
+    async def nothing(self: Release) -> int:
+        return 0
+
+    liar.patch.setattr(Release, "release_all", nothing)
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question")
+    await next_day(liar, settles=False)
+
+
+@unseen("possibly_held")
+async def party_reads_and_never_acknowledges(liar: Liar) -> None:
+    """It keeps what it read; when one of them withdraws, the group is sent to nobody again."""
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
+    store = await store_of(liar, GATEWAY)
+    assert await GatewayStore(store).take("acme", 0, 8)
+    await store.aclose()
+    await liar.trial.device.consent(PEOPLE[2], "nothing")
 
 
 @unseen("turned_away")

@@ -20,7 +20,26 @@ ROWS: Final[tuple[tuple[str, str], ...]] = (
 """Rows of the report. `order` is counted where requests are taken up otherwise than they came; of two neighbours that
 rest on nothing of each other either order is an honest one."""
 
-NAMED: Final[tuple[tuple[str, str], ...]] = ()
+_TIME: Final = "a time that the main service says itself, moved by less than anything that it is held to"
+_LIST: Final = (
+    "order and repetitions of a list of names say nothing, and one that is left out where it is empty says the same"
+)
+NAMED: Final[tuple[tuple[str, str], ...]] = (
+    (r"main-service/.*/header\.(time|close)/(more|less)", _TIME),
+    (r"main-service/EPOCH_OPENED/payload\.time_ms/(more|less)", _TIME),
+    (r"main-service/(BUFFERED|SUPPRESSED)/payload\.time_ms/", _TIME),
+    (r"gateway/.*/header\.(feeds|notices|forgotten|tags|dropped|removed|untold|entries)/(turned|the first twice|absent)", _LIST),
+    (r".*/payload\.(feeds|disclosed\.owner_salts)/(turned|the first twice)", _LIST),
+    (r"gateway/ERASED/header\.feeds", "what waits is held to what EPOCH_OPENED says of the same feeds"),
+    (r"gateway/(OBJECTED/header\.person|ERASED/header\.tombstone)/", "a name under a key of the gateway's, for its own eyes"),
+    (r"gateway/LINKED/payload\.part/", "it was drawn, and nobody has an alias of it"),
+    (r".*/EXPIRED/header\.(count|until)/", "what is said to have expired is old enough to, whether or not it is gone"),
+    (r"gateway/EXPIRED/event/", "how many groups of before left the feeds is counted alone"),
+    (r".*/header\.v/(absent|less)", "an entry of an earlier version says less; what that leaves open is `unchecked`"),
+    (r"gateway/NOTICED/event/left out", "a party's word that it got a notice is the gateway's to show"),
+    (r"main-service/ERASED/event/told twice", "a main service that is asked twice forgets twice"),
+    (r"gateway/DROPPED/header\.reason/", "whoever objects has both: the drop was due"),
+)  # fmt: skip
 """What ends clean and is no row."""
 
 

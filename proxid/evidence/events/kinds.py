@@ -1,7 +1,7 @@
 """What kinds of events there are, their headers, and an event as it is recorded (DESIGN 10.1)."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -78,6 +78,7 @@ class Event:
     Attributes:
         hidden: how many of the payload's parts do not open (any more); they are left empty (`parts.join`).
         tags: subject tag of each part. gone: the payload is not there at all (it has expired).
+        owner_salt: of LINKED, what its owner is committed to under; empty where that is not known.
     """
 
     number: int
@@ -88,8 +89,12 @@ class Event:
     hidden: int = 0
     tags: tuple[bytes, ...] = ()
     gone: bool = False
+    owner_salt: bytes = b""
+    _fields: Header | None = field(default=None, repr=False, compare=False)
 
     @property
     def fields(self) -> Header:
-        """The header's fields; raises EncodingError."""
-        return decode_header(self.header)
+        """The header's fields, decoded once; raises EncodingError."""
+        if self._fields is None:
+            object.__setattr__(self, "_fields", decode_header(self.header))
+        return self._fields  # type: ignore[return-value]

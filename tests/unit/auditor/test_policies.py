@@ -54,8 +54,8 @@ def opened(
     return Event(1, EventType.EPOCH_OPENED, bytes(16), header, b"" if expired else event.payload)
 
 
-def read(trust: Trust, *events: tuple[Event, bool]) -> tuple[Policies, Report]:
-    """Both logs' EPOCH_OPENED, each with whether it is MS's."""
+def read(trust: Trust, *events: tuple[Event, bool], base: int = 0) -> tuple[Policies, Report]:
+    """Both logs' EPOCH_OPENED, each with whether it is MS's; `base`: entries of the gateway's older logs."""
     policies, report = Policies(trust), Report()
     for event, by_service in events:
         if by_service and event.payload:
@@ -63,10 +63,10 @@ def read(trust: Trust, *events: tuple[Event, bool]) -> tuple[Policies, Report]:
         elif by_service:
             policies.began_unread(event, report)
         elif event.payload:
-            policies.given(event)
+            policies.given(event, base)
         else:
             policies.given_unread(event)
-    policies.check([EPOCH], report)
+    policies.check([EPOCH], 0, report)
     return policies, report
 
 
@@ -108,10 +108,21 @@ def test_a_second_key_of_an_epoch_is_found() -> None:
     given = opened(policy, by_service=False)
     with pytest.raises(ProxidError, match="two keys"):
         read(knowing(policy), (given, False), (opened(policy, by_service=False, seed=b"t"), False))
-    # Told again once the first has expired, it is as it was.
-    assert (
-        read(knowing(policy), (opened(policy, by_service=False, expired=True), False), (given, False))[1].counts == {}
-    )
+    first = opened(policy, by_service=False, expired=True)
+    with pytest.raises(ProxidError, match="opened twice"):
+        read(knowing(policy), (first, False), (given, False))
+    # Told again in a successor log, once the first has expired, it is as it was.
+    assert read(knowing(policy), (first, False), (given, False), base=1)[1].counts == {}
+
+
+def test_an_epoch_that_was_given_out_is_in_the_main_services_log() -> None:
+    policy, report = terms(), Report()
+    policies = Policies(knowing(policy))
+    policies.given(opened(policy, by_service=False))
+    policies.check([], 0, report)
+    assert not report.violations  # it came after the main service's log was read
+    policies.check([], 1, report)
+    assert [violation.log for violation in report.violations] == ["main-service"]
 
 
 @pytest.mark.parametrize("expired", EXPIRED)
