@@ -28,7 +28,7 @@ NAMED: Final[tuple[tuple[str, str], ...]] = (
     (r"main-service/.*/header\.(time|close)/(more|less)", _TIME),
     (r"main-service/EPOCH_OPENED/payload\.time_ms/(more|less)", _TIME),
     (r"main-service/(BUFFERED|SUPPRESSED)/payload\.time_ms/", _TIME),
-    (r"gateway/.*/header\.(feeds|notices|forgotten|tags|dropped|removed|untold)/(turned|the first twice|absent)", _LIST),
+    (r"gateway/.*/header\.(feeds|notices|forgotten|tags|dropped|removed|untold)/(turned|the first|abs)", _LIST),
     (r"gateway/.*/header\.entries/turned", _LIST),
     (r".*/payload\.(feeds|disclosed\.owner_salts)/(turned|the first twice)", _LIST),
     (r"gateway/ERASED/header\.feeds", "EPOCH_OPENED says it of the same feeds"),
