@@ -18,8 +18,8 @@ E = EventType
 DAY = 86_400.0
 
 
-async def next_day(liar: Liar, settles: bool = True) -> None:
-    """The next day begins for everybody, and the one that is over is closed; whatever waits is dealt with."""
+async def next_day(liar: Liar) -> None:
+    """The next day begins for everybody, and the one that is over is closed."""
     trial = liar.trial
     before = await closed(liar)
     trial.leap(60.0)
@@ -29,8 +29,7 @@ async def next_day(liar: Liar, settles: bool = True) -> None:
     async with asyncio.timeout(30):
         while await closed(liar) == before:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.1)
-    if settles:
-        await trial.settle()
+    await trial.settle()
 
 
 async def closed(liar: Liar) -> bytes | None:

@@ -13,7 +13,6 @@ from gateway.aliases import Namer
 from gateway.store.library import GatewayStore
 from gateway.store.requests import RequestSteps
 from gateway.store.rights import RightsStore
-from main_service.jobs.release import Release
 from main_service.requests import RequestPath
 from main_service.store.epochs import EpochStore
 from proxid.anonymise.mix.cycle import seed_commitment
@@ -28,7 +27,7 @@ from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.provision.keyfile import load_opening_key, load_signing_key
 from tests.integration.gateway.test_rights import rights
-from tests.support.lies import GATEWAY, MAIN, Liar, filled, lie, no_wait, store_of, unseen
+from tests.support.lies import GATEWAY, MAIN, Liar, filled, lie, store_of, unseen
 from tests.support.lies_epochs import next_day
 from tests.support.trial import PEOPLE, FixedClassifier
 
@@ -206,7 +205,11 @@ async def gateway_sends_what_somebody_objected_to_to_a_party_that_keeps_silent(l
     await liar.trial.consent()
     await liar.trial.ask("node1 question")
     await liar.trial.settle()
-    liar.patch.setattr(RightsStore, "settle", no_wait)  # nothing leaves the feeds
+
+    async def kept(self: RightsStore, *_: Any) -> None:
+        """Nothing leaves the feeds."""
+
+    liar.patch.setattr(RightsStore, "settle", kept)
     client = rights(liar.trial)
     await client.exercise(Right.OBJECT, PEOPLE[1])
     await client.close()
@@ -215,17 +218,6 @@ async def gateway_sends_what_somebody_objected_to_to_a_party_that_keeps_silent(l
         await store.delete(key)
     assert await GatewayStore(store).take("acme", 0, 8)
     await store.aclose()
-
-
-@lie(5)
-async def service_forms_groups_and_never_releases_them(liar: Liar) -> None:
-    async def nothing(self: Release) -> int:
-        return 0
-
-    liar.patch.setattr(Release, "release_all", nothing)
-    await liar.trial.consent()
-    await liar.trial.ask("node1 question")
-    await next_day(liar, settles=False)
 
 
 @unseen("possibly_held")
