@@ -8,7 +8,7 @@ from auditor.checks.c3_deliveries import Deliveries
 from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_signatures import name_of
 from auditor.checks.c3_tuples import Tuples
-from auditor.checks.c6_consents import Consents
+from auditor.checks.c6_consents import Consents, verify_named
 from auditor.checks.c6_split import SplitDeliveries, SplitDeliveriesState
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_shown import of_pairs
@@ -22,7 +22,6 @@ from proxid.crypto.sansig import Role
 from proxid.encoding import decode_int, decode_text
 from proxid.errors import CredentialError, MessageInvalidError, RecordMismatchError
 from proxid.evidence.events import (
-    AliasedPayload,
     ConsentPayload,
     DeliveredPayload,
     EnrolledPayload,
@@ -33,7 +32,6 @@ from proxid.evidence.events import (
 )
 from proxid.evidence.ratchet import owner_commitment
 from proxid.protocol import consent, record, response
-from proxid.protocol.consent import ConsentVector
 from proxid.protocol.record import kind_and_number
 
 PARTY_LEFT: Final = "party_left"
@@ -163,9 +161,7 @@ class GatewayLog(Log):
         self._deliveries.incomplete = True
 
     def _aliased(self, event: Event) -> None:
-        if event.fields["party"] != AliasedPayload.decode(event.payload).party:
-            raise RecordMismatchError("event names another party than the alias")
-        basis = self._deliveries.aliased(event.payload)
+        basis = self._deliveries.aliased(event)
         if basis is Basis.BELIEVED:
             self._report.believe(SIGNATURES, "aliases")
         elif basis is not None:
@@ -197,7 +193,7 @@ class GatewayLog(Log):
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
             message = SanitizedPair.decode(payload.message).original
-            self._verify_named(event, message.session_id, vector)
+            verify_named(event.fields, message.session_id, vector)
             said = (message.session_id, message.header.time_ms)
             withdrawn = self.consents.changed(person, vector, self._policies.naming, event.number, said)
             self._split.asked_back(person.user_id)
@@ -205,12 +201,6 @@ class GatewayLog(Log):
         self._rights.exercised("consent")
         if withdrawn:
             self._rights.exercised("withdrawal")
-
-    @staticmethod
-    def _verify_named(event: Event, message: bytes, vector: ConsentVector) -> None:
-        fields, said = event.fields, message.hex()  # a gateway of before named no message
-        if (fields["epoch"], fields["version"], fields.get("message", said)) != (vector.epoch, vector.version, said):
-            raise MessageInvalidError("event names another consent than it holds")
 
     def _consent_unread(self, event: Event) -> tuple[bytes, int]:
         """What its header says of an acknowledged consent: receipts are looked for there."""

@@ -61,7 +61,7 @@ class Deliveries:
         for alias in [alias for alias, said in self._user_of.items() if said[2] == user_id]:
             self._alias_of.pop(self._user_of.pop(alias), None)
 
-    def aliased(self, payload: bytes) -> Basis | None:
+    def aliased(self, event: Event) -> Basis | None:
         """An ALIASED event: an alias by its form, one-to-one over users, parties and periods, made as it must be.
 
         Returns:
@@ -70,7 +70,9 @@ class Deliveries:
         Raises:
             RecordMismatchError: it is not.
         """
-        said = AliasedPayload.decode(payload)
+        said = AliasedPayload.decode(event.payload)
+        if event.fields["party"] != said.party:
+            raise RecordMismatchError("event names another party than the alias")
         key, user_id, alias = (said.party, said.period), said.user_id, said.name
         if not record.is_alias(alias):
             raise RecordMismatchError("a name that is no alias stands for a person")

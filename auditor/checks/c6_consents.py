@@ -13,6 +13,7 @@ from typing import Final
 
 from auditor.checks.c3_links import Person
 from proxid.errors import ConsentError
+from proxid.evidence.events import Header
 from proxid.protocol.consent import ConsentVector
 
 NAME_SIZE: Final = 16
@@ -147,6 +148,13 @@ class Consents:
         self.asked_back.pop(at.user_id, None)
         self.confirmed.pop(prox_id, None)
         self.passed_on.pop(prox_id, None)
+
+
+def verify_named(fields: Header, message: bytes, vector: ConsentVector) -> None:
+    """A CONSENT's header names the message (its session id) and the vector that were received; raises ConsentError."""
+    said = message.hex()  # a gateway of before named no message
+    if (fields["epoch"], fields["version"], fields.get("message", said)) != (vector.epoch, vector.version, said):
+        raise ConsentError("event names another consent than it holds")
 
 
 def granted(at: Standing, event: int) -> Grants | None:

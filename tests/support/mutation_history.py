@@ -21,9 +21,9 @@ from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.sansig import Message, SignedMessage, sign
 from proxid.crypto.sansig.scheme import resign
 from proxid.evidence.checkpoint import Checkpoint, origin
-from proxid.evidence.events import EventType, decode_header
+from proxid.evidence.events import EventType, SanitizedPair, decode_header
 from proxid.evidence.leaf import Leaf
-from proxid.evidence.merkle import Frontier, consistency_proof, inclusion_proof, root_of
+from proxid.evidence.merkle import EMPTY_ROOT, Frontier, consistency_proof, inclusion_proof, root_of
 from proxid.evidence.parts import NOBODY
 from proxid.evidence.promise import Promise
 from proxid.evidence.ratchet import Chain, subject_tag
@@ -73,6 +73,20 @@ class History:
         self._leaves: dict[str, list[Leaf]] = {}
         self._bare: dict[bytes, Presented] = {}
         self._dark: tuple[set[Any], set[Any]] | None = None
+
+    def without_heads(self) -> None:
+        """A main service that lies shows no head with its answers that says anything: they go, before anybody lies."""
+        name, key = origin(SERVICE, SERVICE), self.keys[SERVICE]
+        nothing = Checkpoint(name, 0, EMPTY_ROOT).sign(key).encode()
+        for at, entry in enumerate(self.events["gateway"]):
+            if entry.event.type is EventType.ANSWERED:
+                pair = SanitizedPair.decode(entry.event.payload)
+                told = pair.original.message
+                bare = sign(Message(told.header, (*told.blocks[: response.HEAD], nothing)), key)
+                block = pair.sanitized.message.user_block
+                made = SanitizedPair(bare, resign(bare, block, self.keys["gateway"], lambda _: None))
+                event = dataclasses.replace(entry.event, payload=made.encode())
+                self.events["gateway"][at] = dataclasses.replace(entry, event=event)
 
     def _people(self, log: str, entry: Entry) -> set[str]:
         return {part.person for part in self._encryptor(log).split(entry.event).parts} - {NOBODY}

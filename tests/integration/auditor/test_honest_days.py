@@ -118,7 +118,13 @@ class House(LongTrial):
         await self.receive(*self.source.choice((("acme",), ("globex",), self.parties)))
 
     async def expires(self) -> None:
-        """A year passes, and the first day goes."""
+        """The segments end, a year passes, and they go."""
+        await self.audit()
+        for job in self.jobs.values():
+            job._clock = lambda: self.clocks["device"].wall() + 2 * DAY
+            await job.step()
+        await self.evening()
+        await self.audit()
         for clock in self.clocks.values():
             clock.passed += 400 * DAY
         await self.served()
