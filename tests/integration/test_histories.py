@@ -1,0 +1,94 @@
+"""Histories of consents, objections, erasures, policies, epochs, kills and wrong clocks: after an acknowledgement nothing of
+that person goes to a party, and no audit accuses anybody.
+
+A history is drawn from a seed (`PROXID_HISTORIES_SEED`), so many of them are made (`PROXID_HISTORIES`), on one pair of real
+services whose clocks and jobs go on when the history says so. One that fails is printed, with what makes it again.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+
+from tests.support.history import PEOPLE, History
+from tests.support.history_machine import Histories, one_house, run
+from tests.support.lies import GATEWAY, MAIN
+
+HISTORIES = int(os.environ.get("PROXID_HISTORIES", "120"))
+SEED = int(os.environ.get("PROXID_HISTORIES_SEED", "1"))
+
+Play = Callable[[Callable[[History], Awaitable[None]]], None]
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[type[Histories]]:
+    with one_house() as found:
+        yield found
+
+
+@pytest.fixture
+def play(machine: type[Histories]) -> Play:
+    """Plays one history, and ends it."""
+
+    def played(told: Callable[[History], Awaitable[None]]) -> None:
+        async def whole() -> None:
+            history = History(machine.house)
+            await history.begin()
+            try:
+                await told(history)
+                await history.end()
+            finally:
+                await history.close()
+
+        machine.loop.run_until_complete(whole())
+
+    return played
+
+
+@pytest.mark.parametrize("by", [-3_000.0, 3_000.0])
+def test_a_main_service_that_starts_with_a_wrong_clock_promises_nothing_by_it(play: Play, by: float) -> None:
+    """What it promises then would lie before what it had promised, or after what it promises once its clock is right."""
+
+    async def told(history: History) -> None:
+        for person in PEOPLE[:2]:
+            await history.choose(person, "everything")
+        history.house.clocks[MAIN].set = by
+        await history.house.kill(MAIN)
+        for person in PEOPLE[2:4]:
+            await history.choose(person, "everything")
+        history.house.clocks[MAIN].set = 0.0
+        await history.house.kill(MAIN)
+        await history.house.compare()
+        for person in PEOPLE:
+            await history.choose(person, "searches")
+
+    play(told)
+
+
+@pytest.mark.parametrize("by", [-3_000.0, 3_000.0])
+def test_a_gateway_whose_clock_is_wrong_promises_no_party_anything_by_it(play: Play, by: float) -> None:
+    async def told(history: History) -> None:
+        for person in PEOPLE:
+            await history.choose(person, "everything")
+        await history.ask(PEOPLE[:3], "node0")
+        await history.house.settle()
+        history.house.clocks[GATEWAY].set = by
+        await history.house.kill(GATEWAY)
+        await history.receive("acme")
+        history.house.clocks[GATEWAY].set = 0.0
+        await history.house.kill(GATEWAY)
+        await history.house.compare()
+        await history.choose(PEOPLE[3], "searches")
+        await history.receive("globex")
+
+    play(told)
+
+
+def test_a_few_histories(machine: type[Histories]) -> None:
+    run(machine, 3, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_many_histories(machine: type[Histories]) -> None:
+    run(machine, HISTORIES, SEED)

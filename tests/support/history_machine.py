@@ -1,0 +1,187 @@
+"""Histories as Hypothesis draws them: rules over `tests.support.history`, one event loop and one house for all of them."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from tests.support.history import BUNDLES, MADE, PEOPLE, POLICIES, SERVICES, History, accept_all
+from tests.support.lies import GATEWAY
+from tests.support.still_house import STEPS, Fuse, StillHouse, opened
+from tests.support.told import Objects
+from tests.support.trial import PARTIES
+
+STEPS_OF_ONE = 24
+"""Of a history, at most."""
+CLOCKS = (-400 * 86_400.0, -86_400.0, -3_000.0, -200.0, 200.0, 3_000.0, 86_400.0, 400 * 86_400.0)
+
+person, bundle = st.sampled_from(PEOPLE), st.sampled_from(BUNDLES)
+node, role, party = st.sampled_from(("node0", "node1")), st.sampled_from(SERVICES), st.sampled_from(PARTIES)
+some = st.sets(person, min_size=1).map(sorted)
+roles = st.sampled_from((SERVICES, SERVICES, *((one,) for one in SERVICES)))
+
+
+class Histories(RuleBasedStateMachine):
+    """A history; `house` and `loop` are set once for all."""
+
+    house: ClassVar[StillHouse]
+    loop: ClassVar[asyncio.AbstractEventLoop]
+    began: ClassVar[int] = 0
+    steps: ClassVar[int] = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.history = History(self.house)
+        self.failed = False
+        type(self).began += 1
+        self._do(self.history.begin())
+
+    def _do(self, act: Coroutine[Any, Any, Any]) -> Any:
+        type(self).steps += 1
+        try:
+            return self.loop.run_until_complete(act)
+        except BaseException:
+            self.failed = True
+            raise
+
+    def teardown(self) -> None:
+        try:
+            if not self.failed:
+                self._do(self.history.end())
+        finally:
+            self.loop.run_until_complete(self.history.close())
+
+    # What people do.
+
+    @initialize(bundle=st.sampled_from(BUNDLES[1:]))
+    def everybody_chooses_first(self, bundle: str) -> None:
+        self.everybody_chooses(bundle)
+
+    @rule(bundle=bundle)
+    def everybody_chooses(self, bundle: str) -> None:
+        for one in self.history.living:
+            self._do(self.history.choose(one, bundle))
+
+    @rule(person=person, bundle=bundle)
+    def chooses(self, person: str, bundle: str) -> None:
+        if person in self.history.living:
+            self._do(self.history.choose(person, bundle))
+
+    @rule(node=node)
+    def everybody_asks(self, node: str) -> None:
+        self._do(self.history.ask(self.history.living, node))
+
+    @rule(people=some, node=node)
+    def ask(self, people: list[str], node: str) -> None:
+        self._do(self.history.ask(people, node))
+
+    @rule(person=person)
+    def objects(self, person: str) -> None:
+        if person in self.history.living:
+            self._do(self.history.object(person))
+
+    @precondition(lambda self: any(self.history.told.objects(one) is not Objects.NO for one in PEOPLE))
+    @rule(person=person)
+    def resumes(self, person: str) -> None:
+        if self.history.told.objects(person) is not Objects.NO:
+            self._do(self.history.object(person, resume=True))
+
+    @precondition(lambda self: len(self.history.living) > 3)
+    @rule(person=person, wait=st.booleans())
+    def is_erased(self, person: str, wait: bool) -> None:
+        if person in self.history.living:
+            self._do(self.history.erase(person, wait))
+
+    # What parties, machines and operators do.
+
+    @rule(party=party, silent=st.booleans())
+    def reads(self, party: str, silent: bool) -> None:
+        self._do(self.history.receive(party, silent))
+
+    @rule(job=st.sampled_from(sorted(STEPS)))
+    def runs(self, job: str) -> None:
+        self._do(self.house.step(job))
+
+    @rule()
+    def settles(self) -> None:
+        self._do(self.house.settle())
+
+    @rule(role=role)
+    def dies(self, role: str) -> None:
+        if role in self.house.jobs:
+            self._do(self.house.kill(role))
+
+    @rule(role=role, at=st.integers(1, 12), after=st.booleans())
+    def will_die(self, role: str, at: int, after: bool) -> None:
+        if role in self.house.jobs:
+            self.house.fuses["{gw}" if role == GATEWAY else "{ms}"] = Fuse(at, after)
+
+    @rule(role=role)
+    def goes(self, role: str) -> None:
+        self._do(self.history.away(role))
+
+    @precondition(lambda self: len(self.house.jobs) < 2)
+    @rule(role=role)
+    def comes_back(self, role: str) -> None:
+        self._do(self.history.back(role))
+
+    @rule(role=st.sampled_from((*SERVICES, "device")), by=st.sampled_from(CLOCKS))
+    def clock_is_wrong(self, role: str, by: float) -> None:
+        self._do(self.history.wrong(role, by))
+
+    @precondition(lambda self: any(clock.set for clock in self.house.clocks.values()))
+    @rule()
+    def clocks_are_right(self) -> None:
+        for clock in self.house.clocks.values():
+            clock.set = 0.0
+        self._do(self.house.compare())
+
+    @rule(seconds=st.sampled_from((1.0, 30.0, 250.0, 4_000.0)))
+    def time_passes(self, seconds: float) -> None:
+        self._do(self.house.pass_time(seconds))
+
+    @rule(after=st.sampled_from((5.0, 200.0, 400.0, 7_200.0)))
+    def a_day_begins(self, after: float) -> None:
+        self._do(self.history.day(after))
+        self._do(self.house.compare())
+
+    @rule(which=st.sampled_from(sorted(POLICIES)), roles=roles)
+    def policy_changes(self, which: str, roles: tuple[str, ...]) -> None:
+        self.history.govern(which, *roles)
+
+    @rule()
+    def device_is_opened_again(self) -> None:
+        self._do(self.history.reconnect())
+
+
+@contextmanager
+def one_house() -> Iterator[type[Histories]]:
+    """The machine's house, on a disk that syncs at once if there is one."""
+    memory = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(prefix="proxid-", dir=memory if os.access(memory, os.W_OK) else None))
+    loop = asyncio.new_event_loop()
+    stack = AsyncExitStack()
+    try:
+        house = loop.run_until_complete(stack.enter_async_context(opened(folder, accept_all, people=PEOPLE, anonymiser=MADE)))
+        yield type("Histories", (Histories,), {"house": house, "loop": loop})
+    finally:
+        loop.run_until_complete(stack.aclose())
+        loop.close()
+        shutil.rmtree(folder)
+
+
+def run(machine: type[Histories], histories: int, number: int, phases: tuple[Phase, ...] = (Phase.generate,)) -> None:
+    """So many histories of a seed, or fewer if there is one that fails."""
+    chosen = settings(
+        max_examples=histories, stateful_step_count=STEPS_OF_ONE, deadline=None, derandomize=False, database=None,
+        print_blob=True, phases=phases, suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    run_state_machine_as_test(seed(number)(machine), settings=chosen)
