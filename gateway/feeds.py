@@ -119,7 +119,10 @@ class Feeds:
                 seen = await self._arrivals.after(party, seen)
 
     async def acknowledge(self, party: str, cursor: int, data: bytes) -> bytes:
-        """Take the party's signed acknowledgement of one group; the promise of DELIVERED. The same again is harmless.
+        """Take the party's signed acknowledgement of one group. The same again is harmless.
+
+        Returns:
+            The promise of DELIVERED; empty while this clock is not confirmed.
 
         Raises:
             RecordMismatchError: it is of another group, or of one that was not written to the party.
@@ -140,6 +143,8 @@ class Feeds:
             raise RecordMismatchError("acknowledgement is of another group")
         if entry.records:
             await self._deliver(party, entry, ack, named)
+        if not screener.watch.confirmed():
+            return b""  # a promise says the time, and nobody has agreed to this clock yet
         return await self._promises.of(
             await self._store.delivered_at(party, cursor, named), EventType.DELIVERED, named
         )  # fmt: skip

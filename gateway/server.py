@@ -123,13 +123,13 @@ def _auditor(config: GatewayConfig) -> SealingKey:
 
 def _jobs(
     config: GatewayConfig, screener: Screener, store: GatewayStore, upstream: MainServiceClient, epochs: OpenEpochs,
-    heard: HeardTime,
+    keeper: Timekeeper,
 ) -> list[Coroutine[Any, Any, None]]:  # fmt: skip
     """What worker 0 runs beside the requests, and nothing else needs."""
     return [
         LinkExpiry(screener, store, epochs).run(),
         Revocations(screener, store, _auditor(config), config.data_dir).run(),
-        Timekeeper(screener, upstream, heard).run(),
+        keeper.run(),
         Releases(screener, store, upstream, epochs).follow(),
         Departures(store, epochs).run(),
         Gauges(store, list(screener.party_keys)).run(),
@@ -189,7 +189,8 @@ async def serve(
     if writer is not None:
         background += jobs_of(config, evidence, store.client, writer, screener.watch)
         background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]
-        jobs = _jobs(config, screener, store, upstream, epochs, heard)
+        keeper = Timekeeper(screener, upstream, heard, heads.renewed)
+        jobs = _jobs(config, screener, store, upstream, epochs, keeper)
         background += [Owed(store, consents, objections).run(), *jobs]
     background += [] if source is None else [AllowListWatch(source, GatewayConfig, peers).run()]
     try:

@@ -6,6 +6,7 @@ MS answers with its own signed time, so that each side sees whether the clocks a
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import structlog
@@ -23,21 +24,27 @@ PAUSE: Final = 10.0
 
 
 class Timekeeper:
-    """Worker 0's job."""
+    """Worker 0's job.
+
+    Args:
+        renewed: set when the line to MS was made anew: an MS that was started takes no consent before it is told.
+    """
 
     def __init__(
-        self, screener: Screener, upstream: MainServiceClient, heard: HeardTime,
+        self, screener: Screener, upstream: MainServiceClient, heard: HeardTime, renewed: asyncio.Event,
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:  # fmt: skip
         self._screener = screener
         self._upstream = upstream
         self._heard = heard
+        self._renewed = renewed
         self._random = random
         self._failed = False
 
     async def run(self) -> None:
         """Tell and ask, until cancelled."""
         while True:
+            self._renewed.clear()
             try:
                 await self.step()
                 self._failed = False
@@ -45,7 +52,8 @@ class Timekeeper:
                 if not self._failed:
                     _log.warning("clocks are not compared", code=error.code.value)
                 self._failed = True
-            await asyncio.sleep(self._until_next())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._renewed.wait(), self._until_next())
 
     async def step(self) -> None:
         """Tell and ask once.

@@ -3,11 +3,17 @@
 An epoch is closed once this clock says so and IS has signed that a later one has begun.
 """
 
+import asyncio
+from typing import Final
+
 from main_service.identity import Service
 from main_service.store.epochs import EpochStore
-from proxid.errors import EpochError
+from proxid.errors import ClockError, EpochError
 from proxid.protocol.opening import EpochOpening, ServiceTime
 from proxid.runtime.store.clock import HeardTime
+from proxid.runtime.transport.heads import PEER_SECONDS
+
+_POLL: Final = 0.05
 
 
 class Openings:
@@ -47,6 +53,20 @@ class Openings:
             if service.watch.doubt() is None:
                 await self._keep(opening)
         return ServiceTime(service.name, int(service.clock() * 1000), nonce).sign(service.key)
+
+    async def confirmed(self) -> None:
+        """Wait until IS has agreed to this clock since the start: what is promised says the time, and for good.
+
+        Raises:
+            ClockError: IS has another time, or does not say it.
+        """
+        loop = asyncio.get_running_loop()
+        watch, deadline = self._service.watch, loop.time() + PEER_SECONDS
+        while not watch.confirmed():
+            watch.require()
+            if loop.time() >= deadline:
+                raise ClockError("the gateway has not said what time it is since this service was started")
+            await asyncio.sleep(_POLL)
 
     async def _hear(self, data: bytes) -> EpochOpening:
         service, opening = self._service, EpochOpening.decode(data)

@@ -92,6 +92,7 @@ class MainService(MainServiceServicer):
     async def Consent(self, request: wire.ForwardRequest, peer: Peer) -> wire.ForwardReply:
         """Put a consent into effect."""
         await self._compared()
+        await self._openings.confirmed()
         await self._promises.head()
         acknowledgement, promise = await self._consents.change(from_wire(request.message), request.credential)
         return wire.ForwardReply(message=to_wire(acknowledgement), promise=promise)

@@ -53,7 +53,7 @@ def test_a_main_service_that_starts_with_a_wrong_clock_promises_nothing_by_it(pl
         for person in PEOPLE[:2]:
             await history.choose(person, "everything")
         history.house.clocks[MAIN].set = by
-        await history.house.kill(MAIN)
+        await history.house.kill(MAIN, told=False)
         for person in PEOPLE[2:4]:
             await history.choose(person, "everything")
         history.house.clocks[MAIN].set = 0.0
@@ -73,7 +73,7 @@ def test_a_gateway_whose_clock_is_wrong_promises_no_party_anything_by_it(play: P
         await history.ask(PEOPLE[:3], "node0")
         await history.house.settle()
         history.house.clocks[GATEWAY].set = by
-        await history.house.kill(GATEWAY)
+        await history.house.kill(GATEWAY, told=False)
         await history.receive("acme")
         history.house.clocks[GATEWAY].set = 0.0
         await history.house.kill(GATEWAY)

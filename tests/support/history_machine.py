@@ -114,10 +114,10 @@ class Histories(RuleBasedStateMachine):
     def settles(self) -> None:
         self._do(self.house.settle())
 
-    @rule(role=role)
-    def dies(self, role: str) -> None:
+    @rule(role=role, told=st.booleans())
+    def dies(self, role: str, told: bool) -> None:
         if role in self.house.jobs:
-            self._do(self.house.kill(role))
+            self._do(self.house.kill(role, told=told))
 
     @rule(role=role, at=st.integers(1, 12), after=st.booleans())
     def will_die(self, role: str, at: int, after: bool) -> None:

@@ -169,18 +169,22 @@ class StillHouse(Trial):
             self._erasing = None
         await super().halt(role)
 
-    async def kill(self, *roles: str) -> None:
-        """Services are killed, and started again."""
+    async def kill(self, *roles: str, told: bool = True) -> None:
+        """Services are killed, and started again.
+
+        Args:
+            told: whether each hears at once what time it is with the other.
+        """
         for role in roles:
             await self.halt(role)
         for role in (MAIN, GATEWAY):
             if role in roles:
                 await self.serve(role)
-        await self.ready()
+        await self.ready(told)
 
-    async def ready(self) -> None:
+    async def ready(self, told: bool = True) -> None:
         """What a service does at once that has just been started."""
-        for name in ("heads", *LOGS):
+        for name in ("clock gateway", "clock main-service", "heads", *(["time"] if told else []), *LOGS):
             await self.step(name)
 
     async def pass_time(self, seconds: float) -> None:
@@ -237,6 +241,7 @@ class StillHouse(Trial):
                 await self._alive(task, _MOMENT if pumped else _WHILE)
                 if not task.done():
                     await self.round()
+                    await self.step("time")
                 if asyncio.get_running_loop().time() > begun + limit:
                     assert limit < STUCK, "it hangs"
                     raise UpstreamError("given up")

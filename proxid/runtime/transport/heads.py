@@ -110,6 +110,8 @@ class PeerHeads:
         self._channel = channel
         self._stub = EvidenceStub(channel)
         self.heard = heard
+        self.renewed = asyncio.Event()
+        """Set when the line was made anew and heads were shown; whoever waits for that clears it."""
 
     async def show(self, seconds: float) -> bool:
         """Show each other's heads once; whether it was possible. Raises LogDamagedError."""
@@ -133,6 +135,7 @@ class PeerHeads:
 
     async def run(self) -> None:
         """Show them whenever the line is made anew, and from time to time, until cancelled."""
+        before = None
         while True:
             state = self._channel.get_state(try_to_connect=True)
             if state is grpc.ChannelConnectivity.READY:
@@ -140,6 +143,9 @@ class PeerHeads:
                     await self.show(PEER_SECONDS)
                 except StoreError:
                     _log.info("heads wait for the store")
+                if before is not state:
+                    self.renewed.set()
+            before = state
             try:
                 await asyncio.wait_for(self._channel.wait_for_state_change(state), _AGAIN)
             except TimeoutError:

@@ -1,5 +1,6 @@
 """The gateway tells the time at each epoch's start and asks for the main service's (DESIGN 4.3); clocks are moved."""
 
+import asyncio
 from typing import Any, cast
 
 import pytest
@@ -45,7 +46,7 @@ class Services:
             party_keys={}, epochs=Epochs(DAY), clock=self.wall, watch=self.watch,
         )  # fmt: skip
         heard = HeardTime(self.store, "{gw}", self.watch)
-        self.keeper = Timekeeper(screener, cast(Any, self), heard)
+        self.keeper = Timekeeper(screener, cast(Any, self), heard, asyncio.Event())
 
     def wall(self) -> float:
         return self.truth + self.ours
