@@ -16,7 +16,7 @@ from proxid.protocol.consent import NOTHING
 from proxid.protocol.record import kind_and_number
 from proxid.protocol.rights import Right
 from proxid.runtime.provision.policies import govern
-from tests.support.days import DAY, ROLES, SERVICES
+from tests.support.days import DAY, ROLES
 from tests.support.lies import GATEWAY, MAIN
 from tests.support.still_house import StillHouse
 from tests.support.still_party import Came, StillParty
@@ -126,10 +126,11 @@ class History:
 
     async def object(self, person: str, resume: bool = False) -> None:
         told, house = self.told, self.house
+        right = Right.RESUME if resume else Right.OBJECT
         if not resume or told.objects(person) is not Objects.NO:
             told.may_object(person)
         with suppress(ProxidError):
-            await house.acting(house.rights.exercise(Right.RESUME if resume else Right.OBJECT, person), pumped=True)
+            await house.acting(house.rights.exercise(right, person), pumped=True, limit=3.0)
             assert person not in told.erased, "somebody who is erased exercised a right"
             (told.resumed if resume else told.objected)(person)
 
@@ -202,25 +203,29 @@ class History:
         return report
 
     async def end(self) -> None:
-        """All clocks are right, all services run, another day has come: people are served, and the audit is clean."""
+        """All clocks are right and all services run; an hour later everybody believes that, and another day comes."""
         house = self.house
         house.fuses.clear()
         for clock in house.clocks.values():
             clock.set = 0.0
         await self.back(GATEWAY)
+        await house.compare()
+        await house.pass_time(3_700.0)
         await self._rest()
-        for person in self.told.erased:
-            await house.acting(house.rights.exercise(Right.ERASE, person), pumped=True)
-        for name in PARTIES:
-            await self.receive(name)
+        await self._read()
         await self.day(600.0)
         await self._rest()
-        for name in PARTIES:
-            await self.receive(name)
+        for person in sorted(self.told.erased):
+            await house.acting(house.rights.exercise(Right.ERASE, person), pumped=True)
+        await self._read()
         if self.living:
             await house.acting(house.device.ask(self.living[0], "last question"))
         await house.settle()
         await self.audit(state=False)
+
+    async def _read(self) -> None:
+        for name in PARTIES:
+            await self.receive(name)
 
     async def _rest(self) -> None:
         await self.house.due()
@@ -234,5 +239,3 @@ class History:
 def _shown(record: Any) -> Shown:
     body = record.body
     return Shown(record.user, record.fidelity == "user_id", "/".join(body.path), body.text)
-
-

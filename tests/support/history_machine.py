@@ -1,4 +1,4 @@
-"""Histories as Hypothesis draws them: rules over `tests.support.history`, one event loop and one house for all of them."""
+"""Histories as Hypothesis draws them: rules over `tests.support.history`, one loop and one house for all of them."""
 
 import asyncio
 import os
@@ -11,11 +11,14 @@ from typing import Any, ClassVar
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RULE_MARKER as _RULE
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from tests.support.history import BUNDLES, MADE, PEOPLE, POLICIES, SERVICES, History, accept_all
+from tests.support.days import SERVICES
+from tests.support.history import BUNDLES, MADE, PEOPLE, POLICIES, History, accept_all
 from tests.support.lies import GATEWAY
-from tests.support.still_house import STEPS, Fuse, StillHouse, opened
+from tests.support.still_house import Fuse, StillHouse, opened
+from tests.support.still_jobs import STEPS
 from tests.support.told import Objects
 from tests.support.trial import PARTIES
 
@@ -35,7 +38,8 @@ class Histories(RuleBasedStateMachine):
     house: ClassVar[StillHouse]
     loop: ClassVar[asyncio.AbstractEventLoop]
     began: ClassVar[int] = 0
-    steps: ClassVar[int] = 0
+    found: ClassVar[str] = ""
+    """How many histories began, and how the first one failed that did."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,11 +49,11 @@ class Histories(RuleBasedStateMachine):
         self._do(self.history.begin())
 
     def _do(self, act: Coroutine[Any, Any, Any]) -> Any:
-        type(self).steps += 1
         try:
             return self.loop.run_until_complete(act)
-        except BaseException:
+        except BaseException as error:
             self.failed = True
+            type(self).found = type(self).found or f"{type(error).__name__}: {error}"
             raise
 
     def teardown(self) -> None:
@@ -170,7 +174,9 @@ def one_house() -> Iterator[type[Histories]]:
     loop = asyncio.new_event_loop()
     stack = AsyncExitStack()
     try:
-        house = loop.run_until_complete(stack.enter_async_context(opened(folder, accept_all, people=PEOPLE, anonymiser=MADE)))
+        house = loop.run_until_complete(
+            stack.enter_async_context(opened(folder, accept_all, people=PEOPLE, anonymiser=MADE))
+        )
         yield type("Histories", (Histories,), {"house": house, "loop": loop})
     finally:
         loop.run_until_complete(stack.aclose())
@@ -178,10 +184,16 @@ def one_house() -> Iterator[type[Histories]]:
         shutil.rmtree(folder)
 
 
-def run(machine: type[Histories], histories: int, number: int, phases: tuple[Phase, ...] = (Phase.generate,)) -> None:
+def of_rules(machine: type[Histories], *names: str) -> type[Histories]:
+    """The machine with no other rules than these."""
+    others = [name for name, found in vars(Histories).items() if hasattr(found, _RULE) and name not in names]
+    return type("Histories", (machine,), {**dict.fromkeys(others), "began": 0, "found": ""})
+
+
+def run(machine: type[Histories], histories: int, number: int, steps: int = STEPS_OF_ONE) -> None:
     """So many histories of a seed, or fewer if there is one that fails."""
     chosen = settings(
-        max_examples=histories, stateful_step_count=STEPS_OF_ONE, deadline=None, derandomize=False, database=None,
-        print_blob=True, phases=phases, suppress_health_check=list(HealthCheck),
+        max_examples=histories, stateful_step_count=steps, deadline=None, derandomize=False, database=None,
+        print_blob=True, phases=(Phase.generate,), suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
     )  # fmt: skip
     run_state_machine_as_test(seed(number)(machine), settings=chosen)

@@ -1,8 +1,8 @@
 """Both services with real stores, keys, TLS and logs, whose time and whose jobs go on when a history says so.
 
-Nothing waits for time to pass: clocks stand still until they are moved, and what a service runs beside its calls is held
-until somebody runs a step of it. A service ends without a farewell, at any step of its store if a history says which
-(`Fuse`). Stores and keys are made once: `begin` puts everything back as it was, which takes no new process.
+Nothing waits for time to pass: clocks stand still until they are moved, and what a service runs beside its calls is
+held until somebody runs a step of it. A service ends without a farewell, at any step of its store if a history says
+which (`Fuse`). Stores and keys are made once: `begin` puts everything back as it was, which takes no new process.
 """
 
 import asyncio
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import grpc
 import pytest
 
 from proxid.clients.household.config import DeviceConfig
@@ -28,12 +27,18 @@ from proxid.runtime.store import connect
 from proxid.runtime.store.embedded import EmbeddedStore
 from proxid.runtime.store.functions import FunctionLibrary
 from tests.support.lies import GATEWAY, MAIN
+from tests.support.still_jobs import LOGS, MOMENT, STEPS, TURNS, Held
 from tests.support.trial import Trial, provision
 
 PREFIXES = {GATEWAY: "{gw}", MAIN: "{ms}"}
 HOME = "devices/household-1"
 STUCK = 20.0
 """Seconds after which something hangs that nothing here waits for."""
+_WHILE = 0.4
+"""Seconds after which a call is taken to wait for a job."""
+_HELD = 200.0
+"""Seconds after which somebody else may tell what is owed."""
+_ROUNDS = 12
 
 T = TypeVar("T")
 
@@ -60,30 +65,6 @@ class Fuse:
     after: bool
 
 
-class Held:
-    """Takes the place of what runs a service: it serves, and holds the jobs."""
-
-    def __init__(self, house: "StillHouse", role: str) -> None:
-        self.house, self.role = house, role
-
-    async def run(
-        self, server: grpc.aio.Server, services: Sequence[str], address: str,
-        background: Sequence[Coroutine[Any, Any, None]], ready: Callable[[str], None], *_: Any,
-    ) -> None:  # fmt: skip
-        owners = [job.cr_frame.f_locals.get("self") for job in background]  # type: ignore[attr-defined]
-        for job in background:
-            job.close()
-        jobs = self.house.jobs[self.role] = {type(owner).__name__: owner for owner in owners}
-        await server.start()
-        ready(address)
-        try:
-            await asyncio.Event().wait()
-        finally:
-            del self.house.jobs[self.role]
-            await server.stop(None)
-            jobs["EvidenceWriter"].log.close()
-
-
 class StillHouse(Trial):
     """See the module; `opened` makes one."""
 
@@ -91,21 +72,22 @@ class StillHouse(Trial):
         super().__init__(folder)
         self.jobs: dict[str, dict[str, Any]] = {}
         """Of each service that runs, by the names of their types."""
+        self.stored: dict[str, Any] = {}
+        """Clients of the stores."""
         self.fuses: dict[str, Fuse] = {}
         self.died = asyncio.Event()
         self.rights: RightsClient
         self._urls: dict[str, str] = {}
-        self._clients: dict[str, Any] = {}
         self._libraries: dict[str, weakref.WeakSet[FunctionLibrary]] = {p: weakref.WeakSet() for p in PREFIXES.values()}
         self._dead: weakref.WeakSet[FunctionLibrary] = weakref.WeakSet()
-        self._erasing: asyncio.Future[Any] | None = None
+        self.erasing: asyncio.Future[Any] | None = None
 
     async def start(self, stack: AsyncExitStack) -> None:
         for role in (MAIN, GATEWAY):
             store = self.stores[role] = EmbeddedStore(self.folder / role / "data/store", self.appendfsync)
             self._urls[role] = stack.enter_context(store).url
-            self._clients[role] = connect(self._urls[role])
-            stack.push_async_callback(self._clients[role].aclose)
+            self.stored[role] = connect(self._urls[role])
+            stack.push_async_callback(self.stored[role].aclose)
         stack.push_async_callback(self.finish)
         self._swap(self.folder, self.folder / "kept")
 
@@ -132,7 +114,7 @@ class StillHouse(Trial):
         """
         self.fuses.clear()
         self.died.clear()
-        for client in self._clients.values():
+        for client in self.stored.values():
             await client.flushall()
         await asyncio.to_thread(self._swap, self.folder / "kept", self.folder)
         self.clocks = {role: StillClock(at) for role in (GATEWAY, MAIN, "device")}  # type: ignore[misc]
@@ -163,10 +145,10 @@ class StillHouse(Trial):
         for library in self._libraries[PREFIXES[role]]:
             self._dead.add(library)
         self._libraries[PREFIXES[role]].clear()
-        if role == GATEWAY and self._erasing is not None:
-            self._erasing.cancel()
-            await asyncio.gather(self._erasing, return_exceptions=True)
-            self._erasing = None
+        if role == GATEWAY and self.erasing is not None:
+            self.erasing.cancel()
+            await asyncio.gather(self.erasing, return_exceptions=True)
+            self.erasing = None
         await super().halt(role)
 
     async def kill(self, *roles: str, told: bool = True) -> None:
@@ -220,8 +202,10 @@ class StillHouse(Trial):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(FunctionLibrary, "call", call)
             patch.setattr("proxid.runtime.evidence_log.promising._FRESH", -1.0)  # of machine time, which hardly passes
-            patch.setattr("gateway.server.run", Held(self, GATEWAY).run)
-            patch.setattr("main_service.server.run", Held(self, MAIN).run)
+            for module in ("proxid.runtime.transport.heads", "main_service.openings"):
+                patch.setattr(f"{module}.PEER_SECONDS", _WHILE)
+            patch.setattr("gateway.server.run", Held(self.jobs, GATEWAY).run)
+            patch.setattr("main_service.server.run", Held(self.jobs, MAIN).run)
             yield
 
     # What a history does.
@@ -238,7 +222,7 @@ class StillHouse(Trial):
         task, begun = asyncio.ensure_future(act), asyncio.get_running_loop().time()
         try:
             while not task.done():
-                await self._alive(task, _MOMENT if pumped else _WHILE)
+                await self._alive(task, MOMENT if pumped else _WHILE)
                 if not task.done():
                     await self.round()
                     await self.step("time")
@@ -280,7 +264,7 @@ class StillHouse(Trial):
 
     async def round(self) -> None:
         """Every job has its turn that has something to do."""
-        for name in ("close", "classify", "release", "follow", *LOGS, "erase"):
+        for name in TURNS:
             await self.step(name)
 
     async def settle(self) -> None:
@@ -293,14 +277,14 @@ class StillHouse(Trial):
                 return
 
     async def _waiting(self) -> list[Any]:
-        main, gateway = self._clients[MAIN], self._clients[GATEWAY]
+        main, gateway = self.stored[MAIN], self.stored[GATEWAY]
         found = [await main.zcard("{ms}:pending"), await main.xlen("{ms}:outbox"), await main.get("{ms}:events:n")]
         found += [await gateway.scard("{gw}:jobs"), await gateway.get("{gw}:events:n")]
         return [*found, await main.xlen("{ms}:events"), await gateway.xlen("{gw}:events")]
 
     async def due(self) -> None:
         """What is owed to the main service may be told now: the store's own clock, which says when, moves no faster."""
-        gateway = self._clients[GATEWAY]
+        gateway = self.stored[GATEWAY]
         for name in await gateway.zrange("{gw}:owed", 0, -1):
             await gateway.zadd("{gw}:owed", {name: 0}, xx=True)
 
@@ -308,67 +292,6 @@ class StillHouse(Trial):
         """Both services look at their clocks, and hear of each other's."""
         for name in ("heads", "time", "clock gateway", "clock main-service"):
             await self.step(name)
-
-    # Jobs that have no step of their own.
-
-    async def follow(self, job: Any) -> None:
-        main = self._clients[MAIN]
-        if not await main.xlen("{ms}:outbox") or MAIN not in self.jobs:
-            return
-        task = asyncio.ensure_future(job.follow())
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                while await main.xlen("{ms}:outbox"):  # noqa: ASYNC110 - nothing signals it
-                    await asyncio.sleep(_MOMENT)
-        except TimeoutError:
-            return
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    async def show_heads(self, job: Any) -> None:
-        async with asyncio.timeout(_PATIENCE):
-            while MAIN in self.jobs and not await job.show(_PATIENCE):
-                await asyncio.sleep(_MOMENT)
-
-    async def erase(self, job: Any) -> None:
-        """Carry on with erasures, beside the jobs that they wait for."""
-        if self._erasing is not None and self._erasing.done():
-            with suppress(ProxidError, asyncio.CancelledError):
-                self._erasing.result()
-            self._erasing = None
-        if self._erasing is None and await self._clients[GATEWAY].scard("{gw}:jobs"):
-            self._erasing = asyncio.ensure_future(job.step())
-
-
-LOGS = ("write gateway", "write main-service")
-_HELD = 200.0
-"""Seconds after which somebody else may tell what is owed."""
-_MOMENT, _WHILE, _PATIENCE, _ROUNDS = 0.002, 0.4, 3.0, 12
-
-
-async def _close(house: StillHouse, job: Any) -> None:
-    await job.tick()
-    await job.close_epochs()
-
-
-STEPS: dict[str, tuple[str, str, Callable[[StillHouse, Any], Coroutine[Any, Any, Any]]]] = {
-    "classify": (MAIN, "Classification", lambda _, job: job.batch()),
-    "release": (MAIN, "Release", lambda _, job: job.release_all()),
-    "close": (MAIN, "Timekeeper", _close),
-    "clock main-service": (MAIN, "ClockKeeper", lambda _, job: job.step()),
-    "write main-service": (MAIN, "EvidenceWriter", lambda _, job: job.settle()),
-    "follow": (GATEWAY, "Releases", StillHouse.follow),
-    "heads": (GATEWAY, "PeerHeads", StillHouse.show_heads),
-    "time": (GATEWAY, "Timekeeper", lambda _, job: job.step()),
-    "clock gateway": (GATEWAY, "ClockKeeper", lambda _, job: job.step()),
-    "owed": (GATEWAY, "Owed", lambda _, job: job.step()),
-    "erase": (GATEWAY, "Erasures", StillHouse.erase),
-    "depart": (GATEWAY, "Departures", lambda _, job: job.step()),
-    "expire": (GATEWAY, "LinkExpiry", lambda _, job: job.step()),
-    "write gateway": (GATEWAY, "EvidenceWriter", lambda _, job: job.settle()),
-}
-"""What a history may have a service do, beside answering: whose job, of which type, and its step."""
 
 
 @asynccontextmanager
