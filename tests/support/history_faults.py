@@ -76,7 +76,7 @@ ASKS = ("everybody_asks", "settles", "reads")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """How a fault is planted, the rules of histories that may find it, and words of which one tells that it was found."""
+    """How a fault is planted, the rules of histories that find it, and words of which one tells that it was found."""
 
     plant: Plant
     rules: tuple[str, ...]
@@ -95,7 +95,8 @@ FAULTS = {
         believes_its_clock, ("clock_is_wrong", "everybody_asks", "settles"), ("rule=5",),
     ),
     "an erasure forgets the feeds": Fault(
-        spoiled((_REMOVED, "for _, group in ipairs({}) do"), (_SETTLED, "")), ("is_erased", *ASKS), ("rule=8", "rule=7"),
+        spoiled((_REMOVED, "for _, group in ipairs({}) do"), (_SETTLED, "")),
+        ("is_erased", *ASKS), ("rule=8", "rule=7"),
     ),
     "what was asked before an objection comes back": Fault(
         spoiled((_PENDING + _KEPT_BACK, "  local gone = 0\n")), ("objects", "resumes", *ASKS),
