@@ -67,10 +67,13 @@ class Histories(RuleBasedStateMachine):
 
     @initialize(bundle=st.sampled_from(BUNDLES[1:]))
     def everybody_chooses_first(self, bundle: str) -> None:
-        self.everybody_chooses(bundle)
+        self._everybody(bundle)
 
     @rule(bundle=bundle)
     def everybody_chooses(self, bundle: str) -> None:
+        self._everybody(bundle)
+
+    def _everybody(self, bundle: str) -> None:
         for one in self.history.living:
             self._do(self.history.choose(one, bundle))
 
