@@ -189,9 +189,8 @@ async def serve(
     if writer is not None:
         background += jobs_of(config, evidence, store.client, writer, screener.watch)
         background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]
-        keeper = Timekeeper(screener, upstream, heard, heads.renewed)
-        jobs = _jobs(config, screener, store, upstream, epochs, keeper)
-        background += [Owed(store, consents, objections).run(), *jobs]
+        keeper, owed = Timekeeper(screener, upstream, heard, heads.renewed), Owed(store, consents, objections)
+        background += [owed.run(), *_jobs(config, screener, store, upstream, epochs, keeper)]
     background += [] if source is None else [AllowListWatch(source, GatewayConfig, peers).run()]
     try:
         await run(
