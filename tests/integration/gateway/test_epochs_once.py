@@ -124,6 +124,15 @@ async def test_epoch_is_closed_once_both_sides_say_so(day: Day) -> None:
     assert header["time"] == day.truth * 1000
 
 
+async def test_epoch_does_not_begin_on_a_word_that_has_become_old(day: Day) -> None:
+    """As when the machine sleeps in between: the log would say that the clocks differed."""
+    opening = await day.openings.take(day.word(), TODAY)
+    day.truth += 3240.0
+    with pytest.raises(ClockError):
+        await day.keys.open(opening, HELD)
+    assert (await day.open()).epoch == TODAY
+
+
 async def test_epoch_is_closed_after_the_grace_that_its_own_document_says(day: Day) -> None:
     day.documents = Documents(grace=900.0)
     day.restart()

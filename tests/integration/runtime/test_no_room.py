@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from proxid.errors import LogFullError
+from proxid.errors import ClockError, LogFullError
 from proxid.evidence.events import EventType
 from proxid.evidence.leaf import LeafHeader
 from proxid.evidence.note import Verifier
 from proxid.evidence.promise import Promise
+from proxid.runtime.clock import Clocks, ClockWatch, uptime
 from proxid.runtime.evidence_log.log import LeafLog
 from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.evidence_log.reading import LogReader
@@ -95,7 +96,7 @@ async def test_a_service_whose_log_is_behind_shows_no_head_and_promises_nothing(
     log = LeafLog(tmp_path / "log", ORIGIN, KEY)
     log.close()
     reader = LogReader(tmp_path / "log", Verifier(ORIGIN, KEY.public))
-    promises = Promises(client, PREFIX, reader, KEY, ORIGIN, lambda: 1.0)
+    promises = Promises(client, PREFIX, reader, KEY, ORIGIN, ClockWatch(Clocks(lambda: 1.0 + uptime()), 120.0))
     now = int((await client.time())[0])
     await client.xadd(f"{PREFIX}:events", {"u": f"{now - 10}.5"}, id="1-0")
     head = await promises.head()
@@ -110,13 +111,41 @@ async def test_a_service_whose_log_is_behind_shows_no_head_and_promises_nothing(
 
 
 async def test_many_who_need_the_head_at_once_have_it_looked_for_once(client: Redis, tmp_path: Path) -> None:
-    log = LeafLog(tmp_path / "log", ORIGIN, KEY)
-    log.close()
-    reader = LogReader(tmp_path / "log", Verifier(ORIGIN, KEY.public))
-    promises = Promises(client, PREFIX, reader, KEY, ORIGIN, lambda: 1.0)
+    promises = promises_by(Clocks(), client, tmp_path)
     await client.config_resetstat()
     gone = asyncio.create_task(promises.head())
     await asyncio.sleep(0)
     gone.cancel()  # that one caller goes costs the others nothing
     assert len(set(await asyncio.gather(*(promises.head() for _ in range(20))))) == 1
     assert (await client.info("commandstats"))["cmdstat_xrange"]["calls"] == 1
+
+
+async def test_a_head_from_before_the_machine_slept_is_none_of_now(client: Redis, tmp_path: Path) -> None:
+    """What was promised before is an hour old then, and a promise of now must not come with a head that lacks it."""
+    slept = 0.0
+    clocks = Clocks(lambda: 1.0 + uptime() + slept, lambda: uptime() + slept)
+    promises = promises_by(clocks, client, tmp_path)
+    await promises.head()
+    now = int((await client.time())[0])
+    await client.xadd(f"{PREFIX}:events", {"u": f"{now - 3600}.5"}, id="1-0")
+    slept = 3600.0
+    with pytest.raises(LogFullError, match="in time"):
+        await promises.of(" 2", EventType.CONSENT, b"asked")
+
+
+async def test_nothing_is_promised_by_a_clock_that_was_set(client: Redis, tmp_path: Path) -> None:
+    """A day back, it would say that heads of before came later, which lack what is promised."""
+    step = 0.0
+    promises = promises_by(Clocks(lambda: 1.0 + uptime() + step), client, tmp_path)
+    assert await promises.of(" 1", EventType.CONSENT, b"asked")
+    step = -86_400.0
+    with pytest.raises(ClockError):
+        await promises.of(" 2", EventType.CONSENT, b"asked")
+    step = 0.0
+    assert await promises.of(" 2", EventType.CONSENT, b"asked")
+
+
+def promises_by(clocks: Clocks, client: Redis, folder: Path) -> Promises:
+    LeafLog(folder / "log", ORIGIN, KEY).close()
+    reader = LogReader(folder / "log", Verifier(ORIGIN, KEY.public))
+    return Promises(client, PREFIX, reader, KEY, ORIGIN, ClockWatch(clocks, 120.0))
