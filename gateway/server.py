@@ -166,7 +166,7 @@ async def serve(
     upstream = MainServiceClient(channel, config.forward_timeout)
     epochs, heard = OpenEpochs(screener, store, upstream, held), HeardTime(store.client, PREFIX, screener.watch)
     reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
-    promises = promises_of(config, evidence, store.client, reader, screener.clock)
+    promises = promises_of(config, evidence, store.client, reader, screener.watch)
     registrations, peers = Registrations(store), PeerRegistry(config.trust.allow_list(), own=tls.read()[1])
     requests = RequestPath(screener, store, upstream, registrations, epochs, promises)
     consents = Consents(screener, store, upstream, registrations, epochs, promises)

@@ -19,7 +19,7 @@ from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.split.draws import Draws
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import EpochKey
-from proxid.errors import EpochError, PolicyError, StoreError
+from proxid.errors import ClockError, EpochError, PolicyError, StoreError
 from proxid.evidence.disclosure import disclosure_info
 from proxid.evidence.events import EpochOpened
 from proxid.protocol.feedkey import FeedKey
@@ -74,6 +74,7 @@ class EpochKeys:
         Raises:
             EpochError: the epoch is not current, or it or a later one was closed.
             PolicyError: no document is held by both. StoreError: an epoch that is over has still to be closed.
+            ClockError: the word has become old meanwhile.
         """
         epoch = opening.epoch
         self._verify_current(epoch)
@@ -171,6 +172,9 @@ class EpochKeys:
 
     async def _open(self, opening: EpochOpening, policy: bytes, now: float) -> EpochSecrets:
         service, epoch = self._service, opening.epoch
+        if abs(opening.time_ms / 1000 - now) > service.clock_skew:
+            # As when the machine slept in between: the log would say that the clocks differed.
+            raise ClockError("the gateway's word that the epoch has begun is too old")
         seed, opener = self._random(_SEED_SIZE), OpeningKey.generate(self._random)
         commitment = seed_commitment(seed, epoch, service.name)
         key = EpochKey(service.name, epoch, opener.public.data, commitment, policy).issue(service.key).encode()

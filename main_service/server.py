@@ -186,7 +186,7 @@ async def serve(
     subjects = Subjects(service, client, SubjectStore(functions), pool, epoch_store)
     responder, upstream = _responders(config, classifier)
     reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)
-    promises = promises_of(config, evidence, client, reader, service.clock)
+    promises = promises_of(config, evidence, client, reader, service.watch)
     path = RequestPath(service, requests, epochs, credentials, responder, wake, subjects.share, promises, upstream)
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     peers = PeerRegistry(config.trust.allow_list(), own=tls.read()[1])

@@ -5,8 +5,6 @@ that it shows lacks what it promised a merge delay before.
 """
 
 import asyncio
-import time
-from collections.abc import Callable
 from typing import Any, Final
 
 from redis.asyncio import Redis
@@ -15,6 +13,7 @@ from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import LogFullError
 from proxid.evidence.events import EventType
 from proxid.evidence.promise import MERGE_SECONDS, Promise
+from proxid.runtime.clock import ClockWatch
 from proxid.runtime.evidence_log.reading import LogReader
 from proxid.runtime.store.connection import store_errors
 
@@ -27,14 +26,14 @@ class Promises:
 
     Args:
         client, prefix: the store that events come from. reader: of the log that is written to. key: the service's.
-        first: origin of its first log. clock: Unix seconds.
+        first: origin of its first log. watch: of the clock that dates promises.
     """
 
     def __init__(
-        self, client: Redis, prefix: str, reader: LogReader, key: SigningKey, first: str, clock: Callable[[], float]
+        self, client: Redis, prefix: str, reader: LogReader, key: SigningKey, first: str, watch: ClockWatch
     ) -> None:
         self._client, self._stream = client, f"{prefix}:events"
-        self._reader, self._key, self._first, self._clock = reader, key, first, clock
+        self._reader, self._key, self._first, self._watch = reader, key, first, watch
         self._head = b""
         self._read = 0.0
         self._looking: asyncio.Task[None] | None = None
@@ -45,7 +44,7 @@ class Promises:
         Raises:
             LogFullError: the log is behind by half the merge delay. LogDamagedError, StoreError.
         """
-        if not self._head or time.monotonic() - self._read > _FRESH:
+        if not self._head or self._watch.monotonic - self._read > _FRESH:
             # Once for all who ask meanwhile, whichever of them go.
             if self._looking is None:
                 self._looking = asyncio.create_task(self._look())
@@ -54,7 +53,7 @@ class Promises:
         return self._head
 
     async def _look(self) -> None:
-        now = time.monotonic()
+        now = self._watch.monotonic
         if await self._behind() > MERGE_SECONDS / 2:
             raise LogFullError("evidence is not written in time; nothing is taken until it is")
         self._head, self._read = self._reader.checkpoint(), now
@@ -82,11 +81,13 @@ class Promises:
                 recorded nothing is known, and nothing promised: empty.
 
         Raises:
-            LogFullError, LogDamagedError, StoreError.
+            ClockError: heads would be from before or after by a clock that was set. LogFullError, LogDamagedError,
+                StoreError.
         """
         log, told, number = place.partition(" ")
         if not told:
             return b""
         head = await self.head()
-        promise = Promise(log or self._first, int(number), kind.value, asked, int(self._clock() * 1000), head)
+        self._watch.require()
+        promise = Promise(log or self._first, int(number), kind.value, asked, int(self._watch.wall() * 1000), head)
         return promise.sign(self._key).encode()

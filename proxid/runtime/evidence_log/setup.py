@@ -1,7 +1,7 @@
 """A service's evidence from its configuration: the reader of every worker, the writer of worker 0."""
 
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,14 +73,10 @@ def reader_of(config: ServiceConfig, options: EvidenceOptions, generation: int =
 
 
 def promises_of(
-    config: ServiceConfig, options: EvidenceOptions, client: Redis, reader: LogReader, clock: Callable[[], float]
+    config: ServiceConfig, options: EvidenceOptions, client: Redis, reader: LogReader, watch: ClockWatch
 ) -> Promises:
-    """What a worker says of the log that is written to.
-
-    Args:
-        clock: Unix seconds.
-    """
-    return Promises(client, options.prefix, reader, options.key, options.log_of(config, 1).name, clock)
+    """What a worker says of the log that is written to."""
+    return Promises(client, options.prefix, reader, options.key, options.log_of(config, 1).name, watch)
 
 
 def older_of(config: ServiceConfig, options: EvidenceOptions) -> list[LogReader]:
