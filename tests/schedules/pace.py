@@ -4,8 +4,18 @@ Pauses, polls and time limits of services keep their order and their lengths to 
 """
 
 import asyncio
+import os
 import selectors
 from collections.abc import Callable
+from typing import Final
+
+WEDGED: Final = 20.0
+"""Seconds of an idle machine after which what has not ended never will."""
+
+
+def patience() -> float:
+    """So many seconds of this machine, as busy as it is."""
+    return WEDGED * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class _Selector(selectors.DefaultSelector):

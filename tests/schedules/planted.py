@@ -1,6 +1,7 @@
 """Faults that this product had, or might have, planted again: what each of them would do is what `judge` has to see."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -8,8 +9,8 @@ import pytest
 
 from gateway.requests import RequestPath
 from gateway.store.library import GatewayStore
+from gateway.upstream import MainServiceClient
 from main_service.jobs.timekeeping import Timekeeper
-from proxid.clients.subscriber.ledger import Ledger
 from proxid.errors import StoreError
 from proxid.runtime.evidence_log import writer
 from proxid.runtime.transport import places
@@ -57,6 +58,7 @@ def full_disk_is_no_reason(patch: pytest.MonkeyPatch) -> None:
 
 def answer_is_stored_after_it_was_sent(patch: pytest.MonkeyPatch) -> None:
     """The gateway tells the device, and then its store."""
+    gone, closed = set[Any](), MainServiceClient.close
 
     async def carry(own: Any, signed: Any, sanitized: Any, whose: Any, turn: Any) -> Any:
         person, ttl = whose
@@ -66,7 +68,10 @@ def answer_is_stored_after_it_was_sent(patch: pytest.MonkeyPatch) -> None:
         told = own._store.answered(signed.session_id, restored.encode(), payload, ttl, person.user_tag)
 
         async def later() -> None:
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(8.0)
+            if own._upstream in gone:
+                told.close()  # it has died with its process
+                return
             try:
                 await told
             except StoreError:
@@ -75,12 +80,17 @@ def answer_is_stored_after_it_was_sent(patch: pytest.MonkeyPatch) -> None:
         own._given_up.add(asyncio.ensure_future(later()))
         return restored
 
+    async def close(own: Any) -> None:
+        gone.add(own)
+        await closed(own)
+
     patch.setattr(RequestPath, "_carry", carry)
+    patch.setattr(MainServiceClient, "close", close)
 
 
-def party_forgets_what_it_has(patch: pytest.MonkeyPatch) -> None:
-    """A party keeps whatever comes, also when it came before."""
-    patch.setattr(Ledger, "has", lambda *_: False)
+def repeat_is_a_new_request(patch: pytest.MonkeyPatch) -> None:
+    """The gateway does not know a request again that it has forwarded."""
+    patch.setattr("gateway.requests.nonce_tag", lambda *_: os.urandom(16).hex())
 
 
 def withdrawal_is_only_said(patch: pytest.MonkeyPatch) -> None:

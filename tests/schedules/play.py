@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,11 +20,10 @@ from proxid.runtime.evidence_log.stream import counted
 from proxid.runtime.store import connect
 from tests.schedules.doubles import Doubles
 from tests.schedules.line import Fault
+from tests.schedules.pace import patience
 from tests.schedules.script import PARTIES, PEOPLE, SERVICES, Step
 from tests.schedules.world import World
 
-WEDGED: Final = 90.0
-"""Seconds of this machine after which what has not ended never will."""
 _ALL: Final = (0, 1 << 40)
 
 
@@ -72,9 +72,10 @@ class Play:
     def __init__(self, world: World, doubles: Doubles) -> None:
         self.world, self.told = world, Told()
         self._doubles = doubles
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._texts = 0
+        self._noticing: dict[str, asyncio.Task[Any]] = {}
         self._store = connect(world.url("gateway"))
         self._device = load(DeviceConfig, world.folder / "devices/household-1/device.toml")
 
@@ -95,7 +96,7 @@ class Play:
     async def done(self) -> None:
         """Until everything that was begun has ended."""
         begun = time.monotonic()
-        while self._tasks and time.monotonic() - begun < WEDGED:
+        while self._tasks and time.monotonic() - begun < patience():
             await asyncio.wait(set(self._tasks), timeout=1.0)
         if self._tasks:
             self.told.wrong.append(f"{len(self._tasks)} calls never end")
@@ -175,9 +176,12 @@ class Play:
     def disk_full(self, role: str) -> None:
         self.world.disk.refused.pop(role, None)
         self.world.disk.folders[role] = self.world.folder / role / "data"
-        self._begin(self._nothing_is_taken(role))
+        self._noticing[role] = self._begin(self._nothing_is_taken(role))
 
-    def disk_room(self, role: str) -> None:
+    async def disk_room(self, role: str, noticed: bool = False) -> None:
+        """There is room again, perhaps once the service has noticed that there was none."""
+        if noticed and role in self._noticing:
+            await asyncio.wait({self._noticing[role]})
         self.world.disk.folders.pop(role, None)
 
     def double(self, line: str, later: float) -> None:
@@ -190,10 +194,11 @@ class Play:
         clock = self.world.clocks["device"]
         return clock.wall() - clock.set
 
-    def _begin(self, doing: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, doing: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         task = asyncio.ensure_future(doing)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _tried(self, what: str, doing: Callable[[], Awaitable[Any]]) -> Any:
         """The result, or None if it was refused; notes what may not happen."""
@@ -284,15 +289,19 @@ class Play:
     async def _nothing_is_taken(self, role: str) -> None:
         """While a log cannot be written nothing new is acknowledged, once its service has noticed."""
         disk = self.world.disk
-        self.ask(PEOPLE[0], "full")
-        for _ in range(100):
-            if disk.refused.get(role):
+        for _ in range(20):
+            self.ask(PEOPLE[0], "full")
+            await asyncio.sleep(0.5)
+            if disk.refused.get(role) or role not in disk.folders:
                 break
-            await asyncio.sleep(0.2)
         await asyncio.sleep(1.0)
-        before = disk.refused.get(role, 0)
-        if role in disk.folders and before and await self._ask(PEOPLE[1], "full disk") and role in disk.folders:
-            self.told.wrong.append(f"{role}'s log cannot be written, and a question is answered")
+        if not disk.refused.get(role):
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(30.0):
+                answered = await self._ask(PEOPLE[1], "full disk")
+                if answered and role in disk.folders:
+                    self.told.wrong.append(f"{role}'s log cannot be written, and a question is answered")
 
     # Afterwards.
 
@@ -301,7 +310,7 @@ class Play:
         for line in self.world.lines.values():
             line.heal()
         for role in SERVICES:
-            self.disk_room(role)
+            await self.disk_room(role)
         for role in self.world.clocks:
             self.clock(role, 0.0)
         for role in SERVICES:

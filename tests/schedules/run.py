@@ -16,8 +16,8 @@ from proxid.runtime.evidence_log.stream import counted
 from proxid.runtime.store import connect
 from tests.schedules.doubles import Doubles
 from tests.schedules.judge import audited, counted_once, groups_once, headers, kept_back
-from tests.schedules.pace import paced
-from tests.schedules.play import WEDGED, Play
+from tests.schedules.pace import paced, patience
+from tests.schedules.play import Play
 from tests.schedules.script import PARTIES, PEOPLE, SERVICES, Script, script
 from tests.schedules.world import PLACES, World, made, world
 
@@ -106,7 +106,7 @@ async def _answered(here: World, play: Play) -> list[str]:
     """Everybody who was not erased is answered again."""
     begun, waiting = time.monotonic(), [person for person in PEOPLE if person not in play.told.erased]
     last = ""
-    while waiting and time.monotonic() - begun < WEDGED:
+    while waiting and time.monotonic() - begun < patience():
         for person in list(waiting):
             before = dict(play.told.refused)
             if await play._ask(person, "news at last"):
@@ -128,7 +128,7 @@ async def _quiet(here: World) -> list[str]:
     main, gateway = connect(here.url("main-service")), connect(here.url("gateway"))
     begun, quiet, left = time.monotonic(), 0, ""
     try:
-        while quiet < 3 and time.monotonic() - begun < WEDGED:
+        while quiet < 3 and time.monotonic() - begun < patience():
             waits = {
                 "to be classified": await main.zcard("{ms}:pending"),
                 "events of the gateway": await gateway.xlen("{gw}:events"),

@@ -106,7 +106,7 @@ def _disk(draw: random.Random) -> list[Step]:
     between = [_STEPS[draw.choice(_ALWAYS)](draw) for _ in range(draw.randrange(1, 3))]
     return [
         Step("disk_full", (role,), 0.0), *(step for steps in between for step in steps),
-        Step("disk_room", (role,), _pause(draw)),
+        Step("disk_room", (role, draw.choice((True, True, False))), _pause(draw)),
     ]  # fmt: skip
 
 

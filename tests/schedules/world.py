@@ -20,7 +20,7 @@ from tests.schedules.line import Line
 from tests.schedules.script import HOUR, PEOPLE, SERVICES
 from tests.support.trial import Trial, provision
 
-PLACES: Final = 8
+PLACES: Final = 16
 """Requests that a gateway carries at once; as many more may wait."""
 _DEVICE_KEYS = 'timeout = "20 s"\ndeadline = "60 s"\n'
 _GATEWAY_KEYS = 'forward_timeout = "10 s"\n'
