@@ -121,6 +121,26 @@ async def test_admitted_damage_goes_on_and_stays_unchecked(
         assert f"leaves {number} are damaged" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["leaves", "parts"])
+async def test_damage_that_is_not_admitted_for_a_week_is_a_violation_until_it_is(tmp_path: Path, name: str) -> None:
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        number, path, at = place(trial, "gateway", EventType.FORWARDED, name)
+        flip(path, at + 2)
+        for days, verdict in ((0, Verdict.UNCHECKED), (6, Verdict.UNCHECKED), (2, Verdict.VIOLATION)):
+            trial.clocks["device"].passed += days * 86_400  # the audit's, too
+            report = await trial.audit(state=True)
+            assert report.verdict is verdict
+        assert [(v.rule, v.event) for v in report.violations] == [(2, number)]
+        assert (await trial.audit()).verdict is Verdict.UNCHECKED  # which has only just seen it
+        await trial.halt("gateway")
+        config = ["--config", str(tmp_path / "gateway/gateway.toml"), "--reason", "disk", "--leaves", str(number)]
+        assert await asyncio.to_thread(main, ["mend", "damaged", *config]) == 0
+        await trial.serve("gateway")
+        report = await trial.audit(state=True)
+        assert (report.verdict, report.violations) == (Verdict.UNCHECKED, [])
+
+
 async def test_a_changed_leaf_stays_a_violation_beside_a_damaged_one(tmp_path: Path) -> None:
     """Whoever admits damage does not get away with a history that is another."""
     async with running(tmp_path) as trial:
