@@ -157,6 +157,8 @@ class Audit:
             self._compare(now_ms, seen, covered)
         excuse_compared(self.report, damage, len(self._found))
         count(self.report, damage)
+        for read in self._reads:
+            read.accuse_silent()
         self._counted[RECEIPTS] += self.report.checked[RECEIPTS]
         summarise(self._sets, max(self._policies.told, default=0), self.report.counts)
         for (epoch, bundle), changes in sorted(self._gateway.consents.timeline.items()):

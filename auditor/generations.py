@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 from auditor.checks.c1_heads import HeadCheck, HeadRules
 from auditor.event_log import Log
-from auditor.findings import HEADS, Report, Unchecked
+from auditor.findings import HEADS, OPENING, Report, Unchecked
 from auditor.reading.belongs import shown_head
-from auditor.reading.damage import Damage
+from auditor.reading.damage import LISTED, Damage
 from auditor.reading.opening import Opener, Unopened
 from auditor.reading.source import EvidenceSource, Heads, KeySource
 from proxid.crypto.hpke import OpeningKey
@@ -252,6 +252,21 @@ class ReadLog:
             self.report.once(violation.rule, violation.log, violation.text)
         self.report.missing += [reason for reason in told if reason not in self.report.missing]
         return not (told or check.missing or found.violations)
+
+    def accuse_silent(self) -> None:
+        """Once the logs are read: the service has long since been told of damage, admits nothing and shows nothing.
+
+        What an audit that goes on finds whole again, in a file that was put back, it reads with `--fresh`. Of an
+        exported folder the time of the export counts.
+        """
+        last = self.parts[-1]
+        overdue = self.log.damage.overdue(self.clock() if last.heads.time is None else last.heads.time)
+        here = [number - last.base for number in overdue if last.base < number <= last.base + (last.size or 0)]
+        for number in here[:LISTED]:
+            leaf = next(iter(last.source.leaves(number, number + 1)), None)
+            if leaf is None or leaf.lost or leaf.damaged:
+                text = "leaf is damaged for more than a week, and the service has not admitted that"
+                self.report.add(OPENING, self.log.name, last.base + number, text)
 
     def entries_before(self, generation: int) -> int | None:
         """Entries before any of the service's logs; None if that is not known."""

@@ -1,8 +1,9 @@
 """Leaves that a service can no longer show (check 1 of DESIGN 10.4): what rests on them is unchecked, on either side.
 
 A damaged leaf comes as its hash alone, so that the rest of the log is held against the signed head as always. An
-operator admits damage by DAMAGED. Admitted or not, such leaves are counted and named, and the audit is `unchecked` for
-good: never clean, so that nobody hides behind them, and no violation, so that nobody is accused of what a disk did.
+operator admits damage by DAMAGED. Such leaves are counted and named, and the audit is `unchecked` for good: never
+clean, so that nobody hides behind them, and no violation, so that nobody is accused of what a disk did. But who has not
+admitted it for a week after an audit has said so, and cannot show the leaf either, says that it need not be seen.
 Findings that may come from a leaf that is missing are told as such; those that cannot stay violations.
 """
 
@@ -15,6 +16,8 @@ from auditor.findings import GATEWAY, HEADS, MAIN_SERVICE, Report, Unchecked, Vi
 from proxid.errors import EncodingError
 from proxid.evidence.events import Event
 
+ADMITTED_WITHIN: Final = 7 * 86_400.0
+"""Seconds after an audit first saw damage until when its service has admitted it, or put the file back."""
 LISTED: Final = 100
 """Findings that are told one by one; the rest is counted."""
 _OPEN_END: Final = 1 << 62
@@ -31,6 +34,7 @@ class Damage:
         forgot: numbers of SUCCEEDED that admit that the service's store was lost.
         hidden: a successor hides leaves, which is a violation of its own.
         keys: the service keeps the evidence keys, so that what it forgets may hide what came before.
+        seen: damaged leaves that were not admitted → Unix seconds at which an audit first saw that.
     """
 
     lost: list[int] = field(default_factory=list)
@@ -40,6 +44,7 @@ class Damage:
     forgot: list[int] = field(default_factory=list)
     hidden: bool = False
     keys: bool = False
+    seen: dict[int, float] = field(default_factory=dict)
 
     def admit(self, event: Event, base: int) -> None:
         """DAMAGED in a log before which there are `base` entries; raises EncodingError."""
@@ -72,6 +77,7 @@ class Damage:
         self.lost[:], self.payloads[:], self.admitted[:] = other.lost, other.payloads, other.admitted
         self.given_up[:] = other.given_up
         self.forgot[:], self.hidden = other.forgot, other.hidden
+        self.seen = other.seen
 
     @property
     def first(self) -> int:
@@ -82,6 +88,15 @@ class Damage:
         begins = (*self.lost[:1], *self.payloads[:1], *(first for first, _ in self.given_up))
         forgot = [1] if self.forgot and self.keys else self.forgot
         return 1 if self.hidden else min((*begins, *forgot), default=_OPEN_END)
+
+    def _silent(self, numbers: list[int]) -> list[int]:
+        return [n for n in numbers if not any(first <= n <= last for first, last, _ in self.admitted)]
+
+    def overdue(self, now: float) -> list[int]:
+        """Leaves, rising, that an audit saw damaged long before a time (Unix seconds), and that nobody admitted."""
+        silent = sorted({*self._silent(self.lost), *self._silent(self.payloads)})
+        self.seen = {number: self.seen.get(number, now) for number in silent}
+        return [number for number in silent if now - self.seen[number] > ADMITTED_WITHIN]
 
     def reasons(self, log: str) -> list[Unchecked]:
         """What could not be checked."""
@@ -94,7 +109,7 @@ class Damage:
             for number in self.forgot
         ]
         for numbers, what in ((self.lost, "damaged"), (self.payloads, "without their payload, which is damaged")):
-            silent = [n for n in numbers if not any(first <= n <= last for first, last, _ in self.admitted)]
+            silent = self._silent(numbers)
             if silent:
                 text = f"{len(silent)} leaves are {what}, the first of them leaf {silent[0]}"
                 found.append(Unchecked(HEADS, log, f"{text}; the service has not admitted that"))
