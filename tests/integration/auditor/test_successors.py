@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from auditor.checks.c9_receipts import read_receipts
 from auditor.findings import Report, Verdict
 from auditor.setup import logs_of
 from auditor.witness import Witness
@@ -162,6 +163,33 @@ async def test_a_log_that_was_lost_is_followed_and_accuses_nobody(tmp_path: Path
         # Whoever read it before it was lost knows all of it.
         assert first.counts["leaves.damaged"] == second.counts["leaves.damaged"] < fresh.counts["leaves.damaged"]
         assert (await asyncio.to_thread(cosign, trial, role)).origin != head.origin
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_a_log_that_was_lost_with_its_last_seconds_accuses_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
+    """The newest head that its operator finds is older than what an audit has read and devices were shown."""
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        kept = tmp_path / "head"
+        kept.write_bytes((evidence(trial, role) / "checkpoint").read_bytes())
+        await trial.ask("node6 question")
+        await trial.consent("searches", PEOPLE[:2])
+        await trial.settle()
+        await trial.audit(state=True)
+        await trial.halt(role)
+        knows_only(trial, role, kept.read_bytes(), monkeypatch)
+        shutil.rmtree(evidence(trial, role))
+        assert await mend(trial, role, "--head", str(kept)) == 0
+        await trial.serve(role)
+        await trial.ask("node5 question")
+        await trial.settle()
+        receipts = list(read_receipts(tmp_path / "devices"))
+        for state in (False, True, True):
+            report = await trial.audit(state=state, receipts=receipts)
+            assert report.violations == [], report.violations
+            assert report.verdict is Verdict.UNCHECKED
 
 
 async def shown_back(trial: Trial, role: str, patch: pytest.MonkeyPatch) -> bytes:
