@@ -48,8 +48,8 @@ class AsFar:
             return
 
 
-def named_head(following: EvidenceSource, log: str) -> bytes:
-    """The signed head that a successor names.
+def named_head(following: EvidenceSource, log: str) -> Succession:
+    """What a successor says of the log that it follows.
 
     Args:
         following: the successor. log: its name.
@@ -60,7 +60,7 @@ def named_head(following: EvidenceSource, log: str) -> bytes:
     leaf = next(iter(following.leaves(1, 2)), None)
     if leaf is None or leaf.lost:
         raise EvidenceUnreadableError(f"{log}: the first entry of a successor log cannot be read")
-    return Succession.of_leaf(leaf).note
+    return Succession.of_leaf(leaf)
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class Part:
 
     Attributes:
         base: entries of the logs before. heads: those it is read by. size: None if there is no head to go by.
-        old: a successor follows it.
+        old: a successor follows it. held: entries that it had, as that one admits, where the head covers fewer.
     """
 
     generation: int
@@ -81,10 +81,11 @@ class Part:
     heads: Heads
     size: int | None
     old: bool = False
+    held: int = 0
 
     def lost(self) -> range:
         """Numbers of the leaves that were to come and did not."""
-        size = self.size or 0
+        size = max(self.size or 0, self.held)
         return range(self.base + self.check.frontier.size + 1, self.base + size + 1)
 
 
@@ -93,13 +94,14 @@ class ReadState(NamedTuple):
 
     Attributes:
         number: of the next event. frontier: of the newest log's tree. seals: see `Opener.seal_of`.
-        uncovered, exported: see `HeadCheck`. named: see `ReadLog`.
+        uncovered, exported: see `HeadCheck`. named, sizes: see `ReadLog`.
     """
 
     number: int
     generation: int
     base: int
     named: list[bytes]
+    sizes: list[int]
     frontier: bytes
     seals: dict[bytes, int]
     uncovered: int
@@ -114,8 +116,8 @@ class ReadLog:
     Attributes:
         first: verifier of the first log. witness, lag: see `HeadRules`. auditor, keys, unopened: see `Opener`.
         generation, base: of the newest log that was read, and the entries before it.
-        named: the signed heads that successors name, of the first log on; empty if one names none.
-        parts: of this audit.
+        named: the signed heads that successors name, of the first log on; empty if one names none. sizes: entries of
+            those logs, as successors admit them. parts: of this audit.
     """
 
     log: Log
@@ -130,6 +132,7 @@ class ReadLog:
     generation: int = 1
     base: int = 0
     named: list[bytes] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
     heads: HeadCheck = field(init=False)
     opener: Opener = field(init=False)
     parts: list[Part] = field(default_factory=list)
@@ -158,14 +161,14 @@ class ReadLog:
     def state(self) -> ReadState:
         """For storing."""
         return ReadState(
-            self.log.next_number, self.generation, self.base, self.named, self.heads.frontier.encode(),
+            self.log.next_number, self.generation, self.base, self.named, self.sizes, self.heads.frontier.encode(),
             self.opener.seal_of, self.heads.uncovered, self.heads.exported, self.log.damage,
         )  # fmt: skip
 
     def restore(self, state: ReadState) -> None:
         """Go on from a state."""
         self.turn(state.generation, state.base)
-        self.named[:] = state.named
+        self.named[:], self.sizes[:] = state.named, state.sizes
         self.log.damage.take_over(state.damage)
         self.log.next_number = state.number
         self.heads.uncovered, self.heads.exported = state.uncovered, state.exported
@@ -186,7 +189,8 @@ class ReadLog:
         self.parts, read = [], self.generation
         while 0 < self.generation < generation:
             self.parts.append(self._old(source, known))
-            size = self.parts[-1].size or self.heads.frontier.size
+            size = self.parts[-1].held or self.parts[-1].size or self.heads.frontier.size
+            self.sizes.append(size)
             self.turn(self.generation + 1, self.base + size)
         if 0 < generation < self.generation:
             self.report.once(HEADS, self.log.name, "an older log is shown than the one that was audited before")
@@ -239,7 +243,9 @@ class ReadLog:
             end = Checkpoint(head.origin, 0, EMPTY_ROOT)
         if generation == self.generation and head.size > end.size:
             return False
-        lost = generation < self.generation and self.log.damage.is_lost(self.entries_before(generation + 1))
+        lost = generation < self.generation and (
+            self.log.damage.is_lost(self.entries_before(generation + 1)) or head.size <= self.sizes[generation - 1]
+        )
         found = Report()
         check = HeadCheck(self.log.name, rules, Frontier(), found, self.clock)
         if lost and head.size > end.size:
@@ -272,10 +278,9 @@ class ReadLog:
         """Entries before any of the service's logs; None if that is not known."""
         if generation == self.generation:
             return self.base
-        names = self.named[: generation - 1]
-        if generation > self.generation or not all(names):
+        if generation > self.generation or not all(self.named[: generation - 1]):
             return None
-        return sum(opened(note, self.first)[0].size for note in names)
+        return sum(self.sizes[: generation - 1])
 
     def _old(self, source: EvidenceSource, known: Sequence[bytes]) -> Part:
         """A log that a successor follows, up to the head that this one names."""
@@ -284,29 +289,33 @@ class ReadLog:
             cosigned = own.heads().cosigned
         except EvidenceUnreadableError:
             cosigned = ()
-        named = self._named(source.log(self.generation + 1))
-        self.named.append(named or b"")
-        heads = Heads(named or b"", cosigned)
-        size = None
-        if named is not None:
+        said = self._named(source.log(self.generation + 1))
+        named = b"" if said is None else said.note
+        self.named.append(named)
+        heads = Heads(named, cosigned)
+        size, held = None, 0
+        if said is not None:
+            held = said.held if said.held > opened(named, self.first)[0].size else 0
             self.heads.demand_no_witness()
             before = len(self.report.violations)
-            size = self.heads.begin(own, heads, [*self._of(known), *cosigned])
+            size = self.heads.begin(own, heads, [*self._of(known), *cosigned], held)
             if len(self.report.violations) > before:
                 # What it hides is its own fault alone: nobody else is measured by what is left.
                 self.log.damage.hidden = True
-        return self._part(own, heads, size, old=True)
+        part = self._part(own, heads, size, old=True)
+        part.held = held
+        return part
 
-    def _named(self, following: EvidenceSource) -> bytes | None:
-        """The signed head that the next log names; None if it names none, which is a violation."""
+    def _named(self, following: EvidenceSource) -> Succession | None:
+        """What the next log says of this one; None if it names no head, which is a violation."""
         try:
-            note = named_head(following, self.log.name)
-            open_checkpoint(note, self.rules.log)
+            said = named_head(following, self.log.name)
+            open_checkpoint(said.note, self.rules.log)
         except (EncodingError, NoteInvalidError, ValueError) as error:
             why = error.rule if isinstance(error, ProxidError) else "it is malformed"
             self.report.once(HEADS, self.log.name, f"a successor log names no head of the log before it: {why}")
             return None
-        return note
+        return said
 
     def base_of(self, generation: int) -> int:
         """Entries before a log that was shown in this audit."""

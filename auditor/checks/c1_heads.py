@@ -84,11 +84,14 @@ class HeadCheck:
         """The log is not written to any more: nobody cosigns it anew."""
         self._rules = HeadRules(self._rules.log)
 
-    def begin(self, source: EvidenceSource, heads: Heads, known: Sequence[bytes] = ()) -> int | None:
+    def begin(
+        self, source: EvidenceSource, heads: Heads, known: Sequence[bytes] = (), held: int = 0
+    ) -> int | None:  # fmt: skip
         """Check the heads that are shown; the size to read up to, or None if there is no head to go by.
 
         Args:
-            known: heads of this log that somebody else was shown.
+            known: heads of this log that somebody else was shown. held: entries that the log had, which was lost with
+                what lies behind its head.
 
         Raises:
             EvidenceForeignError: the folder was exported before the one that was audited last.
@@ -105,6 +108,11 @@ class HeadCheck:
             return None
         self._report.checked[HEADS] += 1
         self._verify_export(latest, heads)
+        if latest.size < self.frontier.size <= held:
+            self._unchecked(f"what an earlier audit read behind entry {latest.size} was lost, as the service admits")
+            for data in known:
+                self._shown_to_others(source, latest, data, reads=False)
+            return latest.size
         if latest.size < self.frontier.size:
             self._violation("log is shorter than at an earlier audit")
             return None

@@ -23,7 +23,7 @@ def log_events(log: str, source: EvidenceSource, keys: KeySource, trust: Trust) 
     for generation in range(1, last + 1):
         name = origin(trust.service, log, generation)
         own = source if generation == last else AsFar(source.log(generation))
-        note = source.heads().latest if generation == last else named_head(source.log(generation + 1), log)
+        note = source.heads().latest if generation == last else named_head(source.log(generation + 1), log).note
         size = shown_head(note, log)[1].size
         opener = Opener(log, name, trust.opening, keys, Report(), Unopened(), base=base)
         yield from opener.events(own, 1, size + 1, lambda leaf: None)

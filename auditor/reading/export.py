@@ -137,7 +137,7 @@ class _Old(_Exported):
             cosigned = self._source.heads().cosigned
         except EvidenceUnreadableError:
             cosigned = ()
-        self._heads = Heads(named_head(source.log(at + 1), folder.parent.name), cosigned)
+        self._heads = Heads(named_head(source.log(at + 1), folder.parent.name).note, cosigned)
         self._size = self._seen = _size(folder.parent.name, self._heads)
 
     def end(self) -> None:

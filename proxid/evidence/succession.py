@@ -17,22 +17,26 @@ class Succession:
 
     Attributes:
         note: the old log's last head, signed by the service. store_lost: the store knows less than the old log holds.
+        held: entries that the old log had, by the store's count, where its files are gone and the head covers fewer;
+            else 0. The entries between are admitted as lost.
     """
 
     note: bytes
     store_lost: bool
+    held: int = 0
 
     def header(self) -> bytes:
         """The event's header."""
-        return encode_header(head=self.note.decode("utf-8"), store="lost" if self.store_lost else "kept")
+        held = {"held": self.held} if self.held else {}
+        return encode_header(head=self.note.decode("utf-8"), store="lost" if self.store_lost else "kept", **held)
 
     @classmethod
     def of(cls, fields: Header) -> "Succession":
         """What a header says; raises EncodingError."""
-        head, store = fields.get("head"), fields.get("store")
-        if not isinstance(head, str) or store not in {"lost", "kept"}:
+        head, store, held = fields.get("head"), fields.get("store"), fields.get("held", 0)
+        if not isinstance(head, str) or store not in {"lost", "kept"} or type(held) is not int or held < 0:
             raise EncodingError("SUCCEEDED is malformed")
-        return cls(head.encode("utf-8"), store == "lost")
+        return cls(head.encode("utf-8"), store == "lost", held)
 
     @classmethod
     def of_leaf(cls, leaf: Leaf) -> "Succession":

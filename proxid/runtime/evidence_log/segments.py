@@ -33,6 +33,12 @@ def segment_names(folder: Path) -> list[int]:
     return sorted(int(p.name) for p in folder.iterdir() if p.name.isdigit())
 
 
+def leaves_of(folder: Path) -> int:
+    """How many leaves the files of a log hold, whatever its head says; 0 if they are gone."""
+    names = segment_names(folder) if folder.exists() else []
+    return max(locate(segment_folder(folder, names[-1]), names[-1]).leaves, default=names[-1] - 1) if names else 0
+
+
 def segment_folder(folder: Path, first: int) -> Path:
     """Where a segment lies."""
     return folder / f"{first:012d}"

@@ -26,6 +26,7 @@ from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.evidence_log.reading import LogReader
 from proxid.runtime.evidence_log.retention import PayloadRetention
 from proxid.runtime.evidence_log.scrub import Scrubber
+from proxid.runtime.evidence_log.segments import leaves_of
 from proxid.runtime.evidence_log.stream import counted, succeed
 from proxid.runtime.evidence_log.writer import EvidenceWriter
 from proxid.runtime.store.connection import verify_server
@@ -170,7 +171,9 @@ async def begin_if_asked(config: ServiceConfig, options: EvidenceOptions, client
             f"consents that were withdrawn, would count again; nothing was changed. Empty the store (move "
             f"{config.data_dir / 'store'} away, or empty the server of store_url) and start again"
         )
-    said = Succession(note, lost)
+    logged = 0 if lost else store.logged - base
+    files = generations.folder_of(config.data_dir, generation - 1) / SEGMENTS
+    said = Succession(note, lost, logged if logged > max(head.size, leaves_of(files)) else 0)
     await succeed(client, options.prefix, log, base + head.size, os.urandom(SALT_SIZE), said.header())
     await wait_on_disk(client, f"{options.prefix}:events:seen", 0)
 
