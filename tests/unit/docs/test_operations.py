@@ -11,6 +11,7 @@ from auditor.config import AuditorConfig
 from gateway.config import GatewayConfig
 from main_service.config import MainServiceConfig
 from proxid.cli.main import proxid
+from proxid.lab.release.registry import load_method
 
 TEXT = (Path(__file__).resolve().parents[3] / "docs/operations.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.S)
@@ -25,14 +26,21 @@ def test_document_has_examples() -> None:
 
 @pytest.mark.parametrize("line", LINES)
 def test_command_and_options_exist(line: str) -> None:
-    words = shlex.split(line, comments=True)[1:]
+    verify_taken(shlex.split(line, comments=True)[1:])
+
+
+def verify_taken(words: list[str]) -> None:
+    """Assert that there is such a command with such options."""
     command: click.Command = proxid
     context = click.Context(proxid)
     while isinstance(command, click.Group):
         found = command.get_command(context, words.pop(0))
         assert found is not None
         command = found
+    method = words[words.index("--method") + 1] if "--method" in words else "kbuffer"
+    own = load_method(method).options if command.name == "release" else ()
     known = {name for parameter in command.params for name in parameter.opts}
+    known |= {f"--{option.key.replace('_', '-')}" for option in own}
     assert {word for word in words if word.startswith("-")} <= known
 
 
