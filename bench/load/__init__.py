@@ -36,13 +36,11 @@ from pathlib import Path
 import uvloop
 
 from bench import Figure, parse_options
+from bench.load import growth, idle, soak
 from bench.load.asking import Devices, answered_within, per_second, quantile, settled
 from bench.load.beside import beside_abuse
-from bench.load.growth import growth
 from bench.load.house import Held
-from bench.load.idle import idle
 from bench.load.remains import LIMIT, evidence_of_refusals, restart_seconds, store_of_requests
-from bench.load.soak import soak
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.errors import InputError
 
@@ -109,9 +107,9 @@ def _overload(chosen: Options) -> dict[str, Figure]:
 
 _PARTS: Mapping[str, Callable[[Options], dict[str, Figure]]] = {
     "overload": _overload,
-    "soak": lambda options: soak(options.seconds),
-    "growth": lambda options: growth(options.people),
-    "idle": lambda options: idle(options.seconds, options.streams),
+    "soak": lambda options: soak.run(options.seconds),
+    "growth": lambda options: growth.run(options.people),
+    "idle": lambda options: idle.run(options.seconds, options.streams),
 }
 
 

@@ -5,8 +5,8 @@ Stores are filled by the product's own steps, with people who never ask; then th
     erase_s_at_N        from the request of an erasure to its receipt, the median of three people
     access_s_at_N       a person asks both services what they hold, the median of three
     restart_s_at_N      from the start of a gateway to serving
-    epoch_end_s_at_N    an epoch in which so many records wait ends (form `pairs`): from the moment at which both
-                        services, started again with clocks a day ahead, agree on the next one until it is closed
+    epoch_end_s_at_N    an epoch in which so many records wait (form `pairs`) is closed, by services that were started
+                        again with clocks a day ahead: from the last moment at which it takes anything
     audit_s_at_N        of a simulated day with so many events (`proxid bench evidence`)
     NAME_exponent       the steepest of its steps: 1 if ten times as many take ten times as long
 """
@@ -22,18 +22,18 @@ from statistics import median
 from typing import Final
 
 import uvloop
+from redis import Redis
+from redis.exceptions import RedisError
 
 from bench import Figure
 from bench.evidence import _python_path
 from bench.evidence.audit import measure, moment_of
 from bench.evidence.day import Day
-from bench.load.remains import open_store, restart_seconds
+from bench.load.remains import open_store, restart_seconds, store_socket
 from bench.rights import fill_service
 from device_sim.commands.common import open_households
 from main_service.config import MainServiceConfig
-from main_service.store.epochs import EpochStore
 from main_service.store.library import PREFIX as SERVICE
-from main_service.store.library import library
 from proxid.cli.demo.trial import SERVICES, DemoOptions, DemoTrial
 from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.household.rights import RightsClient
@@ -46,6 +46,7 @@ REACH: Final = 1.1
 _FIRST: Final = 1000
 _EACH: Final = 3
 _POLL: Final = 0.05
+_PACE: Final = 0.005
 _DAY: Final = 86_400
 _MOVED: Final = "import time\nright = time.time\ntime.time = lambda: right() + {}\n"
 """What a service whose clock is ahead is: Python runs a `sitecustomize` before all else."""
@@ -56,7 +57,7 @@ Costs = dict[str, dict[int, float]]
 """Seconds by what was measured and by size."""
 
 
-def growth(people: int) -> dict[str, Figure]:
+def run(people: int) -> dict[str, Figure]:
     """Measure."""
     sizes = [_FIRST * 10**n for n in range(max(2, round(math.log10(people / _FIRST)) + 1))]
     costs: Costs = {}
@@ -139,7 +140,8 @@ async def _ends(trial: DemoTrial, sizes: Sequence[int]) -> Costs:
     for day, size in enumerate(sizes):
         service = open_store(trial, "main-service")
         await _begun(trial)
-        await fill_service(config, service, size, int(time.time() // _DAY) + day)
+        epoch = int(time.time() // _DAY) + day
+        await fill_service(config, service, size, epoch)
         await _quiet(service)
         await service.aclose()
         for name in reversed(SERVICES):
@@ -147,15 +149,31 @@ async def _ends(trial: DemoTrial, sizes: Sequence[int]) -> Costs:
         moved = trial.folder / f"ahead-{day + 1}"
         moved.mkdir()
         (moved / "sitecustomize.py").write_text(_MOVED.format((day + 1) * _DAY), encoding="utf-8")
+        closing = asyncio.create_task(asyncio.to_thread(_closing, store_socket(trial, "main-service"), epoch))
+        await asyncio.sleep(0)
         with _python_path(moved):
             trial.start_services()
-        store = open_store(trial, "main-service")
-        epochs, begun = EpochStore(library(store)), await _begun(trial)
-        while len(await epochs.open_epochs()) > 1:  # noqa: ASYNC110 - another process closes it
-            await asyncio.sleep(_POLL)
-        found[size] = time.perf_counter() - begun
-        await store.aclose()
+        await _begun(trial)
+        found[size] = await closing
     return {"epoch_end": found}
+
+
+def _closing(socket: str, epoch: int) -> float:
+    """Seconds from the moment at which an epoch takes nothing more until its secrets are gone."""
+    client, begun = Redis(unix_socket_path=socket), 0.0
+    while True:
+        try:
+            closed = client.hget(f"{SERVICE}:pool:{epoch}:state", "closed")
+            is_open = bool(client.sismember(f"{SERVICE}:epochs", str(epoch)))
+        except RedisError:  # its service is starting
+            closed, is_open = None, True
+        now = time.perf_counter()
+        if closed and not begun:
+            begun = now
+        if not is_open:
+            client.close()
+            return max(now - (begun or now), _PACE)
+        time.sleep(_PACE)
 
 
 async def _begun(trial: DemoTrial) -> float:

@@ -38,7 +38,7 @@ class _WideTrial(DemoTrial):
     parties = ("acme", "globex", "initech", "hooli", "umbrella")
 
 
-def idle(seconds: int, streams: int) -> dict[str, Figure]:
+def run(seconds: int, streams: int) -> dict[str, Figure]:
     """Measure."""
     import uvloop
 

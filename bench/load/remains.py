@@ -10,12 +10,10 @@ from redis.asyncio import Redis
 
 from bench.load.asking import Devices
 from bench.rights import fill_gateway
-from gateway.config import GatewayConfig
 from gateway.store.steps import PREFIX
 from main_service.store.library import PREFIX as SERVICE
 from proxid.cli.demo.trial import PARTIES, SERVICES, DemoTrial
 from proxid.clients.household.household import Household
-from proxid.runtime.config import load
 from proxid.runtime.evidence_log.stream import events_waiting
 from proxid.runtime.folder import socket_path
 from proxid.runtime.store import connect
@@ -32,10 +30,14 @@ _ENDING: Final = ("n", "a", "r", "i")
 _SETTLE: Final = 120.0
 
 
+def store_socket(trial: DemoTrial, role: str) -> str:
+    """Where a service's store listens."""
+    return str(socket_path(trial.folder / role / "data/store"))
+
+
 def open_store(trial: DemoTrial, role: str = "gateway") -> Redis:
-    data = load(GatewayConfig, trial.folder / "gateway/gateway.toml").data_dir if role == "gateway" else None
-    folder = data or trial.folder / role / "data"
-    return connect(f"unix://{socket_path(folder / 'store')}")
+    """A client of it."""
+    return connect(f"unix://{store_socket(trial, role)}")
 
 
 async def _written(trial: DemoTrial) -> int:

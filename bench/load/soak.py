@@ -46,7 +46,7 @@ class Sample:
     values: Mapping[str, float]
 
 
-def soak(seconds: int) -> dict[str, Figure]:
+def run(seconds: int) -> dict[str, Figure]:
     """Measure."""
     import uvloop
 
