@@ -7,11 +7,14 @@ seed they are drawn (1); how things interleave is the machine's.
 
 import asyncio
 import json
+import logging
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from proxid.cli.demo.trial import PARTIES, WITNESS
 from tests.support import own_count
@@ -34,11 +37,19 @@ NO_WORD = "import proxid.runtime.evidence_log.writer as w\nasync def mute(*_): p
 """A service that keeps to itself that its log cannot be written."""
 
 
-async def well_again(house: ChaosHouse, people: People) -> None:
-    """Until people are answered; a fault may come before, as faults do, but then it says so."""
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """The devices' log lines would go into a file that may not grow while their folders are full."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()
+
+
+async def well_again(house: ChaosHouse, people: People, living: asyncio.Task[None]) -> None:
+    """Until people are answered; at once if their lives have ended, which is an error that whoever awaits them gets."""
     async with asyncio.timeout(AGAIN_SECONDS):
         before = len(people.answered)
-        while len(people.answered) < before + AGAIN:
+        while len(people.answered) < before + AGAIN and not living.done():
             house.supervise()
             await asyncio.sleep(0.05)
 
@@ -48,10 +59,10 @@ async def chaos(house: ChaosHouse, people: People, faults: list[Fault]) -> None:
     try:
         for fault in faults:
             if fault.waits:
-                await well_again(house, people)
+                await well_again(house, people, living)
             print(f"{len(people.answered)} answered, {fault}", flush=True)
             await strike(house, fault)
-        await well_again(house, people)
+        await well_again(house, people, living)
     finally:
         people.done.set()
         await living
