@@ -1,6 +1,7 @@
 """Requests on one stream: each is answered or refused for itself, and the stream ends when it should."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,12 +11,13 @@ import grpc
 import pytest
 from prometheus_client import REGISTRY
 
-from proxid.errors import Code, RateLimitError
+from proxid.errors import Code, OverloadedError, RateLimitError
 from proxid.runtime.transport.channel import new_server
-from proxid.runtime.transport.methods import streaming
+from proxid.runtime.transport.methods import streaming, unary
 from proxid.runtime.transport.peers import Peer, PeerRegistry
 from proxid.runtime.transport.status import code_of
 from proxid.runtime.transport.streams import MESSAGE_BYTES, UNDER_WAY, multiplexed_stream, ordered_stream
+from proxid.runtime.transport.throttle import SPARE_REFUSALS as SPARE
 from proxid.wire.v1 import common_pb2, gateway_pb2, main_service_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
 from proxid.wire.v1.main_service_pb2_grpc import (
@@ -27,6 +29,7 @@ from tests.support.rpc_trial import channel, files, make_trial, peers, refused, 
 
 TIMEOUT = 20
 SECRET = "quetzal"
+PUSHBACK = 0.2
 
 
 class Parrot(GatewayServicer):
@@ -43,10 +46,16 @@ class Parrot(GatewayServicer):
                 raise RateLimitError("sixty a minute")
             case b"break":
                 raise ValueError(SECRET)
+            case b"overload":
+                raise OverloadedError("too much", PUSHBACK)
             case b"wait":
                 self.asked.set()
                 await self.told.wait()
         return gateway_pb2.AskOutcome(message=request.message)
+
+    @unary("device")
+    async def Ask(self, request: gateway_pb2.AskRequest, peer: Peer) -> gateway_pb2.AskReply:
+        raise OverloadedError("too much", PUSHBACK)
 
 
 @pytest.fixture
@@ -82,6 +91,21 @@ async def test_a_refusal_is_an_answer_and_the_stream_goes_on(trial: Path) -> Non
         assert (await ask(stream, "still there")).message.header == b"still there"
         await stream.done_writing()
         assert await ended(stream) is grpc.aio.EOF and await stream.code() is grpc.StatusCode.OK
+
+
+async def test_a_caller_that_comes_back_at_once_again_and_again_hears_of_its_refusals_later(trial: Path) -> None:
+    """Nothing that it has sent on a stream is looked at meanwhile."""
+    async with serving(trial, Parrot(peers(trial))) as (_, address), channel(trial, address, "devices/home") as to:
+        stream = GatewayStub(to).Converse()
+        for _ in range(SPARE):
+            assert (await ask(stream, "overload")).refused.code == Code.OVERLOADED.value
+        begun = time.monotonic()
+        for _ in range(4):
+            assert (await ask(stream, "overload")).refused.code == Code.OVERLOADED.value
+        with pytest.raises(grpc.aio.AioRpcError) as error:
+            await GatewayStub(to).Ask(said("overload"))
+        assert code_of(error.value) is Code.OVERLOADED and time.monotonic() - begun >= 3 * PUSHBACK
+        assert (await ask(stream, "hello")).message.header == b"hello"
 
 
 async def test_bytes_that_are_no_message_end_the_stream_and_not_the_connection(trial: Path) -> None:
