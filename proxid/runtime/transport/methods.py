@@ -91,6 +91,16 @@ def require(servicer: Servicer, context: Any, roles: Collection[str]) -> Peer:
     return peer
 
 
+async def held_back(servicer: Servicer, peer: Peer, error: Exception | None) -> float:
+    """Count how a caller's message ended; seconds that a refusal waited here, of a caller that heeds none."""
+    overloaded = isinstance(error, OverloadedError)
+    ignores = servicer.peers.heed.ignores(peer, time.monotonic(), not overloaded)
+    if not ignores or not isinstance(error, OverloadedError) or servicer.peers.closed:
+        return 0.0
+    await asyncio.sleep(error.pushback)
+    return error.pushback
+
+
 def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., Awaitable[Any]]]:
     """Frame a method `(self, request, peer) -> reply` for callers of some roles."""
 
@@ -101,7 +111,14 @@ def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[...
             try:
                 peer = require(self, context, roles)
                 with self.peers.budget.call(peer, len(request)):
-                    return await method(self, request.parsed(), peer)
+                    try:
+                        reply = await method(self, request.parsed(), peer)
+                    except OverloadedError as error:
+                        request = None
+                        start += await held_back(self, peer, error)
+                        raise
+                    await held_back(self, peer, None)
+                    return reply
             except grpc.aio.AbortError:
                 raise
             except asyncio.CancelledError:

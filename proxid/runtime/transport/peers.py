@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from proxid.errors import PeerRefusedError
 from proxid.runtime.transport.budget import Budget
+from proxid.runtime.transport.throttle import Heed
 
 URI_SCHEME = "proxid:"
 
@@ -67,7 +68,7 @@ class PeerRegistry:
         own: this service's certificate, in PEM.
 
     Attributes:
-        budget: what callers have under way here.
+        budget: what callers have under way here. heed: which of them ask on and on while they are refused.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class PeerRegistry:
         self._allowed = dict(allowed)
         self._seen: dict[bytes, Peer] = {}
         self._watching: set[Callable[[], None]] = set()
-        self.budget = Budget()
+        self.budget, self.heed = Budget(), Heed()
         self.closed = False
 
     def replace(self, allowed: Mapping[str, str]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import grpc
 
 from proxid.runtime.observability.metrics import GONE, OK, observe_call
-from proxid.runtime.transport.methods import Revoked, Servicer, fail, note, require
+from proxid.runtime.transport.methods import Revoked, Servicer, fail, held_back, note, require
 from proxid.runtime.transport.peers import Peer
 from proxid.runtime.transport.status import public_code, public_text, pushback_ms
 
@@ -104,12 +104,15 @@ def ordered_stream(call: str, refusal: Refusal, *roles: str) -> Callable[[Method
         async def answered(self: Servicer, request: Any, peer: Peer) -> Any:
             code, start = OK, time.perf_counter()
             try:
-                return await method(self, request, peer)
+                reply = await method(self, request, peer)
+                await held_back(self, peer, None)
+                return reply
             except asyncio.CancelledError:
                 code = GONE
                 raise
             except Exception as error:
                 code = note(error, call).value
+                start += await held_back(self, peer, error)
                 return refusal(public_code(error).value, public_text(error), pushback_ms(error))
             finally:
                 observe_call(call, code, time.perf_counter() - start)

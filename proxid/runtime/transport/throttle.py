@@ -3,10 +3,13 @@
 To refuse is cheap and not for nothing: a service that refuses six for each that it answers answers fewer. So a client
 sends at most ASKED times what was taken of late, and tells the rest by itself what the service would have told it
 (adaptive throttling, Beyer, Jones, Petoff and Murphy 2016, chapter 21).
+
+Who does not do so is found by the service (`Heed`), and hears of each refusal when the time has come that it tells:
+with its calls and streams taken up so, it cannot ask more.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Final
 
 ASKED: Final = 1.5
@@ -15,6 +18,13 @@ SPARE: Final = 4.0
 """Calls that may be refused before less is asked."""
 MEMORY: Final = 0.7
 """Seconds after which a call counts half."""
+
+IGNORED: Final = 2.0
+"""Refusals for each call that is taken, above which a caller does not heed them: what `Throttle` never sends."""
+SPARE_REFUSALS: Final = 192
+"""Refusals that are nobody's fault: of calls that were on their way before the first was refused, a connection's worth
+and half of it again.
+"""
 
 
 class Throttle:
@@ -45,3 +55,18 @@ class Throttle:
     def _forget(self, now: float) -> None:
         kept = 0.5 ** ((now - self._counted) / MEMORY)
         self._ended, self._taken, self._counted = self._ended * kept, self._taken * kept, now
+
+
+class Heed:
+    """Which callers ask on and on while they are refused. Times as in `Throttle`; callers are as many as are let in."""
+
+    def __init__(self) -> None:
+        self._callers: dict[Hashable, tuple[float, float]] = {}
+        """When it was counted last, and refusals beyond IGNORED for each that was taken, as they count then."""
+
+    def ignores(self, who: Hashable, now: float, taken: bool) -> bool:
+        """Count a call that has ended: taken, or refused for overload; whether its refusal is to be told later."""
+        counted, beyond = self._callers.get(who, (now, 0.0))
+        beyond = max(0.0, beyond * 0.5 ** ((now - counted) / MEMORY) + (-IGNORED if taken else 1.0))
+        self._callers[who] = now, beyond
+        return not taken and beyond > SPARE_REFUSALS

@@ -17,7 +17,6 @@ from proxid.runtime.transport.methods import streaming, unary
 from proxid.runtime.transport.peers import Peer, PeerRegistry
 from proxid.runtime.transport.status import code_of
 from proxid.runtime.transport.streams import MESSAGE_BYTES, UNDER_WAY, multiplexed_stream, ordered_stream
-from proxid.runtime.transport.throttle import SPARE_REFUSALS as SPARE
 from proxid.wire.v1 import common_pb2, gateway_pb2, main_service_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
 from proxid.wire.v1.main_service_pb2_grpc import (
@@ -93,14 +92,18 @@ async def test_a_refusal_is_an_answer_and_the_stream_goes_on(trial: Path) -> Non
         assert await ended(stream) is grpc.aio.EOF and await stream.code() is grpc.StatusCode.OK
 
 
-async def test_a_caller_that_comes_back_at_once_again_and_again_hears_of_its_refusals_later(trial: Path) -> None:
+async def test_a_caller_that_comes_back_at_once_again_and_again_hears_of_its_refusals_later(
+    trial: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nothing that it has sent on a stream is looked at meanwhile."""
+    monkeypatch.setattr("proxid.runtime.transport.throttle.SPARE_REFUSALS", 4)
+    monkeypatch.setattr("proxid.runtime.transport.throttle.MEMORY", 3600.0)
     async with serving(trial, Parrot(peers(trial))) as (_, address), channel(trial, address, "devices/home") as to:
         stream = GatewayStub(to).Converse()
-        for _ in range(SPARE):
+        for _ in range(5):
             assert (await ask(stream, "overload")).refused.code == Code.OVERLOADED.value
         begun = time.monotonic()
-        for _ in range(4):
+        for _ in range(2):
             assert (await ask(stream, "overload")).refused.code == Code.OVERLOADED.value
         with pytest.raises(grpc.aio.AioRpcError) as error:
             await GatewayStub(to).Ask(said("overload"))
