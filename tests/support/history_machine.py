@@ -153,7 +153,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from((1.0, 30.0, 250.0, 4_000.0)))
     def time_passes(self, seconds: float) -> None:
-        self._do(self.house.pass_time(seconds))
+        self._do(self.history.pass_time(seconds))
 
     @rule(after=st.sampled_from((5.0, 200.0, 400.0, 7_200.0)))
     def a_day_begins(self, after: float) -> None:
