@@ -14,13 +14,13 @@ from auditor.reading.export import FolderKeys, FolderLog
 from auditor.reading.source import EvidenceSource, KeySource
 from auditor.report.page import index_page, render
 from auditor.report.series import Series, newest
-from auditor.setup import logs_of, trust_of
+from auditor.setup import logs_of, opening_of, trust_of
 from auditor.state import AuditState
 from auditor.trust import Trust
 from proxid.errors import InputError, NoteInvalidError
 from proxid.evidence.checkpoint import generation_of, open_checkpoint, origin
 from proxid.evidence.note import Verifier
-from proxid.runtime.provision.keyfile import load_opening_key, load_signing_key
+from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.provision.policies import PolicyFolder
 
 
@@ -88,7 +88,7 @@ def _state(options: AuditCommand) -> AuditState | None:
     if options.folder is not None:
         # An exported folder is another history until it is shown to be the same: it has a state of its own.
         folder = options.config.data_dir / "audit-of-export"
-    state = AuditState(folder, load_opening_key(options.config.opening_key))
+    state = AuditState(folder, opening_of(options.config))
     if options.fresh:
         state.reset()
     return state
@@ -123,7 +123,7 @@ def _head(path: Path, trust: Trust) -> bytes:
 def sources(options: AuditCommand) -> Iterator[tuple[EvidenceSource, EvidenceSource, KeySource]]:
     """The gateway's log, MS's, and the evidence keys: over gRPC, or of an exported folder."""
     if options.folder is not None:
-        keys = FolderKeys(options.folder, load_opening_key(options.config.opening_key))
+        keys = FolderKeys(options.folder, opening_of(options.config))
         yield FolderLog(options.folder / GATEWAY), FolderLog(options.folder / MAIN_SERVICE), keys
         return
     gateway, service = logs_of(options.config)

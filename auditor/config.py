@@ -18,6 +18,7 @@ class AuditorConfig(GovernedConfig):
     It has accepted the policy that this configuration says. A log that names none (version 1) is judged by that one.
 
     Attributes:
+        opening_key: what services seal for it. older_opening_keys: those before it, for what was sealed to them.
         floors: below which no accepted policy may fall.
         require_witness: a head that the trusted witness cosigned must be there, and not be older than `witness_lag`
             unless it covers the whole log.
@@ -41,6 +42,7 @@ class AuditorConfig(GovernedConfig):
     main_service_name: str = "main-service"
     signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
     opening_key: ConfigPath = Field(default=Path("opening.key"), validate_default=True)
+    older_opening_keys: tuple[ConfigPath, ...] = ()
     floors: Floors = Field(default_factory=Floors)
     require_witness: bool = True
     witness_lag: Duration = Field(default=120.0, gt=0)

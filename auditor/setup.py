@@ -6,6 +6,7 @@ from auditor.config import AuditorConfig
 from auditor.reading.remote import RemoteLog
 from auditor.trust import Trust
 from proxid.classify import load_default
+from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ConfigError
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.naming import Naming
@@ -30,7 +31,7 @@ def trust_of(config: AuditorConfig, pipeline: bool = True) -> Trust:
         authority=trust.enrolment_authority,
         screener=trust.screener,
         service_key=trust.service,
-        opening=load_opening_key(config.opening_key),
+        opening=opening_of(config),
         bundles=bundles_of(config.policy),
         party_keys={name: keys.acknowledge for name, keys in trust.parties.items()},
         settings=config.anonymiser.settings(),
@@ -50,6 +51,12 @@ def trust_of(config: AuditorConfig, pipeline: bool = True) -> Trust:
         accepted=_accepted(config),
         floors=config.floors,
     )
+
+
+def opening_of(config: AuditorConfig) -> OpeningKey:
+    """The auditor's key, which opens what was sealed to those before it, too; raises KeyInvalidError."""
+    before = [load_opening_key(path) for path in config.older_opening_keys]
+    return OpeningKey(load_opening_key(config.opening_key).seed, before)
 
 
 def _accepted(config: AuditorConfig) -> Callable[[bytes], Terms | None]:

@@ -15,6 +15,7 @@ import hashlib
 import hmac
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -43,7 +44,7 @@ class AuditState:
     """A folder of the auditor.
 
     Args:
-        folder: created if absent. opening: the auditor's key.
+        folder: created if absent. opening: the auditor's key; what was written under one before it is read, too.
 
     Raises:
         AuditBusyError: another audit uses the folder. OutputError: it cannot be made.
@@ -56,7 +57,7 @@ class AuditState:
             raise OutputError(f"{folder}: the auditor's folder cannot be made") from None
         self._folder = folder
         self._lock = self._locked()
-        self._key = hmac.digest(opening.seed, _KEY, "sha256")
+        self._key, *self._older = (hmac.digest(key.seed, _KEY, "sha256") for key in (opening, *opening.before))
         self.working = folder / _WORKING
 
     def _locked(self) -> TextIO:
@@ -97,11 +98,12 @@ class AuditState:
     def _open(self, path: Path) -> bytes:
         try:
             data = path.read_bytes()
-            return ChaCha20Poly1305(self._key).decrypt(data[:_NONCE], data[_NONCE:], _KEY)
         except OSError:
             raise AuditStateError(f"{path}: cannot be read; {_ANEW}") from None
-        except (InvalidTag, ValueError):
-            raise AuditStateError(f"{path}: damaged, or written under another opening_key; {_ANEW}") from None
+        for key in (self._key, *self._older):
+            with suppress(InvalidTag, ValueError):
+                return ChaCha20Poly1305(key).decrypt(data[:_NONCE], data[_NONCE:], _KEY)
+        raise AuditStateError(f"{path}: damaged, or written under another opening_key; {_ANEW}")
 
     def reset(self) -> None:
         """Forget the last audit."""

@@ -4,7 +4,8 @@ The context of a seal goes into `info`: the library has no associated data. A se
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, NoReturn
 
 from cryptography.exceptions import InvalidTag
@@ -73,17 +74,18 @@ class OpeningKey:
 
     Args:
         seed: 96 secret bytes, ML-KEM-768 seed (d ‖ z) ‖ X25519 secret. Whoever learns them opens every seal.
+        before: keys whose place it took: what was sealed to one of them is opened, too.
     """
 
-    __slots__ = ("_key", "_seed", "public")
+    __slots__ = ("_key", "_seed", "before", "public")
 
-    def __init__(self, seed: bytes) -> None:
+    def __init__(self, seed: bytes, before: Sequence["OpeningKey"] = ()) -> None:
         if len(seed) != SEED_SIZE:
             raise KeyInvalidError("an HPKE seed has 96 bytes")
         kem = mlkem.MLKEM768PrivateKey.from_seed_bytes(seed[:MLKEM_SEED_SIZE])
         curve = x25519.X25519PrivateKey.from_private_bytes(seed[MLKEM_SEED_SIZE:])
         self._key = MLKEM768X25519PrivateKey(kem, curve)
-        self._seed = seed
+        self._seed, self.before = seed, tuple(before)
         public = kem.public_key().public_bytes_raw() + curve.public_key().public_bytes_raw()
         self.public = SealingKey(public)
 
@@ -101,10 +103,10 @@ class OpeningKey:
         """The plaintext; raises SealInvalidError for another key, another context or any change."""
         if len(sealed) < OVERHEAD:
             raise SealInvalidError("sealed body is truncated")
-        try:
-            return bytes(_SUITE.decrypt(sealed, self._key, info))
-        except (InvalidTag, ValueError):
-            raise SealInvalidError("sealed body does not open under this key and context") from None
+        for key in (self, *self.before):
+            with suppress(InvalidTag, ValueError):
+                return bytes(_SUITE.decrypt(sealed, key._key, info))
+        raise SealInvalidError("sealed body does not open under this key and context")
 
     def __reduce__(self) -> NoReturn:
         raise KeyInvalidError("a secret key is never copied or pickled; store its seed")
