@@ -18,7 +18,7 @@ from main_service.store.epochs import EpochStore
 from proxid.anonymise.mix.cycle import seed_commitment
 from proxid.crypto.identity import EpochKey
 from proxid.encoding import encode
-from proxid.errors import RateLimitError, RefusedError
+from proxid.errors import NonceReplayError, RateLimitError, RefusedError
 from proxid.evidence.disclosure import disclosure_info
 from proxid.evidence.events import EpochOpened, EventType, encode_header
 from proxid.protocol import record, response
@@ -232,14 +232,14 @@ async def party_reads_and_never_acknowledges(liar: Liar) -> None:
     await liar.trial.device.consent(PEOPLE[2], "nothing")
 
 
-@unseen("turned_away")
-async def gateway_turns_everybody_away_but_whom_it_chooses(liar: Liar) -> None:
+async def _turn_away(liar: Liar, error: type[Exception]) -> None:
+    """Nobody but four people is heard."""
     honest = RequestSteps.forward
 
     async def forward(self: GatewayStore, *asked: Any) -> Any:
         if chosen:
             return await honest(self, *asked)
-        raise RateLimitError("as if")
+        raise error("as if")
 
     chosen = [True]
     liar.patch.setattr(RequestSteps, "forward", forward)
@@ -252,6 +252,18 @@ async def gateway_turns_everybody_away_but_whom_it_chooses(liar: Liar) -> None:
         except RefusedError:
             continue
     await liar.trial.settle()
+    await liar.trial.halt(GATEWAY)  # which counts what is left to be counted
+    await liar.trial.serve(GATEWAY)
+
+
+@lie(7, quick=True)
+async def gateway_turns_people_away_for_requests_that_they_did_not_make(liar: Liar) -> None:
+    await _turn_away(liar, RateLimitError)
+
+
+@unseen("turned_away")
+async def gateway_turns_everybody_away_but_whom_it_chooses(liar: Liar) -> None:
+    await _turn_away(liar, NonceReplayError)
 
 
 @unseen("texts")

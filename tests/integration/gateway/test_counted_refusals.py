@@ -62,7 +62,7 @@ async def test_refusals_of_a_minute_are_one_event_and_cost_no_signature(
         await trial.halt("gateway")
         await trial.serve("gateway")
         report = await trial.audit()
-    assert report.verdict is Verdict.CLEAN, (report.violations, report.missing)
+    assert report.verdict is Verdict.CLEAN, (report.violations, report.reasons)
     assert report.counts["gateway.REFUSED"] == 2 and report.counts["refused.gateway.rate_limited"] == 22
 
 

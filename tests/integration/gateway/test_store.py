@@ -161,7 +161,7 @@ async def test_sessions_that_nobody_carries_any_more_are_settled(store: GatewayS
 async def test_event_numbers_have_no_gap(store: GatewayStore, client: Redis) -> None:
     for i in range(5):
         await store.forward("ka", f"n{i}", b"s%d" % i, b"", 60.0, LIMITS)
-        await store.refused(Refused("replayed", 1, "00" * 32))
+        await store.refused(Refused("replayed", 1, "00" * 32), 60)
     numbers = [number for number, _, _ in await events(client)]
     assert numbers == list(range(1, len(numbers) + 1))
 

@@ -18,12 +18,14 @@ def nothing() -> Saved:
     times: tuple[set[int], int, int, bool, int, set[int]] = (set(), -1, -1, False, 0, set())
     from auditor.checks.c6_consents import Consents
     from auditor.checks.c7_arrivals import ArrivalsState
+    from auditor.checks.c7_limits import LimitsState
     from auditor.checks.c7_withheld import WithheldState
 
     withheld = WithheldState({}, [], {}, False, set(), ArrivalsState({}, 0))
     parts = Parts(
-        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, False), ({}, {}, False, {}),
-        (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, [])),
+        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, False, False), ({}, {}, False, {}),
+        (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
+         LimitsState({}, 0, False, False)),
         (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}),
         ((bytes(32), {}, {}), withheld, set(), ({}, set()), times, ({}, {}), (set(), {})),
         ({}, {}, {}, set(), {}, -1, set(), []), ({}, {}, False),

@@ -31,8 +31,8 @@ def test_one_event_a_person_rule_and_minute_which_commits_to_the_sessions_in_any
     assert list(away.due(119.9)) == []
     found = list(away.due(120.0))
     assert set(found) == {
-        Refused("rate_limited", 3, digest(b"a", b"b", b"c")), Refused("replayed", 1, digest(b"a")),
-        Refused("rate_limited", 1, digest(b"d")),
+        Refused("rate_limited", 3, digest(b"a", b"b", b"c"), minute=1), Refused("replayed", 1, digest(b"a"), minute=1),
+        Refused("rate_limited", 1, digest(b"d"), minute=1),
     }  # fmt: skip
     assert list(away.due(math.inf)) == []
 
@@ -74,16 +74,18 @@ def test_what_is_written_too_often_in_a_minute_is_refused_and_counted_by_kind_an
     away.write("consents", "ben", b"x", 59.0)
     for _ in range(20):
         away.write("acknowledgements", "acme", b"x", 59.0, times=10)
-    assert away.is_over("ann", 59.0) and not away.is_over("ann", 60.0) and not away.is_over("ben", 59.0)
+    assert not away.is_over("ann", 59.0)  # of requests
     away.write("consents", "ann", b"x", 60.0)
-    assert list(away.due(60.0)) == [Refused("rate_limited", 2, digest(b"1", b"2"))]
+    assert list(away.due(60.0)) == [Refused("rate_limited", 2, digest(b"1", b"2"), "consents")]
+    away.count("ann", RATE, b"1", 60.0)
+    assert away.is_over("ann", 61.0) and not away.is_over("ann", 120.0) and not away.is_over("ben", 61.0)
 
 
 async def test_a_worker_that_stops_writes_what_it_has_counted_and_one_without_a_store_goes_on() -> None:
     written: list[Refused] = []
 
     class Store:
-        async def refused(self, refused: Refused) -> None:
+        async def refused(self, refused: Refused, limit: int) -> None:
             if refused.rule == NONCE:
                 raise StoreError("away")
             written.append(refused)
