@@ -15,6 +15,8 @@ Handler = Callable[[Event], None]
 
 _FORM: Final = 2
 """The form that events have come to say; the first says none."""
+_NEWEST: Final = {EventType.REFUSED: 3}
+"""Types that have come to a later one."""
 SHARED = frozenset({EventType.RELEASED, EventType.DELIVERED})
 """Events of several people: what one of them hides leaves the rest to check."""
 
@@ -92,7 +94,7 @@ class Log:
     def _verify_form(self, event: Event) -> None:
         """A form that is said is the second, or one that this auditor does not know; raises EncodingError."""
         form = event.fields.get("v", _FORM)
-        if form == _FORM:
+        if form in range(_FORM, _NEWEST.get(event.type, _FORM) + 1):
             return
         if not isinstance(form, int) or form < _FORM:
             raise EncodingError("event is of a form that there is not")
@@ -113,9 +115,10 @@ class Log:
         except (ProxidError, ValueError):
             return  # its handler says that the header is malformed
 
-    def _turned_away(self, event: Event) -> None:
+    def _turned_away(self, event: Event, believed: bool = True) -> None:
         """REFUSED: whom a service turns away is its own word (docs/adr/0023); by which rule is counted."""
-        self._report.believe(COMPLETENESS, "turned_away")
+        if believed:
+            self._report.believe(COMPLETENESS, "turned_away")
         rule = str(event.fields["rule"])
         refused = 1
         if form_of(event) >= 2 and "count" in event.fields:

@@ -11,6 +11,7 @@ from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c6_consents import Consents, verify_named
 from auditor.checks.c6_split import SplitDeliveries, SplitDeliveriesState
 from auditor.checks.c7_completeness import Sets
+from auditor.checks.c7_limits import Limits, LimitsState
 from auditor.checks.c7_shown import of_pairs
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import Log, check_of, form_of
@@ -42,13 +43,11 @@ PROMISED: Final = {
 }  # fmt: skip
 """Which events the gateway promises, and the field of the header that names what was asked."""
 
-
 GatewayState = tuple[
-    Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes], dict[str, int],
-    SplitDeliveriesState,
+    Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes], dict[str, int], SplitDeliveriesState,
+    LimitsState,
 ]  # fmt: skip
-"""Consents, acknowledged ones, whose open requests are, tags whose LINKED has expired, parties that were not told, what
-was sent."""
+"""Consents, acknowledged ones, whose open requests are, tags of expired LINKED, parties not told, SENT, limits."""
 
 
 class GatewayLog(Log):
@@ -69,6 +68,7 @@ class GatewayLog(Log):
         self.acknowledged: set[tuple[bytes, int]] = set()
         self._split = SplitDeliveries(policies, people, sets, self.consents, report)
         self._rights = RightsEvents(people, lambda: self.consents, erasures, obligations, self._split, policies, report)
+        self._limits = Limits(policies, people.of_prox, self._turned_away)
         self._asked: dict[str, Person | None] = {}
         """Whose the requests are that were not answered yet; None where that cannot be read."""
         rules = {
@@ -84,7 +84,7 @@ class GatewayLog(Log):
             EventType.DELIVERED: (SIGNATURES, self._delivered),
             EventType.DROPPED: (COMPLETENESS, self._dropped),
             EventType.UNREACHED: (COMPLETENESS, lambda e: self._sets.unreached(str(e.fields["session"]), form_of(e))),
-            EventType.REFUSED: (COMPLETENESS, self._turned_away),
+            EventType.REFUSED: (COMPLETENESS, self._limits.refused),
             EventType.ERASED: (ERASURE, lambda e: self._deliveries.forget(self._rights.erased(e))),
             EventType.OBJECTED: (SIGNATURES, self._rights.objected),
             EventType.ACCESSED: (SIGNATURES, self._rights.accessed),
@@ -117,6 +117,7 @@ class GatewayLog(Log):
 
     def finish(self) -> None:
         """When the main service's log was read, too."""
+        self._limits.finish(self._report)
         self._split.finish(max(self._policies.told, default=0), self._obligations.forgotten)
 
     def begin(self, generation: int, base: int) -> None:
@@ -126,11 +127,13 @@ class GatewayLog(Log):
 
     def state(self) -> GatewayState:
         """For storing."""
-        return self.consents, self.acknowledged, self._asked, self.unlinked, self._rights.untold, self._split.state()
+        own = (self.consents, self.acknowledged, self._asked, self.unlinked, self._rights.untold)
+        return *own, self._split.state(), self._limits.state()
 
     def restore(self, state: GatewayState) -> None:
         """Go on from a state."""
-        self.consents, self.acknowledged, self._asked, unlinked, self._rights.untold, split = state
+        self.consents, self.acknowledged, self._asked, unlinked, self._rights.untold, split, limits = state
+        self._limits.restore(limits)
         self._split.restore(split, self.consents)
         self.unlinked.update(unlinked)
 
@@ -189,7 +192,6 @@ class GatewayLog(Log):
                 self._split.took_back(*taken, *self.consents.taken_at(prox_id, version))
             return
         person, vector = self._tuples.consent(payload)
-        self._people.verify_not_revoked(person)
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
             message = SanitizedPair.decode(payload.message).original
@@ -228,8 +230,10 @@ class GatewayLog(Log):
         self._asked[session] = person = self._tuples.forwarded(pair)
         self._sets.vouch(session, name_of(pair.sanitized, Role.SANITIZER))
         self._people.verify_not_revoked(person)
+        self._limits.forwarded(person.user_id, pair.original.header.time_ms)
 
     def _forwarded_unread(self, event: Event) -> None:
+        self._limits.forwarded_unread()
         session = str(event.fields["session"])
         self._sets.forwarded(session, 0, event.number)
         self._asked[session] = None

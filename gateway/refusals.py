@@ -22,12 +22,30 @@ OF_PARTY: Final = 1000
 """How many times as much as a person a party may write: it acknowledges whatever many people let it have."""
 
 
+REQUESTS: Final = "requests"
+
+
 class Refused(NamedTuple):
-    """What one event says: the rule's code, how many sessions, SHA-256 of their ids, sorted, one after the other."""
+    """What one event says: the rule's code, how many sessions, SHA-256 of their ids, sorted, one after the other.
+
+    Attributes:
+        kind: what was refused. minute: when, in Unix minutes. prox_id: of a person's requests, whose they were.
+    """
 
     rule: str
     number: int
     sessions: str
+    kind: str = REQUESTS
+    minute: int = 0
+    prox_id: str = ""
+
+
+class _Key(NamedTuple):
+    minute: int
+    who: str
+    rule: Code
+    kind: str
+    prox_id: str
 
 
 class TurnedAway:
@@ -38,19 +56,25 @@ class TurnedAway:
     """
 
     def __init__(self, most: int = 60) -> None:
-        self._most = most
-        self._open: dict[tuple[int, str, Code], set[bytes]] = {}
+        self.most = most
+        self._open: dict[_Key, set[bytes]] = {}
         self._full: list[Refused] = []
         self._written: dict[tuple[str, str], int] = {}
         self._minute = -1
 
-    def count(self, who: str, rule: Code, session: bytes, now: float) -> None:
-        """Somebody's message was refused; the same again in the same minute counts once."""
-        key = (_minute(now), who, rule)
+    def count(
+        self, who: str, rule: Code, session: bytes, now: float, kind: str = REQUESTS, prox_id: str = ""
+    ) -> None:  # fmt: skip
+        """Somebody's message was refused; the same again in the same minute counts once.
+
+        Args:
+            prox_id: of who asked, so that the log can say whose requests were too many.
+        """
+        key = _Key(_minute(now), who, rule, kind, prox_id)
         sessions = self._open.setdefault(key, set())
         sessions.add(session)
         if len(sessions) >= _MOST:
-            self._full.append(_refused(rule, self._open.pop(key)))
+            self._full.append(_refused(key, self._open.pop(key)))
 
     def write(self, kind: str, who: str, session: bytes, now: float, times: int = 1) -> None:
         """Somebody writes something once more.
@@ -64,28 +88,29 @@ class TurnedAway:
         if self._minute != _minute(now):
             self._minute, self._written = _minute(now), {}
         done = self._written[kind, who] = self._written.get((kind, who), 0) + 1
-        if done > times * self._most:
-            self.count(who, Code.RATE_LIMITED, session, now)
+        if done > times * self.most:
+            self.count(who, Code.RATE_LIMITED, session, now, kind)
             raise RateLimitError(f"more {kind} in a minute than are taken")
 
-    def is_over(self, who: str, now: float) -> bool:
-        """Whether somebody was over a limit in this minute before."""
-        return (_minute(now), who, Code.RATE_LIMITED) in self._open
+    def is_over(self, who: str, now: float, prox_id: str = "") -> bool:
+        """Whether somebody's requests were over the limit in this minute before."""
+        return _Key(_minute(now), who, Code.RATE_LIMITED, REQUESTS, prox_id) in self._open
 
     def due(self, now: float) -> Iterator[Refused]:
         """What can be written, each once: of other minutes than this one. At the end: `now` is infinite."""
         full, self._full = self._full, []
         yield from full
-        for key in [key for key in self._open if key[0] != _minute(now)]:
-            yield _refused(key[2], self._open.pop(key))
+        for key in [key for key in self._open if key.minute != _minute(now)]:
+            yield _refused(key, self._open.pop(key))
 
 
 def _minute(now: float) -> int:
     return -2 if now == float("inf") else int(now // 60)
 
 
-def _refused(rule: Code, sessions: set[bytes]) -> Refused:
-    return Refused(rule.value, len(sessions), hashlib.sha256(b"".join(sorted(sessions))).hexdigest())
+def _refused(key: _Key, sessions: set[bytes]) -> Refused:
+    digest = hashlib.sha256(b"".join(sorted(sessions))).hexdigest()
+    return Refused(key.rule.value, len(sessions), digest, key.kind, key.minute, key.prox_id)
 
 
 class _Clocked(Protocol):
@@ -100,7 +125,7 @@ class _Clocked(Protocol):
 class _Store(Protocol):
     """What is needed of the store."""
 
-    async def refused(self, refused: Refused) -> None: ...
+    async def refused(self, refused: Refused, limit: int) -> None: ...
 
 
 async def write_refusals(screener: _Clocked, store: _Store) -> None:
@@ -108,14 +133,14 @@ async def write_refusals(screener: _Clocked, store: _Store) -> None:
     try:
         while True:
             await asyncio.sleep(_POLL)
-            await _write(screener.turned_away.due(screener.clock()), store)
+            await _write(screener.turned_away.due(screener.clock()), store, screener.turned_away.most)
     finally:
-        await _write(screener.turned_away.due(float("inf")), store)
+        await _write(screener.turned_away.due(float("inf")), store, screener.turned_away.most)
 
 
-async def _write(due: Iterator[Refused], store: _Store) -> None:
+async def _write(due: Iterator[Refused], store: _Store, limit: int) -> None:
     for refused in due:
         try:
-            await store.refused(refused)
+            await store.refused(refused, limit)
         except StoreError as error:
             _log.info("refusals are not recorded", code=error.code.value)

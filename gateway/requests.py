@@ -126,7 +126,7 @@ class RequestPath:
         self, signed: SignedMessage, sanitized: SignedMessage, whose: tuple[Registration, int], turn: Turn
     ) -> SignedMessage:
         person, ttl = whose
-        stored = await self._mark(signed, sanitized, ttl, person.user_tag)
+        stored = await self._mark(signed, sanitized, ttl, person)
         if stored is not None:
             return SignedMessage.decode(stored)
         answer = await self._forward(signed.session_id, sanitized, person.credential, turn)
@@ -155,7 +155,9 @@ class RequestPath:
             raise MessageInvalidError("user block is not the user that the key is linked to")
         return person, max(screener.limits.nonce_ttl, int(terms.retention.answers))
 
-    async def _mark(self, signed: SignedMessage, sanitized: SignedMessage, ttl: int, user_tag: str) -> bytes | None:
+    async def _mark(
+        self, signed: SignedMessage, sanitized: SignedMessage, ttl: int, person: Registration
+    ) -> bytes | None:  # fmt: skip
         # (3) (5) (6) and FORWARDED in one step
         screener, header = self._screener, signed.header
         payload = SanitizedPair(signed, sanitized).encode()
@@ -166,7 +168,8 @@ class RequestPath:
                 screener.clock(), limits,
             )  # fmt: skip
         except (NonceReplayError, RateLimitError) as error:
-            screener.turned_away.count(user_tag, error.code, signed.session_id, screener.clock())
+            now, prox_id = screener.clock(), person.prox_id
+            screener.turned_away.count(person.user_tag, error.code, signed.session_id, now, prox_id=prox_id)
             raise
         except RegistrationError:
             # It may have been forwarded while the key was live: nothing is left that says so.
@@ -176,10 +179,10 @@ class RequestPath:
     async def _limit_known(self, signed: SignedMessage, person: Registration) -> None:
         """Check 6 before check 4 for whom it has refused in this minute; what was forwarded gets its answer."""
         away, header, now = self._screener.turned_away, signed.header, self._screener.clock()
-        if away.is_over(person.user_tag, now):
+        if away.is_over(person.user_tag, now, person.prox_id):
             if await self._store.is_forwarded(nonce_tag(header.signer, header.nonce)):
                 return
-            away.count(person.user_tag, Code.RATE_LIMITED, signed.session_id, now)
+            away.count(person.user_tag, Code.RATE_LIMITED, signed.session_id, now, prox_id=person.prox_id)
             raise RateLimitError("user sends more requests than allowed")
 
     async def _forward(self, session: bytes, sanitized: SignedMessage, credential: bytes, turn: Turn) -> SignedMessage:

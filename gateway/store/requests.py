@@ -7,12 +7,14 @@ import math
 
 from gateway.refusals import Refused
 from gateway.store.steps import PREFIX, Steps
+from proxid.encoding import encode
 from proxid.errors import (
     NonceReplayError,
     RateLimitError,
     RegistrationError,
 )
 from proxid.evidence.events import encode_header, session_header
+from proxid.runtime.evidence_log.writer import evidence_key_name
 from proxid.runtime.store.connection import store_errors
 from proxid.runtime.store.functions import named
 
@@ -77,7 +79,15 @@ class RequestSteps(Steps):
         with store_errors():
             return bool(await self.client.exists(f"{PREFIX}:n:{nonce_tag}"))
 
-    async def refused(self, refused: Refused) -> None:
-        """Record one REFUSED of a minute."""
-        header = encode_header(rule=refused.rule, count=refused.number, sessions=refused.sessions, v=2)
-        await self.call("gw_refused", self._salt(), header)
+    async def refused(self, refused: Refused, limit: int) -> None:
+        """Record one REFUSED of a minute; whose requests they were is nobody else's to read.
+
+        Args:
+            limit: requests of one person in a minute.
+        """
+        header = encode_header(
+            rule=refused.rule, count=refused.number, sessions=refused.sessions, kind=refused.kind,
+            minute=refused.minute, limit=limit, v=3,
+        )  # fmt: skip
+        whose = (encode(refused.prox_id), evidence_key_name(PREFIX, refused.prox_id)) if refused.prox_id else ()
+        await self.call("gw_refused", self._salt(), header, *whose)

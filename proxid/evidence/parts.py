@@ -89,6 +89,7 @@ _SCREENER: Final[dict[EventType, Callable[[bytes], str]]] = {
     EventType.ALIASED: lambda p: AliasedPayload.decode(p).prox_id,
     EventType.CONSENT: _of_screener_consent,
     EventType.FORWARDED: _of_pair_to_service,
+    EventType.REFUSED: lambda p: decode_text(decode(p, 1)[0]),
     EventType.ANSWERED: person_of_pair,
 }
 _SERVICE: Final[dict[EventType, Callable[[bytes], str]]] = {

@@ -62,9 +62,10 @@ local function gw_open(keys, a)
   return redis.call('ZRANGE', key(keys[1], 'open'), '-inf', a[2], 'BYSCORE', 'LIMIT', 0, a[1])
 end
 
--- ARGV: salt, header
+-- ARGV: salt, header; of a person payload and name of the evidence key, without which (the person was erased) nobody is named
 local function gw_refused(keys, a)
-  return append_event(keys[1], 'REFUSED', a[1], a[2], '')
+  local named = a[4] and redis.call('EXISTS', a[4]) == 1
+  return append_event(keys[1], 'REFUSED', a[1], a[2], named and a[3] or '')
 end
 
 redis.register_function('gw_forward', gw_forward)

@@ -123,8 +123,9 @@ class Floors(Section):
     """What no policy may fall below, whoever accepted it (DESIGN 10.4).
 
     Attributes:
-        k, sybil_margin, min_text_users, season_days, min_population, payloads, links: the least. finest_resolution,
-        place_epsilon: the most; none if absent. payloads, links: seconds that encrypted payloads, and the evidence keys
+        k, sybil_margin, min_text_users, season_days, min_population, payloads, links, rate_per_minute: the least.
+        finest_resolution, place_epsilon: the most; none if absent. rate_per_minute: requests of one person that the
+            gateway takes in a minute. payloads, links: seconds that encrypted payloads, and the evidence keys
             that go with the links of an epoch, are kept; what a log says to have expired before is a violation.
     """
 
@@ -135,5 +136,6 @@ class Floors(Section):
     min_population: int = Field(default=0, ge=0)
     payloads: Duration = Field(default=0.0, ge=0)
     links: Duration = Field(default=0.0, ge=0)
+    rate_per_minute: int = Field(default=1, ge=1)
     finest_resolution: int = Field(default=15, ge=0, le=15)
     place_epsilon: float | None = Field(default=None, gt=0)

@@ -1,0 +1,116 @@
+"""Whom the gateway turned away for too many requests (check 7 of DESIGN 10.4): who asked less had to be heard.
+
+REFUSED of form 3 says of which minute it is, what the limit was, and to the auditor whose requests were too many. The
+gateway counts what it forwards, so the person's own FORWARDED of that minute are at least as many as the limit; times
+of requests may be off by the skew. What else it turns away for (other limits, used nonces) stays its word.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from math import ceil
+from typing import Final, NamedTuple
+
+from auditor.checks.c3_links import Person
+from auditor.event_log import form_of
+from auditor.findings import COMPLETENESS, GATEWAY, Report, Unchecked
+from auditor.policies import Policies
+from proxid.encoding import decode, decode_text
+from proxid.errors import Code, RecordMismatchError
+from proxid.evidence.events import Event
+
+_FORM: Final = 3
+_KEPT: Final = 30
+"""Minutes for which requests are counted: a refusal is recorded when its own is over."""
+
+
+class LimitsState(NamedTuple):
+    """For storing: requests by minute and user, from which minute on all of them could be read, and whether refusals
+    say whose they are."""
+
+    asked: dict[int, dict[str, int]]
+    since: int
+    blind: bool
+    told: bool
+
+
+class Limits:
+    """Counts requests, minute by minute, and holds refusals against that.
+
+    Args:
+        person_of: of a PROX_ID; raises RegistrationError. turned_away: is told of each REFUSED, and if it is believed.
+    """
+
+    def __init__(
+        self, policies: Policies, person_of: Callable[[str], Person], turned_away: Callable[[Event, bool], None]
+    ) -> None:  # fmt: skip
+        self._policies = policies
+        self._person_of, self._turned_away = person_of, turned_away
+        self._asked: dict[int, Counter[str]] = {}
+        self._since = 0
+        self._blind = False
+        self._told = False
+        self._nobody = 0
+
+    def forwarded(self, user_id: str, time_ms: int) -> None:
+        """A request of a user, which the gateway took."""
+        minute = time_ms // 60_000
+        if self._blind:
+            self._blind, self._since = False, minute + 2 * self._around
+        if minute not in self._asked:
+            for old in [at for at in self._asked if at < minute - _KEPT]:
+                del self._asked[old]
+        self._asked.setdefault(minute, Counter())[user_id] += 1
+
+    def forwarded_unread(self) -> None:
+        """A request whose time and person cannot be read (any more)."""
+        self._blind = True
+
+    @property
+    def _around(self) -> int:
+        """Minutes by which a request's own time may be off the gateway's."""
+        return ceil(self._policies.trust.clock_skew / 60) + 1
+
+    def refused(self, event: Event) -> None:
+        """REFUSED.
+
+        Raises:
+            RecordMismatchError: who was turned away had asked less than the limit says, or that is below the floor, or
+                it says less than those before.
+        """
+        fields, form = event.fields, form_of(event)
+        known = form >= _FORM and (fields["rule"], fields["kind"]) == (Code.RATE_LIMITED.value, "requests")
+        self._turned_away(event, not (known and event.payload))
+        if form < _FORM and self._told:
+            raise RecordMismatchError("event says less than its version of the log demands")
+        self._told = self._told or form >= _FORM
+        if known and event.payload:
+            person = self._person_of(decode_text(decode(event.payload, 1)[0]))
+            if not self._had_asked(person, int(str(fields["minute"])), int(str(fields["limit"]))):
+                raise RecordMismatchError("a person was turned away for too many requests who had made fewer")
+        elif known:
+            self._nobody += 1
+
+    def finish(self, report: Report) -> None:
+        """At the end: whose requests were too many is not said of somebody who was being erased."""
+        if self._nobody:
+            text = f"{self._nobody} refusals of a person's requests do not say whose"
+            report.missing.append(Unchecked(COMPLETENESS, GATEWAY, text))
+
+    def _had_asked(self, person: Person, minute: int, limit: int) -> bool:
+        if limit < self._policies.trust.floors.rate_per_minute:
+            raise RecordMismatchError("people are turned away at a limit below the floor")
+        first, last = minute - self._around, minute + self._around
+        began = int(self._policies.trust.epochs.start(person.epoch)) // 60
+        if self._blind or first <= max(self._since, began) or first < max(self._asked, default=0) - _KEPT:
+            return True
+        return sum(self._asked.get(at, Counter())[person.user_id] for at in range(first, last + 1)) >= limit
+
+    def state(self) -> LimitsState:
+        """For storing."""
+        asked = {minute: dict(users) for minute, users in self._asked.items()}
+        return LimitsState(asked, self._since, self._blind, self._told)
+
+    def restore(self, state: LimitsState) -> None:
+        """Go on from a state."""
+        asked, self._since, self._blind, self._told = state
+        self._asked = {minute: Counter(users) for minute, users in asked.items()}
