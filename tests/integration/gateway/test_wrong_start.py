@@ -13,14 +13,21 @@ from tests.integration.gateway.test_epochs_once import DAY, TODAY, Day, Nothing
 
 
 class Acts(Nothing):
-    """Where nothing waits; remembers what it was told to do."""
+    """Where nothing waits; remembers what it was told to do, and by which times."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
+        self.times: set[float] = set()
 
     def __getattr__(self, name: str) -> Any:
         self.told.append(name)
-        return super().__getattr__(name)
+        does = super().__getattr__(name)
+
+        async def done(*arguments: Any) -> Any:
+            self.times |= {argument for argument in arguments if isinstance(argument, float)}
+            return await does(*arguments)
+
+        return done
 
 
 class Waiting(Day):
@@ -66,3 +73,16 @@ async def test_a_main_service_that_hears_nobody_waits_for_an_hour(day: Waiting) 
     assert await day.tick() == set()
     day.truth += ALONE_SECONDS
     assert day.truth < (TODAY + 1) * DAY and await day.tick() == {"tick", "close"}
+
+
+async def test_a_clock_that_is_set_while_a_tick_is_made_is_not_what_the_tick_goes_by(day: Waiting) -> None:
+    right = day.truth
+
+    class SetMeanwhile(EpochStore):
+        async def open_epochs(self) -> list[int]:
+            day.ours = float(DAY)
+            return await super().open_epochs()
+
+    day.timekeeper._epoch_store = SetMeanwhile(library(day.client))
+    await day.tick()
+    assert day.acts.times == {right}
