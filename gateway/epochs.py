@@ -71,9 +71,10 @@ class OpenEpochs:
 
         What is dropped by them does not come back, and a clock that is a day behind would drop for who joined today.
         """
+        now = self._screener.clock()
         if not self._screener.watch.confirmed():
             return None
-        found = await self._known(self._screener.epochs.number(self._screener.clock()))
+        found = await self._known(self._screener.epochs.number(now))
         return None if found is None else self.policies.terms(found.policy)
 
     @property

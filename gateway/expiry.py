@@ -40,9 +40,9 @@ class LinkExpiry:
 
     async def step(self) -> bool:
         """Record what expires; whether anything does. Nothing while the clock is not confirmed."""
+        now = self._screener.clock()  # first: a clock that is set from here on is not gone by
         if not self._screener.watch.confirmed():
             return False
-        now = self._screener.clock()
         links = 0
         if await self._store.links_expire(now + _AHEAD) and await self._is_open():
             links = await self._store.expire_links(now + _AHEAD)

@@ -110,7 +110,8 @@ class Screener:
 
     def is_open(self, epoch: int) -> bool:
         """Whether the main service has surely not ended an epoch: it is the current one by a clock to rely on."""
-        return self.watch.doubt() is None and self.epochs.number(self.clock()) == epoch
+        current = self.epochs.number(self.clock())
+        return self.watch.doubt() is None and current == epoch
 
     def verify_fresh(self, time_ms: int, skew: float) -> None:
         """Second half of check 2 of 5.2: the time is within the skew, in seconds; raises FreshnessError."""

@@ -38,14 +38,17 @@ class Splitting:
         self._epochs = epochs
         self._integrator = integrator
 
-    async def tick(self, epoch: int) -> None:
-        """Begin the tick that is due, if one is, and let go what it took; nothing for an epoch of pairs."""
+    async def tick(self, epoch: int, now: float) -> None:
+        """Begin the tick that is due, if one is, and let go what it took; nothing for an epoch of pairs.
+
+        Args:
+            now: Unix seconds, by a clock that is relied on.
+        """
         secrets = await self._secrets(epoch)
         settings = secrets.terms.split
         if settings is None:
             return
         await self._finish(secrets, settings)
-        now = self._service.clock()
         due = settings.tick(now - self._service.epochs.start(epoch))
         if due and await self._store.tick(epoch, due, settings, now):
             await self._finish(secrets, settings)

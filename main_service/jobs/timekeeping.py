@@ -47,15 +47,16 @@ class Timekeeper:
 
         At a start nothing contradicts a wrong one yet, and what a slot's end has let go does not wait again.
         """
+        now = self._service.clock()  # first: a clock that is set from here on is not gone by
         if not self._service.watch.confirmed():
             return
         for epoch in await self._epoch_store.open_epochs():
             for kind in KINDS:
                 if not await self._slots.unreleased(epoch, kind):
-                    await self._slots.close(epoch, kind, self._service.clock())
-            while (await self._pool.tick(epoch, self._service.clock())).more:
+                    await self._slots.close(epoch, kind, now)
+            while (await self._pool.tick(epoch, now)).more:
                 pass
-            await self._splitting.tick(epoch)
+            await self._splitting.tick(epoch, now)
 
     async def close_epochs(self) -> None:
         """Close epochs whose grace time is over: suppress what waits, release what formed, destroy the secrets.
