@@ -110,7 +110,8 @@ def audited(house: ChaosHouse) -> dict:
     house.children.pop(WITNESS).stop()
     assert house.witness().finish(60) == 0
     child = house.audit()
-    assert child.finish(300) in {0, 1}, child.errors.read_text()
+    # 2 with a report: something could not be checked, which a clock that was wrong explains.
+    assert child.finish(300) in {0, 1, 2} and child.output.read_text(), child.errors.read_text()
     return json.loads(child.output.read_text())
 
 

@@ -27,7 +27,8 @@ def test_what_a_house_holds_does_not_go_on_growing() -> None:
     assert found["answered_ratio"]["value"] > 0.9
     assert found["memory_growth"]["value"] < 1.1
     assert found["descriptors_growth"]["value"] < 1.1
-    assert found["store_growth"]["value"] < 1.5
+    # Tables of a store double now and then; what grows with the square of requests would come to three.
+    assert found["store_growth"]["value"] < 2.5
     assert found["evidence_growth"]["value"] < 1.25
 
 
