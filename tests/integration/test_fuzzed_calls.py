@@ -29,7 +29,7 @@ from tests.support.fuzzing.calls import (
 from tests.support.fuzzing.changes import Changer
 
 SEED: Final = int(os.environ.get("PROXID_FUZZ_SEED", "1"))
-ROUNDS: Final = int(os.environ.get("PROXID_FUZZ_ROUNDS", "150"))
+ROUNDS: Final = int(os.environ.get("PROXID_FUZZ_ROUNDS", "30"))
 AT_ONCE: Final = 8
 ROUNDS_OF_A_DAY: Final = 25
 """After which everybody is asked anew whether they are served, and what is sent is fresh."""

@@ -27,7 +27,7 @@ from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.home import Home
 from proxid.clients.household.remote_home import OPTIONS, RemoteHome, agent_socket, target
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import Code
+from proxid.errors import Code, RefusedError
 from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.observability.events import EVENTS, UNLISTED
@@ -170,6 +170,7 @@ class House:
         """
         self.heard.listening = True
         device, self._said = self.trial.device, self._said + 1
+        await self._clocks_relied_on()
         text = f"what is {self._said} plus {self._said}"
         for user in PEOPLE[:4]:
             await device.consent(user, "everything")
@@ -189,6 +190,18 @@ class House:
         await self._ask_the_auditor()
         self._forwarded()
         self.heard.listening = False
+
+    async def _clocks_relied_on(self) -> None:
+        """Until the main service has heard the gateway's time: the gateway's own word of before makes it doubt."""
+        async with asyncio.timeout(60):
+            while True:
+                try:
+                    await self.trial.device.ask(PEOPLE[0], "what is one plus two")
+                    return
+                except RefusedError as error:
+                    if error.remote is not Code.UPSTREAM_CLOCK_DOUBTED:
+                        raise
+                    await asyncio.sleep(0.5)
 
     async def _ask_the_auditor(self) -> None:
         folder = self.trial.folder

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from auditor.checks import c9_receipts
 from auditor.config import AuditorConfig, WitnessConfig
+from auditor.reading.export import FolderLog
 from auditor.serving.exchange import Exchange
 from auditor.serving.presented import PresentedStore
 from auditor.setup import trust_of
@@ -50,14 +51,17 @@ from proxid.lab.release.ledger import Ledger as Budgets
 from proxid.lab.release.published import read_published
 from proxid.lab.release.semantic.budget import load_stream_budget
 from proxid.lab.release.source import open_source
+from proxid.lab.studies.thesis.runner import finished
 from proxid.lab.utility.counted.counts import is_counted
 from proxid.runtime.config import load
 from proxid.runtime.config.loading import load_section
 from proxid.runtime.config.policy import load_policy
 from proxid.runtime.config.population import load_population
 from proxid.runtime.doctor import of_files, of_policies, of_witness
+from proxid.runtime.evidence_log.generations import begin_successor
 from proxid.runtime.evidence_log.held import HeldHeads
 from proxid.runtime.evidence_log.log import LeafLog
+from proxid.runtime.evidence_log.mending import _size
 from proxid.runtime.evidence_log.reading import LogReader
 from proxid.runtime.provision.invitation import read_letter
 from proxid.runtime.provision.keyfile import load_opening_key, load_secret, load_signing_key
@@ -66,7 +70,7 @@ from proxid.runtime.provision.policies import PolicyFolder
 from proxid.runtime.provision.public import PublicFile
 from proxid.runtime.store.appendfile import cut_torn_end
 from proxid.runtime.transport.channel import TlsFiles
-from tests.support.fuzzing.stock import EPOCH, audit_of, said
+from tests.support.fuzzing.stock import CELL, EPOCH, audit_of, said
 
 FIRST: Final = origin("main-service", "gateway")
 BY_COMMAND: Final = "the command said it"
@@ -196,12 +200,14 @@ def _log(folder: Path) -> Any:
         held.shown()
         reader.cosigned()
         leaves = [leaf for leaf in reader.leaves(1) if not leaf.lost]
+        _size(folder / "evidence")
         reader.consistency(5, 19)
         reader.inclusion(7, 19)
+        found = [(leaf.hash, len(leaf.parts)) for leaf in leaves], reader.head().size
     finally:
         log.close()
-    first = list(range(1, 20))
-    return [(leaf.hash, leaf.parts and len(leaf.parts)) for leaf in leaves], reader.head().size, first
+    begin_successor(folder, Verifier(FIRST, key.public))
+    return found
 
 
 def _policies(folder: Path) -> Any:
@@ -210,6 +216,9 @@ def _policies(folder: Path) -> Any:
         held.terms(digest)
     config = load(AuditorConfig, folder / "auditor/auditor.toml")
     held.accept(config)
+    held.adopt(config, 4)
+    for path in held.folder.glob("*.grid"):
+        held.grid(path.stem)
     return [held.document(digest) for digest in held.digests()], held.activations(), held.gone_by(), held.counting(9)
 
 
@@ -308,6 +317,19 @@ def _verified(folder: Path) -> Any:
     return command("audit", "--config", config, "--verify", str(folder / "reports"), "--json")
 
 
+def _document(folder: Path) -> Any:
+    config = str(folder / "auditor/auditor.toml")
+    return command("policy", "diff", "--config", config, str(folder / "policy.json"), str(folder / "policy.json"))
+
+
+def _hashes(folder: Path) -> Any:
+    return FolderLog(folder / "export/gateway").inclusion(3, 20)
+
+
+def _finished(folder: Path) -> Any:
+    return finished(folder, CELL, "mark")
+
+
 def _next_report(folder: Path) -> Any:
     return _audit(folder, "--out", str(folder / "reports"))
 
@@ -400,10 +422,12 @@ READERS: Final = [
     Reader("acknowledgements", "joined/acme", ("data/acknowledgements.jsonl",), _acknowledged),
     Reader("receipts", "recorded", ("receipts/receipts.jsonl",), _listed(c9_receipts.read_receipts, "receipts")),
     Reader("an export", "recorded", ("export/*.json", "export/*/*"), _audit, whole=True),
+    Reader("an export's hashes", "recorded", ("export/gateway/hashes",), _hashes),
+    Reader("a policy's document", "recorded", ("policy.json",), _document),
     Reader("an audit's state", "recorded", ("auditor/data/audit-of-export/*",), _audit, whole=True, says="audit"),
     Reader("an audit's receipts", "recorded", ("receipts/receipts.jsonl",), _audit_of_receipts),
     Reader("heads to compare", "recorded", ("heads/*.head",), _compared),
-    Reader("reports", "recorded", ("reports/*/report.*",), _verified, whole=True, says="report"),
+    Reader("reports", "recorded", ("reports/*/report.*",), _verified, whole=True, says="holds"),
     Reader("a series of reports", "recorded", ("reports/*/report.json", "reports/index.json"), _next_report),
     Reader("policies", "recorded", ("auditor/data/policies/*",), _policies),
     Reader("heads", "recorded", ("heads/*.head",), _auditor_keeps, says="head"),
@@ -429,6 +453,7 @@ READERS: Final = [
     Reader("budgets", "lab", ("ledger.json",), lambda at: Budgets(at / "ledger.json").accounts()),
     Reader("spent", "lab", ("spent.json",), lambda at: load_stream_budget(at / "spent.json", 1.0, 9), says="spent"),
     Reader("a manifest", "lab", ("r.tsv.manifest.json",), _manifest, says="r.tsv"),
+    Reader("a study's cell", "lab", ("cells/*",), _finished, says="cell"),
     Reader("truth", "lab", ("truth.tsv",), _two),
     Reader("groups", "lab", ("groups.tsv",), _of(read_groups, "groups.tsv")),
     Reader("Google's", "lab", ("MyActivity.json",), _history(read_takeout, "MyActivity.json")),

@@ -23,6 +23,7 @@ from proxid.clients.household.state import ConsentState, HouseholdState, Lasting
 from proxid.clients.subscriber.acknowledgements import Acknowledgements
 from proxid.clients.subscriber.profiles import Profiles
 from proxid.evidence.checkpoint import origin
+from proxid.lab.studies.thesis.plan import Cell
 from proxid.protocol.receipt import DeliveryAck
 from proxid.runtime.config import load
 from proxid.runtime.evidence_log.admitted import Admitted, Damage
@@ -40,6 +41,7 @@ ROWS: Final = [
 ]
 COST: Final = {"epsilon": 1.0, "delta": 1e-6, "delta_kind": "approximate", "relation": "replace"}
 EPOCH: Final = 20_454
+CELL: Final = Cell("thesis", 3, 1)
 
 
 def said(*words: str) -> tuple[int, str, str]:
@@ -160,6 +162,8 @@ def _evidence(folder: Path, signing_key: Path) -> None:
     (presented / "receipts.jsonl").write_text(lines)
     policies = PolicyFolder(recorded / "auditor/data")
     digest = policies.digests()[0]
+    policies.add(policies.find(digest.hex()), {"8928308280fffff": 7})
+    shutil.copy(policies.folder / f"{digest.hex()}.json", recorded / "policy.json")
     policies.activate(digest, 3)
     policies.go_by(3, digest)
 
@@ -181,6 +185,8 @@ def _laboratory(folder: Path) -> None:
     folder.mkdir()
     for name, data in (_logs() | _released() | _others()).items():
         (folder / name).write_bytes(data)
+    (folder / "cells").mkdir()
+    (folder / f"cells/{CELL.name}.json").write_bytes(_text({"fingerprint": "mark", "rows": [1, 2]}))
 
 
 def _logs() -> dict[str, bytes]:
