@@ -76,7 +76,7 @@ def _presented(line: bytes, written_ms: int) -> Presented | None:
         message = base64.b64decode(data["message"], validate=True)
         at = int(data.get("time_ms", written_ms))
         return Presented(str(data["kind"]), bytes.fromhex(data.get("session", "")), message, at)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
 
 

@@ -165,7 +165,7 @@ class FolderLog:
             cosigned = tuple(note.encode() for note in notes["cosigned"])
             later = notes["later"].encode()
             return Heads(notes["latest"].encode(), cosigned, float(notes["time"]), int(notes["seen"]), later)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
             raise EvidenceUnreadableError(f"{self._folder / 'heads.json'}: exported heads cannot be read") from None
 
     def leaves(self, first: int, end: int) -> Iterator[Leaf]:

@@ -97,7 +97,7 @@ def _read(path: Path) -> dict[str, tuple[int, str]]:
         data = load_json(text)
         files = {str(name): (int(entry["bytes"]), str(entry["sha256"])) for name, entry in data["files"].items()}
         version = data["version"]
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise EvidenceUnreadableError(f"{path}: is damaged; export again") from None
     if version != _VERSION or not _is_export(files):
         raise EvidenceUnreadableError(f"{path}: is not the list of an export's files; export again")

@@ -153,7 +153,7 @@ def _loaded(data: bytes, path: Path) -> dict[str, Any]:
     try:
         said = load_json(data)
         int(said["report"]["number"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         raise InputError(f"{path}: is no report") from None
     assert isinstance(said, dict)
     return said

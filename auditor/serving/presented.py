@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from auditor.checks.c9_receipts import ACKNOWLEDGEMENT, OF_DEVICES, PROMISE, acknowledged, read_receipts
 from auditor.trust import Trust
-from proxid.errors import MessageInvalidError, OutputError, OversizedError, PeerRefusedError, RateLimitError
+from proxid.errors import InputError, MessageInvalidError, OutputError, OversizedError, PeerRefusedError, RateLimitError
 from proxid.runtime.entry_file import EntryFile, read_entries
 from proxid.runtime.transport.peers import Peer
 
@@ -126,17 +126,20 @@ class PresentedStore:
         return len(fresh), len(items) - len(fresh)
 
     def expire(self) -> None:
-        """Drop what was presented too long ago; raises OutputError, and then the file is as it was."""
+        """Drop what was presented too long ago; raises OutputError, InputError, and then the file is as it was."""
         least = int((self._clock() - self._keep) * 1000)
         with self._lock:
             for peer, file in self._files.items():
                 path = self._folder / peer.role / peer.name / FILE
-                rows = [row for _, row in read_entries(path)]
-                kept = [row for row in rows if row["time_ms"] >= least]
+                try:
+                    rows = {_name(row): row for _, row in read_entries(path)}
+                    kept = {name: row for name, row in rows.items() if row["time_ms"] >= least}
+                except (AttributeError, KeyError, TypeError, ValueError):
+                    raise InputError(f"{path}: a line is nothing that was presented; take it out") from None
                 if len(kept) < len(rows):
-                    file.rewrite(kept)
+                    file.rewrite(kept.values())
                     self._used[peer] = path.stat().st_size
-                    self._known -= {_name(row) for row in rows} - {_name(row) for row in kept}
+                    self._known -= rows.keys() - kept.keys()
 
     def _verify(self, peer: Peer, item: Item) -> None:
         if peer.role == "device":

@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from proxid.errors import ConfigError
+
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]
 Keys = NDArray[np.uint32]
@@ -71,9 +73,12 @@ def to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def from_bytes(data: bytes) -> dict[str, NDArray[Any]]:
-    """What `to_bytes` wrote."""
-    with np.load(io.BytesIO(data)) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+    """What `to_bytes` wrote; raises ConfigError for anything else."""
+    try:
+        with np.load(io.BytesIO(data)) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except Exception as error:  # zip, npy and Python literals in it have errors of their own each
+        raise ConfigError("the classifier's weights are damaged: install them again") from error
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:

@@ -1,7 +1,9 @@
 """How a command says on stderr that it could not be done: why, where, and what to try; with `--json` as an object."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
@@ -34,6 +36,16 @@ def say(
         click.echo(f"  where: {where}", err=True)
     if step and step not in why:
         click.echo(f"  try: {step}", err=True)
+
+
+@contextmanager
+def about(path: Path) -> Iterator[None]:
+    """Whatever fails within the block is about this file, unless it names another."""
+    try:
+        yield
+    except ProxidError as error:
+        error.at(str(path))
+        raise
 
 
 def wants_json(argv: Sequence[str]) -> bool:

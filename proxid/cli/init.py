@@ -18,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 from gateway.config import GatewayConfig
+from proxid.cli.failing import about
 from proxid.cli.joining import accept_first
 from proxid.errors import ConfigError, InputError
 from proxid.protocol.epochs import EPOCH_SECONDS
@@ -165,7 +166,9 @@ def _one(options: Mapping[str, Any]) -> dict[str, list[str]]:
 
 def _sign(options: Mapping[str, Any]) -> dict[str, list[str]]:
     out = _need(options, "out")
-    pem = sign_request(_need(options, "ca"), options["sign"].read_bytes(), _now(), options["hosts"])
+    ca, csr = _need(options, "ca"), options["sign"]
+    with about(csr):
+        pem = sign_request(ca, csr.read_bytes(), _now(), options["hosts"])
     write_public(out, pem.decode("ascii"))
     return {"written": [str(out)]}
 
@@ -174,7 +177,9 @@ def _into(options: Mapping[str, Any]) -> dict[str, list[str]]:
     party = Party.at(options["into"])
     written = []
     if options["certificate"] is not None:
-        install_certificate(party, options["certificate"].read_bytes(), _need(options, "ca_certificate").read_bytes())
+        ca = _need(options, "ca_certificate")
+        with about(options["into"]):
+            install_certificate(party, options["certificate"].read_bytes(), ca.read_bytes())
         written.append(str(party.folder / "tls.crt"))
     imports = _revoked(party, options["imports"])
     if imports:

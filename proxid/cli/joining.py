@@ -20,6 +20,7 @@ from typing import Any
 import click
 
 from auditor.config import AuditorConfig
+from proxid.cli.failing import about
 from proxid.clients.household import enrolment
 from proxid.clients.household.config import EnrolmentAuthorityConfig
 from proxid.clients.household.keys_lock import KeysLock
@@ -35,6 +36,7 @@ from proxid.runtime.provision.invitation import (
     Invitation,
     JoinRequest,
     Person,
+    decoded,
     digest,
     read_letter,
     stem,
@@ -43,7 +45,7 @@ from proxid.runtime.provision.invitation import (
 )
 from proxid.runtime.provision.party import introduce
 from proxid.runtime.provision.policies import PolicyFolder
-from proxid.runtime.provision.public import write_public
+from proxid.runtime.provision.public import read_public, write_public
 from proxid.runtime.provision.roles import ROLES
 from proxid.runtime.provision.templates import GOVERNED, Settings, render
 from proxid.runtime.provision.words import same
@@ -109,11 +111,12 @@ def admit(
             people = ", ".join(repr(one.user_id) for one in request.people)
             click.echo(f"{request.role} {request.name}: enrols {people}, since {when:%Y-%m-%d}", err=True)
         _compare(request, heard, yes)
-    for request in requests:
-        if host.enrolled(request) is None:
-            host.admit(request, _enrolled(request, ea or house / "ea", when), _now())
-    came = [f"{request.role}/{request.name}" for request in requests]
-    admissions = host.admissions(came, _now())
+    with about(house):
+        for request in requests:
+            if host.enrolled(request) is None:
+                host.admit(request, _enrolled(request, ea or house / "ea", when), _now())
+        came = [f"{request.role}/{request.name}" for request in requests]
+        admissions = host.admissions(came, _now())
     places = {f"{one.role}/{one.name}": host.place("admitted", one.role, one.name, "admission") for one in admissions}
     written, again = [str(path) for path in places.values()], [str(places[who]) for who in places if who not in came]
     click.echo(json.dumps({"written": written, "again": again}) if as_json else "\n".join(written))
@@ -178,10 +181,12 @@ def join(
         raise InputError(f"{file.name}: is a request; who invited takes it with proxid admit")
     folder = into or Path(letter.name)
     if isinstance(letter, Invitation):
-        done = _answer(letter, folder, users, serving_at(letter.role, settings_of(letter), listen, metrics))
+        settings = serving_at(letter.role, settings_of(letter, file), listen, metrics)
+        done = _answer(letter, folder, users, settings)
     else:
         assert isinstance(letter, Admission)
-        done = _take(letter, folder, yes)
+        with about(file):
+            done = _take(letter, file, folder, yes)
     click.echo(json.dumps(done) if as_json else "\n".join(_said(done)))
 
 
@@ -197,7 +202,7 @@ def _answer(invitation: Invitation, folder: Path, users: Sequence[str], settings
     csr = folder / "tls.csr"
     request = JoinRequest(
         role=party.role, name=party.name, invitation=digest(invitation), fresh=before or secrets.token_hex(32),
-        csr=csr.read_text("ascii") if csr.exists() else "", public=party.public, people=_people(folder, users),
+        csr=read_public(csr) if csr.exists() else "", public=party.public, people=_people(folder, users),
     )  # fmt: skip
     request.write(path)
     return {"written": [str(path)], "words": words_of(request), **_keys(party, invitation.known)}
@@ -215,7 +220,7 @@ def _only_by(invitation: Invitation, folder: Path, settings: Settings) -> None:
     if invitation.role in GOVERNED:
         texts["policy.toml"] = invitation.policy
     for name, text in texts.items():
-        if (folder / name).exists() and (folder / name).read_text("utf-8") != text:
+        if (folder / name).exists() and read_public(folder / name, "utf-8") != text:
             raise CredentialError(
                 f"{folder.name}/{name}: is not by this invitation; answer it in another folder (--into)"
             )
@@ -228,7 +233,7 @@ def _keys(party: Party, known: Sequence[PublicFile]) -> dict[str, Any]:
 
 def _pin(folder: Path, ca: str) -> None:
     path = folder / "ca.crt"
-    if path.exists() and path.read_text("ascii") != ca:
+    if path.exists() and read_public(path) != ca:
         raise CredentialError(f"{folder.name}: belongs to a house with another CA")
     write_public(path, ca)
 
@@ -244,7 +249,7 @@ def _people(folder: Path, users: Sequence[str]) -> tuple[Person, ...]:
     return tuple(Person(user_id=user, key=base64.b64encode(key).decode("ascii")) for user, key in asked)
 
 
-def _take(admission: Admission, folder: Path, yes: bool) -> dict[str, Any]:
+def _take(admission: Admission, file: Path, folder: Path, yes: bool) -> dict[str, Any]:
     if not (folder / "public.toml").exists():
         step = f"proxid join {admission.stem}.invitation comes first; --into names the folder that it made"
         raise InputError(f"{folder.name}: is no folder of somebody who joins").at(str(folder), step)
@@ -269,7 +274,7 @@ def _take(admission: Admission, folder: Path, yes: bool) -> dict[str, Any]:
     if party.role == "auditor":
         with suppress(ConfigError):  # it does not know all yet
             accept_first(folder)
-    count = _enrol(folder, admission.enrolments)
+    count = _enrol(folder, decoded(admission.enrolments, file))
     return {"written": written, "enrolled": count, **_keys(party, admission.known)}
 
 
@@ -291,11 +296,11 @@ def accept_first(folder: Path) -> None:
         policies.accept(auditor)
 
 
-def _enrol(folder: Path, enrolments: Sequence[str]) -> int:
+def _enrol(folder: Path, enrolments: Sequence[bytes]) -> int:
     authority = load_section(Trust, folder / "trust.toml").enrolment_authority if enrolments else None
     if authority is None:
         return 0
-    issued = [Enrolment.decode(base64.b64decode(one)) for one in enrolments]
+    issued = [Enrolment.decode(one) for one in enrolments]
     lock = KeysLock(folder / "data")
     try:
         state = HouseholdState(folder / "data")

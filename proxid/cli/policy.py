@@ -13,7 +13,7 @@ import click
 from auditor.config import AuditorConfig
 from gateway.config import GatewayConfig
 from main_service.config import MainServiceConfig
-from proxid.errors import ConfigError, InputError, ProxidError
+from proxid.errors import ConfigError, EncodingError, InputError, ProxidError
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.policy import PolicyDocument, differences
 from proxid.runtime.config.base import GovernedConfig, require_parties
@@ -79,15 +79,15 @@ class _Holder:
         """The document of a file, which holds its text or is a policy.toml, and its grid of people.
 
         Raises:
-            ConfigError, EncodingError: it is neither.
+            ConfigError, InputError: it is neither.
         """
         if file.suffix != ".json":
             config = load(self.kind, self.path, policy=file)
             return document_of(config), grid_of(config)
         try:
             document = PolicyDocument.decode(file.read_text(encoding="ascii").rstrip("\r\n"))
-        except (OSError, ValueError):
-            raise InputError(f"{file.name}: cannot be read") from None
+        except (OSError, ValueError, EncodingError):
+            raise InputError(f"{file.name}: is no policy document").at(str(file)) from None
         named = document.settings.get("anonymiser", {}).get("population")
         return document, None if named is None else self._grid(named, file)
 

@@ -54,7 +54,7 @@ def _write(out: Path, files: dict[str, bytes]) -> Path:
         said: Any = load_json(files[JSON])
         folder = out / f"{int(said['report']['number']):06}"
         parts = {name: files[name] for name in (JSON, PAGE, NOTE)}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         raise InputError("what the auditor sent is no report") from None
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,7 @@ def wrong(error: ProxidError, reader: Reader, name: str) -> str | None:
     if PLANTED in text:
         return "it quotes the file"
     where = (Path(name).name, Path(name).parent.name, reader.says)
-    if "where: /" not in text and not any(word and word in text for word in where):
+    if not (error.where or "where: /" in text or any(word and word in text for word in where)):
         return f"it says nowhere where: {error.rule[:80]}"
     if error.where != BY_COMMAND and not (error.code in STEPS and next_of(error.code, error.next)):
         return "it says nothing to try"

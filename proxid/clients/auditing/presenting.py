@@ -71,7 +71,7 @@ def _offset(mark: Path, auditor: str, size: int) -> int:
     try:
         said = load_json(mark.read_bytes())
         at = int(said["offset"]) if said["auditor"] == auditor else 0
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return 0
     return at if 0 <= at <= size else 0
 

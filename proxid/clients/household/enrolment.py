@@ -107,10 +107,10 @@ def write_answer(path: Path, enrolments: Sequence[Enrolment]) -> None:
 
 
 def read_answer(path: Path) -> list[Enrolment]:
-    """The enrolments of a file; raises InputError, EncodingError."""
+    """The enrolments of a file; raises InputError."""
     try:
         return [Enrolment.decode(base64.b64decode(text)) for text in _read(path)["enrolments"]]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, EncodingError):
         raise InputError(f"{path.name}: not an enrolment answer") from None
 
 

@@ -102,5 +102,5 @@ class OwnHistory:
                 time, text, *kept = load_json(self._cipher.decrypt(data[:_NONCE], data[_NONCE:], _KEY))
                 session, opening = kept or ("", "")
                 yield Asked(int(time), str(text), bytes.fromhex(session), base64.b64decode(opening))
-            except (ValueError, TypeError, InvalidTag):
+            except (ValueError, TypeError, OverflowError, InvalidTag):
                 continue

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import InputError, OutputError
+from proxid.errors import InputError, OutputError, ProxidError
 from proxid.jsontext import load_json
 from proxid.runtime.whole import append_whole
 
@@ -76,5 +76,5 @@ def read_receipts(path: Path) -> Iterator[Receipt]:
                 continue
             message = SignedMessage.decode(base64.b64decode(data["message"]))
             yield Receipt(str(data["kind"]), bytes.fromhex(data["session"]), message)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, ProxidError):
             raise InputError(f"{path.name}: line {number} is no receipt") from None

@@ -21,7 +21,7 @@ from typing import Final
 from proxid.clients.household.history import OwnHistory
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.identity import Enrolment
-from proxid.errors import InputError, OutputError
+from proxid.errors import EncodingError, InputError, OutputError
 from proxid.jsontext import load_json
 from proxid.protocol.consent import NOTHING
 from proxid.runtime.provision.keyfile import SIGNING, create_key, load_signing_key, read_private, write_private
@@ -48,13 +48,21 @@ class Lasting:
     meaning: frozenset[str]
 
 
+def _enrolment(path: Path) -> Enrolment:
+    """The EA's word in a file; raises KeyInvalidError, InputError."""
+    try:
+        return Enrolment.decode(read_private(path))
+    except EncodingError:
+        raise InputError(f"{path.name}: the enrolment is damaged; put it back from its copy").at(str(path)) from None
+
+
 class UserState:
     """One user's folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.key = load_signing_key(folder / "user.key")
-        self.enrolment = Enrolment.decode(read_private(folder / "enrolment"))
+        self.enrolment = _enrolment(folder / "enrolment")
         self.history = OwnHistory(folder, self.key)
 
     @property
@@ -136,9 +144,10 @@ class UserState:
         try:
             data = load_json(path.read_text(encoding="utf-8"))
             pending = tuple(base64.b64decode(part) for part in data["pending"]) if data["pending"] else None
-            assert pending is None or len(pending) == 2
+            if pending is not None and len(pending) != 2:
+                raise ValueError
             return ConsentState(int(data["version"]), str(data["bundle"]), pending)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError):
             raise InputError(f"{path.name}: the consent's state is damaged") from None
 
     def save_consent(self, epoch: int, state: ConsentState) -> None:
@@ -160,14 +169,14 @@ class HouseholdState:
         self._users = folder / "users"
 
     def users(self) -> dict[str, UserState]:
-        """Enrolled users by USER_ID; raises KeyInvalidError, EncodingError for damaged files."""
+        """Enrolled users by USER_ID; raises KeyInvalidError, InputError for damaged files."""
         folders = sorted(self._users.glob("*")) if self._users.exists() else []
         found = [UserState(folder) for folder in folders if (folder / "enrolment").exists()]
         return {user.user_id: user for user in found}
 
     def names(self) -> list[str]:
         """USER_IDs of the enrolled users, without opening a key; raises as `users`."""
-        return [Enrolment.decode(read_private(path)).user_id for path in sorted(self._users.glob("*/enrolment"))]
+        return [_enrolment(path).user_id for path in sorted(self._users.glob("*/enrolment"))]
 
     def _user_folder(self, user_id: str) -> Path:
         return self._users / hashlib.sha256(user_id.encode("utf-8")).hexdigest()[:32]
@@ -193,5 +202,5 @@ class HouseholdState:
         if not (folder / "user.key").exists() or load_signing_key(folder / "user.key").public != enrolment.user_key:
             raise InputError("enrolment is for a user or key that is not of this household")
         path = folder / "enrolment"
-        if not write_private(path, enrolment.encode()) and Enrolment.decode(read_private(path)) != enrolment:
+        if not write_private(path, enrolment.encode()) and _enrolment(path) != enrolment:
             raise InputError("user is enrolled already")

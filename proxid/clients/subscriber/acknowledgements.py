@@ -32,11 +32,11 @@ class Acknowledgements:
         """Read what is there; raises InputError for a damaged file, OutputError if it cannot be written."""
         self._file.__enter__()
         for number, entry in read_entries(self._path):
-            if entry.get("kind") == PROMISE:
-                continue
             try:
+                if entry.get("kind") == PROMISE:
+                    continue
                 ack = DeliveryAck.decode(base64.b64decode(entry["message"], validate=True))
-            except (EncodingError, binascii.Error, KeyError, TypeError, ValueError):
+            except (EncodingError, binascii.Error, AttributeError, KeyError, TypeError, ValueError):
                 raise InputError(f"{self._path.name}: line {number} is damaged") from None
             self._groups.add(GroupId(ack.epoch, ack.group))
         return self

@@ -5,6 +5,7 @@ such an archive was made to do some, and is refused whole, as is one that swells
 """
 
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,6 +22,11 @@ RATIO: Final = 200
 """Bytes that one packed byte may become; the fullest of exports, JSON that repeats its keys, stays under 40."""
 _SMALL: Final = 1 << 20
 """Bytes of a file that no ratio is asked of."""
+
+_DAMAGED: Final = (
+    zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError, IndexError, KeyError, OverflowError,
+)  # fmt: skip
+"""What the library raises for a zip that is none: it believes its fields."""
 
 Wanted = Callable[[PurePosixPath], bool]
 
@@ -76,7 +82,7 @@ def _readable(name: str) -> Iterator[None]:
     """What goes wrong with a zip or a file, told by its name."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+    except (*_DAMAGED, RuntimeError, NotImplementedError) as error:
         raise InputError(f"{name} cannot be read from its zip ({_why(error)}): download it again") from None
     except OSError as error:
         raise InputError(f"{name}: {error.strerror or 'cannot be read'}") from None

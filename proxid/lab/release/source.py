@@ -49,15 +49,20 @@ _SCHEMA: Final = pa.schema(
 
 @dataclass(slots=True)
 class Source:
-    """A log an engine can count: `log` has the columns of this module's docstring; rows and bad rows of the file."""
+    """A log an engine can count: `log` has the columns of this module's docstring; rows and bad rows of the file.
+
+    Attributes:
+        fetch: what an expression of it comes to; raises InputError naming the file if that is damaged.
+    """
 
     log: ibis.Table
     rows: int
+    fetch: Callable[[ibis.Table], pa.Table]
     bad_rows: dict[str, int] = field(default_factory=dict)
 
     def join_spellings(self) -> int:
         """Give all spellings of a user one name (`same_users`); how many other spellings there were."""
-        names = self.log.select("user").distinct().to_pyarrow().column("user").to_pylist()
+        names = self.fetch(self.log.select("user").distinct()).column("user").to_pylist()
         others = other_spellings(names)
         if others:
             self.log = self.log.mutate(user=self.log.user.substitute(others))
@@ -91,7 +96,13 @@ def open_source(path: Path, engine: Engine, progress: Progress | None = None) ->
 def _scanned(path: Path, columns: dict[str, str], engine: Engine, bad: dict[str, int]) -> Source:
     """The file's rows that have a user, the columns by field."""
     rows = pq.read_metadata(path).num_rows
-    table = engine.scan(path)
+    with naming(path):
+        table = engine.scan(path)
+
+    def fetch(table: ibis.Table) -> pa.Table:
+        with naming(path):
+            return engine.fetch(table)
+
     found = {field: table[name] for field, name in columns.items()}
     start = ibis.literal("1970-01-01 00:00:00").cast("timestamp")
     log = table.select(
@@ -102,8 +113,8 @@ def _scanned(path: Path, columns: dict[str, str], engine: Engine, bad: dict[str,
         url=found["url"].cast("string") if "url" in found else ibis.null("string"),
     )
     named = log.filter(log.user.notnull() & (log.user != ""))
-    kept = int(engine.fetch(named.aggregate(count=named.count())).column("count")[0].as_py()) if rows else 0
-    return Source(named, kept, bad | ({NO_USER: rows - kept} if rows > kept else {}))
+    kept = int(fetch(named.aggregate(count=named.count())).column("count")[0].as_py()) if rows else 0
+    return Source(named, kept, fetch, bad | ({NO_USER: rows - kept} if rows > kept else {}))
 
 
 def plain_columns_of(path: Path) -> dict[str, str] | None:

@@ -72,7 +72,11 @@ S = TypeVar("S", bound=BaseModel)
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; raises ConfigError naming the file and line."""
-    text = _text(path)
+    return parse_toml(_text(path), path)
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """The tables of a text of TOML; raises ConfigError naming the file that it comes from, and the line."""
     try:
         if any(line.count(".") >= _DEEP and _DEEP_KEY.search(line) for line in text.splitlines()):
             raise RecursionError

@@ -120,7 +120,7 @@ def terms_of(document: PolicyDocument, grids: Grids = lambda digest: None) -> Te
             seconds, float(said["epoch_grace"]), float(said["clock_skew"]),
             float(said["season_days"]) * 86_400, naming, str(said["pipeline"]),
         )  # fmt: skip
-    except (ValidationError, EncodingError, KeyError, TypeError, ValueError):
+    except (ValidationError, EncodingError, KeyError, TypeError, ValueError, OverflowError):
         raise ConfigError("policy document holds a setting that this version of proxid cannot use") from None
 
 

@@ -51,7 +51,7 @@ class Admitted:
             return cls(
                 tuple(Damage(int(r["first"]), int(r["last"]), str(r["reason"]), bool(r["logged"])) for r in rows)
             )
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError):
             raise LogDamagedError(f"{path}: cannot be read; admit the damage again after deleting it") from None
 
     def write(self, folder: Path) -> None:

@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -38,7 +38,7 @@ def new_tls_key() -> bytes:
 def _load_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
     try:
         key = serialization.load_pem_private_key(pem, None)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, UnsupportedAlgorithm):
         raise KeyInvalidError("TLS key is malformed") from None
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise KeyInvalidError("TLS key is not on P-256")
@@ -81,13 +81,18 @@ def sign_request(
         hosts: further DNS names of a server, given by the CA's operator.
 
     Raises:
-        CredentialError: the request is malformed, does not prove its key, or names no known role.
+        CredentialError: the request is malformed, does not prove its key, or names no known role; the CA's certificate
+            is malformed. KeyInvalidError: its key is.
     """
     csr, role, name = _read_request(csr_pem)
-    key, ca = _load_key(ca_key_pem), x509.load_pem_x509_certificate(ca_pem)
+    key = _load_key(ca_key_pem)
+    try:
+        issuer = x509.load_pem_x509_certificate(ca_pem).subject
+    except ValueError:
+        raise CredentialError("the CA's certificate is malformed") from None
     public = csr.public_key()
     assert isinstance(public, ec.EllipticCurvePublicKey)
-    builder = _builder(_subject(role, name), ca.subject, public, now, DAYS)
+    builder = _builder(_subject(role, name), issuer, public, now, DAYS)
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     builder = builder.add_extension(_usage(authority=False), critical=True)
     builder = builder.add_extension(_alternative_names(role, name, hosts), critical=False)
@@ -113,7 +118,7 @@ def _read_request(csr_pem: bytes) -> tuple[x509.CertificateSigningRequest, str, 
         names = csr.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         uris = names.get_values_for_type(x509.UniformResourceIdentifier)
         public, proven = csr.public_key(), csr.is_signature_valid
-    except (ValueError, x509.ExtensionNotFound):
+    except (ValueError, UnsupportedAlgorithm, x509.ExtensionNotFound):
         raise CredentialError("certificate request is malformed") from None
     if not proven or not isinstance(public, ec.EllipticCurvePublicKey) or public.curve.name != "secp256r1":
         raise CredentialError("certificate request does not prove a P-256 key")
@@ -158,7 +163,7 @@ def verify_by_ca(ca_pem: bytes, data: bytes, signature: bytes) -> None:
         if isinstance(key, ec.EllipticCurvePublicKey):
             key.verify(signature, data, ec.ECDSA(hashes.SHA256()))
             return
-    except (ValueError, InvalidSignature):
+    except (ValueError, UnsupportedAlgorithm, InvalidSignature):
         pass
     raise CredentialError("the signature is not this CA's")
 

@@ -8,7 +8,6 @@ Who joins gets an admission; so does everybody again who has to know the newcome
 
 import base64
 import datetime
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, Final
 
 from proxid.errors import InputError
 from proxid.runtime.config.fields import check_name
-from proxid.runtime.config.loading import load_section
+from proxid.runtime.config.loading import load_section, parse_toml
 from proxid.runtime.config.policy import SETTINGS, load_policy
 from proxid.runtime.provision import certificate, templates
 from proxid.runtime.provision.invitation import (
@@ -25,12 +24,13 @@ from proxid.runtime.provision.invitation import (
     Invitation,
     JoinRequest,
     Letter,
+    decoded,
     digest,
     read_letter,
     stem,
 )
 from proxid.runtime.provision.party import Party, init_party, install_certificate, introduce, make_folder, sign_request
-from proxid.runtime.provision.public import PublicFile, write_public
+from proxid.runtime.provision.public import PublicFile, read_public, write_public
 from proxid.runtime.provision.roles import ROLES, SERVERS
 from proxid.runtime.provision.templates import Settings
 from proxid.runtime.provision.toml import dumps
@@ -109,8 +109,8 @@ class Host:
             )
         invitation = Invitation(
             role=role, name=name, house=load_section(House, self.folder / "house.toml"),
-            ca=(self.folder / "ca/ca.crt").read_text("ascii"), known=_for(role, self.known()),
-            policy=policy.read_text("utf-8") if role in templates.GOVERNED else "",
+            ca=read_public(self.folder / "ca/ca.crt"), known=_for(role, self.known()),
+            policy=read_public(policy, "utf-8") if role in templates.GOVERNED else "",
         )  # fmt: skip
         invitation.write(self.place("invited", role, name, "invitation"))
         return invitation
@@ -135,7 +135,7 @@ class Host:
         path = self.place("admitted", request.role, request.name, "request")
         if not path.exists() or digest(read_letter(path)) != digest(request):
             return None
-        return [base64.b64decode(one) for one in path.with_suffix(".enrolled").read_text("ascii").split()]
+        return decoded(read_public(path.with_suffix(".enrolled")).split(), path.with_suffix(".enrolled"))
 
     def admit(self, request: JoinRequest, enrolments: Iterable[bytes], now: datetime.datetime) -> None:
         """Sign a verified request's certificate and let the host's own parties know who it is.
@@ -194,8 +194,8 @@ class Host:
         return Admission(
             role=request.role, name=request.name, request=digest(request), number=number,
             known=_for(request.role, known),
-            certificate=crt.read_text("ascii") if crt.exists() else "",
-            enrolments=tuple(self.place("admitted", *place, "enrolled").read_text("ascii").split()),
+            certificate=read_public(crt) if crt.exists() else "",
+            enrolments=tuple(read_public(self.place("admitted", *place, "enrolled")).split()),
         )  # fmt: skip
 
 
@@ -249,9 +249,9 @@ def serving_at(role: str, settings: Settings, listen: str | None = None, metrics
     return replace(settings, **changed)
 
 
-def settings_of(invitation: Invitation) -> Settings:
-    """What the files of who joins are written by."""
-    said, house = tomllib.loads(invitation.policy), invitation.house
+def settings_of(invitation: Invitation, path: Path) -> Settings:
+    """What the files of who joins are written by, by an invitation of a file; raises ConfigError."""
+    said, house = parse_toml(invitation.policy, path), invitation.house
     return Settings(
         gateway=house.gateway, main_service=house.main_service, auditor=house.auditor, service=house.service,
         epoch_seconds=house.epoch_seconds, anonymiser=said.get("anonymiser", {}),

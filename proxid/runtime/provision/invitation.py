@@ -11,8 +11,9 @@ signed by the key whose certificate the first one held.
 import base64
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import Field
 
@@ -26,14 +27,14 @@ from proxid.runtime.provision.public import PublicFile, write_public
 from proxid.runtime.provision.words import words
 
 _ADMISSION: Final = label("admission")
-_PEM: Final = 65_536
+Pem = Annotated[str, Field(max_length=65_536, pattern=r"^[\x00-\x7f]*$")]
 
 
 class Person(Section):
     """Somebody whom a household's request asks to enrol: USER_ID, public key in base64."""
 
     user_id: str = Field(min_length=1, max_length=512)
-    key: str = Field(max_length=64)
+    key: str = Field(pattern="^[A-Za-z0-9+/]{43}=$")
 
 
 class Letter(Section):
@@ -82,7 +83,7 @@ class Invitation(Letter):
 
     kind: Literal["invitation"] = "invitation"
     house: House
-    ca: str = Field(max_length=_PEM)
+    ca: Pem
     policy: str = ""
     known: tuple[PublicFile, ...] = ()
 
@@ -97,7 +98,7 @@ class JoinRequest(Letter):
     kind: Literal["request"] = "request"
     invitation: str = Field(pattern="^[0-9a-f]{64}$")
     fresh: str = Field(pattern="^[0-9a-f]{64}$")
-    csr: str = Field(default="", max_length=_PEM)
+    csr: Pem = ""
     public: PublicFile
     people: tuple[Person, ...] = ()
 
@@ -111,7 +112,7 @@ class Admission(Letter):
     kind: Literal["admission"] = "admission"
     number: int = Field(ge=1)
     request: str = Field(pattern="^[0-9a-f]{64}$")
-    certificate: str = Field(default="", max_length=_PEM)
+    certificate: Pem = ""
     known: tuple[PublicFile, ...] = ()
     enrolments: tuple[str, ...] = ()
     signature: str = ""
@@ -145,6 +146,14 @@ def read_letter(path: Path) -> Letter:
 def stem(role: str, name: str) -> str:
     """What files of somebody are called: ROLE-NAME, or the role alone if that is the name."""
     return role if role == name else f"{role}-{name}"
+
+
+def decoded(texts: Iterable[str], path: Path) -> list[bytes]:
+    """What a file holds in base64; raises InputError, which names it."""
+    try:
+        return [base64.b64decode(text, validate=True) for text in texts]
+    except ValueError:
+        raise InputError(f"{path.name}: is damaged").at(str(path)) from None
 
 
 def digest(letter: Letter) -> str:

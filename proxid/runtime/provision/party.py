@@ -25,7 +25,7 @@ from proxid.runtime.provision.keyfile import (
     read_private,
     write_private,
 )
-from proxid.runtime.provision.public import PublicFile, add_to_trust, write_public, write_trust
+from proxid.runtime.provision.public import PublicFile, add_to_trust, read_public, write_public, write_trust
 from proxid.runtime.provision.roles import ROLES, SERVERS
 from proxid.runtime.provision.templates import Settings
 from proxid.runtime.provision.toml import dumps
@@ -71,7 +71,7 @@ def init_party(folder: Path, role: str, name: str, settings: Settings, policy: s
     party = Party(folder, role, name)
     make_folder(folder)
     if (folder / "public.toml").exists() and Party.at(folder) != party:
-        raise InputError("the folder belongs to another party")
+        raise InputError("the folder belongs to another party").at(str(folder))
     for file, kind in ROLES[role].keys:
         create_key(folder / file, kind)
     if role == "ca":
@@ -117,7 +117,7 @@ def _write_public(party: Party) -> None:
         sign=load_signing_key(files[SIGNING]).public if SIGNING in files else None,
         seal=load_opening_key(files[OPENING]).public.data if OPENING in files else None,
         fingerprint=certificate.fingerprint(crt.read_bytes()) if crt.exists() else None,
-        certificate=crt.read_text(encoding="ascii") if party.role in SERVERS and crt.exists() else None,
+        certificate=read_public(crt) if party.role in SERVERS and crt.exists() else None,
     ).write(folder / "public.toml")
 
 
@@ -133,6 +133,8 @@ def sign_request(ca_folder: Path, csr: bytes, now: datetime.datetime, hosts: tup
 def install_certificate(party: Party, certificate_pem: bytes, ca_pem: bytes) -> None:
     """Put a certificate and its CA's into the folder; raises CredentialError unless it is for the party's key."""
     certificate.verify_issued(certificate_pem, read_private(party.folder / "tls.key"), ca_pem)
+    if not (certificate_pem + ca_pem).isascii():
+        raise CredentialError("a certificate's file holds something else besides")
     write_public(party.folder / "ca.crt", ca_pem.decode("ascii"))
     write_public(party.folder / "tls.crt", certificate_pem.decode("ascii"))
     _write_public(party)

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from proxid.errors import CredentialError, OutputError
+from proxid.errors import CredentialError, InputError, OutputError
 from proxid.runtime.config.fields import Fingerprint, Name, SealKey, VerifyKey
 from proxid.runtime.config.loading import Section, load_section
 from proxid.runtime.config.trust import PartyKeys, Peer, Server, Trust
@@ -132,6 +132,14 @@ def write_trust(path: Path, trust: Trust) -> None:
     table["peers"] = [peer.model_dump() for peer in trust.peers]
     table["servers"] = [server.model_dump() for server in trust.servers]
     write_public(path, _HEADER + toml.dumps({key: value for key, value in table.items() if value}))
+
+
+def read_public(path: Path, encoding: str = "ascii") -> str:
+    """What a file that is no secret says; raises InputError, which names it, if it is no such text."""
+    try:
+        return path.read_text(encoding)
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path.name}: the file cannot be read, or is no text").at(str(path)) from None
 
 
 def write_public(path: Path, text: str) -> None:

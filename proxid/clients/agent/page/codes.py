@@ -66,7 +66,7 @@ class Codes:
         try:
             said = load_json(path.read_text("utf-8"))
             user, ends = str(said["user"]), float(said["ends"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError):
             return None
         return user if user in self._users and self._clock() < ends else None
 

@@ -38,7 +38,9 @@ class DuckDbEngine(Engine):
         """See Engine. Raises InputError for a file that is damaged, or holds text that is none."""
         try:
             return super().fetch(table)
-        except (duckdb.InvalidInputException, duckdb.ConversionException):
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error:
             raise InputError("the log cannot be counted: it is damaged, or a text in it is not UTF-8") from None
 
     def close(self) -> None:
