@@ -68,6 +68,7 @@ from proxid.runtime.provision.keyfile import load_opening_key, load_secret, load
 from proxid.runtime.provision.party import Introduced
 from proxid.runtime.provision.policies import PolicyFolder
 from proxid.runtime.provision.public import PublicFile
+from proxid.runtime.provision.revocations import brought, read_revocations
 from proxid.runtime.store.appendfile import cut_torn_end
 from proxid.runtime.transport.channel import TlsFiles
 from tests.support.fuzzing.stock import CELL, EPOCH, audit_of, said
@@ -143,6 +144,10 @@ def _household(folder: Path) -> Any:
         )
         for user in state.users().values()
     ]
+
+
+def _revoked(folder: Path) -> Any:
+    return read_revocations(folder / "ann.revoked"), list(brought(folder / "data", ()))
 
 
 def _let_in(folder: Path) -> Any:
@@ -410,6 +415,7 @@ READERS: Final = [
     Reader("a house", "joined", HOUSE, _invite),
     Reader("by hand", "joined", ("house/witness/*", "house/ca/ca.crt", "house/gateway/public.toml"), _by_hand),
     Reader("a household", "joined/home", ("data/users/*/*",), _household),
+    Reader("revocations", "joined/home", ("ann.revoked", "data/revoked/*"), _revoked),
     Reader("tokens and codes", "joined/home", ("data/tokens/*", "data/codes/*"), _let_in),
     Reader("a household's receipts", "joined/home", ("data/receipts.jsonl*",), _receipts),
     Reader("enrolment request", "joined/home", ("ask.json",), _of(enrolment.read_request, "ask.json")),

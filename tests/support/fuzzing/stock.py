@@ -22,6 +22,7 @@ from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.state import ConsentState, HouseholdState, Lasting
 from proxid.clients.subscriber.acknowledgements import Acknowledgements
 from proxid.clients.subscriber.profiles import Profiles
+from proxid.crypto.revocation import Revocation
 from proxid.evidence.checkpoint import origin
 from proxid.lab.studies.thesis.plan import Cell
 from proxid.protocol.receipt import DeliveryAck
@@ -30,6 +31,7 @@ from proxid.runtime.evidence_log.admitted import Admitted, Damage
 from proxid.runtime.evidence_log.log import LeafLog
 from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.provision.policies import PolicyFolder
+from proxid.runtime.provision.revocations import bring_revocations, write_revocations
 from tests.support.exports import GOOGLE, alexa_export, google_export
 
 PLANTED: Final = "zanzibarquetzal"
@@ -102,6 +104,10 @@ def _household(folder: Path) -> None:
     (folder / "ask.json").write_text(
         json.dumps({"users": [{"user_id": name, "key": base64.b64encode(user.key.public).decode()}]})
     )
+    authority = load_signing_key(folder.parent / "house/ea/signing.key")
+    revoked = [Revocation.issue(name, user.key.public, 1, authority)]
+    write_revocations(folder / "ann.revoked", revoked)
+    bring_revocations(data, revoked, authority.public)
     enrolled = base64.b64encode(user.enrolment.encode()).decode()
     (folder / "told.json").write_text(json.dumps({"enrolments": [enrolled]}))
 
