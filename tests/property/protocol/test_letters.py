@@ -1,5 +1,6 @@
 """Files by which somebody joins: they come back as they were written, and words change with any of it."""
 
+import base64
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,12 +11,12 @@ from proxid.runtime.provision.invitation import JoinRequest, Person, digest, rea
 from proxid.runtime.provision.public import PublicFile
 from proxid.runtime.provision.words import same, words
 
-_PEOPLE = st.lists(
-    st.builds(Person, user_id=st.text(min_size=1, max_size=40), key=st.text("abc/+=", max_size=9)), max_size=4
-)
+_KEYS = st.binary(min_size=32, max_size=32).map(lambda key: base64.b64encode(key).decode())
+_PEOPLE = st.lists(st.builds(Person, user_id=st.text(min_size=1, max_size=40), key=_KEYS), max_size=4)
+_ASCII = st.text(st.characters(max_codepoint=127), max_size=60)
 _REQUESTS = st.builds(
     JoinRequest, role=st.just("device"), name=st.from_regex(r"[a-z0-9][a-z0-9._-]{0,20}", fullmatch=True),
-    invitation=st.text("0123456789abcdef", min_size=64, max_size=64), fresh=st.just("0" * 64), csr=st.text(max_size=60),
+    invitation=st.text("0123456789abcdef", min_size=64, max_size=64), fresh=st.just("0" * 64), csr=_ASCII,
     public=st.just(PublicFile(role="device", name="home")), people=_PEOPLE.map(tuple),
 )  # fmt: skip
 
