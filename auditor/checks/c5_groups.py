@@ -81,11 +81,13 @@ class Groups:
         """EPOCH_CLOSED: nothing waits any more; what the replay held is dropped.
 
         Raises:
-            GroupMismatchError: a group has formed and was not released.
+            GroupMismatchError: a group has formed and was not released, or something waits that was not given up.
         """
         at = self._epochs.get(epoch)
         if at is not None and at.waits_since() is not None:
             raise GroupMismatchError("an epoch was closed, and a group that had formed in it was not released")
+        if at is not None and "general" not in at.blind and not at.done and at.buffered:
+            raise GroupMismatchError("an epoch was closed, and what waited in it was not given up")
         if at is not None and at.split is not None:
             at.split.verify_over()
         if at is not None and not at.formed and not any(slots.formed for slots in at.slots.values()):
