@@ -19,6 +19,7 @@ from auditor.findings import Verdict
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ProxidError
 from proxid.evidence.events import EventType
+from proxid.evidence.parts import split
 from tests.support.mutation_believed import believed_as, reason_of
 from tests.support.mutation_fields import Field, Fields, others
 from tests.support.mutation_history import LOGS, Entry, History
@@ -93,20 +94,22 @@ def _changed(
     for at, field in order:
         known = [other.value for _, other in order if other.value != field.value][:2]
         for how, value in others(field, known):
-            if tried[how] < each and (made := _made(field, value, entries[at])) is not None:
+            if tried[how] < each and (made := _made(log, field, value, entries[at])) is not None:
                 tried[how] += 1
                 yield Mutation(log, kind.value, path, how, at, _with(entries, at, made))
 
 
-def _made(field: Field, value: Any, entry: Entry) -> Entry | None:
+def _made(log: str, field: Field, value: Any, entry: Entry) -> Entry | None:
     """The entry with another value; None if that is no event, or the same one."""
     if value == field.value:
         return None
     try:
         event = field.put(value)
-    except (ProxidError, ValueError, TypeError, AttributeError, OverflowError):
+        parts = [split(log, one.type, one.payload) for one in (event, entry.event)]
+    except (ProxidError, ValueError, TypeError, AttributeError, OverflowError, IndexError):
         return None
-    return None if event == entry.event else dataclasses.replace(entry, event=event)
+    same = event.fields == entry.event.fields and parts[0] == parts[1]
+    return None if same else dataclasses.replace(entry, event=event)
 
 
 def _with(entries: list[Entry], at: int, entry: Entry) -> Callable[[], list[Entry]]:

@@ -15,12 +15,14 @@ from pathlib import Path
 import pytest
 
 from proxid.errors import RefusedError
+from proxid.evidence.events import encode_header
 from proxid.protocol.rights import Right
-from proxid.runtime.evidence_log.retention import PayloadRetention
+from proxid.runtime.evidence_log.retention import append_expired
 from proxid.runtime.provision.policies import govern
+from proxid.runtime.store import connect
 from tests.support.days import CLOCKS, DAY, ROLES
 from tests.support.failing import Failing
-from tests.support.lies import GATEWAY, MAIN
+from tests.support.lies import GATEWAY, MAIN, PREFIX
 from tests.support.trial import PEOPLE, policy_text, provision
 from tests.support.weeks import LongTrial
 
@@ -43,7 +45,7 @@ class House(LongTrial):
         super().__init__(folder)
         self.source, self.failing = random.Random(seed), failing
         self.form = FORMS["split" if seed % 2 else "pairs"]
-        self.jobs: dict[str, PayloadRetention] = {}
+        self.until: dict[str, int] = {}
 
     async def asked(self, person: str, text: str) -> None:
         """Ask until answered, as a person would."""
@@ -117,28 +119,28 @@ class House(LongTrial):
     async def received(self) -> None:
         await self.receive(*self.source.choice((("acme",), ("globex",), self.parties)))
 
+    async def remember(self) -> None:
+        """How long both logs are."""
+        await self.audit()
+        for role in (MAIN, GATEWAY):
+            store = connect(self.url(role))
+            self.until[role] = int(await store.get(f"{PREFIX[role]}:events:n"))
+            await store.aclose()
+
     async def expires(self) -> None:
-        """The segments end, a year passes, and they go."""
-        await self.audit()
-        for job in self.jobs.values():
-            job._clock = lambda: self.clocks["device"].wall() + 2 * DAY
-            await job.step()
-        await self.evening()
-        await self.audit()
+        """A year passes, and both say that the first day's payloads and links have expired."""
         for clock in self.clocks.values():
             clock.passed += 400 * DAY
         await self.served()
         await self.consent("everything", self.people)
         await self.kill(GATEWAY)  # links are looked at when it starts
         await self.served()
-        for job in self.jobs.values():
-            job._clock = self.clocks["device"].wall
-            await job.step()
+        for role in (MAIN, GATEWAY):
+            store = connect(self.url(role))
+            header = encode_header(kind="payloads", until=self.until[role])
+            await append_expired(store, PREFIX[role], os.urandom(16), header)
+            await store.aclose()
         await self.evening()
-        await self.audit()
-        for job in self.jobs.values():
-            await job.step()
-        await self.audit()
 
 
 @pytest.mark.slow
@@ -148,13 +150,6 @@ async def test_honest_days_are_clean(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("gateway.timekeeping.PAUSE", 0.2)
     monkeypatch.setattr("proxid.runtime.evidence_log.promising._FRESH", 0.0)  # days pass at once
     trial = House(tmp_path / "house", seed, Failing(monkeypatch))
-    jobs = trial.jobs
-
-    async def run(job: PayloadRetention) -> None:
-        jobs["gateway" if "gateway" in job._log.folder.parts else "main-service"] = job
-        await asyncio.Event().wait()
-
-    monkeypatch.setattr(PayloadRetention, "run", run)
     trial.k = 2
     provision(trial.folder, PEOPLE, k=2, anonymiser=trial.form)
     trial.accept()
@@ -172,6 +167,8 @@ async def test_honest_days_are_clean(tmp_path: Path, monkeypatch: pytest.MonkeyP
                 await step()
             await trial.settle()
             await trial.honest(f"seed {seed}, day {day}, {[step.__name__ for step in drawn[day::3]]}")
+            if not day:
+                await trial.remember()
             assert await trial.next_day() is None
         await trial.expires()
         await trial.receive()
