@@ -34,9 +34,7 @@ from proxid.runtime.evidence_log.writer import EvidenceWriter
 LOGS = ("gateway", "main-service")
 SERVICE = "main-service"
 E = EventType
-IN_EPOCHS = frozenset(
-    {E.BUFFERED, E.RAISED, E.SUPPRESSED, E.RELEASED, E.TICKED, E.BATCHED, E.WITHDRAWN, E.DROPPED, E.SENT}
-)
+IN_EPOCHS = {E.BUFFERED, E.RAISED, E.SUPPRESSED, E.RELEASED, E.TICKED, E.BATCHED, E.WITHDRAWN, E.DROPPED, E.SENT}
 """What is replayed, or rests on what is."""
 ASKED = {"CONSENT": "message", "ACCESSED": "request", "OBJECTED": "request", "ERASED": "request", "DELIVERED": "ack"}
 """Which field of a header names what a promise is of."""
