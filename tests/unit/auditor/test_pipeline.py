@@ -33,7 +33,7 @@ def payload(kind: str, path: tuple[str, ...], texts: tuple[str, ...], said: str 
 
 
 GOOD = {
-    "general": payload("general", ("Home", "Garden"), ("n", "v")),
+    "general": payload("general", ("Home", "Garden"), ("n", "u", "v")),
     "location": payload("location", ("a", "b"), ("weather_query", "weather_query")),
     "command": payload("command", ("lights@anywhere", *SHAPE[1:]), ("", "")),
     "command at a place": payload("command", ("lights@8326e9fffffffff", *SHAPE[1:]), ("", "")),
@@ -41,12 +41,14 @@ GOOD = {
 BAD = {
     "another type": payload("command", GOOD["command"].path, ("", ""), said="location"),
     "another category": payload("general", ("Home", "Pets"), ("n",)),
+    "a text left out": payload("general", ("Home", "Garden"), ("n", "v")),
     "a text added": payload("general", ("Home", "Garden"), ("n", "w")),
     "another intent": payload("location", ("a", "b"), ("alarm_query", "weather_query")),
     "words of a location": payload("location", ("a", "b"), ("weather_query", "weather at my trial")),
     "another domain": payload("command", ("locks@anywhere", *SHAPE[1:]), ("", "")),
     "another device": payload("command", ("lights@anywhere", "turn_on", "heater", "none"), ("", "")),
     "a shape cut short": payload("command", ("lights@anywhere",), ("", "")),
+    "a third text of a command": payload("command", GOOD["command"].path, ("", "", "")),
     "words of a command": payload("command", GOOD["command"].path, ("", "turn on the light")),
     "no shape": payload("command", (), ("", "")),
 }
