@@ -23,7 +23,7 @@ from tests.support.mutations import Told, judge, missed, mutations, remembered, 
 
 SEED = int(os.environ.get("PROXID_SEEDS", "1").split("-")[0])
 PART = os.environ.get("PROXID_MUTATIONS", "")
-SAMPLE = 25
+SAMPLE = 12
 """Mutations that every run of the tests makes."""
 
 Record = Callable[[Path, pytest.MonkeyPatch], Awaitable[History]]
