@@ -193,12 +193,12 @@ class FolderLog:
     def _node(self, level: int, index: int) -> bytes:
         if not self._levels:
             self._levels = _tree(leaf.hash for leaf in self.leaves(1, 1 << 62))
-        return _node(self._levels, level, index)
+        return _node(self._folder, self._levels, level, index)
 
     def _exported_node(self, level: int, index: int) -> bytes:
         if not self._exported:
             self._exported = _tree(self._hashes())
-        return _node(self._exported, level, index)
+        return _node(self._folder, self._exported, level, index)
 
     def _hashes(self) -> Iterator[bytes]:
         try:
@@ -228,11 +228,11 @@ def _tree(hashes: Iterable[bytes]) -> list[list[bytes]]:
     return levels
 
 
-def _node(levels: list[list[bytes]], level: int, index: int) -> bytes:
+def _node(folder: Path, levels: list[list[bytes]], level: int, index: int) -> bytes:
     try:
         return levels[level][index]
     except IndexError:
-        raise EvidenceUnreadableError("exported leaves do not reach so far") from None
+        raise EvidenceUnreadableError(f"{folder}: exported leaves do not reach so far") from None
 
 
 class FolderKeys:
