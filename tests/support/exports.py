@@ -27,6 +27,17 @@ SAID_TO_GOOGLE = [
 ALEXA_COLUMNS = [
     "Currently Playing Song", "Screen Contents", "Contact Name", "Utterance text", "Utterance Creation Date",
 ]  # fmt: skip
+WHEN = "2024-08-21T13:53:36.929Z"
+ALEXA = [
+    ("alexa, what's the weather", WHEN),
+    ("Echo play jazz", "2024-08-21T13:53:37Z"),
+    ("amazon prime costs what", "2024-08-21T13:53:38+00:00"),
+    ("alexandria in egypt", "2024-08-21 13:53:39"),
+    ("wie wird das wetter, sagt \"bernd\"", "2024-08-21 13:53:40 UTC"),
+]  # fmt: skip
+"""Two languages, with a time in each of five forms."""
+MISSING = ("", "Not Available", "Data Not Available", "Not Applicable", "n/a")
+"""What stands for no utterance."""
 MARK = b"\xef\xbb\xbf"
 
 

@@ -97,17 +97,15 @@ async def test_a_question_that_waits_keeps_nobody_waiting(tmp_path: Path, monkey
 async def test_identifiers_stay_here_and_come_back_and_commands_are_not_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing of a person, a session or a key in any byte; stand-ins in the place of who was named."""
+    """Stand-ins in the place of who was named."""
     echo: Says = lambda text: f"About {text}"  # noqa: E731
     async with answering(tmp_path, monkeypatch, echo, "replace") as (trial, server):
         text = "explain to anna kowalski with the number 6175550123 what quantum physics is"
         assert await said(trial, PEOPLE[0], text) == f"About {text}"
         assert await said(trial, PEOPLE[1], "turn on the kitchen light") == "Sorry, I can't do that from here."
-        told = b"".join(server.seen)
-        session = await trial.device.session(PEOPLE[0])
-        nobody = [PEOPLE[0], session.prox_id, session.key.public.hex(), "kowalski", "6175550123", "kitchen"]
-        assert not [word for word in nobody if word.encode() in told]
-        assert b"Person-1" in told and len(server.seen) == 1
+        (told,) = server.seen
+        assert not [word for word in (b"kowalski", b"6175550123", b"kitchen") if word in told]
+        assert b"Person-1" in told
 
 
 async def test_its_person_is_forgotten_with_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,16 +8,8 @@ import pytest
 
 from proxid.errors import InputError
 from proxid.lab.imports import History, read_alexa
-from tests.support.exports import alexa_export
+from tests.support.exports import ALEXA, MISSING, WHEN, alexa_export
 
-WHEN = "2024-08-21T13:53:36.929Z"
-ROWS = [
-    ("alexa, what's the weather", WHEN),
-    ("Echo play jazz", "2024-08-21T13:53:37Z"),
-    ("amazon prime costs what", "2024-08-21T13:53:38+00:00"),
-    ("alexandria in egypt", "2024-08-21 13:53:39"),
-    ("wie wird das wetter, sagt \"bernd\"", "2024-08-21 13:53:40 UTC"),
-]  # fmt: skip
 SAID = [
     "what's the weather",
     "play jazz",
@@ -38,14 +30,14 @@ def imported(data: bytes, folder: Path) -> tuple[list[dict[str, Any]], dict[str,
 
 
 def test_what_was_asked(tmp_path: Path) -> None:
-    lines, report = imported(alexa_export(ROWS), tmp_path)
+    lines, report = imported(alexa_export(ALEXA), tmp_path)
     assert [line["query"] for line in lines] == SAID
     assert lines[0]["time"] == "2024-08-21T13:53:36.929000Z" and lines[-1]["time"] == "2024-08-21T13:53:40Z"
     assert report["skipped"] == {} and "Bob" not in (tmp_path / "me.jsonl").read_text()
 
 
 def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
-    rows = [(text, WHEN) for text in ("", "Not Available", "Data Not Available", "Not Applicable", "n/a")]
+    rows = [(text, WHEN) for text in MISSING]
     rows += [("alexa", WHEN), ("Alexa, ", WHEN), ("hello", "Not Available"), ("alexa hello", WHEN), ("hello", WHEN)]
     data = alexa_export(rows) + b"x,y,z,caf\xe9,2024-08-21T13:53:36.929Z\r\nshort,row\r\n\r\n"
     lines, report = imported(data, tmp_path)
@@ -60,7 +52,7 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
     [
         (alexa_export([], ["Utterance", "When", "a", "b", "c"]), "no columns"),
         (b"", "no columns"),
-        (alexa_export(ROWS) + b"a,b,c," + b"x" * 200_000 + b",d", "line 7"),
+        (alexa_export(ALEXA) + b"a,b,c," + b"x" * 200_000 + b",d", "line 7"),
     ],
 )
 def test_another_table_is_refused(tmp_path: Path, data: bytes, said: str) -> None:
@@ -70,6 +62,6 @@ def test_another_table_is_refused(tmp_path: Path, data: bytes, said: str) -> Non
 
 
 def test_a_file_elsewhere_is_not_alexas(tmp_path: Path) -> None:
-    (tmp_path / "Intent-2-1.csv").write_bytes(alexa_export(ROWS))
+    (tmp_path / "Intent-2-1.csv").write_bytes(alexa_export(ALEXA))
     with pytest.raises(InputError, match="ask Amazon"):
         read_alexa(tmp_path, History("ann", tmp_path))
