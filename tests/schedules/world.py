@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 from proxid.runtime.evidence_log import files, promising
+from proxid.runtime.folder import make_private, socket_path
 from proxid.runtime.store import connect
 from proxid.runtime.transport import places
 from tests.schedules.line import Line
@@ -65,9 +66,12 @@ class World(Trial):
         for name, target in (("device", gateway), ("subscriber", gateway), ("forward", service)):
             self.lines[name] = await stack.enter_async_context(Line(target).running())
         for role in SERVICES:
-            folder = self.folder / role / "data/store"
-            near, far = self.folder / f"{role}.sock", f"unix://{folder}/store.sock"
-            self.lines[f"{role}-store"] = await stack.enter_async_context(Line(far, near).running())
+            folder = (self.folder / role / "data/store").absolute()
+            near = socket_path(folder, "line.sock")
+            for place in (folder, near.parent):
+                make_private(place)
+            line = Line(f"unix://{socket_path(folder)}", near)
+            self.lines[f"{role}-store"] = await stack.enter_async_context(line.running())
         _tell(self.folder / "devices/household-1/device.toml", _DEVICE_KEYS, "gateway", self.lines["device"])
         _tell(self.folder / "gateway/gateway.toml", _GATEWAY_KEYS, "main_service", self.lines["forward"])
         for path in self.folder.glob("parties/*/party.toml"):
