@@ -97,5 +97,5 @@ class Objections:
         exercised = Exercised(request.digest, header, self._screener.limits.nonce_ttl)
         disclosure = ErasedDisclosure(request.encode(), enrolment.encode())
         payload = self._auditor.seal(disclosure.encode(), erased_info(self._screener.service))
-        if not await self._rights.objected(user_tag, objects, exercised, payload, notices, without):
+        if not await self._rights.objected(user_tag, objects, exercised, payload, notices, without, fresh):
             raise ConsentError("user is not known here")

@@ -201,12 +201,12 @@ class RightsStore:
 
     async def objected(
         self, user_tag: str, objects: bool, request: Exercised, payload: bytes, notices: Sequence[PutNotice] = (),
-        without: int | None = None,
+        without: int | None = None, owed: bool = False,
     ) -> bool:  # fmt: skip
         """Record that an objection is in effect, or that it is taken back, once a request.
 
         Args:
-            without: as `finish_erasure`.
+            without: as `finish_erasure`. owed: it is the one that `object` left, which somebody else may have recorded.
 
         Returns:
             False for an unknown or erased user.
@@ -217,6 +217,7 @@ class RightsStore:
             *named(
                 *rows, user_tag=user_tag, objects=int(objects), request=request.digest.hex(), ttl=request.ttl,
                 salt=self._salt(), header=request.header, payload=payload, without="" if without is None else without,
+                owed=int(owed),
             ),
         )  # fmt: skip
         return bool(state != b"UNKNOWN")

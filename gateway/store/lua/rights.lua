@@ -119,7 +119,7 @@ local function gw_right_seen(keys, a)
 end
 
 -- Named fields: user_tag, objects (1, or 0 if that is taken back), request (its digest), ttl (s, for which it is remembered),
--- without (as formed_without), salt, header, payload; then notices.
+-- without (as formed_without), owed (1 if it is the job's, which may be done by now), salt, header, payload; then notices.
 local function gw_objected(keys, a)
   local prefix, f, rows = keys[1], named(a)
   local user = f.user_tag
@@ -128,8 +128,9 @@ local function gw_objected(keys, a)
   end
   if f.objects == '1' then formed_without(prefix, user, f.without, false) end
   if redis.call('EXISTS', key(prefix, 'rq', f.request)) == 1 then return 'SAME' end
-  if f.objects == '0' then redis.call('DEL', key(prefix, 'ob', user)) else redis.call('SET', key(prefix, 'ob', user), '2') end
   local job = redis.call('HMGET', key(prefix, 'oj', user), 'd', 'l')
+  if f.owed == '1' and job[1] ~= f.request then return 'SAME' end
+  if f.objects == '0' then redis.call('DEL', key(prefix, 'ob', user)) else redis.call('SET', key(prefix, 'ob', user), '2') end
   local header = f.header
   if job[1] == f.request then
     header = header:gsub('"last":""', function() return '"last":' .. cjson.encode(job[2]) end)
