@@ -68,7 +68,7 @@ def answer_is_stored_after_it_was_sent(patch: pytest.MonkeyPatch) -> None:
         told = own._store.answered(signed.session_id, restored.encode(), payload, ttl, person.user_tag)
 
         async def later() -> None:
-            await asyncio.sleep(8.0)
+            await asyncio.sleep(40.0)
             if own._upstream in gone:
                 told.close()  # it has died with its process
                 return
