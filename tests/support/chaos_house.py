@@ -24,6 +24,7 @@ from tests.support.parted_line import PartedLine
 LINES: Final = ("people", "services", "feeds")
 EPOCH: Final = 120
 """Seconds, of form `split`: several end while faults strike."""
+START_SECONDS: Final = 300.0
 _MOVED: Final = Path(__file__).parent / "moved_clock"
 _PATIENT: Final = {"timeout": 10.0, "deadline": 30.0}
 
@@ -76,6 +77,13 @@ class ChaosHouse(DemoTrial):
                 for pid in self._pids():
                     os.kill(pid, signal.SIGCONT)
                 self.stop()
+
+    def start_services(self) -> None:
+        """On a machine that does other things too."""
+        for name in SERVICES:
+            self._serve(name)
+        for name in SERVICES:
+            self.children[name].wait_ready(START_SECONDS)
 
     def _lead(self, path: Path, key: str, target: str, line: str) -> None:
         text, old = path.read_text(), f'{key} = "{target}"'
