@@ -9,6 +9,7 @@ import grpc
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
 from google.protobuf.message import DecodeError
+from grpc._cython.cygrpc import ExecuteBatchError
 
 from proxid.errors import Code
 from proxid.runtime.transport.status import TABLE, code_of
@@ -132,7 +133,7 @@ async def call(channel: grpc.aio.Channel, method: Method, messages: Sequence[byt
             replies.append(reply)
     except TimeoutError:
         pass
-    except asyncio.InvalidStateError:
+    except (asyncio.InvalidStateError, ExecuteBatchError):  # it was over while it wrote
         return await _ended(made, replies)
     except grpc.aio.AioRpcError as error:
         return Outcome(error.code(), code_of(error), error.details() or "", replies)
