@@ -221,6 +221,7 @@ class History:
         await self._rest()
         if self.living and not self.excused:
             await self._served(self.living[0])
+        await self._come_out()
         await self._read()
         await self.day(600.0)
         await self._rest()
@@ -231,6 +232,14 @@ class History:
             await self._served(self.living[0])
         await house.settle()
         await self.audit(state=False)
+
+    async def _come_out(self) -> None:
+        """Nobody objects any more, and all ask where people asked before: what waits there, and must not, comes out."""
+        for person in self.living:
+            if self.told.objects(person) is not Objects.NO:
+                await self.object(person, resume=True)
+        await self.ask(self.living, "node0")
+        await self.house.settle()
 
     async def _served(self, person: str) -> None:
         try:

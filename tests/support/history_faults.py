@@ -11,7 +11,6 @@ import pytest
 
 from gateway.store.steps import SOURCES as steps_of_gateway
 from main_service.jobs.timekeeping import Timekeeper
-from main_service.openings import Openings
 from main_service.store.library import SOURCES as steps_of_main
 from proxid.runtime.store import functions
 
@@ -65,15 +64,6 @@ def believes_its_clock(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Timekeeper, "close_epochs", closes)
 
 
-def takes_any_time(patch: pytest.MonkeyPatch) -> None:
-    """The main service takes consents before the gateway has agreed to its clock."""
-
-    async def confirmed(_: Openings) -> None:
-        return None
-
-    patch.setattr(Openings, "confirmed", confirmed)
-
-
 CHOICES = ("everybody_chooses", "chooses")
 ASKS = ("everybody_asks", "settles", "reads")
 
@@ -103,10 +93,7 @@ FAULTS = {
         ("is_erased", *ASKS), ("does not let out", "rule="),
     ),
     "what was asked before an objection comes back": Fault(
-        spoiled((_PENDING + _KEPT_BACK, "  local gone = 0\n")), ("objects", "resumes", *ASKS),
+        spoiled((_PENDING + _KEPT_BACK, "  local gone = 0\n")), ("objects", "resume", *ASKS),
         ("does not let out", "rule="),
-    ),
-    "the main service promises by a clock that nobody agreed to": Fault(
-        takes_any_time, ("clock_is_wrong", "dies", *CHOICES), ("rule=9",),
     ),
 }  # fmt: skip

@@ -204,6 +204,8 @@ class StillHouse(Trial):
             patch.setattr("proxid.runtime.evidence_log.promising._FRESH", -1.0)  # of machine time, which hardly passes
             for module in ("proxid.runtime.transport.heads", "main_service.openings"):
                 patch.setattr(f"{module}.PEER_SECONDS", _WHILE)
+            patch.setattr("main_service.epochs._SETTLE_SECONDS", _WHILE)
+            patch.setattr("gateway.erasures.OPEN_SECONDS", _WHILE)
             patch.setattr("gateway.server.run", Held(self.jobs, GATEWAY).run)
             patch.setattr("main_service.server.run", Held(self.jobs, MAIN).run)
             yield
@@ -249,9 +251,10 @@ class StillHouse(Trial):
         owner = self.jobs.get(role, {}).get(job)
         if owner is None:
             return
-        task = asyncio.ensure_future(act(self, owner))
+        task, begun = asyncio.ensure_future(act(self, owner)), asyncio.get_running_loop().time()
         while not task.done():
             await self._alive(task, STUCK)
+            assert asyncio.get_running_loop().time() < begun + STUCK, f"{name} hangs"
             if self.jobs.get(role, {}).get(job) is not owner:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
