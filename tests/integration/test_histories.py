@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 
 from tests.support.history import PEOPLE, History
-from tests.support.history_faults import FAULTS
+from tests.support.history_faults import FAULTS, believes_its_clock
 from tests.support.history_machine import Histories, of_rules, one_house, run
 from tests.support.lies import GATEWAY, MAIN
 
@@ -85,6 +85,20 @@ def test_a_gateway_whose_clock_is_wrong_promises_no_party_anything_by_it(play: P
         await history.receive("globex")
 
     play(told)
+
+
+@pytest.mark.slow
+def test_a_main_service_that_believes_its_own_clock_is_found(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ended the day, as it did once: nobody is served when its clock is right again."""
+
+    async def told(history: History) -> None:
+        await history.choose(PEOPLE[0], "everything")
+        await history.wrong(MAIN, 86_400.0)
+        await history.house.settle()
+
+    believes_its_clock(monkeypatch)
+    with pytest.raises(AssertionError, match="is not served"):
+        play(told)
 
 
 def test_a_few_histories(machine: type[Histories]) -> None:

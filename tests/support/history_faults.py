@@ -82,12 +82,6 @@ FAULTS = {
         spoiled((_OWN_GRANTS, _OWN_GRANTS.partition("\n")[2]), (_WAITING, "")),
         (*CHOICES, *ASKS), ("does not let out", "lets nothing out", "rule=6"),
     ),
-    "a withdrawal is acknowledged before it is in effect at the main service": Fault(
-        spoiled((_WAITING, "")), (*CHOICES, *ASKS), ("rule=6", "rule=7"),
-    ),
-    "the main service ends an epoch on the word of its own clock": Fault(
-        believes_its_clock, ("clock_is_wrong", "everybody_asks", "settles"), ("rule=5", "is not served"),
-    ),
     "an erasure forgets the feeds": Fault(
         spoiled((_REMOVED, "for _, group in ipairs({}) do"), (_SETTLED, ""), (_TOMBSTONE, "")),
         ("is_erased", *ASKS), ("does not let out", "rule="),
