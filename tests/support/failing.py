@@ -1,24 +1,23 @@
-"""What fails when a test wants it to, once: an answer, an arrival, a limit."""
+"""What fails when a test wants it to, once: an answer, an arrival."""
 
 from typing import Any
 
 import pytest
 
-from gateway.store.requests import RequestSteps
 from gateway.upstream import MainServiceClient
 from main_service.responder import BuiltInSkills
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import RateLimitError, UpstreamError
+from proxid.errors import UpstreamError
 
 
 class Failing:
-    """Both services, with something that fails at the next try: `answers`, `arrivals` or `forwards`."""
+    """Both services, with something that fails at the next try: `answers` or `arrivals`."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._next: set[str] = set()
         self.failed = False
         """Whether anything has failed so far."""
-        answer, ask, forward, known = BuiltInSkills.answer, MainServiceClient.ask, RequestSteps.forward, self
+        answer, ask, known = BuiltInSkills.answer, MainServiceClient.ask, self
 
         async def answers(self: BuiltInSkills, *asked: Any) -> str:
             if known._due("answers"):
@@ -31,14 +30,8 @@ class Failing:
                 raise UpstreamError("as if")
             return told
 
-        async def forwards(self: Any, *asked: Any) -> Any:
-            if known._due("forwards"):
-                raise RateLimitError("as if")
-            return await forward(self, *asked)
-
         patch.setattr(BuiltInSkills, "answer", answers)
         patch.setattr(MainServiceClient, "ask", arrives)
-        patch.setattr(RequestSteps, "forward", forwards)
 
     def fail(self, what: str) -> None:
         """At the next try."""

@@ -114,10 +114,6 @@ async def _everything(trial: Evening, failing: Failing) -> None:
     failing.fail("arrivals")
     await trial.ask("node1 question", PEOPLE[:3])
     await trial.ask("node2 question", PEOPLE[4:7])
-    failing.fail("forwards")
-    await trial.refused(PEOPLE[0], "node1 question")
-    await trial.pass_seconds(61)  # until then everything of the person is refused
-    await served_again(trial)
     for person, text in ((0, "secret question"), (7, "node1 question"), (0, "node1 question"), (1, "node5 lonely")):
         await ask(PEOPLE[person], text)
     await ask(PEOPLE[2], "where is it", PLACE)
