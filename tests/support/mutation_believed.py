@@ -38,6 +38,8 @@ NAMED: Final[tuple[tuple[str, str], ...]] = (
     (r".*/EXPIRED/header\.(count|until)/", "it is old enough to have expired, gone or not"),
     (r"gateway/EXPIRED/event/", "how many groups of before left the feeds is counted alone"),
     (r".*/header\.v/(absent|less)", "an entry of an earlier version says less; what that leaves open is `unchecked`"),
+    (r"main-service/REFUSED/event/told twice", "a request that was refused twice was refused"),
+    (r"main-service/REFUSED/header\.v/more", "the gateway's have come to say a third form"),
     (r"gateway/UNREACHED/event/told twice", "what is tried twice may not arrive twice"),
     (r"gateway/ERASED/header\.(dropped|removed)", "DROPPED and DELIVERED say it"),
     (r"gateway/EXPIRED/header\.first/absent", "an entry of an earlier version says less"),
