@@ -15,7 +15,7 @@ from bench.classify.counts import Counts, share
 from bench.classify.product import of_known_type
 from bench.classify.stages import likeliest
 from proxid.classify import Pipeline, corpora
-from proxid.classify.intents import Intents
+from proxid.classify.intents import THRESHOLD, Intents
 from proxid.classify.weights import read_arrays
 from proxid.errors import InputError
 
@@ -44,7 +44,7 @@ def answered(pipeline: Pipeline, intents: Intents, text: str) -> str | None:
     if state is None:
         return None
     guess = intents.guess(state.words)
-    return str(guess.type) if guess.confidence >= intents.threshold else None
+    return str(guess.type) if guess.confidence >= THRESHOLD else None
 
 
 def network(source: str) -> Path:

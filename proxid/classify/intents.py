@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from proxid.classify.feature_sum import Network
+from proxid.classify.lexicon import lexicon
 from proxid.classify.types import RequestType
 from proxid.classify.weights import Doubles
 
@@ -14,6 +15,14 @@ FLOOR = 1e-4
 ORDER = (RequestType.COMMAND, RequestType.GENERAL, RequestType.LOCATION)
 WRITTEN = "written:"
 """Prefix of the classes that stand for a group of written utterances of one type: they have a type and no intent."""
+PUBLIC = f"{WRITTEN}general_q"
+"""Prefix of the groups of public questions."""
+OWN_WEIGHT = 1 / 6
+"""What the groups of public questions weigh where somebody speaks of what is their own ("my", "our"), beside elsewhere:
+the public asks about nobody's. Chosen on left-out sources (docs/models.md).
+"""
+THRESHOLD = 0.45
+"""The probability under which a type is rejected. Chosen on left-out sources (docs/models.md)."""
 DAMPING = 0.5
 """How much less a written group counts the more of a text's wording is known from training. Chosen on held-out
 training utterances (docs/models.md).
@@ -47,10 +56,11 @@ NAMELESS = frozenset(
 )
 SURELY = 0.7
 _HIGHEST = log(2.0**40)
+_GENERAL = ORDER.index(RequestType.GENERAL)
 
 
 class Intents:
-    """The network with its temperature; `threshold` was chosen on training utterances (docs/models.md)."""
+    """The network with its temperature."""
 
     def __init__(self, arrays: Any) -> None:
         self.network = Network(arrays, ["intent"])
@@ -58,39 +68,42 @@ class Intents:
         self.classes = [name for name in names if not name.startswith(WRITTEN)]
         """The corpora's intents, which come before the written groups."""
         types: Doubles = arrays["types"].astype(np.float64)
-        temperature, threshold = arrays["calibration"].tolist()
+        (temperature,) = arrays["calibration"].tolist()[:1]
         nameless = np.array([name.partition(":")[2] in NAMELESS for name in self.classes], np.float64)
-        # Columns: the types of the corpora's intents, those of the written groups, the intents that name nobody, all.
-        self._sums = np.zeros((len(names), 8))
+        public = np.array([name.startswith(PUBLIC) for name in names])
+        # Columns: the types of the corpora's intents, those of the written groups, the intents that name nobody, all,
+        # the groups of public questions, which are general.
+        self._sums = np.zeros((len(names), 9))
         known = len(self.classes)
         self._sums[:known, :3], self._sums[known:, 3:6] = types[:known], types[known:]
-        self._sums[:known, 6], self._sums[:known, 7] = nameless, 1
+        self._sums[:known, 6], self._sums[:known, 7], self._sums[:, 8] = nameless, 1, public
         self._of = [np.flatnonzero(column) for column in types[:known].T]
-        self._sharpness, self.threshold = 1 / float(temperature), float(threshold)
+        self._sharpness = 1 / float(temperature)
 
     def odds(self, words: Sequence[str]) -> tuple[Doubles, list[float]]:
         """Probabilities of the corpora's intents, and calibrated ones of the types in the order of ORDER."""
         scores, seen = self.network.scores([words])
         powers = _powers(scores[:, : len(self.classes)])[0]
-        return powers / powers.sum(), self._calibrated(self._mixtures(scores, seen)[1][0])
+        return powers / powers.sum(), self._calibrated(self._mixtures(scores, seen, [own(words)])[1][0])
 
     def mixture(self, words: Sequence[str]) -> list[float]:
         """Probabilities of the types before calibration.
 
         A type has what its intents and its written groups have. The latter stand for requests of kinds that no corpus
-        has: they count less, the more of the pairs and triples of words are known from training.
+        has: they count less, the more of the pairs and triples of words are known from training; those of public
+        questions count less where somebody speaks of their own.
         """
-        return self._mixtures(*self.network.scores([words]))[1][0]
+        return self._mixtures(*self.network.scores([words]), [own(words)])[1][0]
 
     def guess(self, words: Sequence[str]) -> Guess:
         """The likeliest type and intent of one text, whatever the threshold."""
-        return self.guesses(*self.network.scores([words]))[0]
+        return self.guesses(*self.network.scores([words]), [own(words)])[0]
 
-    def guesses(self, scores: Doubles, seen: Sequence[float]) -> list[Guess]:
-        """The same of each text, given the network's outputs and the known shares of wording."""
+    def guesses(self, scores: Doubles, seen: Sequence[float], owned: Sequence[bool]) -> list[Guess]:
+        """The same of each text, given the network's outputs, the known shares of wording, and whether `own` holds."""
         return [
             self._guess(row, sums, self._calibrated(mixture))
-            for row, sums, mixture in zip(scores, *self._mixtures(scores, seen), strict=True)
+            for row, sums, mixture in zip(scores, *self._mixtures(scores, seen, owned), strict=True)
         ]
 
     def _guess(self, scores: Doubles, sums: list[float], odds: list[float]) -> Guess:
@@ -100,14 +113,18 @@ class Intents:
         intent = self.classes[of[scores.take(of).argmax()]]
         return Guess(ORDER[best], min(confidence, 1.0), intent, sums[6] >= SURELY * sums[7], tuple(odds))
 
-    def _mixtures(self, scores: Doubles, seen: Sequence[float]) -> tuple[list[list[float]], list[list[float]]]:
+    def _mixtures(
+        self, scores: Doubles, seen: Sequence[float], owned: Sequence[bool]
+    ) -> tuple[list[list[float]], list[list[float]]]:
         """Of each text sums of powers as in `_sums`, and `mixture`."""
         rows: list[list[float]] = _powers(scores).dot(self._sums).tolist()
         mixtures = []
         # Few numbers from here on: plain arithmetic is faster than arrays.
-        for sums, share in zip(rows, seen, strict=True):
+        for sums, share, mine in zip(rows, seen, owned, strict=True):
             damped = (1 - share) ** DAMPING
             mass = [one + damped * other for one, other in zip(sums[:3], sums[3:6], strict=True)]
+            if mine:
+                mass[_GENERAL] -= (1 - OWN_WEIGHT) * damped * sums[8]
             whole = max(sum(mass), 1.0)
             mixtures.append([odds / whole for odds in mass])
         return rows, mixtures
@@ -116,6 +133,11 @@ class Intents:
         powers = [(odds + FLOOR) ** self._sharpness for odds in mixture]
         whole = sum(powers)
         return [power / whole for power in powers]
+
+
+def own(words: Sequence[str]) -> bool:
+    """Whether somebody speaks of what is their own."""
+    return not lexicon("own_words").isdisjoint(words)
 
 
 def _powers(scores: Doubles) -> Doubles:

@@ -24,12 +24,12 @@ from spacy.training import Example
 from spacy.util import load_config, registry
 
 from proxid.classify import corpora
-from proxid.classify.intents import FLOOR, ORDER, WRITTEN, Intents
+from proxid.classify.intents import FLOOR, ORDER, PUBLIC, THRESHOLD, WRITTEN, Intents
 from proxid.classify.weights import to_bytes
 from scripts.models import augment, subjects, teacher, topics
 from scripts.models.output import CURVE, INTENT, write_json
 from scripts.models.spacy_training import examples, softmax, trained, words
-from scripts.models.written import ASKED, groups, made, question_groups, written
+from scripts.models.written import groups, made, question_groups, written
 
 Floats = NDArray[np.float32]
 CONFIG = Path(__file__).with_suffix(".cfg")
@@ -45,8 +45,6 @@ GRID = np.arange(0.40, 0.91, 0.01)
 QUESTION_PRIOR = 0.3
 """What the groups of public questions weigh at run time: they are many in training, and a network's odds hold for the
 mixture that it was trained on (Saerens et al. 2002). Chosen on left-out sources (docs/models.md)."""
-THRESHOLD = 0.5
-"""A type is answered when it is likelier right than wrong (Chow 1970, where a rejection costs half of an error)."""
 
 
 def unique(rows: list[corpora.Row]) -> list[corpora.Row]:
@@ -163,13 +161,13 @@ def train(source: str, path: Path) -> None:
 
 def finished(arrays: dict[str, Any], m: Material, path: Path) -> None:
     """Weigh the questions and calibrate, as the network is read at run time, on the held-out texts; write."""
-    asked = np.array([name.startswith(ASKED) for name in m.classes], np.float32)
+    asked = np.array([name.startswith(PUBLIC) for name in m.classes], np.float32)
     arrays["intent.bias"] = arrays["intent.bias"] + np.float32(np.log(QUESTION_PRIOR)) * asked
     intents = Intents(arrays)
     mixture = np.array([intents.mixture(words(text)) for text, _ in m.held])
     temperature, curve = calibrate(mixture, np.array([kind for _, kind in m.held]))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(to_bytes(arrays | {"calibration": np.array([temperature, THRESHOLD], np.float32)}))
+    path.write_bytes(to_bytes(arrays | {"calibration": np.array([temperature], np.float32)}))
     facts = {"texts": len(m.texts), "held": len(m.held), "features": len(arrays["keys"])}
     where = CURVE if path.parent == INTENT else path.with_suffix(".json")
     write_json(

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from proxid.classify import corpora
-from proxid.classify.intents import WRITTEN
+from proxid.classify.intents import PUBLIC, WRITTEN
 from scripts.models import topics
 
-ASKED = f"{WRITTEN}general_q"
-"""Prefix of the groups of public questions."""
 GROUPS, TRIALS = 12, 2
 """Groups of a type; starts of the clustering, of which the best is taken."""
 WEATHER = ("weather", "rain", "snow", "temperature")
@@ -45,9 +43,9 @@ def groups(typed: list[tuple[str, str]], vectors: NDArray[np.float32]) -> list[s
 
 
 def question_groups(vectors: NDArray[np.float32]) -> list[str]:
-    """The class of each public question, ASKED and a number; `vectors` has the teacher's, one row each."""
+    """The class of each public question, PUBLIC and a number; `vectors` has the teacher's, one row each."""
     found = KMeans(GROUPS, n_init=TRIALS, random_state=0).fit_predict(vectors)
-    return [f"{ASKED}{number}" for number in found.tolist()]
+    return [f"{PUBLIC}{number}" for number in found.tolist()]
 
 
 def made() -> list[tuple[str, str]]:

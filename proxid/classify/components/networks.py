@@ -13,15 +13,15 @@ from proxid.classify.categories import Categories, softmax
 from proxid.classify.components.stage import Pair
 from proxid.classify.components.trained import Arrays, Layer, Trained, heads_of, likeliest
 from proxid.classify.feature_sum import Network
-from proxid.classify.intents import ORDER, Intents
+from proxid.classify.intents import ORDER, THRESHOLD, Intents, own
 from proxid.classify.named import NamedCategories
 from proxid.classify.state import state_of
 from proxid.classify.thesis import ThesisCategories
 from proxid.classify.types import RequestType
 from proxid.errors import ConfigError
 
-ONE_ERROR, HALF = 1.0, 0.5
-"""Temperature and threshold of a network that nobody has calibrated: as it is, and a type likelier right than wrong."""
+AS_IT_IS = 1.0
+"""Temperature of a network that nobody has calibrated."""
 DEFAULT_MODEL = {"@architectures": "proxid.FeatureSum.v1"}
 LEAST = 3
 """Texts that a feature is in before training gives it a row."""
@@ -40,7 +40,7 @@ class Intent(Trained):
     @property
     def threshold(self) -> float:
         """The probability under which a type is rejected."""
-        return self.intents.threshold if self._threshold is None else self._threshold
+        return THRESHOLD if self._threshold is None else self._threshold
 
     def initialize(
         self, get_examples: Callable[[], Iterable[Example]], *, nlp: Any = None, types: Mapping[str, str] | None = None
@@ -53,12 +53,14 @@ class Intent(Trained):
         super().initialize(get_examples, nlp=nlp)
         kinds = [(types or {}).get(name, "") for name in self._heads["intent"]]
         table = np.array([[kind == str(one) for one in ORDER] for kind in kinds], np.int8)
-        self._more = {"types": table, "calibration": np.array([ONE_ERROR, HALF], np.float32)}
+        self._more = {"types": table, "calibration": np.array([AS_IT_IS], np.float32)}
 
     def run(self, pairs: Sequence[Pair]) -> None:
         """Set `guess`."""
         scores = self.scores(pairs)
-        guesses = self.intents.guesses(scores, [state.seen for _, state in pairs])
+        guesses = self.intents.guesses(
+            scores, [state.seen for _, state in pairs], [own(state.words) for _, state in pairs]
+        )
         for (doc, state), guess in zip(pairs, guesses, strict=True):
             state.guess = guess
             if guess.confidence >= self.threshold:
@@ -145,7 +147,7 @@ class Topic(Trained):
 
 @Language.factory("proxid_intent", default_config={"model": DEFAULT_MODEL, "least": LEAST, "threshold": None})
 def intent(nlp: Language, name: str, model: Layer, least: int, threshold: float | None) -> Intent:
-    """Type and intent; `threshold`: the probability under which a type is rejected, None for the trained one.
+    """Type and intent; `threshold`: the probability under which a type is rejected, None for the usual one.
 
     `least`: texts that a feature is in before training gives it a row.
     """

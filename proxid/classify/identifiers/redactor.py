@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
     addresses.addresses, foreign_streets.foreign, address_parts.units, address_parts.announced, addresses.postal_codes,
     dates.dates, ages.ages,
 )  # fmt: skip
-NAMELESS, NAMING = 5.0, -0.15
+NAMELESS, NAMING = 5.0, -0.4
 """What is added to the tagger's threshold for requests that name nobody, and for the others (docs/models.md)."""
 _QUESTIONS = words("names", "questions")
 _LEFT = Search(r"[a-z0-9]@[a-z0-9]|\b(?:dot|\.) ?(?:com|org|net|edu|gov)\b|\b\d{3}-\d{2}-\d{4}\b|://")

@@ -7,7 +7,7 @@ import pytest
 
 from proxid.classify import load_default
 from proxid.classify.feature_sum import key_of
-from proxid.classify.intents import Intents
+from proxid.classify.intents import OWN_WEIGHT, Intents
 from proxid.classify.types import RequestType
 from proxid.classify.vectors import load as load_vectors
 from proxid.classify.weights import pack, text_array
@@ -17,21 +17,25 @@ ODDS = (0.30, 0.05, 0.20, 0.45)
 TYPES = ((0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 0, 1))
 
 
-@pytest.fixture
-def intents() -> Intents:
+def network(classes: tuple[str, ...], odds: tuple[float, ...], types: tuple[tuple[int, ...], ...]) -> Intents:
     """A network that gives every text the same odds, and knows the wording of the text `a` alone."""
     vocabulary = ("^ a", "^ a $", "a $")
     arrays: dict[str, Any] = {
         **pack([*map(key_of, vocabulary)], np.zeros((len(vocabulary), 1), np.float32), 7),
         "bias": np.zeros(1, np.float32),
         "projection": np.zeros((load_vectors().size, 1), np.float16),
-        "intent.weight": np.zeros((1, len(CLASSES)), np.float16),
-        "intent.bias": np.log(np.array(ODDS, np.float32)),
-        "intent.classes": text_array(CLASSES),
-        "types": np.array(TYPES, np.int8),
-        "calibration": np.array([1.0, 0.5], np.float32),
+        "intent.weight": np.zeros((1, len(classes)), np.float16),
+        "intent.bias": np.log(np.array(odds, np.float32)),
+        "intent.classes": text_array(classes),
+        "types": np.array(types, np.int8),
+        "calibration": np.array([1.0], np.float32),
     }
     return Intents(arrays)
+
+
+@pytest.fixture
+def intents() -> Intents:
+    return network(CLASSES, ODDS, TYPES)
 
 
 def test_written_groups_count_where_the_wording_is_unknown(intents: Intents) -> None:
@@ -50,6 +54,16 @@ def test_written_groups_count_in_part_where_some_of_the_wording_is_known(intents
     assert intents.mixture(["a", "zq"]) == pytest.approx(
         np.array([0.20, 0.30, 0.05 + weight]) / (0.55 + weight), abs=1e-3
     )
+
+
+def test_groups_of_public_questions_count_little_where_somebody_speaks_of_their_own() -> None:
+    classes = ("clinc:balance", "clinc:date", "written:general_0", "written:general_q0")
+    intents = network(classes, (0.3, 0.02, 0.08, 0.6), ((1, 0, 0), (0, 1, 0), (0, 1, 0), (0, 1, 0)))
+    assert intents.mixture(["zq", "balance"]) == pytest.approx([0.3, 0.7, 0], abs=1e-3)
+    left = 0.1 + 0.6 * OWN_WEIGHT
+    assert intents.mixture(["my", "balance"]) == pytest.approx([0.3 / (0.3 + left), left / (0.3 + left), 0], abs=1e-3)
+    assert intents.guess(["zq", "balance"]).type is RequestType.GENERAL
+    assert intents.guess(["my", "balance"]).type is RequestType.COMMAND
 
 
 def test_a_written_group_is_no_intent(intents: Intents) -> None:
