@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from main_service.responder import BuiltInSkills, Context
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import RefusedError
+from proxid.errors import ProxidError, RefusedError
 from proxid.protocol import request
 from proxid.protocol.request import Utterance
 from tests.support.trial import PEOPLE, Trial, running
@@ -157,3 +158,24 @@ async def test_a_sealed_time_that_is_not_the_headers_is_refused(
         assert caught.value.remote.value == "upstream_refused"
         report = await trial.audit()
     assert report.violations == [] and report.counts["main-service.REFUSED"] == 1
+
+
+async def test_a_machine_that_slept_in_the_middle_of_an_answer_is_accused_of_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as trial:
+
+        async def story(_: str) -> str:
+            for clock in trial.clocks.values():
+                clock.passed += 900.0
+            return "Once upon a time."
+
+        plug_in(monkeypatch, story)
+        await trial.consent()
+        await trial.device.ask(PEOPLE[0], QUESTION)
+        with suppress(ProxidError):
+            await trial.device.ask(PEOPLE[0], SLOW)
+        await trial.device.ask(PEOPLE[0], QUESTION)
+        await trial.settle()
+        report = await trial.audit()
+    assert [str(violation) for violation in report.violations] == []
