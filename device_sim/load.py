@@ -11,6 +11,7 @@ from device_sim.corpus import shipped_events
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.household import Household
 from proxid.crypto.sansig import Role, SignedMessage
+from proxid.errors import UpstreamError
 from proxid.protocol import request, response
 from proxid.protocol.request import Utterance
 from proxid.runtime.transport.channel import TlsFiles, open_channel
@@ -97,6 +98,8 @@ async def drive(
     if ended is not None:
         await ended()
     await channel.close()
+    if not answers:
+        raise UpstreamError("no request of the round was answered")
     for one, reply in answers:
         _verify(config, one, reply)
     latencies.sort()

@@ -34,7 +34,7 @@ from proxid.errors import (
 )
 from proxid.evidence.events import ReceivedPayload
 from proxid.protocol import request, response
-from proxid.protocol.request import Utterance
+from proxid.protocol.request import ANSWERED, Utterance
 from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.transport.fairness import FairScheduler, Turn
 
@@ -243,6 +243,8 @@ class RequestPath:
     async def _log(self, accepted: Accepted, utterance: Utterance, answer: SignedMessage) -> SignedMessage:
         signed, person = accepted.signed, accepted.person
         terms, now_ms = accepted.secrets.terms, self._service.moment(signed.header.epoch)
+        if abs(now_ms - signed.header.time_ms) > 1000 * (terms.clock_skew + ANSWERED):
+            raise ClockError("this machine slept, or its clock was set, while a request was answered")
         payload = ReceivedPayload(signed.encode(), person.evidence).encode()
         pending = encode(utterance.opening, person.prox_id, int(person.credential.seasoned), now_ms)
         withheld = "access" if request.asks_access(signed) else ""

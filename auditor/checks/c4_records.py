@@ -1,7 +1,5 @@
 """What waits, or would have (checks 4 to 6 of DESIGN 10.4): what was asked, by whom, for whom, as it is read."""
 
-from typing import Final
-
 from auditor.checks.c3_links import People
 from auditor.checks.c4_pipeline import Pipeline
 from auditor.checks.c6_service import ServiceConsents
@@ -12,10 +10,7 @@ from auditor.findings import COMMITS, CONSENT, Report
 from auditor.policies import Policies
 from proxid.errors import CommitMismatchError, ConsentError, GroupMismatchError
 from proxid.evidence.events import BufferedPayload, Event
-from proxid.protocol.request import Utterance
-
-ANSWERED_MS: Final = 600_000
-"""Milliseconds within which a request is answered: what waits is counted as of then, by MS's clock."""
+from proxid.protocol.request import ANSWERED, Utterance
 
 
 class Records:
@@ -62,8 +57,8 @@ class Records:
             person.user_id, payload.session.hex(), received.time_ms
         ):
             raise RuleBroken(CONSENT, ConsentError("record waits of somebody who objects"))
-        skew_ms = 1000 * max(self._policies.trust.clock_skew, 0.0 if judge is None else judge.clock_skew)
-        if received is not None and abs(payload.time_ms - received.time_ms) > skew_ms + ANSWERED_MS:
+        skew = max(self._policies.trust.clock_skew, 0.0 if judge is None else judge.clock_skew)
+        if received is not None and abs(payload.time_ms - received.time_ms) > 1000 * (skew + ANSWERED):
             raise GroupMismatchError("record is of another time than the request")
         if person.epoch != epoch:
             raise GroupMismatchError("record waits in another epoch than its person's")

@@ -33,6 +33,8 @@ PURPOSE_ACCESS: Final = b"access"
 """Ask MS what it holds of the own live PROX_ID (DESIGN 11); the answer is JSON."""
 PURPOSES: Final = frozenset({PURPOSE_ANSWER, PURPOSE_ACCESS})
 
+ANSWERED: Final = 600.0
+"""Seconds, besides the skew, within which a request is answered: what waits of it is counted as of then."""
 EXPECTED: Final = 4096
 """Expectations that are kept: every message of an epoch key has the same."""
 
