@@ -10,14 +10,15 @@ from pathlib import Path
 import structlog
 
 from tests.schedules.run import run
+from tests.support.chosen import seeds_of
 
 
 def main(argument: str) -> int:
-    first, _, end = argument.partition(":")
+    chosen = seeds_of(argument, "the argument")
     folder, total = Path(tempfile.mkdtemp(prefix="schedules-")), Counter[str]()
     begun = time.monotonic()
     try:
-        for seed in range(int(first), int(end) if end else int(first) + 1):
+        for seed in chosen:
             found = run(seed, folder, folder / "run")
             shutil.rmtree(folder / "run")
             what = "WRONG" if found.wrong else "ok"

@@ -1,18 +1,16 @@
 """Seeded schedules over real services and stores: whatever fails, in whatever order, nothing acknowledged is lost.
 
-PROXID_SEEDS=0:200 .venv/bin/python -m pytest -m slow tests/schedules -k seeds      seeds 0 to 199
+PROXID_SCHEDULES=0:200 .venv/bin/python -m pytest -m slow tests/schedules -k seeds      seeds 0 to 199
 .venv/bin/python -m tests.schedules 0:200                                           the same, a line for each
 """
 
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.schedules.run import run
 from tests.schedules.script import script
-
-FIRST, _, END = os.environ.get("PROXID_SEEDS", "0:20").partition(":")
+from tests.support.chosen import seeds
 
 
 def test_a_seed_is_the_same_schedule_every_time() -> None:
@@ -26,7 +24,7 @@ def test_a_schedule(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(int(FIRST), int(END) if END else int(FIRST) + 1))
+@pytest.mark.parametrize("seed", seeds("PROXID_SCHEDULES", "0:20"))
 def test_seeds(tmp_path: Path, seed: int) -> None:
     verify(seed, tmp_path)
 

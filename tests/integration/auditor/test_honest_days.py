@@ -3,7 +3,7 @@
 Both forms; people withdraw, object, are erased and enrolled again, ask what fails at the first try; services are killed
 in between, a policy changes, and a year later the first day has expired.
 
-    PROXID_SEEDS=0-29 python -m pytest -m slow tests/integration/auditor/test_honest_days.py     # some 20 s a seed
+    PROXID_DAYS=0:30 python -m pytest -m slow tests/integration/auditor/test_honest_days.py     # some 20 s a seed
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.retention import append_expired
 from proxid.runtime.provision.policies import govern
 from proxid.runtime.store import connect
+from tests.support.chosen import seeds
 from tests.support.days import CLOCKS, DAY, ROLES
 from tests.support.failing import Failing
 from tests.support.lies import GATEWAY, MAIN, PREFIX
@@ -31,11 +32,6 @@ FORMS = {
     "split": {"form": "split", "level": 2, "min_text_users": 2, "bucket": "1 d"},
 }
 NODES = ("news", "travel", "health")
-
-
-def seeds() -> range:
-    first, _, last = os.environ.get("PROXID_SEEDS", "0-1").partition("-")
-    return range(int(first), int(last or first) + 1)
 
 
 class House(LongTrial):
@@ -145,9 +141,9 @@ class House(LongTrial):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds("PROXID_DAYS", "0:2"))
 async def test_honest_days_are_clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    print(f"PROXID_SEEDS={seed} python -m pytest -m slow tests/integration/auditor/test_honest_days.py")
+    print(f"PROXID_DAYS={seed} python -m pytest -m slow tests/integration/auditor/test_honest_days.py")
     monkeypatch.setattr("gateway.timekeeping.PAUSE", 0.2)
     monkeypatch.setattr("proxid.runtime.evidence_log.promising._FRESH", 0.0)  # days pass at once
     trial = House(tmp_path / "house", seed, Failing(monkeypatch))

@@ -5,7 +5,7 @@ The lying service signs its log, heads, promises and whatever else is its own ag
 
     PROXID_MUTATIONS= python -m pytest -m slow tests/integration/auditor/test_mutations.py -s     # prints the table
     PROXID_MUTATIONS=main-service/RAISED python -m pytest -m slow …                               # names that hold this
-    PROXID_SEEDS=7 python -m pytest …                                                            # other instances
+    PROXID_MUTATION_SEED=7 python -m pytest …                                                    # other instances
 """
 
 import os
@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 
 from auditor.findings import Verdict
+from tests.support.chosen import number
 from tests.support.mutation_fields import not_walked
 from tests.support.mutation_history import History
 from tests.support.mutation_scenes import record_pairs, record_split
 from tests.support.mutations import Told, judge, missed, mutations, remembered, table
 
-SEED = int(os.environ.get("PROXID_SEEDS", "1").split("-")[0])
+SEED = number("PROXID_MUTATION_SEED", 1)
 PART = os.environ.get("PROXID_MUTATIONS", "")
 SAMPLE = 12
 """Mutations that every run of the tests makes."""
@@ -44,10 +45,10 @@ async def told_of(record: Record, folder: Path, patch: pytest.MonkeyPatch, sampl
 
 
 def verify(told: list[Told]) -> None:
-    print(f"\nPROXID_SEEDS={SEED} PROXID_MUTATIONS={PART}\n{table(told)}")
+    print(f"\nPROXID_MUTATION_SEED={SEED} PROXID_MUTATIONS={PART}\n{table(told)}")
     unseen = missed(told)
     for name, times in sorted(unseen.items()):
-        print(f"missed {times} time(s): PROXID_SEEDS={SEED} PROXID_MUTATIONS={name}")
+        print(f"missed {times} time(s): PROXID_MUTATION_SEED={SEED} PROXID_MUTATIONS={name}")
     assert not unseen
 
 
