@@ -62,7 +62,7 @@ def answer_is_stored_after_it_was_sent(patch: pytest.MonkeyPatch) -> None:
 
     async def carry(own: Any, signed: Any, sanitized: Any, whose: Any, turn: Any) -> Any:
         person, ttl = whose
-        await own._mark(signed, sanitized, ttl, person.user_tag)
+        await own._mark(signed, sanitized, ttl, person)
         answer = await own._forward(signed.session_id, sanitized, person.credential, turn)
         restored, payload = own._restore(signed.session_id, answer, person)
         told = own._store.answered(signed.session_id, restored.encode(), payload, ttl, person.user_tag)
