@@ -19,7 +19,7 @@ import structlog
 
 from proxid.errors import ConfigError, EncodingError, InputError, OutputError, PolicyError
 from proxid.jsontext import load_json
-from proxid.protocol.policy import PolicyDocument
+from proxid.protocol.policy import DIGEST_SIZE, PolicyDocument
 from proxid.runtime.config.base import GovernedConfig
 from proxid.runtime.config.terms import Grid, Terms, document_of, grid_digest, grid_of, terms_of
 
@@ -258,8 +258,11 @@ class Held:
         return found
 
     def text(self, digest: bytes) -> str:
-        """The text of a document; raises PolicyError if it is not here."""
-        document = self.folder.document(digest)
+        """The text of a document; raises PolicyError if it is not here. A caller's digest may be no digest at all."""
+        try:
+            document = self.folder.document(digest) if len(digest) == DIGEST_SIZE else None
+        except ConfigError:  # it names the file, which is the operator's to know
+            raise PolicyError("the policy document of this digest cannot be read here") from None
         if document is None:
             raise PolicyError("no policy document here has this digest")
         return document.text
