@@ -5,20 +5,20 @@ Histories are drawn from a seed (`PROXID_HISTORIES_SEED`), so many of them (`PRO
 services whose clocks and jobs go on when the history says so. One that fails is printed, with what makes it again.
 """
 
-import os
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
+from tests.support.chosen import number
 from tests.support.history import PEOPLE, History
 from tests.support.history_faults import FAULTS, believes_its_clock
 from tests.support.history_machine import Histories, of_rules, one_house, run
 from tests.support.lies import GATEWAY, MAIN
 
-HISTORIES = int(os.environ.get("PROXID_HISTORIES", "120"))
-SEED = int(os.environ.get("PROXID_HISTORIES_SEED", "1"))
-ENOUGH = 30
-"""Histories that find each fault."""
+HISTORIES = number("PROXID_HISTORIES", 120)
+SEED = number("PROXID_HISTORIES_SEED", 1)
+PLANTED, ENOUGH = 1, 30
+"""A seed of which so many histories find each fault: tried, and the same whatever PROXID_HISTORIES_SEED says."""
 
 Play = Callable[[Callable[[History], Awaitable[None]]], None]
 
@@ -119,5 +119,5 @@ def test_a_fault_of_the_past_is_found(machine: type[Histories], name: str, monke
     fault.plant(monkeypatch)
     some = of_rules(machine, *fault.rules)
     with pytest.raises((AssertionError, BaseExceptionGroup)):
-        run(some, ENOUGH, SEED, steps=12)
+        run(some, ENOUGH, PLANTED, steps=12)
     assert any(words in some.found for words in fault.found), some.found
