@@ -18,11 +18,6 @@ def test_a_seed_is_the_same_schedule_every_time() -> None:
     assert len({str(script(seed).steps) for seed in range(50)}) == 50
 
 
-@pytest.mark.parametrize("seed", [pytest.param(6, id="a restart")])
-def test_a_schedule(tmp_path: Path, seed: int) -> None:
-    verify(seed, tmp_path)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds("PROXID_SCHEDULES", "0:20"))
 def test_seeds(tmp_path: Path, seed: int) -> None:

@@ -36,6 +36,8 @@ STUCK = 20.0
 """Seconds after which something hangs that nothing here waits for."""
 _WHILE = 0.4
 """Seconds after which a call is taken to wait for a job."""
+_PEER = 2.0
+"""Seconds for which a service asks another before it goes on without: a busy machine must not decide that."""
 _HELD = 200.0
 """Seconds after which somebody else may tell what is owed."""
 _ROUNDS = 12
@@ -203,7 +205,7 @@ class StillHouse(Trial):
             patch.setattr(FunctionLibrary, "call", call)
             patch.setattr("proxid.runtime.evidence_log.promising._FRESH", -1.0)  # of machine time, which hardly passes
             for module in ("proxid.runtime.transport.heads", "main_service.openings"):
-                patch.setattr(f"{module}.PEER_SECONDS", _WHILE)
+                patch.setattr(f"{module}.PEER_SECONDS", _PEER)
             patch.setattr("main_service.epochs._SETTLE_SECONDS", _WHILE)
             patch.setattr("gateway.erasures.OPEN_SECONDS", _WHILE)
             patch.setattr("gateway.server.run", Held(self.jobs, GATEWAY).run)
