@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 
 
 def seeds(name: str, default: str) -> range:
@@ -19,6 +20,12 @@ def seeds_of(text: str, name: str) -> range:
     if not chosen:
         raise ValueError(f"{name}={text} is no seed: END is not above FIRST")
     return chosen
+
+
+def again_of(file: str, slow: bool) -> str:
+    """What pytest is told to play a test file again: its path from the repository's root, its slow tests or not."""
+    path = Path(file).resolve().relative_to(Path(__file__).resolve().parents[2]).as_posix()
+    return f"-m slow {path}" if slow else path
 
 
 def number(name: str, default: int) -> int:

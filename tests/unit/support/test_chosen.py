@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.chosen import number, seeds
+from tests.support.chosen import again_of, number, seeds
 
 
 @pytest.mark.parametrize(("text", "chosen"), [("0:200", range(200)), ("7", range(7, 8)), ("3:4", range(3, 4))])
@@ -27,3 +27,8 @@ def test_a_number_is_one_number(monkeypatch: pytest.MonkeyPatch, text: str) -> N
     monkeypatch.setenv("PROXID_ANY", text)
     with pytest.raises(ValueError, match="PROXID_ANY"):
         number("PROXID_ANY", 1)
+
+
+def test_a_file_is_named_from_the_repositorys_root() -> None:
+    assert again_of(__file__, slow=False) == "tests/unit/support/test_chosen.py"
+    assert again_of(__file__, slow=True) == "-m slow tests/unit/support/test_chosen.py"
