@@ -67,7 +67,8 @@ class StreamPool:
             raise UpstreamError("gives no answer in time; see to the network, and whether it is overloaded") from None
         self._idle.append(stream)
         overloaded = found.refused.code == Code.OVERLOADED
-        self._throttle.ended(time.monotonic(), not overloaded)
+        if overloaded or not found.HasField("refused"):  # a refusal of another kind is neither, as the gateway counts
+            self._throttle.ended(time.monotonic(), not overloaded)
         if found.HasField("refused"):
             if overloaded:
                 raise OverloadedError("the gateway is", told_pushback(found.refused.pushback_ms))

@@ -92,13 +92,18 @@ def require(servicer: Servicer, context: Any, roles: Collection[str]) -> Peer:
 
 
 async def held_back(servicer: Servicer, peer: Peer, error: Exception | None) -> float:
-    """Count how a caller's message ended; seconds that a refusal waited here, of a caller that heeds none."""
-    overloaded = isinstance(error, OverloadedError)
-    ignores = servicer.peers.heed.ignores(peer, time.monotonic(), not overloaded)
-    if not ignores or not isinstance(error, OverloadedError) or servicer.peers.closed:
+    """Count how a caller's message ended; seconds that a refusal waited here, of a caller that heeds none.
+
+    Another refusal is neither: what costs its caller nothing must not make up for what it does not heed.
+    """
+    if error is not None and not isinstance(error, OverloadedError):
         return 0.0
-    await asyncio.sleep(error.pushback)
-    return error.pushback
+    ignores = servicer.peers.heed.ignores(peer, time.monotonic(), error is None)
+    if not ignores or error is None:
+        return 0.0
+    begun = time.monotonic()
+    await servicer.peers.pause(error.pushback)
+    return time.monotonic() - begun
 
 
 def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., Awaitable[Any]]]:

@@ -1,10 +1,11 @@
 """Who is calling: role and name from the verified certificate, refused unless it is allowed (DESIGN 16)."""
 
+import asyncio
 import hashlib
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,7 +81,17 @@ class PeerRegistry:
         self._seen: dict[bytes, Peer] = {}
         self._watching: set[Callable[[], None]] = set()
         self.budget, self.heed = Budget(), Heed()
-        self.closed = False
+        self._closing = asyncio.Event()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the service stops."""
+        return self._closing.is_set()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, but no longer than the service runs."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), seconds)
 
     def replace(self, allowed: Mapping[str, str]) -> bool:
         """Go by another list from now on; False if it is the same."""
@@ -93,7 +104,7 @@ class PeerRegistry:
 
     def close(self) -> None:
         """The service stops: whoever serves a long call hears of it."""
-        self.closed = True
+        self._closing.set()
         for changed in tuple(self._watching):
             changed()
 

@@ -65,7 +65,7 @@ class Heed:
         """When it was counted last, and refusals beyond IGNORED for each that was taken, as they count then."""
 
     def ignores(self, who: Hashable, now: float, taken: bool) -> bool:
-        """Count a call that has ended: taken, or refused for overload; whether its refusal is to be told later."""
+        """Count a call that has ended: answered, or refused for overload; whether its refusal is to be told later."""
         counted, beyond = self._callers.get(who, (now, 0.0))
         beyond = max(0.0, beyond * 0.5 ** ((now - counted) / MEMORY) + (-IGNORED if taken else 1.0))
         self._callers[who] = now, beyond
