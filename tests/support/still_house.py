@@ -36,7 +36,7 @@ STUCK = 20.0
 """Seconds after which something hangs that nothing here waits for."""
 _WHILE = 0.4
 """Seconds after which a call is taken to wait for a job."""
-_PEER = 2.0
+_PEER = 1.0
 """Seconds for which a service asks another before it goes on without: a busy machine must not decide that."""
 _HELD = 200.0
 """Seconds after which somebody else may tell what is owed."""
