@@ -11,6 +11,7 @@ from proxid.clients.household import enrolment
 from proxid.clients.household.config import DeviceConfig, EnrolmentAuthorityConfig
 from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.household.household import Household
+from proxid.clients.household.rights import RightsClient
 from proxid.clients.household.state import HouseholdState
 from proxid.crypto.identity import Enrolment
 from proxid.errors import RefusedError
@@ -77,6 +78,18 @@ async def test_by_a_revoked_key_nothing_is_linked_asked_chosen_or_exercised(tmp_
             await trial.device.session(PEOPLE[1])
         anew = at_home(trial, "anew", PEOPLE[1])
         assert (await anew.ask(PEOPLE[1], "node words")).text
+        # Who is erased is named in no file either, nor in one that is brought later.
+        folder = trial.config("gateway").data_dir / "revoked"
+        assert list(folder.iterdir())
+        eraser = RightsClient(anew._config, anew, trial.clocks["device"].wall)
+        await eraser.exercise(Right.ERASE, PEOPLE[1])
+        async with asyncio.timeout(30):
+            while list(folder.iterdir()):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            revoke(trial, PEOPLE[1])
+            while list(folder.iterdir()):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        await eraser.close()
         await anew.close()
         report = await trial.audit()
     assert report.verdict is Verdict.CLEAN, (report.violations, report.missing)
