@@ -4,7 +4,7 @@
     (2) groups with the user that wait in feeds are dropped; what was sent is not sent again
     (3) MS forgets the newest PROX_ID, if that may be live; events that wait are encrypted
     (4) ERASED, and everything in the user's index deleted with it
-    (5) both stores' files rewritten; then there is a receipt
+    (5) both stores' files rewritten, what revokes a key of the user taken out; then there is a receipt
 
 Each step costs what is the person's own, and may be repeated. MS is told one PROX_ID of a person and never a second:
 just after an epoch's start the older one's leftovers go with the closing of its epoch, and nothing is delivered (1).
@@ -12,6 +12,7 @@ just after an epoch's start the older one's leftovers go with the closing of its
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -28,6 +29,7 @@ from proxid.evidence.events import encode_header
 from proxid.evidence.ratchet import owner_salt
 from proxid.protocol.rights import ErasedDisclosure, RightsReceipt, RightsRequest, erased_info
 from proxid.runtime.evidence_log.stream import wait_logged
+from proxid.runtime.provision.revocations import forget_revocations
 from proxid.runtime.store.durable import rewrite_aof
 
 _log = structlog.get_logger(__name__)
@@ -42,13 +44,14 @@ class Erasures:
     """Worker 0's job.
 
     Args:
-        auditor: whom ERASED discloses the signed request to.
+        auditor: whom ERASED discloses the signed request to. data_dir: of this gateway, if keys are revoked there.
     """
 
     def __init__(
         self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, auditor: SealingKey,
-        notices: Notices,
+        notices: Notices, data_dir: Path | None = None,
     ) -> None:  # fmt: skip
+        self._data_dir = data_dir
         self._screener = screener
         self._store = store
         self._rights = RightsStore(store)
@@ -86,6 +89,8 @@ class Erasures:
             await self._finish(tag)
         await wait_logged(client, PREFIX)
         await rewrite_aof(client)
+        if self._data_dir is not None and ready:
+            forget_revocations(self._data_dir, lambda user_id: self._screener.user_tag(user_id) in ready)
         for tag in ready:
             await self._rights.end_erasure(tag)
         return len(ready)

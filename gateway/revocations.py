@@ -8,15 +8,14 @@ import structlog
 
 from gateway.identity import Screener
 from gateway.store.library import GatewayStore
+from gateway.store.links import Revoked
 from proxid.crypto.hpke import SealingKey
 from proxid.crypto.revocation import revoked_info
-from proxid.errors import Code, ProxidError, StoreError
-from proxid.runtime.provision.revocations import brought
+from proxid.errors import Code, ProxidError
+from proxid.runtime.provision.revocations import NEW, Seen, brought, forget_revocations
 
 _log = structlog.get_logger(__name__)
 _PAUSE: Final = 1.0
-_NEW: Final = ".new"
-"""Ending of a file that is being written."""
 
 
 class Revocations:
@@ -31,24 +30,28 @@ class Revocations:
         self._store = store
         self._auditor = auditor
         self._data_dir = data_dir
-        self._known: set[str] = set()
+        self._known: set[Seen] = set()
 
     async def run(self) -> None:
         """Look from time to time, until cancelled."""
         while True:
             try:
                 await self.step()
-            except StoreError as error:
-                _log.info("revocations wait for the store", code=error.code.value)
+            except ProxidError as error:
+                _log.warning("revocations wait", code=error.code.value)
             await asyncio.sleep(_PAUSE)
 
     async def step(self) -> int:
-        """Put into effect what is new; how many keys. Raises StoreError."""
-        done = 0
-        for name, revocation in brought(self._data_dir, self._known):
-            if name.endswith(_NEW):
+        """Put into effect what is new; how many keys.
+
+        Raises:
+            StoreError, InputError, OutputError: what is left is taken up again.
+        """
+        done, gone = 0, set()
+        screener = self._screener
+        for seen, revocation in brought(self._data_dir, self._known):
+            if seen[0].endswith(NEW):
                 continue
-            screener = self._screener
             try:
                 if revocation is None:
                     raise ValueError
@@ -56,10 +59,16 @@ class Revocations:
             except (ProxidError, ValueError) as error:
                 code = error.code if isinstance(error, ProxidError) else Code.INPUT_INVALID
                 _log.error("a revocation does not hold", code=code.value)
-                self._known.add(name)
+                self._known.add(seen)
                 continue
             payload = self._auditor.seal(revocation.encode(), revoked_info(screener.service))
             tag = screener.user_tag(revocation.user_id)
-            done += await self._store.revoke(tag, revocation, payload, screener.clock())
-            self._known.add(name)
+            did = await self._store.revoke(tag, revocation, payload, screener.clock())
+            if did is Revoked.ERASED:
+                gone.add(revocation.user_id)
+                continue
+            done += did is Revoked.DONE
+            self._known.add(seen)
+        if gone:
+            forget_revocations(self._data_dir, gone.__contains__)
         return done

@@ -50,6 +50,7 @@ from proxid.runtime.evidence_log.setup import (
 from proxid.runtime.observability.endpoint import Facts
 from proxid.runtime.provision.keyfile import load_secret, load_signing_key
 from proxid.runtime.provision.policies import Held, govern
+from proxid.runtime.provision.revocations import drop_unfinished
 from proxid.runtime.store import connect
 from proxid.runtime.store.clock import ClockKeeper, HeardTime
 from proxid.runtime.transport.allow_list import AllowListWatch
@@ -110,6 +111,7 @@ def _governed(config: GatewayConfig, screener: Screener) -> tuple[GatewayConfig,
 async def _recover(config: GatewayConfig, store: GatewayStore, screener: Screener, requests: RequestPath) -> None:
     """What an earlier process left behind, and which keys are over, before anybody is linked."""
     await index_people(store.client, screener)
+    drop_unfinished(config.data_dir)
     await Revocations(screener, store, _auditor(config), config.data_dir).step()
     await requests.recover()
 
@@ -172,7 +174,7 @@ async def serve(
     consents = Consents(screener, store, upstream, registrations, epochs, promises)
     auditor, notices = _auditor(config), Notices(screener, RightsStore(store))
     told = (screener, store, upstream, auditor, notices)
-    erasures, objections = Erasures(*told), Objections(*told)
+    erasures, objections = Erasures(*told, config.data_dir), Objections(*told)
     rights = Rights(screener, store, auditor, objections, erasures, epochs, promises)
     asked = (Links(screener, store, epochs), consents, requests, rights)
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)

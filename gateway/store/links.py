@@ -5,6 +5,7 @@ Each method is one atomic step of `lua/links.lua`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, cast
 
 from gateway.store.steps import PREFIX, Steps
@@ -44,6 +45,14 @@ class Person:
     user_tag: str
     epoch: int
     part: bytes = b""
+
+
+class Revoked(IntEnum):
+    """What came of a revocation: nothing new, recorded now, or its person is erased."""
+
+    BEFORE = 0
+    DONE = 1
+    ERASED = -1
 
 
 class LinkSteps(Steps):
@@ -129,8 +138,8 @@ class LinkSteps(Steps):
             raise RegistrationError(reasons[state])
         return bool(state == b"NEW")
 
-    async def revoke(self, user_tag: str, revocation: Revocation, payload: bytes, now: float) -> bool:
-        """End a user's key and the epoch keys that it linked, and record REVOKED, once; whether this did.
+    async def revoke(self, user_tag: str, revocation: Revocation, payload: bytes, now: float) -> Revoked:
+        """End a user's key and the epoch keys that it linked, and record REVOKED, once.
 
         Args:
             now: Unix seconds.
@@ -143,7 +152,7 @@ class LinkSteps(Steps):
                 header=header, payload=payload,
             ),
         )  # fmt: skip
-        return bool(done)
+        return Revoked(done)
 
     async def part(self, user_tag: str) -> bytes | None:
         """The part of a person's aliases; None if nothing was drawn yet, or the person was erased."""

@@ -63,11 +63,13 @@ local function gw_link(keys, a)
 end
 
 -- Named fields: user_tag, user_key, digest (of the EA's word), salt, header, payload. The key and the epoch keys that it linked are
--- dead, and REVOKED says so, once; of somebody who was erased there is nothing to say.
+-- dead, and REVOKED says so, once (1, or 0 if it was said); of somebody who was erased
+-- there is nothing to say (-1).
 local function gw_revoke(keys, a)
   local prefix, f = keys[1], named(a)
   local user = f.user_tag
-  if redis.call('EXISTS', key(prefix, 'x', user)) == 1 or redis.call('SADD', key(prefix, 'rv'), f.digest) == 0 then return 0 end
+  if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return -1 end
+  if redis.call('SADD', key(prefix, 'rv'), f.digest) == 0 then return 0 end
   redis.call('SADD', key(prefix, 'eo', user), f.user_key)
   for _, value in ipairs(redis.call('HVALS', key(prefix, 's', user))) do
     local live = key(prefix, 'u', user, string.match(value, '^([^|]+)|'))

@@ -1,12 +1,13 @@
 """Revocations on disk (DESIGN 4.3): the EA's answer, which travels by hand, and what a gateway was brought.
 
 answer                  {"revoked": [base64]}
-DATA/revoked/HEX        each of them at the gateway, by its digest: kept for good, for a store that was lost
+DATA/revoked/HEX        each of them at the gateway, by its digest: for a store that was lost, until erasure
 """
 
 import base64
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,8 @@ from proxid.jsontext import load_json
 from proxid.runtime.provision.public import write_public
 
 FOLDER: Final = "revoked"
+NEW: Final = ".new"
+"""Ending of a file that is being written."""
 
 
 def write_revocations(path: Path, revocations: Iterable[Revocation]) -> None:
@@ -42,6 +45,8 @@ def read_revocations(path: Path) -> list[Revocation] | None:
 def bring_revocations(data_dir: Path, revocations: Iterable[Revocation], authority: bytes) -> int:
     """Put revocations where a gateway finds them, running or not; how many.
 
+    They are the data folder's owner's, whoever brings them: the gateway has to read them, and to take them out.
+
     Raises:
         SignatureInvalidError, CredentialError: one is not the EA's. OutputError: one cannot be written.
     """
@@ -50,20 +55,87 @@ def bring_revocations(data_dir: Path, revocations: Iterable[Revocation], authori
         one.verify(authority)
     folder = data_dir / FOLDER
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not data_dir.exists():
+            data_dir.mkdir(mode=0o700, parents=True)
+            _give(data_dir, data_dir.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _give(folder, data_dir)
+        for one in found:
+            path = folder / one.digest.hex()
+            write_public(path, base64.b64encode(one.encode()).decode("ascii"))
+            _give(path, data_dir)
     except OSError:
-        raise OutputError(f"{folder.name}: the folder cannot be created") from None
-    for one in found:
-        write_public(folder / one.digest.hex(), base64.b64encode(one.encode()).decode("ascii"))
+        raise OutputError(f"{folder.name}: the folder cannot be written") from None
     return len(found)
 
 
-def brought(data_dir: Path, known: Iterable[str]) -> Iterable[tuple[str, Revocation | None]]:
-    """What lies there besides what is known, by the file's name; None for a file that is no revocation."""
-    folder = data_dir / FOLDER
-    names = {path.name for path in folder.iterdir()} if folder.exists() else set()
-    for name in sorted(names.difference(known)):
+def _give(path: Path, like: Path) -> None:
+    """Another path's owner to one; only root can, and whoever else writes there is the owner. Raises OSError."""
+    if os.geteuid() == 0:
+        owner = like.stat()
+        os.chown(path, owner.st_uid, owner.st_gid)
+
+
+Seen = tuple[str, int]
+"""A file by its name and the time at which it was written (nanoseconds): one that was copied halfway changes."""
+
+
+def brought(data_dir: Path, known: Container[Seen]) -> Iterator[tuple[Seen, Revocation | None]]:
+    """What lies there besides what is known; None for a file that is no revocation.
+
+    Raises:
+        InputError: once the others were told, if one cannot be read now, which says nothing of what it holds.
+    """
+    unread = False
+    for path in _files(data_dir):
         try:
-            yield name, Revocation.decode(base64.b64decode((folder / name).read_bytes(), validate=True))
-        except (OSError, ValueError, ProxidError):
-            yield name, None
+            seen = path.name, path.stat().st_mtime_ns
+            if seen in known:
+                continue
+            data = path.read_bytes()
+        except FileNotFoundError:
+            continue  # its writer has put it in its place
+        except OSError:
+            unread = True
+            continue
+        try:
+            yield seen, Revocation.decode(base64.b64decode(data, validate=True))
+        except (ValueError, ProxidError):
+            yield seen, None
+    if unread:
+        raise InputError(f"{FOLDER}: a revocation cannot be read")
+
+
+def _files(data_dir: Path) -> list[Path]:
+    """Raises InputError."""
+    try:
+        return sorted((data_dir / FOLDER).iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError:
+        raise InputError(f"{FOLDER}: the folder cannot be read") from None
+
+
+def forget_revocations(data_dir: Path, is_gone: Callable[[str], bool]) -> None:
+    """Take out the revocations of people who are gone, by their USER_ID, half-written ones too.
+
+    Raises:
+        InputError: what may be such a one cannot be read. OutputError: one cannot be taken out.
+    """
+    for (name, _), found in brought(data_dir, ()):
+        if found is None or not is_gone(found.user_id):
+            continue
+        try:
+            (data_dir / FOLDER / name).unlink(missing_ok=True)
+        except OSError:
+            raise OutputError(f"{FOLDER}: a revocation cannot be taken out") from None
+
+
+def drop_unfinished(data_dir: Path) -> None:
+    """Take out what a writer that crashed has left, where nobody writes; raises InputError, OutputError."""
+    for path in _files(data_dir):
+        if path.name.endswith(NEW):
+            try:
+                path.unlink(missing_ok=True)
+            except OSError:
+                raise OutputError(f"{FOLDER}: an unfinished file cannot be taken out") from None
