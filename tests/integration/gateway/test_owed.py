@@ -12,6 +12,7 @@ from proxid.errors import ProxidError, UpstreamError
 from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
+from tests.integration.gateway.test_keys_of_people import revoke, taken
 from tests.support.split_house import clean, house, served
 from tests.support.trial import PARTIES, PEOPLE, Trial, running
 
@@ -85,6 +86,30 @@ async def test_who_never_says_it_again_accuses_nobody(tmp_path: Path) -> None:
     clean(report)
     assert report.counts["rights.object"] == report.counts["rights.withdrawal"] == 1
     assert report.counts["dropped.objected"] + report.counts["dropped.withdrawn"] >= len(PARTIES)
+
+
+async def test_a_withdrawal_is_told_though_the_key_is_revoked_meanwhile(tmp_path: Path) -> None:
+    async with running(tmp_path) as trial:
+        await trial.consent()
+        await trial.halt("main-service")
+        with pytest.raises(UpstreamError):
+            await consent_once(trial, "nothing")
+        revoke(trial, WITHDRAWS)
+        gateway = connect(trial.url("gateway"))
+        async with asyncio.timeout(30):
+            while not [name async for name in gateway.scan_iter(f"{PREFIX}:eo*")]:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        await gateway.aclose()
+        await trial.halt("gateway")  # nor does another process know that key any more
+        await trial.serve("main-service")
+        await trial.serve("gateway")
+        await told(trial)
+        await trial.ask("node0 question", [STAYS])
+        await taken(trial)
+        report = await trial.audit()
+    clean(report)
+    assert report.counts["gateway.REVOKED"] == report.counts["rights.withdrawal"] == 1
+    assert report.counts["main-service.CONSENT"] == len(PEOPLE) + 1
 
 
 async def test_what_is_said_next_follows_what_was_said_before(tmp_path: Path) -> None:

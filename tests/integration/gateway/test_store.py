@@ -11,10 +11,12 @@ from redis.asyncio import Redis
 from gateway.refusals import Refused
 from gateway.requests import RequestPath
 from gateway.store.library import GatewayStore
-from gateway.store.links import Registration
+from gateway.store.links import Registration, Revoked
 from gateway.store.rights import RightsStore
 from gateway.store.steps import PREFIX
+from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
+from proxid.crypto.revocation import Revocation
 from proxid.errors import ConsentError, NonceReplayError, RateLimitError, RecordMismatchError, RegistrationError
 from proxid.evidence.events import decode_header
 
@@ -45,6 +47,30 @@ async def types(client: Redis) -> list[str]:
 async def test_who_takes_nothing_is_not_looked_for_for_ever(store: GatewayStore) -> None:
     async with asyncio.timeout(20):
         assert await store.take("acme", 0, 0) == []
+
+
+async def test_every_key_that_an_enrolment_replaces_is_over(store: GatewayStore) -> None:
+    later = Registration("alice", ALICE.user_tag, 8, "px1later", True, b"link-l", b"cred-l")
+    named = [b"pk-a", b"pk-x", b"pk-l"]  # one of them was never held here, or lost with a store
+    assert await store.link("kl", later, b"pk-l", 1000, (b"enrol", b"linked"), EVIDENCE, replaces=named)
+    for number, old in enumerate((b"pk-a", b"pk-x")):
+        again = Registration("alice", ALICE.user_tag, 9, "px1again", True, b"link-o", b"cred-o")
+        with pytest.raises(RegistrationError, match="replaced"):
+            await store.link(f"ko{number}", again, old, 1000, (b"", b""), EVIDENCE, replaces=[b"pk-l"])
+
+
+async def test_a_revocation_is_in_effect_before_its_time_is_known(store: GatewayStore, client: Redis) -> None:
+    authority = SigningKey.generate()
+    one = Revocation.issue("alice", b"pk-a".ljust(32), 1, authority)
+    before = await types(client)
+    tag = ALICE.user_tag
+    assert [await store.revoke(tag, one, b"sealed", None) for _ in range(2)] == [Revoked.WAITS] * 2
+    assert await types(client) == before
+    assert await client.sismember(f"{PREFIX}:eo:{tag}", one.user_key)
+    assert [await store.revoke(tag, one, b"sealed", 5.0) for _ in range(2)] == [Revoked.DONE, Revoked.BEFORE]
+    assert await types(client) == [*before, "REVOKED"]
+    await RightsStore(store).begin_erasure(BOB.user_tag, b"request", b"enrolment", b"pk-b")
+    assert await store.revoke(BOB.user_tag, one, b"sealed", 5.0) is Revoked.ERASED
 
 
 async def test_link_is_idempotent_and_refuses_a_second_key(store: GatewayStore, client: Redis) -> None:
