@@ -44,7 +44,10 @@ local function gw_link(keys, a)
   end
   if enrolled ~= f.user_key then
     if enrolled and not is_among(enrolled, f.replaces) then return 'UNNAMED' end
-    if enrolled then redis.call('SADD', key(prefix, 'eo', user), enrolled) end
+    for at = 1, #f.replaces, #f.user_key do
+      local one = f.replaces:sub(at, at + #f.user_key - 1)
+      if one ~= f.user_key then redis.call('SADD', key(prefix, 'eo', user), one) end
+    end
     redis.call('SET', key(prefix, 'e', user), f.user_key)
     append_event(prefix, 'ENROLLED', f.enrolled_salt, f.enrolled_header, f.enrolled)
   end
