@@ -11,7 +11,7 @@ from typing import Final
 from gateway.blocks import exactly, prox_of
 from gateway.epochs import OpenEpochs
 from gateway.erasures import LIVE_SECONDS
-from gateway.identity import Screener
+from gateway.identity import Screener, key_tag
 from gateway.requests import Registrations
 from gateway.store.consents import SentBefore
 from gateway.store.library import GatewayStore
@@ -97,7 +97,9 @@ class Consents:
             owed = ConsentPayload.decode(payload)
             vector, pair = ConsentVector.decode(owed.vector), SanitizedPair.decode(owed.message)
             if version is None or vector.version < version:
-                await self._told(vector, pair, await self._registrations.of(pair.original.header.signer))
+                # It was taken when the key was good: the main service is told though it has been revoked since.
+                person = await self._store.registration(key_tag(pair.original.header.signer), over=True)
+                await self._told(vector, pair, person)
 
     async def _told(
         self, vector: ConsentVector, pair: SanitizedPair, person: Registration

@@ -186,9 +186,13 @@ class LinkSteps(Steps):
             found: Any = await self.client.mget([f"{PREFIX}:ek:{tag.hex()}" for tag in tags])
         return [bytes(seed or b"") for seed in found]
 
-    async def registration(self, key_tag: str) -> Registration:
-        """The live registration of an epoch key; raises RegistrationError."""
-        fields = await self.call("gw_registration", key_tag)
+    async def registration(self, key_tag: str, over: bool = False) -> Registration:
+        """The live registration of an epoch key; raises RegistrationError.
+
+        Args:
+            over: also one that was revoked or replaced; of somebody who is erased there is none.
+        """
+        fields = await self.call("gw_registration", key_tag, int(over))
         if not fields:
             raise RegistrationError("epoch key is not registered")
         user_id, tag, epoch, prox, seasoned, link, credential = fields

@@ -83,11 +83,15 @@ local function gw_revoke(keys, a)
   return 1
 end
 
--- ARGV: key tag
+-- ARGV: key tag; 1 if it may be revoked or replaced, though not of somebody who is erased
 local function gw_registration(keys, a)
   local user = is_live(keys[1], a[1])
   if not user then return {} end
   return redis.call('HMGET', key(keys[1], 'k', a[1]), 'id', 'u', 'e', 'p', 's', 'l', 'c')
+  if a[2] == '1' then
+    user = redis.call('HGET', key(keys[1], 'k', a[1]), 'u')
+    if user and redis.call('EXISTS', key(keys[1], 'x', user)) == 1 then user = nil end
+  end
 end
 
 -- ARGV: user tag; the part of the person's aliases.
