@@ -63,12 +63,15 @@ class Revocations:
                 continue
             payload = self._auditor.seal(revocation.encode(), revoked_info(screener.service))
             tag = screener.user_tag(revocation.user_id)
-            did = await self._store.revoke(tag, revocation, payload, screener.clock())
+            # The auditor holds requests against the time that is recorded: a clock that is wrong would accuse people.
+            now = screener.clock() if screener.watch.confirmed() else None
+            did = await self._store.revoke(tag, revocation, payload, now)
             if did is Revoked.ERASED:
                 gone.add(revocation.user_id)
                 continue
             done += did is Revoked.DONE
-            self._known.add(seen)
+            if did is not Revoked.WAITS:
+                self._known.add(seen)
         if gone:
             forget_revocations(self._data_dir, gone.__contains__)
         return done

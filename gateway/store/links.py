@@ -48,10 +48,11 @@ class Person:
 
 
 class Revoked(IntEnum):
-    """What came of a revocation: nothing new, recorded now, or its person is erased."""
+    """What came of a revocation: nothing new, recorded now, in effect and not recorded, or its person is erased."""
 
     BEFORE = 0
     DONE = 1
+    WAITS = 2
     ERASED = -1
 
 
@@ -138,13 +139,13 @@ class LinkSteps(Steps):
             raise RegistrationError(reasons[state])
         return bool(state == b"NEW")
 
-    async def revoke(self, user_tag: str, revocation: Revocation, payload: bytes, now: float) -> Revoked:
+    async def revoke(self, user_tag: str, revocation: Revocation, payload: bytes, now: float | None) -> Revoked:
         """End a user's key and the epoch keys that it linked, and record REVOKED, once.
 
         Args:
-            now: Unix seconds.
+            now: Unix seconds; None while the clock is not relied on: it takes effect, and is recorded later.
         """
-        header = encode_header(statement=revocation.digest.hex(), time=int(now))
+        header = b"" if now is None else encode_header(statement=revocation.digest.hex(), time=int(now))
         done = await self.call(
             "gw_revoke",
             *named(

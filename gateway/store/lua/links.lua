@@ -65,20 +65,22 @@ local function gw_link(keys, a)
   return 'NEW'
 end
 
--- Named fields: user_tag, user_key, digest (of the EA's word), salt, header, payload. The key and the epoch keys that it linked are
--- dead, and REVOKED says so, once (1, or 0 if it was said); of somebody who was erased
--- there is nothing to say (-1).
+-- Named fields: user_tag, user_key, digest (of the EA's word), salt, header ('' while nobody knows the time: 2), payload. The key and
+-- the epoch keys that it linked are dead, and REVOKED says so, once (1, or 0 if it was said); of somebody who was erased there is
+-- nothing to say (-1).
 local function gw_revoke(keys, a)
   local prefix, f = keys[1], named(a)
   local user = f.user_tag
   if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return -1 end
-  if redis.call('SADD', key(prefix, 'rv'), f.digest) == 0 then return 0 end
+  if redis.call('SISMEMBER', key(prefix, 'rv'), f.digest) == 1 then return 0 end
   redis.call('SADD', key(prefix, 'eo', user), f.user_key)
   for _, value in ipairs(redis.call('HVALS', key(prefix, 's', user))) do
     local live = key(prefix, 'u', user, string.match(value, '^([^|]+)|'))
     local link = redis.call('HGET', key(prefix, 'k', redis.call('GET', live) or ''), 'l')
     if link and string.find(link, f.user_key, 1, true) then redis.call('SET', live, '', 'KEEPTTL') end
   end
+  if f.header == '' then return 2 end
+  redis.call('SADD', key(prefix, 'rv'), f.digest)
   append_event(prefix, 'REVOKED', f.salt, f.header, f.payload)
   return 1
 end
@@ -86,12 +88,12 @@ end
 -- ARGV: key tag; 1 if it may be revoked or replaced, though not of somebody who is erased
 local function gw_registration(keys, a)
   local user = is_live(keys[1], a[1])
-  if not user then return {} end
-  return redis.call('HMGET', key(keys[1], 'k', a[1]), 'id', 'u', 'e', 'p', 's', 'l', 'c')
   if a[2] == '1' then
     user = redis.call('HGET', key(keys[1], 'k', a[1]), 'u')
     if user and redis.call('EXISTS', key(keys[1], 'x', user)) == 1 then user = nil end
   end
+  if not user then return {} end
+  return redis.call('HMGET', key(keys[1], 'k', a[1]), 'id', 'u', 'e', 'p', 's', 'l', 'c')
 end
 
 -- ARGV: user tag; the part of the person's aliases.
