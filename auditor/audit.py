@@ -185,6 +185,7 @@ class Audit:
         self._sets.answered_heads.finish(self._reads[1], self.report)
         check(self._sets, settled_ms, seen, self.report)
         self._service.finish(seen, min([now_ms, *exported]) / 1000)
+        self._people.ended.finish(self.report)
         self._gateway.finish()
         self._policies.check(self._erasures.epochs.values(), seen, self.report)
         check_expiry(self._policies, self._erasures, seen, self.report)

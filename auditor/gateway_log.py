@@ -229,7 +229,7 @@ class GatewayLog(Log):
             raise MessageInvalidError("session id is not the request's hash")
         self._asked[session] = person = self._tuples.forwarded(pair)
         self._sets.vouch(session, name_of(pair.sanitized, Role.SANITIZER))
-        self._people.verify_not_revoked(person)
+        self._people.verify_not_revoked(person, pair.original.header.time_ms)
         self._limits.forwarded(person.user_id, pair.original.header.time_ms)
 
     def _forwarded_unread(self, event: Event) -> None:

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from auditor.checks.c3_ended import EndedKey, EndedKeys
 from auditor.policies import Policies
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.crypto.revocation import Revocation
@@ -36,22 +37,16 @@ class EnrolledKey(NamedTuple):
     before: bytes
 
 
-class EndedKey(NamedTuple):
-    """Since when, by the gateway's clock (Unix seconds), a user's key is over; whether it was revoked, not replaced."""
-
-    time: int
-    revoked: bool
-
-
 _JUST_AFTER: Final = 256
 """Events."""
 
 PeopleState = tuple[
     dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes], dict[str, EnrolledKey], dict[str, bytes],
-    dict[bytes, EndedKey], bool, bool,
+    dict[bytes, EndedKey], list[bytes], bool, bool,
 ]  # fmt: skip
 """People by key, keys by subject tag, digests of credentials that were shown, who is gone, keys and parts by user, keys
-that are over, whether enrolments say when they came, and whether some ENROLLED cannot be read."""
+that are over and those of unconfirmed times, whether enrolments say when they came, and whether some ENROLLED cannot be
+read."""
 
 
 class People:
@@ -70,7 +65,7 @@ class People:
         self._keys: dict[str, EnrolledKey] = {}
         self._parts: dict[str, bytes] = {}
         """Of each user's aliases: drawn once, until the user is erased."""
-        self._ended: dict[bytes, EndedKey] = {}
+        self.ended = EndedKeys(policies.trust.clock_skew)
         self._timed = False
         """Whether an ENROLLED said when it came; then each after it does."""
 
@@ -103,11 +98,11 @@ class People:
         if time is None and self._timed:
             raise CredentialError("event says less than its version of the log demands")
         self._timed = self._timed or time is not None
-        if _named(enrolment.user_id, enrolment.user_key) in self._ended:
+        if _named(enrolment.user_id, enrolment.user_key) in self.ended.keys:
             raise RegistrationError("a key was enrolled that was revoked or replaced")
         if time is None or before in (b"", enrolment.user_key):
             return
-        self._ended.setdefault(_named(enrolment.user_id, before), EndedKey(time, False))
+        self.ended.end(_named(enrolment.user_id, before), time, False)
         if before not in enrolment.replaces:
             raise CredentialError("a person's key was replaced, and the authority has not said so")
 
@@ -118,16 +113,18 @@ class People:
             time: what its header says, Unix seconds.
         """
         revocation.verify(self._trust.authority)
-        name = _named(revocation.user_id, revocation.user_key)
-        before = self._ended.get(name, EndedKey(time, True))
-        self._ended[name] = EndedKey(min(before.time, time), True)
+        self.ended.end(_named(revocation.user_id, revocation.user_key), time, True)
 
-    def verify_not_revoked(self, person: Person) -> None:
+    def verify_not_revoked(self, person: Person, time_ms: int) -> None:
         """Something is taken under an epoch key; raises RegistrationError if its user's key had been revoked.
 
         The gateway takes nothing after the step that records REVOKED. A key that was replaced linked epochs before.
+
+        Args:
+            time_ms: of the message, which the gateway found fresh.
         """
-        ended = self._ended.get(_named(person.user_id, person.user_key)) if self._ended else None
+        self.ended.asked(time_ms)
+        ended = self.ended.keys.get(_named(person.user_id, person.user_key)) if self.ended.keys else None
         if ended is not None and ended.revoked:
             raise RegistrationError("message under an epoch key whose person's key had been revoked")
 
@@ -140,7 +137,7 @@ class People:
         Args:
             time_ms: of the request, which the gateway found fresh.
         """
-        ended = self._ended.get(_named(enrolment.user_id, enrolment.user_key))
+        ended = self.ended.keys.get(_named(enrolment.user_id, enrolment.user_key))
         if ended is not None:
             if time_ms / 1000 > ended.time + 2 * self._trust.clock_skew:
                 raise CredentialError("a right was exercised with a key that had been revoked or replaced")
@@ -194,7 +191,7 @@ class People:
             first: its PROX_ID and subject tag, which an ENROLLED just before it names.
         """
         held = self._keys.get(enrolment.user_id)
-        over = _named(enrolment.user_id, enrolment.user_key) in self._ended
+        over = _named(enrolment.user_id, enrolment.user_key) in self.ended.keys
         if over or (held is not None and held.key != enrolment.user_key):
             raise RegistrationError("epoch key is linked by a key that was revoked or replaced")
         if held is None and not self.incomplete:
@@ -247,15 +244,15 @@ class People:
     def state(self) -> PeopleState:
         """For storing."""
         return (
-            self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self._ended, self._timed,
-            self.incomplete,
+            self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
+            self.ended.said, self._timed, self.incomplete,
         )  # fmt: skip
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
         (
-            self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self._ended, self._timed,
-            self.incomplete,
+            self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
+            self.ended.said, self._timed, self.incomplete,
         ) = state  # fmt: skip
         self._by_prox = {person.prox_id: person for person in self._by_key.values()}
         self._live = {(person.user_id, person.epoch): key for key, person in self._by_key.items()}

@@ -91,7 +91,7 @@ class Tuples:
         said = (vector.user_id, vector.service, vector.epoch, vector.bundle, vector.version)
         if said != (person.user_id, trust.service, person.epoch, *consent.read(pair.original)):
             raise ConsentError("vector and message disagree")
-        self._people.verify_not_revoked(person)
+        self._people.verify_not_revoked(person, header.time_ms)
         return person, vector
 
     def consent_acknowledged(self, data: bytes) -> SanitizedPair:

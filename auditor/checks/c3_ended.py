@@ -1,0 +1,59 @@
+"""Keys of people that are over, and since when (check 3 of DESIGN 10.4): no later than what is asked next says."""
+
+from typing import Final, NamedTuple
+
+from auditor.findings import GATEWAY, SIGNATURES, Report, Unchecked
+
+_SKEWS: Final = 2
+"""A device's clock and the gateway's may each be off by one."""
+
+
+class EndedKey(NamedTuple):
+    """Since when, by the gateway's clock (Unix seconds), a user's key is over; whether it was revoked, not replaced."""
+
+    time: int
+    revoked: bool
+
+
+class EndedKeys:
+    """By name of user and key.
+
+    A gateway that says a time which has not come would have rights of the key pass until then. So a key is over at
+    the latest when something is asked behind it that the gateway found fresh. Its clock may have been wrong, which is
+    no lie: that is told, as something that nobody can check.
+
+    Args:
+        skew: seconds by which a clock may be off.
+    """
+
+    def __init__(self, skew: float) -> None:
+        self._skew = skew
+        self.keys: dict[bytes, EndedKey] = {}
+        self.said: list[bytes] = []
+        """Whose times nothing that was asked later has confirmed."""
+        self._early = 0
+
+    def end(self, name: bytes, time: int, revoked: bool) -> None:
+        """A key is over: since the earlier time, if that is said twice."""
+        before = self.keys.get(name)
+        if before is None or time <= before.time:
+            self.said.append(name)
+        else:
+            time = before.time
+        self.keys[name] = EndedKey(time, revoked or (before is not None and before.revoked))
+
+    def asked(self, time_ms: int) -> None:
+        """Something was asked that the gateway had found fresh (Unix milliseconds, by a device's clock)."""
+        latest = int(time_ms / 1000 + _SKEWS * self._skew)
+        said, self.said = self.said, []
+        for name in said:
+            ended = self.keys[name]
+            if ended.time > latest:
+                self.keys[name] = ended._replace(time=latest)
+                self._early += 1
+
+    def finish(self, report: Report) -> None:
+        """At the end of an audit."""
+        if self._early:
+            text = f"{self._early} keys were over at times that had not come; they count from the next request"
+            report.missing.append(Unchecked(SIGNATURES, GATEWAY, text))
