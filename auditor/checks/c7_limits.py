@@ -49,7 +49,7 @@ class Limits:
         self._since = 0
         self._blind = False
         self._told = False
-        self._nobody = 0
+        self._nobody = self._late = 0
 
     def forwarded(self, user_id: str, time_ms: int) -> None:
         """A request of a user, which the gateway took."""
@@ -79,15 +79,14 @@ class Limits:
         """
         fields, form = event.fields, form_of(event)
         known = form >= _FORM and (fields["rule"], fields["kind"]) == (Code.RATE_LIMITED.value, "requests")
-        self._turned_away(event, not (known and event.payload))
+        judged = self._judged(event) if known and event.payload else None
+        self._turned_away(event, judged is None)
         if form < _FORM and self._told:
             raise RecordMismatchError("event says less than its version of the log demands")
         self._told = self._told or form >= _FORM
-        if known and event.payload:
-            person = self._person_of(decode_text(decode(event.payload, 1)[0]))
-            if not self._had_asked(person, int(str(fields["minute"])), int(str(fields["limit"]))):
-                raise RecordMismatchError("a person was turned away for too many requests who had made fewer")
-        elif known:
+        if judged is False:
+            raise RecordMismatchError("a person was turned away for too many requests who had made fewer")
+        if known and not event.payload:
             self._nobody += 1
 
     def finish(self, report: Report) -> None:
@@ -95,14 +94,25 @@ class Limits:
         if self._nobody:
             text = f"{self._nobody} refusals of a person's requests do not say whose"
             report.missing.append(Unchecked(COMPLETENESS, GATEWAY, text))
+        if self._late:
+            text = f"{self._late} refusals of a person's requests are of a minute long before they were recorded"
+            report.missing.append(Unchecked(COMPLETENESS, GATEWAY, text))
 
-    def _had_asked(self, person: Person, minute: int, limit: int) -> bool:
+    def _judged(self, event: Event) -> bool | None:
+        person = self._person_of(decode_text(decode(event.payload, 1)[0]))
+        return self._had_asked(person, int(str(event.fields["minute"])), int(str(event.fields["limit"])))
+
+    def _had_asked(self, person: Person, minute: int, limit: int) -> bool | None:
+        """Whether a person had asked as often; None if that cannot be told, which is the gateway's word then."""
         if limit < self._policies.trust.floors.rate_per_minute:
             raise RecordMismatchError("people are turned away at a limit below the floor")
         first, last = minute - self._around, minute + self._around
         began = int(self._policies.trust.epochs.start(person.epoch)) // 60
-        if self._blind or first <= max(self._since, began) or first < max(self._asked, default=0) - _KEPT:
-            return True
+        if last < began or first < max(self._asked, default=0) - _KEPT:
+            self._late += 1  # as after an hour without a store, or so that nobody can count
+            return None
+        if self._blind or first <= max(self._since, began):
+            return None
         return sum(self._asked.get(at, Counter())[person.user_id] for at in range(first, last + 1)) >= limit
 
     def state(self) -> LimitsState:

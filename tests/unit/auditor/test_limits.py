@@ -1,0 +1,57 @@
+"""Whom a gateway turned away for too many requests: held against what it forwarded, or told as what cannot be."""
+
+import pytest
+
+from auditor.checks.c3_links import Person
+from auditor.checks.c7_limits import Limits
+from auditor.findings import Report
+from auditor.policies import Policies
+from proxid.encoding import encode
+from proxid.errors import Code, RecordMismatchError
+from proxid.evidence.events import Event, EventType, encode_header
+from tests.support.scene import EPOCH
+from tests.unit.auditor.test_expired_events import trusted
+
+ANN = Person("ann", b"key", "px1ann", EPOCH, True, b"")
+START = int(trusted().epochs.start(EPOCH)) // 60
+NOW = START + 300
+"""Minutes."""
+
+
+class Gateway:
+    """Forwards twenty requests of one person in each of some minutes."""
+
+    def __init__(self, *minutes: int) -> None:
+        self.believed: list[bool] = []
+        self.limits = Limits(Policies(trusted()), lambda _: ANN, lambda _, believed: self.believed.append(believed))
+        for minute in minutes:
+            for _ in range(20):
+                self.limits.forwarded("ann", minute * 60_000)
+
+    def refuses(self, minute: int, limit: int = 20) -> int:
+        """How much cannot be checked then."""
+        fields = {"v": 3, "rule": Code.RATE_LIMITED.value, "kind": "requests", "minute": minute, "limit": limit}
+        header = encode_header(**fields)  # type: ignore[arg-type]
+        self.limits.refused(Event(1, EventType.REFUSED, bytes(16), header, encode("px1ann"), 1, (), False))
+        report = Report()
+        self.limits.finish(report)
+        return len(report.missing)
+
+
+def test_who_had_asked_as_often_is_turned_away_and_nothing_of_it_is_believed() -> None:
+    gateway = Gateway(NOW)
+    assert gateway.refuses(NOW) == 0 and gateway.believed == [False]
+    with pytest.raises(RecordMismatchError):
+        Gateway(NOW - 10, NOW).refuses(NOW - 5)
+
+
+@pytest.mark.parametrize("minute", [NOW - 60, START - 60, 0])
+def test_a_minute_that_nobody_counts_any_more_is_told(minute: int) -> None:
+    gateway = Gateway(NOW)
+    assert gateway.refuses(minute) == 1 and gateway.believed == [True]
+
+
+def test_what_cannot_be_counted_is_the_gateways_word() -> None:
+    gateway = Gateway(NOW)
+    gateway.limits.forwarded_unread()
+    assert gateway.refuses(NOW) == 0 and gateway.believed == [True]
