@@ -1,8 +1,14 @@
 """Heads that came with answers, as they are kept until the main service's log is read."""
 
 import sqlite3
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+
+from auditor.checks import c1_answered
 from auditor.checks.c1_answered import AnsweredHeads
+from auditor.findings import Report
 from proxid.evidence.checkpoint import Checkpoint
 from tests.support import scene
 
@@ -27,3 +33,18 @@ def test_what_is_no_head_is_remembered_and_stops_nothing() -> None:
     for data in (b"", b"nonsense", note(1 << 63)):
         heads.take(data)
     assert heads._strange and list(heads.after("proxid/ms/main-service", -1)) == []
+
+
+def test_heads_of_what_was_read_before_are_compared_each_and_what_is_left_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(c1_answered, "_PROVEN", 100)
+    for heads, left in ((100, 0), (107, 1)):
+        answered, compared, report = AnsweredHeads(sqlite3.connect("")), list[bytes](), Report()
+        for size in range(1, heads + 1):
+            answered.take(note(size))
+        frontier = SimpleNamespace(origin="proxid/ms/main-service", start=200, frontier=SimpleNamespace(size=300))
+        read: Any = SimpleNamespace(heads=frontier, compare=compared.append, log=SimpleNamespace(name="main-service"))
+        answered.finish(read, report)
+        assert len(compared) == 100 and len(report.missing) == left and report.violations == []
+        assert list(answered.after("proxid/ms/main-service", 0)) == []
