@@ -21,7 +21,7 @@ EVENTS: Final = frozenset(
         "policy waits",
         "classifier failed",
         "departures wait",
-        "revocations wait for the store",
+        "revocations wait",
         "a revocation does not hold",
         "clock doubted",
         "clock relied on again",
