@@ -66,6 +66,7 @@ class WithheldState(NamedTuple):
     claims: list[Claim]
     over: dict[int, int]
     newer: bool
+    named: bool
     denied: set[int]
     arrivals: ArrivalsState
 
@@ -92,6 +93,8 @@ class Withheld:
         """Events that said so when it was not: in an audit that goes on from here, too."""
         self._newer = False
         """Whether an event was of the form that says what is needed; then none is of the one before any more."""
+        self._named = False
+        """Whether one that rests on what was said has named the pipeline that read it; then each does."""
         self._older = 0
         self._predicates: dict[str, Callable[[Event, Asked], bool]] = {
             "no_consent": self._allows_nobody,
@@ -153,6 +156,8 @@ class Withheld:
         if form < 2 and self._newer:
             raise RecordMismatchError("event says less than its version of the log demands")
         self._newer = self._newer or form > 1
+        if reason in TEXTS:
+            self._verify_named(event, reason)
         if reason in RECORDS and form > 1:
             return asked
         if asked is None:
@@ -162,6 +167,13 @@ class Withheld:
                 raise RecordMismatchError(f"a request was withheld as {reason}, and it was not")
             self._older += 1
         return None
+
+    def _verify_named(self, event: Event, reason: str) -> None:
+        """What read a request is named, or who asked it could open it to no avail."""
+        named = bool(event.fields.get("pipeline"))
+        if self._named and not named and reason != "classifier_failed":
+            raise RecordMismatchError("a request was withheld for what it said, and what read it is not named any more")
+        self._named = self._named or named
 
     def _holds(self, event: Event, asked: Asked, reason: str) -> bool:
         if reason == ACCESS or asked.access:
@@ -258,9 +270,10 @@ class Withheld:
 
     def state(self) -> WithheldState:
         """For storing."""
-        return WithheldState(self._asked, self._claims, self._over, self._newer, self._denied, self._arrivals.state())
+        own = (self._asked, self._claims, self._over, self._newer, self._named, self._denied)
+        return WithheldState(*own, self._arrivals.state())
 
     def restore(self, state: WithheldState) -> None:
         """Go on from a state."""
-        self._asked, self._claims, self._over, self._newer, self._denied, arrivals = state
+        self._asked, self._claims, self._over, self._newer, self._named, self._denied, arrivals = state
         self._arrivals.restore(arrivals)

@@ -21,7 +21,7 @@ def nothing() -> Saved:
     from auditor.checks.c7_limits import LimitsState
     from auditor.checks.c7_withheld import WithheldState
 
-    withheld = WithheldState({}, [], {}, False, set(), ArrivalsState({}, 0))
+    withheld = WithheldState({}, [], {}, False, False, set(), ArrivalsState({}, 0))
     parts = Parts(
         ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], False, False), ({}, {}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
