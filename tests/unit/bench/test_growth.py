@@ -36,6 +36,21 @@ def test_what_goes_on_growing_is_seen_and_named() -> None:
         assert found[name]["value"] > 1.25 and found[name]["baseline"] == "main"
 
 
+def restless(values: list[float]) -> list[float]:
+    """The same, with noise."""
+    return [value + 3.0 * (-1) ** n for n, value in enumerate(values)]
+
+
+@pytest.mark.parametrize("first", [[100.0] * 20, [100.0 - 4 * n for n in range(20)]], ids=["flat", "falling"])
+def test_a_store_that_did_not_grow_at_first_grows_later_or_not(first: list[float]) -> None:
+    flat, grows = first + [first[-1]] * 20, first + [first[-1] + 5 * n for n in range(20)]
+    for values in (flat, restless(flat)):
+        assert figures(house(main_store_kb=values))["store_growth"]["value"] == 1.0
+    for values in (grows, restless(grows)):
+        found = figures(house(main_store_kb=values))["store_growth"]
+        assert 2.5 < found["value"] <= 1000.0 and found["baseline"] == "main"
+
+
 def test_a_soak_in_which_nothing_was_answered_says_nothing() -> None:
     with pytest.raises(InputError):
         figures([Sample(0, {"gateway_memory_kb": 1.0})] * 40)
