@@ -12,6 +12,10 @@ of that is asked for `seconds` (60), and everything is read forty times meanwhil
     store_growth                memory that a request takes in the second half, over the first half's, of the store of
                                 which that is more
     evidence_growth             the same of the logs' files
+
+Where the first half takes nothing that noise would not explain (SURE standard errors of both slopes), or gives back,
+there is no such ratio: 1 stands there if the second half takes no more than noise either, else how many times the
+noise it takes.
 """
 
 import asyncio
@@ -19,6 +23,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import hypot, sqrt
 from pathlib import Path
 from statistics import mean
 from typing import Final
@@ -33,6 +38,10 @@ from proxid.errors import InputError
 PATIENCE: Final = 20.0
 WARM_UP: Final = 10.0
 SAMPLES: Final = 40
+SURE: Final = 3.0
+"""Standard errors above which a slope is one."""
+MOST: Final = 1000.0
+"""The largest ratio that is told: of something that grows to something that did not at all."""
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _WATCHED: Final = (*SERVICES, PARTIES[0])
 MEMORY, DESCRIPTORS, STORE, EVIDENCE = "memory_kb", "descriptors", "store_kb", "evidence_kb"
@@ -134,9 +143,13 @@ def level(samples: Sequence[Sample], name: str) -> float:
 
 
 def pace(samples: Sequence[Sample], name: str) -> float:
-    """What a request takes in the second half, over what it takes in the first."""
+    """What a request takes in the second half, over what it takes in the first, or over noise if that is nothing."""
     half = len(samples) // 2
-    return slope(samples[half:], name) / slope(samples[:half], name)
+    parts = (samples[:half], samples[half:])
+    (first, second), noise = (slope(part, name) for part in parts), SURE * hypot(*(error(part, name) for part in parts))
+    if first > noise:
+        return second / first
+    return second / max(noise, second / MOST) if second > noise else 1.0
 
 
 def slope(samples: Sequence[Sample], name: str) -> float:
@@ -145,6 +158,14 @@ def slope(samples: Sequence[Sample], name: str) -> float:
     middle, height = mean(x), mean(y)
     spread = sum((at - middle) ** 2 for at in x)
     return sum((at - middle) * (value - height) for at, value in zip(x, y, strict=True)) / spread
+
+
+def error(samples: Sequence[Sample], name: str) -> float:
+    """The standard error of `slope`."""
+    x, y, steep = [s.answered for s in samples], [s.values[name] for s in samples], slope(samples, name)
+    middle, height = mean(x), mean(y)
+    beside = sum((value - height - steep * (at - middle)) ** 2 for at, value in zip(x, y, strict=True))
+    return sqrt(beside / max(1, len(x) - 2) / sum((at - middle) ** 2 for at in x))
 
 
 def _figure(value: float, unit: str, baseline: str | None = None) -> Figure:
