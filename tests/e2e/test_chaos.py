@@ -31,6 +31,8 @@ AGAIN = 5
 """Answers after which a house counts as well again."""
 AGAIN_SECONDS = 300.0
 LOGGED_SECONDS = 300.0
+ACKNOWLEDGED_SECONDS = 30.0
+"""For which what parties hold may be without their acknowledgement: of what was retracted meanwhile it stays so."""
 NOTICED = 3.0
 """Seconds in which a service sees that it cannot write."""
 NO_WORD = "import proxid.runtime.evidence_log.writer as w\nasync def mute(*_): pass\nw.say_full = mute"
@@ -76,6 +78,15 @@ async def logged(house: ChaosHouse, people: People) -> own_count.Count:
             return found
         await asyncio.sleep(1)
     return own_count.count(house.folder)
+
+
+async def acknowledged(house: ChaosHouse) -> None:
+    """Until the gateway's log has an acknowledgement of all that parties hold, or that has taken too long."""
+    for _ in range(int(ACKNOWLEDGED_SECONDS)):
+        if not own_count.unacknowledged(house.folder, PARTIES):
+            return
+        await asyncio.sleep(1)
+    print("not acknowledged:", own_count.unacknowledged(house.folder, PARTIES))
 
 
 def held_against(house: ChaosHouse, people: People, found: own_count.Count) -> dict[str, object]:
@@ -127,7 +138,7 @@ async def test_what_was_acknowledged_is_there_once_whatever_fails(tmp_path: Path
         people = People(house, SEED)
         await chaos(house, people, faults)
         found = await logged(house, people)
-        await asyncio.sleep(5)
+        await acknowledged(house)
         house.stop_parties()
         wrong = held_against(house, people, found)
         report = audited(house)

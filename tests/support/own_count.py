@@ -112,6 +112,24 @@ def twice(feed: Path) -> list[tuple[int, int]]:
     return [name for name, times in held.items() if times > 1]
 
 
+def unacknowledged(folder: Path, parties: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
+    """Groups that a party holds and whose acknowledgement is not in the gateway's log, by party."""
+    told = {
+        (entry.fields["party"], entry.fields["epoch"], entry.fields["group"])
+        for entry in entries(folder / "gateway/data/evidence")
+        if entry.kind == "DELIVERED"
+    }
+    missing = {
+        party: [
+            (line["epoch"], line["group"])
+            for line in lines_of(folder / "parties" / party / "data/feed.jsonl")
+            if "notice" not in line and "retracted" not in line and (party, line["epoch"], line["group"]) not in told
+        ]
+        for party in parties
+    }
+    return {party: groups for party, groups in missing.items() if groups}
+
+
 def rows_under(feed: Path, name: str) -> dict[tuple[int, int], int]:
     """How many rows a party holds under a name, by group."""
     held = {

@@ -5,7 +5,7 @@ from pathlib import Path
 from proxid.evidence.events import EventType, encode_header
 from proxid.evidence.leaf import Leaf, LeafHeader
 from proxid.runtime.evidence_log.segments import SegmentWriter
-from tests.support.own_count import count, doubled, entries, lost, rows_under, twice
+from tests.support.own_count import count, doubled, entries, lost, rows_under, twice, unacknowledged
 
 KINDS = ("FORWARDED", "ANSWERED", "RECEIVED")
 ASKED = [bytes([n]) * 8 for n in range(3)]
@@ -62,3 +62,14 @@ def test_a_group_that_is_held_twice_is_seen_and_one_that_came_again_is_not(
     assert twice(feed) == [] and rows_under(feed, "ann") == {(1, 4): 1, (1, 5): 1}
     feed.write_text(line % 4 + line % 4)
     assert twice(feed) == [(1, 4)] and twice(tmp_path / "none") == []
+
+
+def test_what_a_party_holds_without_an_acknowledgement_in_the_log_is_seen(tmp_path: Path) -> None:
+    told: dict[str, str | int] = {"ack": "00", "epoch": 1, "group": 2, "party": "acme"}
+    write(tmp_path, "gateway", [(EventType.DELIVERED, told)])
+    for party in ("acme", "globex"):
+        feed = tmp_path / f"parties/{party}/data/feed.jsonl"
+        feed.parent.mkdir(parents=True)
+        feed.write_text('{"epoch": 1, "group": 2}\n{"epoch": 1, "group": 2, "retracted": true}\n')
+    assert unacknowledged(tmp_path, ["acme", "nobody"]) == {}
+    assert unacknowledged(tmp_path, ["acme", "globex"]) == {"globex": [(1, 2)]}
