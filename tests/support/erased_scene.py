@@ -99,7 +99,7 @@ class Scene:
         evidence, key = OpeningKey(self.source.randbytes(96)), self._hex()
         prox = "px1" + base64.b32encode(self.source.randbytes(20)).decode().lower()
         row = Registration(person.name, person.tag, epoch, prox, True, b"link", b"credential")
-        person.user_key, others = b"pk%d" % epoch, [b"pk%d" % other for other in EPOCHS if other != epoch]
+        person.user_key, others = b"pk%d" % epoch, [b"pk%d" % other for other in person.prox]
         for forms in (name_forms(b"s" * 32, person.name), []):
             try:
                 payloads = (b"enrolled", b"linked")
