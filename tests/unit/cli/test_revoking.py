@@ -82,3 +82,11 @@ def test_nothing_of_who_is_erased_stays_in_the_folder(tmp_path: Path) -> None:
     assert path.exists() and other.exists()
     forget_revocations(tmp_path, lambda user_id: user_id == one.user_id)
     assert not list((tmp_path / "revoked").iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_root_brings_is_the_data_folders_owners(tmp_path: Path) -> None:
+    os.chown(tmp_path, 1234, 1234)
+    for folder in (tmp_path, tmp_path / "data"):
+        path, _ = _brought(folder)
+        assert {one.stat().st_uid for one in (folder, path.parent, path)} == {1234}
