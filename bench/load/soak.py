@@ -13,7 +13,7 @@ of that is asked for `seconds` (60), and everything is read forty times meanwhil
                                 which that is more
     evidence_growth             the same of the logs' files
 
-Where the first half takes nothing that noise would not explain (SURE standard errors of both slopes), or gives back,
+Where the first half takes nothing that noise would not explain (SURE standard errors of its slope), or gives back,
 there is no such ratio: 1 stands there if the second half takes no more than noise either, else how many times the
 noise it takes.
 """
@@ -23,7 +23,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import hypot, sqrt
+from math import sqrt
 from pathlib import Path
 from statistics import mean
 from typing import Final
@@ -146,10 +146,10 @@ def pace(samples: Sequence[Sample], name: str) -> float:
     """What a request takes in the second half, over what it takes in the first, or over noise if that is nothing."""
     half = len(samples) // 2
     parts = (samples[:half], samples[half:])
-    (first, second), noise = (slope(part, name) for part in parts), SURE * hypot(*(error(part, name) for part in parts))
-    if first > noise:
+    (first, second), noises = (slope(part, name) for part in parts), [SURE * error(part, name) for part in parts]
+    if first > noises[0]:
         return second / first
-    return second / max(noise, second / MOST) if second > noise else 1.0
+    return second / max(*noises, second / MOST) if second > max(noises) else 1.0
 
 
 def slope(samples: Sequence[Sample], name: str) -> float:
