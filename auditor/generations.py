@@ -244,7 +244,8 @@ class ReadLog:
         if generation == self.generation and head.size > end.size:
             return False
         lost = generation < self.generation and (
-            self.log.damage.is_lost(self.entries_before(generation + 1)) or head.size <= self.sizes[generation - 1]
+            self.log.damage.is_lost(self.entries_before(generation + 1))
+            or end.size < head.size <= self.sizes[generation - 1]
         )
         found = Report()
         check = HeadCheck(self.log.name, rules, Frontier(), found, self.clock)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from proxid.crypto.ed25519 import SigningKey
-from proxid.errors import LogFullError
+from proxid.errors import LogDamagedError, LogFullError
 from proxid.evidence.events import EventType
 from proxid.evidence.promise import MERGE_SECONDS, Promise
 from proxid.runtime.clock import ClockWatch
@@ -42,7 +42,7 @@ class Promises:
         """The newest signed head, a note, at most a second old.
 
         Raises:
-            LogFullError: the log is behind by half the merge delay. LogDamagedError, StoreError.
+            LogFullError: the log is behind by half the merge delay. LogDamagedError: none was ever read. StoreError.
         """
         if not self._head or self._watch.monotonic - self._read > _FRESH:
             # Once for all who ask meanwhile, whichever of them go.
@@ -56,7 +56,12 @@ class Promises:
         now = self._watch.monotonic
         if await self._behind() > MERGE_SECONDS / 2:
             raise LogFullError("evidence is not written in time; nothing is taken until it is")
-        self._head, self._read = self._reader.checkpoint(), now
+        try:
+            self._head, self._read = self._reader.checkpoint(), now
+        except LogDamagedError:
+            # Whatever is logged next is followed by a new head in its place. Until then the last one is the newest.
+            if not self._head:
+                raise
 
     def _looked(self, task: "asyncio.Task[None]") -> None:
         self._looking = None

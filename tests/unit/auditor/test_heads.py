@@ -215,6 +215,7 @@ def followed(proofs: bool, **damage: Any) -> ReadLog:
     log.damage = Damage(**damage)
     read = ReadLog(log, verifier, None, LAG, report, lambda: NOW, nothing, nothing, nothing)
     read.named.append(signed(LEAVES[:6]).encode())
+    read.sizes.append(6)
     read.turn(2, 6)
     old = ProvenLog(LEAVES, LEAVES, Heads(b""))
     old.away = not proofs

@@ -1,6 +1,7 @@
 """Which policy an epoch went by (DESIGN 7, 10.4): what an auditor lacks, and what has expired, convicts nobody."""
 
 import dataclasses
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -144,7 +145,8 @@ def test_a_key_that_no_log_shows_is_new_until_its_epoch_ends_however_new_the_fil
     trust, report, now = trusted(), Report(), EPOCHS.start(EPOCH) * 1000 + 120_000
     key = EpochKey(MS, EPOCH + epochs, b"k" * 1216, b"s" * 32, bytes(32)).issue(SERVICE)
     nothing: Any = None
-    check = ReceiptCheck(Policies(trust), nothing, set(), nothing, report, (now - 60_000, now + 60_000), nothing)
+    sets: Any = SimpleNamespace(texts={})
+    check = ReceiptCheck(Policies(trust), sets, set(), nothing, report, (now - 60_000, now + 60_000), nothing)
     check.run([Presented("epoch", b"", key.encode(), now)])
     assert (report.counts["receipts.recent"], [v.rule for v in report.violations]) == (
         (1, []) if recent else (0, [RECEIPTS])

@@ -33,12 +33,14 @@ class Pool:
     def __init__(self) -> None:
         self.suppressed = 0
 
-    async def suppress(self, session: bytes, reason: str, kind: str) -> None:
+    async def suppress(self, session: bytes, reason: str, kind: str, pipeline: str) -> None:
         self.suppressed += 1
 
 
 class Slow:
     """Notes how often the request path has run at each decision."""
+
+    pipeline = "slow/1"
 
     def __init__(self) -> None:
         self.served = 0
