@@ -35,7 +35,7 @@ def demo(folder: Path, *arguments: str) -> list[str]:
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
     """A demo of pairs for people to read, which runs beside the other: both wait more than they work."""
-    few = ("--form", "pairs", "--people", "20", "--rate", "400", "--seconds", "2")
+    few = ("--form", "pairs", "--people", "20", "--rate", "100", "--seconds", "8")
     arguments = demo(tmp_path_factory.mktemp("shown"), *few)
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         yield run
