@@ -207,10 +207,10 @@ def test_an_older_policy_that_a_file_says_again_is_told_of(trial: Path, capsys: 
     capsys.readouterr()
     file.write_text(text)
     govern(load(GatewayConfig, path), TODAY + 1)
-    said = capsys.readouterr().out
+    said = "".join(capsys.readouterr())  # where the log goes is settled by whoever set it up first
     assert "older policy counts again" in said and first in said and str(TODAY + 2) in said
     govern(load(GatewayConfig, path), TODAY + 1)
-    assert "older policy counts again" not in capsys.readouterr().out
+    assert "older policy counts again" not in "".join(capsys.readouterr())
 
 
 def test_the_length_of_epochs_never_changes(trial: Path, terminal: Terminal) -> None:
