@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from proxid.errors import ClockError, LogFullError
+from proxid.errors import ClockError, LogDamagedError, LogFullError
 from proxid.evidence.events import EventType
 from proxid.evidence.leaf import LeafHeader
 from proxid.evidence.note import Verifier
@@ -131,6 +131,22 @@ async def test_a_head_from_before_the_machine_slept_is_none_of_now(client: Redis
     slept = 3600.0
     with pytest.raises(LogFullError, match="in time"):
         await promises.of(" 2", EventType.CONSENT, b"asked")
+
+
+async def test_a_head_that_rots_leaves_the_one_before_for_as_long_as_that_covers_what_was_promised(
+    client: Redis, tmp_path: Path
+) -> None:
+    """Another worker may have promised since: a promise of now that came with an older head would lack it."""
+    slept = 0.0
+    clocks = Clocks(lambda: 1.0 + uptime() + slept, lambda: uptime() + slept)
+    promises = promises_by(clocks, client, tmp_path)
+    head = await promises.head()
+    (tmp_path / "log/checkpoint").write_bytes(b"rotten")
+    slept = 10.0
+    assert await promises.head() == head
+    slept = 60.0
+    with pytest.raises(LogDamagedError):
+        await promises.head()
 
 
 async def test_nothing_is_promised_by_a_clock_that_was_set(client: Redis, tmp_path: Path) -> None:

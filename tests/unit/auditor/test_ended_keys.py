@@ -31,3 +31,15 @@ def test_of_two_times_the_earlier_counts() -> None:
     for times in ((5, 9), (9, 5)):
         ended, _ = said(*times)
         assert ended.keys[b"key"] == EndedKey(5, True)
+
+
+def test_what_was_asked_before_a_key_was_over_was_asked_before_whatever_the_gateways_clock_said() -> None:
+    """A clock hours behind would have it that a right of this morning was exercised with a key of nobody's."""
+    ended = EndedKeys(SKEW)
+    ended.asked(NOW * 1000)
+    ended.end(b"key", NOW - 20_000, revoked=False)
+    assert ended.keys[b"key"].time == NOW - 2 * SKEW
+    ended.end(b"key", NOW - 30_000, revoked=True)
+    assert ended.keys[b"key"] == EndedKey(NOW - 2 * SKEW, True)
+    ended.end(b"later", NOW + SKEW, revoked=False)
+    assert ended.keys[b"later"].time == NOW + SKEW
