@@ -64,8 +64,8 @@ class Revocations:
             payload = self._auditor.seal(revocation.encode(), revoked_info(screener.service))
             tag = screener.user_tag(revocation.user_id)
             # The auditor holds requests against the time that is recorded: a clock that is wrong would accuse people.
-            now = screener.clock() if screener.watch.confirmed() else None
-            did = await self._store.revoke(tag, revocation, payload, now)
+            now = screener.clock()  # first: a clock that is set from here on is not gone by
+            did = await self._store.revoke(tag, revocation, payload, now if screener.watch.confirmed() else None)
             if did is Revoked.ERASED:
                 gone.add(revocation.user_id)
                 continue

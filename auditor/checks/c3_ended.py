@@ -1,4 +1,4 @@
-"""Keys of people that are over, and since when (check 3 of DESIGN 10.4): no later than what is asked next says."""
+"""Keys of people that are over, and since when (check 3 of DESIGN 10.4): between what was asked before and after."""
 
 from typing import Final, NamedTuple
 
@@ -20,7 +20,8 @@ class EndedKeys:
 
     A gateway that says a time which has not come would have rights of the key pass until then. So a key is over at
     the latest when something is asked behind it that the gateway found fresh. Its clock may have been wrong, which is
-    no lie: that is told, as something that nobody can check.
+    no lie: that is told, as something that nobody can check. One that was behind makes no key be over before what
+    stands before it in the log was asked: rights of that time may still come to be recorded.
 
     Args:
         skew: seconds by which a clock may be off.
@@ -31,11 +32,13 @@ class EndedKeys:
         self.keys: dict[bytes, EndedKey] = {}
         self.said: list[bytes] = []
         """Whose times nothing that was asked later has confirmed."""
+        self.latest = 0
+        """Unix seconds of the latest that was asked so far."""
         self._early = 0
 
     def end(self, name: bytes, time: int, revoked: bool) -> None:
         """A key is over: since the earlier time, if that is said twice."""
-        before = self.keys.get(name)
+        before, time = self.keys.get(name), max(time, self.latest - int(_SKEWS * self._skew))
         if before is None or time <= before.time:
             self.said.append(name)
         else:
@@ -44,7 +47,7 @@ class EndedKeys:
 
     def asked(self, time_ms: int) -> None:
         """Something was asked that the gateway had found fresh (Unix milliseconds, by a device's clock)."""
-        latest = int(time_ms / 1000 + _SKEWS * self._skew)
+        self.latest, latest = max(self.latest, time_ms // 1000), int(time_ms / 1000 + _SKEWS * self._skew)
         said, self.said = self.said, []
         for name in said:
             ended = self.keys[name]

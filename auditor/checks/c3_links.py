@@ -42,11 +42,11 @@ _JUST_AFTER: Final = 256
 
 PeopleState = tuple[
     dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes], dict[str, EnrolledKey], dict[str, bytes],
-    dict[bytes, EndedKey], list[bytes], bool, bool,
+    dict[bytes, EndedKey], list[bytes], int, bool, bool,
 ]  # fmt: skip
 """People by key, keys by subject tag, digests of credentials that were shown, who is gone, keys and parts by user, keys
-that are over and those of unconfirmed times, whether enrolments say when they came, and whether some ENROLLED cannot be
-read."""
+that are over, those of unconfirmed times, the latest request, whether enrolments say when they came, and whether some
+ENROLLED cannot be read."""
 
 
 class People:
@@ -245,14 +245,14 @@ class People:
         """For storing."""
         return (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self._timed, self.incomplete,
+            self.ended.said, self.ended.latest, self._timed, self.incomplete,
         )  # fmt: skip
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
         (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self._timed, self.incomplete,
+            self.ended.said, self.ended.latest, self._timed, self.incomplete,
         ) = state  # fmt: skip
         self._by_prox = {person.prox_id: person for person in self._by_key.values()}
         self._live = {(person.user_id, person.epoch): key for key, person in self._by_key.items()}

@@ -21,7 +21,8 @@ from tests.support.chosen import again_of
 from tests.support.chosen import number as number_of
 from tests.support.fuzzing.files import change
 from tests.support.fuzzing.known import ran, readers
-from tests.support.fuzzing.readers import BY_COMMAND, READERS, Reader
+from tests.support.fuzzing.readers import READERS, Reader
+from tests.support.fuzzing.reading import BY_COMMAND
 from tests.support.fuzzing.stock import PLANTED, make_stock
 
 SEED: Final = number_of("PROXID_FUZZ_SEED", 1)

@@ -186,9 +186,8 @@ async def service_says_that_it_is_tomorrow_and_moves_up_what_waits(liar: Liar) -
     await liar.trial.settle()
 
 
-@lie(6)
-async def gateway_takes_a_grant_of_somebody_who_objects(liar: Liar) -> None:
-    await liar.trial.consent("nothing")
+async def objection_forgotten(liar: Liar) -> None:
+    """Somebody objects, and the gateway's store is as if nobody had."""
     client = rights(liar.trial)
     await client.exercise(Right.OBJECT, PEOPLE[1])
     await client.close()
@@ -196,6 +195,12 @@ async def gateway_takes_a_grant_of_somebody_who_objects(liar: Liar) -> None:
     async for key in store.scan_iter(match="{gw}:ob:*"):
         await store.delete(key)
     await store.aclose()
+
+
+@lie(6)
+async def gateway_takes_a_grant_of_somebody_who_objects(liar: Liar) -> None:
+    await liar.trial.consent("nothing")
+    await objection_forgotten(liar)
     await liar.trial.consent("everything", PEOPLE[1:2])
 
 
@@ -210,12 +215,8 @@ async def gateway_sends_what_somebody_objected_to_to_a_party_that_keeps_silent(l
         """Nothing leaves the feeds."""
 
     liar.patch.setattr(RightsStore, "settle", kept)
-    client = rights(liar.trial)
-    await client.exercise(Right.OBJECT, PEOPLE[1])
-    await client.close()
+    await objection_forgotten(liar)
     store = await store_of(liar, GATEWAY)
-    async for key in store.scan_iter(match="{gw}:ob:*"):
-        await store.delete(key)
     assert await GatewayStore(store).take("acme", 0, 8)
     await store.aclose()
 

@@ -42,7 +42,8 @@ class Promises:
         """The newest signed head, a note, at most a second old.
 
         Raises:
-            LogFullError: the log is behind by half the merge delay. LogDamagedError: none was ever read. StoreError.
+            LogFullError: the log is behind by half the merge delay. StoreError.
+            LogDamagedError: none can be read, nor could within half the merge delay.
         """
         if not self._head or self._watch.monotonic - self._read > _FRESH:
             # Once for all who ask meanwhile, whichever of them go.
@@ -59,8 +60,9 @@ class Promises:
         try:
             self._head, self._read = self._reader.checkpoint(), now
         except LogDamagedError:
-            # Whatever is logged next is followed by a new head in its place. Until then the last one is the newest.
-            if not self._head:
+            # What is logged next is followed by a new head in its place. Until then the one before will do, while it
+            # covers what was promised a merge delay ago: that was logged within the first half of it.
+            if not self._head or now - self._read > MERGE_SECONDS / 2:
                 raise
 
     def _looked(self, task: "asyncio.Task[None]") -> None:

@@ -95,16 +95,21 @@ async def test_a_withdrawal_just_after_the_epoch(tmp_path: Path, stored: bool) -
         clean(await trial.audit(stored=stored))
 
 
+async def until_a_tick(trial: House, options: dict[str, Any]) -> None:
+    """An evening, of whose entries some have left."""
+    await trial.evening()
+    for clock in trial.clocks.values():
+        clock.passed += options["epoch_seconds"] // 4
+    await released(trial)
+    await served(trial)
+
+
 @pytest.mark.parametrize("stored", [False, True])
 async def test_a_withdrawal_after_a_tick(tmp_path: Path, stored: bool) -> None:
     """What had left is delivered as far as its person still consents, and stands in no round; the rest follows."""
     options = begun()
     async with house(tmp_path, **options) as trial:
-        await trial.evening()
-        for clock in trial.clocks.values():
-            clock.passed += options["epoch_seconds"] // 4
-        await released(trial)
-        await served(trial)
+        await until_a_tick(trial, options)
         await trial.consent("nothing", PEOPLE[:1])
         await trial.ask("health once more", PEOPLE[1:])
         await trial.settle()
@@ -161,11 +166,7 @@ async def test_an_objection_between_two_portions_takes_no_others_entries_back(tm
     """A party that has an entry of who objects gets what the others asked since; that is no violation."""
     options = begun()
     async with house(tmp_path, **options) as trial:
-        await trial.evening()
-        for clock in trial.clocks.values():
-            clock.passed += options["epoch_seconds"] // 4
-        await released(trial)
-        await served(trial)
+        await until_a_tick(trial, options)
         before = entries((await trial.receive("acme"))["acme"])
         for node in NODES:
             await trial.ask(f"{node} once more", PEOPLE[:6])

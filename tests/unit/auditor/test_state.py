@@ -23,7 +23,7 @@ def nothing() -> Saved:
 
     withheld = WithheldState({}, [], {}, False, False, set(), ArrivalsState({}, 0))
     parts = Parts(
-        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], False, False), ({}, {}, False, {}),
+        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, False), ({}, {}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
          LimitsState({}, 0, False, False)),
         (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}),
