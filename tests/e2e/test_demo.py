@@ -18,7 +18,7 @@ from proxid.cli.demo.trial import PARTIES
 from proxid.clients.subscriber.kept import read_groups
 from tests.support.processes import processes_under, wait_until_gone
 
-DEADLINE = 150
+DEADLINE = 300
 ASKING = 40
 """People of the default demo."""
 
@@ -141,7 +141,11 @@ def test_last_line_of_pairs(shown: subprocess.Popen[str]) -> None:
     assert 0 < 3 * int(found[2]) == int(found[3]) <= 3 * int(found[1])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGINT, marks=pytest.mark.slow), pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+     signal.SIGKILL],
+)  # fmt: skip
 def test_interrupted_demo_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
     with subprocess.Popen(
         demo(tmp_path, "--people", "20", "--rate", "5"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

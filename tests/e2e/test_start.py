@@ -76,7 +76,7 @@ def test_folder_in_use_is_named_before_any_port(tmp_path: Path, workers: int) ->
         assert first.stop() == 0
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_folder_named_like_a_package_is_not_taken_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
@@ -90,7 +90,7 @@ def test_folder_named_like_a_package_is_not_taken_for_it(
         assert child.stop() == 0
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_each_fault_of_a_certificate_or_address_has_its_own_words(tmp_path: Path, taken: str, workers: int) -> None:
     folder = trial(tmp_path, free_address())
     own = folder / "gateway"

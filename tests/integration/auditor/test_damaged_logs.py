@@ -1,13 +1,15 @@
 """A log with damaged leaves: the rest is audited, nobody is accused, nothing is clean, admitted or not."""
 
 import asyncio
+import itertools
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from auditor.findings import Verdict
+from auditor.findings import Report, Verdict
 from auditor.reading.manifest import write_manifest
 from proxid.cli.main import main
 from proxid.errors import EvidenceUnreadableError, LogDamagedError
@@ -46,36 +48,40 @@ def flip(path: Path, at: int) -> None:
         file.write(bytes([byte ^ 1]))
 
 
-@pytest.mark.parametrize("where", ["length", "body"])
-@pytest.mark.parametrize("name", ["leaves", "parts"])
-@pytest.mark.parametrize(
-    ("role", "kind"),
-    [
-        ("gateway", EventType.LINKED), ("gateway", EventType.FORWARDED), ("gateway", EventType.CONSENT),
-        ("gateway", EventType.DELIVERED), ("main-service", EventType.RECEIVED),
-        ("main-service", EventType.BUFFERED), ("main-service", EventType.RELEASED),
-    ],
-)  # fmt: skip
-async def test_damage_is_unchecked_whatever_it_hides(
-    tmp_path: Path, role: str, kind: EventType, name: str, where: str
-) -> None:
+KINDS = {
+    "gateway": (EventType.LINKED, EventType.FORWARDED, EventType.CONSENT, EventType.DELIVERED),
+    "main-service": (EventType.RECEIVED, EventType.BUFFERED, EventType.RELEASED),
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_damage_is_unchecked_whatever_it_hides(tmp_path: Path, role: str) -> None:
+    """One byte of each file and kind after the other; what was damaged is whole again before the next."""
     async with running(tmp_path) as trial:
         await trial.busy(2)
         before = await trial.audit()
-        number, path, at = place(trial, role, kind, name)
-        flip(path, at + (2 if where == "length" else 20))
-        report = await trial.audit()
-        assert (report.verdict, report.violations) == (Verdict.UNCHECKED, [])
-        assert any(f"leaf {number}" in reason.text for reason in report.reasons)
-        assert report.counts["leaves.damaged"] == 1 and report.counts["leaves.admitted"] == 0
-        # The audit goes on with the rest, behind it too.
-        for log in ROLES:
-            assert report.scope.logs[log].size == before.scope.logs[log].size
-        assert sum(report.checked.values()) > 0.7 * sum(before.checked.values())
-        # An audit that goes on from this one is not clean either.
-        assert (await trial.audit(state=True)).verdict is Verdict.UNCHECKED
-        again = await trial.audit(state=True)
-        assert (again.verdict, again.violations) == (Verdict.UNCHECKED, [])
+        for kind, name, shift in itertools.product(KINDS[role], ("leaves", "parts"), (2, 20)):
+            number, path, at = place(trial, role, kind, name)
+            flip(path, at + shift)
+            await _stays_unchecked(trial, number, before)
+            flip(path, at + shift)
+            shutil.rmtree(trial.config("auditor").data_dir / "audit")
+        assert (await trial.audit()).verdict is Verdict.CLEAN
+
+
+async def _stays_unchecked(trial: Trial, number: int, before: Report) -> None:
+    report = await trial.audit()
+    assert (report.verdict, report.violations) == (Verdict.UNCHECKED, [])
+    assert any(f"leaf {number}" in reason.text for reason in report.reasons)
+    assert report.counts["leaves.damaged"] == 1 and report.counts["leaves.admitted"] == 0
+    # The audit goes on with the rest, behind it too.
+    for log in ROLES:
+        assert report.scope.logs[log].size >= before.scope.logs[log].size
+    assert sum(report.checked.values()) > 0.7 * sum(before.checked.values())
+    # An audit that goes on from this one is not clean either.
+    assert (await trial.audit(state=True)).verdict is Verdict.UNCHECKED
+    again = await trial.audit(state=True)
+    assert (again.verdict, again.violations) == (Verdict.UNCHECKED, [])
 
 
 @pytest.mark.parametrize("name", ["leaves", "parts"])

@@ -24,6 +24,8 @@ from tests.support.lies import knows_only
 from tests.support.trial import PEOPLE, Trial, run_command, running
 
 ROLES = ["gateway", "main-service"]
+ONE = ["gateway", pytest.param("main-service", marks=pytest.mark.slow)]
+"""Where the two differ in nothing but their name: the other one is tried by the slow suite."""
 __all__ = ["retention"]
 
 
@@ -207,7 +209,7 @@ async def shown_back(trial: Trial, role: str, patch: pytest.MonkeyPatch) -> byte
     return newest
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", ONE)
 async def test_a_successor_that_hides_what_others_have_seen_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str
 ) -> None:
@@ -231,7 +233,7 @@ async def test_a_successor_that_hides_what_others_have_seen_is_named(
             await asyncio.to_thread(cosign, trial, role)
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", ONE)
 async def test_a_head_that_is_presented_late_is_compared_with_what_the_successor_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str
 ) -> None:
@@ -254,7 +256,7 @@ async def test_a_head_that_is_presented_late_is_compared_with_what_the_successor
             assert (1, role) in {(violation.rule, violation.log) for violation in report.violations}
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", ONE)
 async def test_a_successor_that_somebody_was_shown_is_not_taken_back(tmp_path: Path, role: str) -> None:
     later = Checkpoint(f"{origin('main-service', role)}/2", 1, bytes(32))
     forged = later.sign(SigningKey(bytes(32))).encode()
@@ -267,7 +269,7 @@ async def test_a_successor_that_somebody_was_shown_is_not_taken_back(tmp_path: P
         assert {(v.rule, v.log) for v in report.violations} == {(1, role)}
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", ONE)
 async def test_an_operator_whose_copy_is_too_old_need_not_name_what_the_other_service_has_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str
 ) -> None:
@@ -286,7 +288,7 @@ async def test_an_operator_whose_copy_is_too_old_need_not_name_what_the_other_se
             assert (await trial.audit(**options)).violations == []
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", ONE)
 async def test_payloads_of_a_log_that_is_followed_expire_too(tmp_path: Path, retention: Retention, role: str) -> None:
     async with running(tmp_path) as trial:
         await trial.busy(1)
@@ -311,7 +313,7 @@ async def test_payloads_of_a_log_that_is_followed_expire_too(tmp_path: Path, ret
             assert all("have expired before the time" in reason.text for reason in report.reasons)
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", ONE)
 async def test_an_older_store_is_not_followed(tmp_path: Path, role: str) -> None:
     """What was erased and withdrawn since would count again: a successor begins with an empty store."""
     async with running(tmp_path) as trial:

@@ -14,7 +14,9 @@ from proxid.evidence.leaf import Leaf
 from proxid.runtime.evidence_log.log import LeafLog
 from proxid.runtime.evidence_log.places import locate
 from proxid.runtime.evidence_log.scrub import damaged
+from proxid.runtime.evidence_log.stream import wait_logged
 from proxid.runtime.provision.keyfile import load_signing_key
+from proxid.runtime.store import connect
 from tests.support.trial import Trial, running
 
 ROLES = ("gateway", "main-service")
@@ -46,11 +48,22 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copies
 
 
+async def written_down(trial: Trial) -> None:
+    """A service that is halted writes nothing any more of what waits for the log."""
+    for role, prefix in zip(ROLES, ("{gw}", "{ms}"), strict=True):
+        client = connect(trial.url(role))
+        try:
+            await wait_logged(client, prefix)
+        finally:
+            await client.aclose()
+
+
 async def three_days(folder: Path) -> None:
     async with running(folder) as trial:
         for day in range(3):
             await trial.busy(1) if day == 0 else await trial.ask(f"node{day} question")
             await trial.settle()
+            await written_down(trial)
             for role in ROLES if day < 2 else ():
                 await trial.halt(role)
                 rotate(trial, role)

@@ -23,6 +23,8 @@ from proxid.evidence.splitting import batched_header, entry_body, portions, spli
 SEED, EPOCH = bytes(range(32)), 7
 NOBODY = cast("Judge", Judge(cast("Any", None), {}, b""))
 """Entries bear no signature here: only nodes, people and order are judged."""
+_STORED = 16
+"""Records after which the auditor's state is stored and read again."""
 
 
 def batched(header: bytes) -> Event:
@@ -31,7 +33,10 @@ def batched(header: bytes) -> Event:
 
 @dataclass
 class Honest:
-    """A pool, and an auditor who cannot read some people's records; stored and read again after every step."""
+    """A pool, and an auditor who cannot read some people's records; stored and read again after each portion.
+
+    What waits is stored with it: after every record as well would take the square of their number.
+    """
 
     settings: SplitSettings
     erased: set[str]
@@ -54,7 +59,8 @@ class Honest:
             self.replay.blinded()
         else:
             self.replay.buffer(payload)
-        self.again()
+        if len(self.when) % _STORED == 0:
+            self.again()
 
     def withdraw(self, person: str) -> None:
         waited, left = self.pool.withdraw(person)

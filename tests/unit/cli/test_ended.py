@@ -17,7 +17,7 @@ def writing(folder: Path) -> bool:
     return any(path.name.endswith(".part") for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_release_that_is_ended_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     log = tmp_path / "log.tsv"
     # Few texts, which are soon filed, in many rows: it is the writing that is to be ended.

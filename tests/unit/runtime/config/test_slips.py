@@ -82,15 +82,19 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", list(_roles()), ids=lambda model: model.role)
-def test_odd_values_of_every_key_are_taken_or_refused_by_a_typed_error(trial: Path, model: type[Config]) -> None:
+def test_odd_values_of_every_key_are_taken_or_refused_by_a_typed_error(
+    trial: Path, model: type[Config], share: int
+) -> None:
+    """Each key gets every `share`-th odd value, one after the other in turns; the slow one all of them."""
     folder = trial / FOLDERS[model.role]
     whole = tomllib.loads((folder / f"{model.role}.toml").read_text())
     path = folder / "odd.toml"
-    for key in keys(model):
+    for turn, key in enumerate(keys(model)):
         dotted = ".".join(f'"{part}"' for part in key)
         rest = {name: value for name, value in whole.items() if name != key[0]}
-        for odd in ODD:
+        for odd in ODD[turn % share :: share]:
             path.write_text(f"{dotted} = {odd}\n{tomli_w.dumps(rest)}")
             with suppress(ProxidError):
                 BUILT.get(model.role, lambda config: None)(load(model, path))
