@@ -11,6 +11,7 @@ import pytest
 import tests.support.lies_epochs
 import tests.support.lies_expiry
 import tests.support.lies_keys
+import tests.support.lies_lost
 import tests.support.lies_ported
 import tests.support.lies_promised
 import tests.support.lies_reasons

@@ -96,7 +96,7 @@ async def test_a_name_that_was_enrolled_again_belongs_to_the_later_key(store: Ga
     assert await store.link("kd", of(8), b"pk-later", 1000, payloads, EVIDENCE, replaces=[b"pk-a"])
     assert await rights.begin_erasure(ALICE.user_tag, b"request", b"enrolment", b"pk-a") is None
     for epoch in (8, 9):  # and it cannot come back by linking either
-        with pytest.raises(RegistrationError, match="live epoch key" if epoch == 8 else "replaced"):
+        with pytest.raises(RegistrationError, match="replaced"):
             await store.link("ke", of(epoch), b"pk-a", 1000, payloads, EVIDENCE)
     assert await store.link("kf", of(9), b"pk-later", 1000, payloads, EVIDENCE)
     assert await rights.erasures() == []

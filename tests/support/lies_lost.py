@@ -1,0 +1,118 @@
+"""Lies about a person's epoch key that was lost, and the one that takes its place."""
+
+import dataclasses
+from typing import Any
+
+import gateway.links
+from gateway.store.links import KeyLiveError, LinkSteps
+from main_service.intake import Anonymiser, NotLogged, Withheld
+from main_service.rights import Subjects
+from tests.integration.auditor.test_epoch_keys_lost import USER, forgetful, lost
+from tests.support.lies import GATEWAY, MAIN, Liar, lie, store_of, unseen
+
+
+@lie(3)
+async def gateway_counts_a_key_in_a_lost_ones_place_as_seasoned(liar: Liar) -> None:
+    honest = dataclasses.replace
+
+    def seasoned(credential: Any, **changes: Any) -> Any:
+        return honest(credential, **{**changes, "seasoned": True})
+
+    await liar.trial.busy(1)
+    await lost(liar.trial)
+    liar.patch.setattr(gateway.links, "replace", seasoned)
+    await liar.trial.device.session(USER)
+
+
+@lie(3, quick=True)
+async def gateway_gives_a_person_a_second_key_beside_the_first(liar: Liar) -> None:
+    """Somebody counts twice: the main service is not told whose place the key takes."""
+    honest = LinkSteps.link
+
+    async def link(self: LinkSteps, *said: Any) -> bool:
+        try:
+            return await honest(self, *said)
+        except KeyLiveError:
+            return await honest(self, *said[:-1], await self.lost(said[1].user_tag, said[1].epoch))
+
+    await liar.trial.busy(1)
+    liar.patch.setattr(LinkSteps, "link", link)
+    await lost(liar.trial)
+    await liar.trial.ask("node1 question", [USER])
+
+
+@lie(3)
+async def gateway_replaces_a_persons_key_twice_in_an_epoch(liar: Liar) -> None:
+    await liar.trial.busy(1)
+    await lost(liar.trial)
+    await liar.trial.device.session(USER)
+    store = await store_of(liar, GATEWAY)
+    for name in [name async for name in store.scan_iter(match="{gw}:s:*")]:
+        for subject, value in (await store.hgetall(name)).items():
+            if value.endswith(b"|over"):
+                await store.hdel(name, subject)
+    await store.aclose()
+    await lost(liar.trial)
+    await liar.trial.device.session(USER)
+
+
+@lie(3)
+async def gateway_forwards_what_comes_under_a_key_that_was_lost(liar: Liar) -> None:
+    trial = liar.trial
+    await trial.busy(1)
+    store = await store_of(liar, GATEWAY)
+    live = {name: await store.get(name) async for name in store.scan_iter(match="{gw}:u:*")}
+    anew = forgetful(trial)
+    await anew.session(USER)
+    await anew.close()
+    for name, tag in live.items():
+        await store.set(name, tag)
+    await store.aclose()
+    await trial.ask("node words", [USER])
+
+
+@lie(6)
+async def service_keeps_what_waits_under_a_key_that_was_lost(liar: Liar) -> None:
+    async def restrict(self: Subjects, prox_id: str, restricted: bool) -> None:
+        store = await store_of(liar, MAIN)
+        await store.set(f"{{ms}}:ob:{prox_id}", "1")
+        await store.aclose()
+
+    await liar.trial.busy(1)
+    await liar.trial.ask("waits here", [USER])
+    await liar.trial.settle()
+    liar.patch.setattr(Subjects, "restrict", restrict)
+    await lost(liar.trial)
+    await liar.trial.ask("node1 question", [USER])
+
+
+async def _withheld(liar: Liar, *texts: str) -> None:
+    """A request of a person's is withheld as if its key were lost, which it is once these were asked, too."""
+    honest, withheld = Anonymiser._decided, list[bytes]()
+
+    def decided(self: Anonymiser, pending: Any, *rest: Any) -> Any:
+        if withheld or pending.prox_id != target:
+            return honest(self, pending, *rest)
+        withheld.append(pending.session)
+        return Withheld(NotLogged.RESTRICTED, "general")
+
+    trial = liar.trial
+    await trial.consent()
+    target = (await trial.device.session(USER)).prox_id
+    liar.patch.setattr(Anonymiser, "_decided", decided)
+    for text in ("node1 question", *texts):
+        await trial.ask(text, [USER])
+        await trial.settle()
+    await lost(trial)
+    await trial.device.session(USER)
+
+
+@lie(7)
+async def service_withholds_one_request_of_somebody_whose_key_is_lost_later(liar: Liar) -> None:
+    liar.hides = True  # until two epochs have begun, something may be under way
+    await _withheld(liar, "node2 question")
+
+
+@unseen("lost")
+async def service_withholds_the_last_request_before_a_key_is_lost(liar: Liar) -> None:
+    await _withheld(liar)
