@@ -140,8 +140,8 @@ class GatewayLog(Log):
     def _enrolled(self, event: Event) -> None:
         payload, (tag,) = EnrolledPayload.decode(event.payload), event.tags
         time = int(str(event.fields["time"])) if form_of(event) > 1 else None
-        first = (payload.prox_id, tag)
-        self._people.enrolled(Enrolment.decode(payload.enrolment), event.number, time, self.base, first)
+        enrolment, first = Enrolment.decode(payload.enrolment), (payload.prox_id, tag)
+        self._people.enrolled(enrolment, event.number, time, self.base, first)
 
     def _enrolled_unread(self, _: Event) -> None:
         self._people.incomplete = True
@@ -157,6 +157,7 @@ class GatewayLog(Log):
 
     def _linked_unread(self, event: Event) -> None:
         tag = self._erasures.linked(event)
+        self._people.lost.unread.add(int(str(event.fields["epoch"])))
         if event.gone:
             self.unlinked.add(tag)
 
@@ -182,8 +183,7 @@ class GatewayLog(Log):
             if named != (blocks[consent.ACK_HASH], version, pair.original.header.epoch):
                 raise MessageInvalidError("event names another consent than it holds")
             prox_id = decode_text(blocks[consent.ACK_USER])
-            before = self.consents.confirmed.get(prox_id)
-            if before is not None and version <= before[0] and before[1] > self.base:
+            if (before := self.consents.confirmed.get(prox_id)) and version <= before[0] and before[1] > self.base:
                 raise MessageInvalidError("a consent was acknowledged twice, or after a later one")
             self.consents.confirmed[prox_id] = (version, event.number, b"".join(event.tags))
             self.consents.passed_on[prox_id] = name_of(pair.original, Role.SIGNER)
@@ -196,8 +196,8 @@ class GatewayLog(Log):
         with check_of(CONSENT):
             message = SanitizedPair.decode(payload.message).original
             verify_named(event.fields, message.session_id, vector)
-            said = (message.session_id, message.header.time_ms)
-            withdrawn = self.consents.changed(person, vector, self._policies.naming, event.number, said)
+            said = (event.number, (message.session_id, message.header.time_ms))
+            withdrawn = self.consents.changed(person, vector, self._policies.naming, *said)
             self._split.asked_back(person.user_id)
             self._obligations.verify_grants(person.user_id, len(vector.grants))
         self._rights.exercised("consent")

@@ -158,6 +158,8 @@ class ServiceLog(Log):
         self._tuples.received(signed, payload.credential, good)
         with check_of(GROUPS):
             self._times.verify_received(signed.header.epoch, signed.header.time_ms)
+        with check_of(CONSENT):
+            self._taken_back.received(signed.header.epoch, signed.message.user_block.decode("utf-8", "replace"))
         if signed.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")
 
@@ -186,6 +188,8 @@ class ServiceLog(Log):
         self._sets.buffered(session)
         received = self._withheld.taken(session, event.number)
         self._records.verify(event, payload, received)
+        with check_of(CONSENT):
+            self._taken_back.verify_waits(payload.prox_id)
         self._groups.buffered(int(str(event.fields.get("epoch", 0))), payload)
 
     def _raised(self, event: Event) -> None:

@@ -71,6 +71,7 @@ class Consents:
         chosen = await self._store.consent(
             person.user_tag, person.epoch, vector.version, payload, grants,
             self._screener.link_ttl(person.epoch, terms.retention.links), _HELD, message.session_id,
+            key_tag(message.header.signer),
         )  # fmt: skip
         name = _owed(person.user_tag, person.epoch)
         try:
@@ -140,7 +141,8 @@ class Consents:
         restored = resign(acknowledgement, user_block, screener.key, exactly(user_block))
         payload = ConsentPayload(b"", b"", SanitizedPair(acknowledgement, restored).encode())
         told = (person.user_tag, person.epoch, vector.version)
-        await self._store.consent_acknowledged(*told, message.session_id, payload.encode())
+        tag = key_tag(message.header.signer)
+        await self._store.consent_acknowledged(*told, message.session_id, payload.encode(), tag)
         return restored
 
 

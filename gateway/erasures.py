@@ -6,8 +6,9 @@
     (4) ERASED, and everything in the user's index deleted with it
     (5) both stores' files rewritten, what revokes a key of the user taken out; then there is a receipt
 
-Each step costs what is the person's own, and may be repeated. MS is told one PROX_ID of a person and never a second:
-just after an epoch's start the older one's leftovers go with the closing of its epoch, and nothing is delivered (1).
+Each step costs what is the person's own, and may be repeated. MS is told one PROX_ID of a person and never a second,
+but for a lost key's of the same epoch: just after an epoch's start the older one's leftovers go with the closing of its
+epoch, and nothing is delivered (1).
 """
 
 import asyncio
@@ -117,11 +118,10 @@ class Erasures:
     async def _tell(self, user_tag: str) -> str:
         """Have MS forget; the tag if that is done."""
         job = await self._rights.erasure(user_tag)
-        subject = None if job.logged else newest(self._screener, job.subjects, _asked_at(job))
-        if subject is None:
-            return user_tag
-        done = await self._attempt(self._upstream.erase(subject.prox_id, bytes.fromhex(subject.tag)))
-        return user_tag if done else ""
+        for subject in () if job.logged else newest(self._screener, job.subjects, _asked_at(job)):
+            if not await self._attempt(self._upstream.erase(subject.prox_id, bytes.fromhex(subject.tag))):
+                return ""
+        return user_tag
 
     async def _finish(self, user_tag: str) -> None:
         job = await self._rights.erasure(user_tag)
@@ -135,7 +135,7 @@ class Erasures:
         tags, payload = await self._disclosed(job)
         header = encode_header(
             v=2, tombstone=user_tag, request=request.digest.hex(), tags=tags,
-            forgotten=[] if told is None else [told.tag], notices=[f"{n.party}:{n.digest.hex()}" for n in notices],
+            forgotten=[subject.tag for subject in told], notices=[f"{n.party}:{n.digest.hex()}" for n in notices],
             untold=sorted({r.party for r in job.recipients} - {n.party for n in notices}),
             dropped=[], removed=[], feeds=[], last="",
         )  # fmt: skip
@@ -154,17 +154,20 @@ class Erasures:
         return [tag.hex() for tag, _ in owner_salts], sealed
 
 
-def newest(screener: Screener, subjects: Sequence[Subject], at: float) -> Subject | None:
-    """The one person-epoch that MS is told of: the newest, if something could lie under it at a time (Unix seconds)."""
-    last = max(subjects, key=lambda subject: subject.epoch, default=None)
-    if last is None or at >= screener.epochs.end(last.epoch) + LIVE_SECONDS:
-        return None
-    return last
+def newest(screener: Screener, subjects: Sequence[Subject], at: float) -> tuple[Subject, ...]:
+    """The one person-epoch that MS is told of: the newest, if something could lie under it at a time (Unix seconds).
+
+    If a key was lost in that epoch, they are two, as MS was told when one took its place; the live one is first.
+    """
+    last = max((subject.epoch for subject in subjects), default=None)
+    if last is None or at >= screener.epochs.end(last) + LIVE_SECONDS:
+        return ()
+    return tuple(sorted((s for s in subjects if s.epoch == last), key=lambda s: s.over))
 
 
-def left_out(screener: Screener, told: Subject | None) -> int | None:
+def left_out(screener: Screener, told: Sequence[Subject]) -> int | None:
     """Once MS has confirmed: the epoch whose contents it forms without the person, as it was told before it ends it."""
-    return told.epoch if told is not None and screener.is_open(told.epoch) else None
+    return told[0].epoch if told and screener.is_open(told[0].epoch) else None
 
 
 def _asked_at(job: ErasureJob) -> float:

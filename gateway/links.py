@@ -1,13 +1,21 @@
-"""Linking epoch keys to enrolled users (DESIGN 4.3)."""
+"""Linking epoch keys to enrolled users (DESIGN 4.3).
+
+A person has one epoch key in an epoch. One that is lost is replaced, once: whoever links another one says that it is
+(ADR 0039). In that step nothing is taken by the lost one any more; the other one does not count as seasoned in that
+epoch, and its credential names the PROX_ID before. Its device hears of it once MS has given up what waits under that,
+and MS takes nothing under it before.
+"""
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 from gateway.epochs import OpenEpochs
 from gateway.identity import Screener, key_tag
 from gateway.names import name_forms
 from gateway.store.library import GatewayStore
-from gateway.store.links import Registration
+from gateway.store.links import KeyLiveError, Registration
+from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.encoding import encode_text
@@ -21,9 +29,11 @@ class Links:
     """Registers epoch keys and issues their credentials."""
 
     def __init__(
-        self, screener: Screener, store: GatewayStore, epochs: OpenEpochs, random: Callable[[int], bytes] = os.urandom
-    ) -> None:
+        self, screener: Screener, store: GatewayStore, epochs: OpenEpochs, upstream: MainServiceClient,
+        random: Callable[[int], bytes] = os.urandom,
+    ) -> None:  # fmt: skip
         self._screener = screener
+        self._upstream = upstream
         self._epochs = epochs
         self._store = store
         self._random = random
@@ -33,7 +43,8 @@ class Links:
 
         Raises:
             CredentialError, SignatureInvalidError, KeyInvalidError, EncodingError: a document does not hold.
-            EpochError: the epoch is not current. RegistrationError: the key was registered, or the user has one.
+            EpochError: the epoch is not current. RegistrationError: the key was registered, or one was lost before.
+            UpstreamError, UpstreamRefusedError: what waits under a lost key is not given up: link again.
             RateLimitError. NameAlikeError: a new user's name looks like somebody else's.
         """
         screener = self._screener
@@ -57,12 +68,20 @@ class Links:
             evidence_key=evidence.public.data,
         ).issue(screener.key)  # fmt: skip
         ttl = screener.link_ttl(link.epoch, terms.retention.links)
-        await self._register(enrolment, link, credential, evidence, ttl)
+        try:
+            credential = await self._register(enrolment, link, credential, evidence, ttl)
+        except KeyLiveError:
+            lost = await self._store.lost(screener.user_tag(link.user_id), link.epoch)
+            credential = replace(credential, seasoned=False, instead=lost).issue(screener.key)
+            credential = await self._register(enrolment, link, credential, evidence, ttl)
+        if credential.instead:
+            await self._upstream.restrict(credential.instead, True)
         return credential
 
     async def _register(
         self, enrolment: Enrolment, link: Link, credential: Credential, evidence: OpeningKey, ttl: int
-    ) -> None:
+    ) -> Credential:
+        """The credential that the key has now, or had before."""
         tag = self._screener.user_tag(link.user_id)
         part = await self._store.part(tag) or self._random(PART_SIZE)
         documents = LinkedPayload(enrolment.encode(), link.encode(), credential.encode(), part)
@@ -71,8 +90,12 @@ class Links:
             prox_id=link.prox_id, seasoned=credential.seasoned, link=documents.link,
             credential=documents.credential,
         )  # fmt: skip
-        await self._store.link(
+        new = await self._store.link(
             key_tag(link.epoch_key), person, link.user_key, ttl,
             (EnrolledPayload(documents.enrolment, link.prox_id).encode(), documents.encode()), evidence,
             name_forms(self._screener.secret, link.user_id), part, enrolment.replaces, self._screener.clock(),
+            credential.instead,
         )  # fmt: skip
+        if new:
+            return credential
+        return Credential.decode((await self._store.registration(key_tag(link.epoch_key))).credential)

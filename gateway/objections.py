@@ -83,10 +83,10 @@ class Objections:
         if objects:
             await self._rights.settle(user_tag, "objected")
         person = await self._rights.erasure(user_tag)
-        subject = newest(self._screener, person.subjects, self._screener.clock())
-        if subject is not None:
-            await self._upstream.restrict(subject.prox_id, objects)
-        without = left_out(self._screener, subject)
+        told = newest(self._screener, person.subjects, self._screener.clock())
+        if told:  # of a lost key MS does not forget that it is over
+            await self._upstream.restrict(told[0].prox_id, objects)
+        without = left_out(self._screener, told)
         notices = self._notices.make("object", request.user_id, person.recipients) if fresh else []
         last = {"last": ""} if fresh else {}
         header = encode_header(

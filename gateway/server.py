@@ -176,7 +176,7 @@ async def serve(
     told = (screener, store, upstream, auditor, notices)
     erasures, objections = Erasures(*told, config.data_dir), Objections(*told)
     rights = Rights(screener, store, auditor, objections, erasures, epochs, promises)
-    asked = (Links(screener, store, epochs), consents, requests, rights)
+    asked = (Links(screener, store, epochs, upstream), consents, requests, rights)
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
     add_GatewayServicer_to_server(GatewayService(peers, epochs, promises, asked), server)
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices, epochs, promises), notices), server)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from auditor.checks.c3_ended import EndedKey, EndedKeys
+from auditor.checks.c3_lost import LostKeys
 from auditor.policies import Policies
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.crypto.revocation import Revocation
@@ -18,7 +19,7 @@ DIGEST_SIZE: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An epoch key that IS registered; `credential` is the hash of what it was linked with, `part` of its aliases."""
+    """An epoch key that IS registered; credential: its hash. instead: PROX_ID of the lost key whose place it takes."""
 
     user_id: str
     user_key: bytes
@@ -26,7 +27,8 @@ class Person:
     epoch: int
     seasoned: bool
     credential: bytes
-    part: bytes = b""
+    part: bytes = b""  # of the person's aliases
+    instead: str = ""
 
 
 class EnrolledKey(NamedTuple):
@@ -42,11 +44,11 @@ _JUST_AFTER: Final = 256
 
 PeopleState = tuple[
     dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes], dict[str, EnrolledKey], dict[str, bytes],
-    dict[bytes, EndedKey], list[bytes], int, bool, bool,
+    dict[bytes, EndedKey], list[bytes], int, bool, bool, set[int],
 ]  # fmt: skip
 """People by key, keys by subject tag, digests of credentials that were shown, who is gone, keys and parts by user, keys
-that are over, those of unconfirmed times, the latest request, whether enrolments say when they came, and whether some
-ENROLLED cannot be read."""
+that are over, those of unconfirmed times, the latest request, whether enrolments say when they came, whether some
+ENROLLED cannot be read, and epochs of which some LINKED cannot be."""
 
 
 class People:
@@ -66,6 +68,7 @@ class People:
         self._parts: dict[str, bytes] = {}
         """Of each user's aliases: drawn once, until the user is erased."""
         self.ended = EndedKeys(policies.trust.clock_skew)
+        self.lost = LostKeys()
         self._timed = False
         """Whether an ENROLLED said when it came; then each after it does."""
 
@@ -116,14 +119,16 @@ class People:
         self.ended.end(_named(revocation.user_id, revocation.user_key), time, True)
 
     def verify_not_revoked(self, person: Person, time_ms: int) -> None:
-        """Something is taken under an epoch key; raises RegistrationError if its user's key had been revoked.
+        """Something is taken under an epoch key; raises RegistrationError if it was lost, or its user's key revoked.
 
-        The gateway takes nothing after the step that records REVOKED. A key that was replaced linked epochs before.
+        The gateway takes nothing after the step that records REVOKED, or LINKED of a key in its place.
 
         Args:
             time_ms: of the message, which the gateway found fresh.
         """
         self.ended.asked(time_ms)
+        if self.lost.is_lost(person.prox_id):
+            raise RegistrationError("message under an epoch key whose place another had taken")
         ended = self.ended.keys.get(_named(person.user_id, person.user_key)) if self.ended.keys else None
         if ended is not None and ended.revoked:
             raise RegistrationError("message under an epoch key whose person's key had been revoked")
@@ -167,14 +172,16 @@ class People:
         enrolment.verify_time(trust.epochs.start(link.epoch))
         if link.epoch_key in self._by_key:
             raise RegistrationError("epoch key is linked twice")
-        if (link.user_id, link.epoch) in self._live:
-            raise RegistrationError("user has two live epoch keys in one epoch")
         credential = self._credential(payload.credential, link)
-        self._verify_season(enrolment, credential)
+        earlier = self._by_key.get(self._live.get((link.user_id, link.epoch), b""))
+        self.lost.verify(earlier, credential.instead, link.epoch)
+        if not credential.instead:
+            self._verify_season(enrolment, credential)
         if subject_tag(credential.evidence_key) != tag:
             raise CredentialError("link is filed under another evidence key than its credential's")
         said = (link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, credential.digest)
-        person = Person(*said, payload.part)
+        person = Person(*said, payload.part, credential.instead)
+        self.lost.linked(person)
         self._by_key[link.epoch_key] = self._by_prox[link.prox_id] = person
         self._live[link.user_id, link.epoch] = link.epoch_key
         self._tags[tag] = link.epoch_key
@@ -213,6 +220,7 @@ class People:
         person = None if key is None else self._by_key.pop(key, None)
         if person is not None:
             self._by_prox.pop(person.prox_id, None)
+            self.lost.forget(person.prox_id)
             self._shown.pop(key or b"", None)
             self._live.pop((person.user_id, person.epoch), None)
             self._keys.pop(person.user_id, None)
@@ -245,15 +253,16 @@ class People:
         """For storing."""
         return (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self.ended.latest, self._timed, self.incomplete,
+            self.ended.said, self.ended.latest, self._timed, self.incomplete, self.lost.unread,
         )  # fmt: skip
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
         (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self.ended.latest, self._timed, self.incomplete,
+            self.ended.said, self.ended.latest, self._timed, self.incomplete, unread,
         ) = state  # fmt: skip
+        self.lost.restore(unread, self._by_key.values())
         self._by_prox = {person.prox_id: person for person in self._by_key.values()}
         self._live = {(person.user_id, person.epoch): key for key, person in self._by_key.items()}
 

@@ -33,6 +33,8 @@ class Standing:
     version: int = 0
     grants: Grants = frozenset()
     before: Grants = frozenset()
+    instead: str = ""
+    """PROX_ID of the lost key of the epoch whose place this one's took: what is on its way under that goes by this."""
     taken: list[tuple[int, bytes, Grants, int]] = field(default_factory=list)
     """Of each version the number of its CONSENT, its message's name, what it grants, its time (Unix milliseconds)."""
 
@@ -74,12 +76,16 @@ class Consents:
         if vector.version != at.version + 1:
             raise ConsentError("consent is not the next version")
         at.user_id, at.epoch, at.version = person.user_id, person.epoch, vector.version
+        at.instead = person.instead
         self._own.setdefault(person.user_id, set()).add(person.prox_id)
         last, at.before = at.grants, at.before | at.grants
         at.grants = frozenset(
             (g.party, kind, named(person.epoch, kind, g.fidelity)) for g in vector.grants for kind in g.types
         )
         at.taken.append((event, message[0][:NAME_SIZE], at.grants, message[1]))
+        if earlier := self.standing.get(at.instead):
+            earlier.before, earlier.grants = earlier.before | earlier.grants, at.grants
+            earlier.taken.append(at.taken[-1])
         for offer in _offers(at.grants):
             self.taken_back.setdefault(person.user_id, {}).setdefault(offer, 0)
         lost = self.taken_back.get(person.user_id, {}).keys() - _offers(at.grants)
@@ -110,6 +116,8 @@ class Consents:
         if version != at.version:
             return at.user_id, at.epoch, frozenset()
         at.before = frozenset()
+        if earlier := self.standing.get(at.instead):
+            earlier.before = at.before
         marks = self.taken_back.get(at.user_id, {})
         lost = marks.keys() - _offers(at.grants)
         marks.update((offer, max(marks[offer], at.epoch)) for offer in lost)

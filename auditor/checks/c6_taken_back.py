@@ -1,7 +1,8 @@
 """What a person takes back at the Main Service (check 6 of DESIGN 10.4), recomputed from what they consented to.
 
 A consent takes back, in the step that records it, what waits for an audience that it does not allow any more, and of
-form `split` what of it had left: all of that, at once. Anything else is withdrawn of who objects or is erased alone. An
+form `split` what of it had left: all of that, at once. Anything else is withdrawn of who objects or is erased alone, or
+under a key that was lost, of which all is, before anything comes under the one that took its place. An
 objection is recorded at the gateway after the Main Service has done its part, and a gateway that is killed in between
 records none: if nothing is said of one when a later epoch has begun, nobody can check it, and that is told.
 """
@@ -19,8 +20,9 @@ from proxid.protocol import consent
 
 _KEPT: Final = "somebody took a consent back, and what waited was kept"
 
-TakenBackState = tuple[set[bytes], dict[str, int]]
-"""The sessions that are owed; by PROX_ID the epoch in which records went for a reason that is not known yet."""
+TakenBackState = tuple[set[bytes], dict[str, int], set[str], set[str]]
+"""The sessions that are owed; by PROX_ID the epoch in which records went for a reason that is not known yet, and those
+of which something has waited since; lost keys' PROX_IDs that are over."""
 
 
 class TakenBack:
@@ -33,6 +35,8 @@ class TakenBack:
         self._obligations, self._report = obligations, report
         self._owed: set[bytes] = set()
         self._loose: dict[str, int] = {}
+        self._again: set[str] = set()
+        self._over: set[str] = set()
 
     def consented(self, epoch: int, prox_id: str, bundle: str) -> None:
         """CONSENT: what waits for another audience than the bundle's goes now."""
@@ -41,6 +45,22 @@ class TakenBack:
             grants = judge.bundles.get(bundle, ())
             keep = {f"{kind}|{consent.audience_id(consent.audience(grants, kind))}" for kind in consent.TYPES}
             self._owed.update(self._groups.held(epoch, prox_id, keep))
+
+    def received(self, epoch: int, prox_id: str) -> None:
+        """RECEIVED: under a key in the place of a lost one once nothing waits under that; raises ConsentError."""
+        lost = self._people.lost.before(prox_id)
+        if not lost or lost in self._over:
+            return
+        self._over.add(lost)
+        if self._groups.held(epoch, lost, ()):
+            raise ConsentError("a key took the place of a lost one, and what waited under that was kept")
+
+    def verify_waits(self, prox_id: str) -> None:
+        """BUFFERED; raises ConsentError if its key was lost and another one has come in its place."""
+        if prox_id in self._loose:
+            self._again.add(prox_id)
+        if prox_id in self._over:
+            raise ConsentError("a record waits under a key whose place another had taken")
 
     def verify_done(self, event: Event) -> None:
         """Any event; raises ConsentError if something is owed that it is not."""
@@ -73,6 +93,9 @@ class TakenBack:
     def _is_explained(self, prox_id: str) -> bool:
         if self._people.is_erased(prox_id):
             return True
+        if self._people.lost.is_lost(prox_id) and prox_id not in self._again:
+            self._report.believe(CONSENT, "lost")  # from when on the main service was told, nobody says
+            return True
         try:
             return self._people.of_prox(prox_id).user_id in self._obligations.objections
         except RegistrationError:
@@ -80,8 +103,8 @@ class TakenBack:
 
     def state(self) -> TakenBackState:
         """For storing."""
-        return self._owed, self._loose
+        return self._owed, self._loose, self._again, self._over
 
     def restore(self, state: TakenBackState) -> None:
         """Go on from a state."""
-        self._owed, self._loose = state
+        self._owed, self._loose, self._again, self._over = state

@@ -5,6 +5,7 @@ a request was that the person's choice allows nobody (docs/adr/0023). Everything
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from auditor.checks.c3_links import People
@@ -49,21 +50,27 @@ class Asked(NamedTuple):
     choice: Choice | None
 
 
-class Claim(NamedTuple):
-    """A request that was withheld on the gateway's word, which its log does not hold yet."""
+@dataclass(slots=True)
+class Claim:
+    """A request that was withheld on the gateway's word, which its log does not hold yet.
+
+    Attributes:
+        again: whether something of the person's has waited since.
+    """
 
     event: int
     prox_id: str
     epoch: int
     time_ms: int
     reason: str
+    again: bool = False
 
 
 class WithheldState(NamedTuple):
     """A `Withheld`, for storing."""
 
     asked: dict[str, Asked | None]
-    claims: list[Claim]
+    claims: dict[str, list[Claim]]
     over: dict[int, int]
     newer: bool
     named: bool
@@ -86,7 +93,8 @@ class Withheld:
         self._report = report
         self._arrivals = Arrivals(report)
         self._asked: dict[str, Asked | None] = {}
-        self._claims: list[Claim] = []
+        self._claims: dict[str, list[Claim]] = {}
+        """By PROX_ID."""
         self._over: dict[int, int] = {}
         """Epochs of which something was said to come after their end, and the event that said so first."""
         self._denied: set[int] = set()
@@ -136,6 +144,8 @@ class Withheld:
         self._arrivals.taken(session, event)
         if asked is not None and asked.access:
             raise GroupMismatchError("a request to see what is held was taken for a question")
+        for claim in self._claims.get(asked.prox_id, ()) if asked is not None else ():
+            claim.again = True
         return asked
 
     def gone(self, session: str) -> None:
@@ -183,7 +193,8 @@ class Withheld:
         if reason in TEXTS:
             self._report.believe(COMPLETENESS, "texts")
         elif reason in TOLD:
-            self._claims.append(Claim(event.number, asked.prox_id, asked.epoch, asked.time_ms, reason))
+            claim = Claim(event.number, asked.prox_id, asked.epoch, asked.time_ms, reason)
+            self._claims.setdefault(asked.prox_id, []).append(claim)
         else:
             return False
         return True
@@ -245,11 +256,12 @@ class Withheld:
         self._denied |= {number for epoch, number in self._over.items() if now < self._end(epoch)}
         for number in self._denied:
             self._report.add(COMPLETENESS, MAIN_SERVICE, number, _NOT_OVER)
-        waiting, self._claims = [c for c in self._claims if not self._is_told(c)], []
+        waiting = [c for claims in self._claims.values() for c in claims if not self._is_told(c)]
+        self._claims = {}
         newest = max((epoch for _, epoch in self._policies.begins[GATEWAY]), default=-1)
         under_way = 0
         for claim in waiting:
-            self._claims.append(claim)
+            self._claims.setdefault(claim.prox_id, []).append(claim)
             if newest >= claim.epoch + PATIENCE:
                 text = f"a request was withheld as {claim.reason}, and the gateway's log knows of no such right"
                 self._report.add(COMPLETENESS, MAIN_SERVICE, claim.event, f"SUPPRESSED: {text}")
@@ -264,6 +276,9 @@ class Withheld:
 
     def _is_told(self, claim: Claim) -> bool:
         if self._people.is_erased(claim.prox_id):
+            return True
+        if claim.reason == "restricted" and not claim.again and self._people.lost.is_lost(claim.prox_id):
+            self._report.believe(COMPLETENESS, "lost")  # from when on the main service was told, nobody says
             return True
         user = self._people.user_of(claim.prox_id)
         return claim.reason == "restricted" and self._obligations.objected_after(user, claim.time_ms)

@@ -154,11 +154,12 @@ class Obligations:
 
     def _newest(self, event: Event, tags: set[bytes], epochs: dict[bytes, int], request: RightsRequest) -> None:
         """Whatever the gateway says: MS holds something of who asks in the epoch of the newest link."""
-        last = max(tags, key=lambda tag: epochs.get(tag, -1), default=b"")
-        if epochs.get(last) != self.trust.epochs.number(request.time_ms / 1000):
+        newest = self.trust.epochs.number(request.time_ms / 1000)
+        last = {tag for tag in tags if epochs.get(tag) == newest}  # two, if a key was lost in it
+        if max((epochs.get(tag, -1) for tag in tags), default=-1) != newest:
             return
-        self.due[last] = event.number
-        if last.hex() not in _texts(event.fields, "forgotten"):
+        self.due.update(dict.fromkeys(last, event.number))
+        if not {tag.hex() for tag in last} <= {*_texts(event.fields, "forgotten")}:
             raise RecordMismatchError("an erasure does not say that the main service was to forget")
 
     def noticed(self, event: Event) -> None:

@@ -37,30 +37,31 @@ class ConsentSteps(Steps):
 
     async def consent(
         self, user_tag: str, epoch: int, version: int, payload: bytes, grants: Sequence[str], ttl: int, held: int = 0,
-        message: bytes = b"",
+        message: bytes = b"", key_tag: str = "",
     ) -> Chosen:  # fmt: skip
         """Put a consent vector into effect, record CONSENT, and take back what it does not allow; again it is harmless.
 
         Args:
             grants: `PARTY|TYPE|FIDELITY`, all that is allowed from now on.
             held: seconds that the caller has to tell MS. message: session id of the message to MS.
+            key_tag: of the epoch key that signed it; empty in tests that have none.
 
         Raises:
             ConsentError: not the next version. RegistrationError: the user is erased, or the key
-                revoked.
+                revoked, or lost.
         """
         header = encode_header(epoch=epoch, version=version, phase="received", message=message.hex())
         state = await self.call(
             "gw_consent",
             *named(
-                *grants, user_tag=user_tag, epoch=epoch, version=version, ttl=ttl, held=held, salt=self._salt(),
-                header=header, payload=payload, coming=self.coming(),
+                *grants, user_tag=user_tag, key_tag=key_tag, epoch=epoch, version=version, ttl=ttl, held=held,
+                salt=self._salt(), header=header, payload=payload, coming=self.coming(),
             ),
         )  # fmt: skip
         if state == b"ERASED":
             raise RegistrationError("user is erased")
         if state == b"REVOKED":
-            raise RegistrationError("the user's key was revoked")
+            raise RegistrationError("the user's key was revoked, or another has taken its place")
         if state == b"OBJECTED":
             raise ObjectedError("user has objected to any passing on")
         if state == b"STALE":
@@ -69,13 +70,20 @@ class ConsentSteps(Steps):
         return Chosen(place.decode(), [SentBefore(party.decode(), *map(int, counts)) for party, *counts in sent])
 
     async def consent_acknowledged(
-        self, user_tag: str, epoch: int, version: int, message: bytes, payload: bytes
+        self, user_tag: str, epoch: int, version: int, message: bytes, payload: bytes, key_tag: str = ""
     ) -> None:  # fmt: skip
-        """Record MS's acknowledgement of a consent message, which its hash names, once."""
+        """Record MS's acknowledgement of a consent message, which its hash names, once.
+
+        Raises:
+            RegistrationError: another epoch key has taken the place of the one that signed it.
+        """
         header = encode_header(epoch=epoch, version=version, phase="acknowledged", message=message.hex())
-        await self.call(
+        done = await self.call(
             "gw_consent_acknowledged",
             *named(
-                user_tag=user_tag, epoch=epoch, version=version, salt=self._salt(), header=header, payload=payload
+                user_tag=user_tag, key_tag=key_tag, epoch=epoch, version=version, salt=self._salt(), header=header,
+                payload=payload,
             ),
         )  # fmt: skip
+        if done == -1:
+            raise RegistrationError("another epoch key has taken this one's place")

@@ -56,6 +56,10 @@ class Revoked(IntEnum):
     ERASED = -1
 
 
+class KeyLiveError(RegistrationError):
+    """The user has an epoch key for this epoch already, which may be lost."""
+
+
 class LinkSteps(Steps):
     """See the module."""
 
@@ -99,15 +103,19 @@ class LinkSteps(Steps):
     async def link(
         self, key_tag: str, person: Registration, user_key: bytes, ttl: int, payloads: tuple[bytes, bytes],
         evidence: OpeningKey, forms: Sequence[str] = (), part: bytes = b"", replaces: Sequence[bytes] = (),
-        now: float = 0.0,
+        now: float = 0.0, instead: str = "",
     ) -> bool:  # fmt: skip
-        """Register an epoch key; False if the very same link was there. Raises RegistrationError, NameAlikeError.
+        """Register an epoch key; False if the very same link was there.
 
         Args:
             payloads: of ENROLLED and LINKED. evidence: the person-epoch's, kept until erasure or `ttl` seconds.
             forms: of a new person's name; each must be nobody else's (`gateway.names`).
             part: of the person's aliases, as LINKED holds it: what `part` says, or what is kept from now on.
             replaces: the keys in whose place the enrolment puts this one. now: Unix seconds.
+            instead: the PROX_ID that `lost` gave, by whose key nothing is taken from here on.
+
+        Raises:
+            KeyLiveError, RegistrationError, NameAlikeError.
         """
         enrolled, linked = payloads
         owner = owner_commitment(person.user_id, owner_salt(evidence.seed))
@@ -123,6 +131,7 @@ class LinkSteps(Steps):
                 subject=subject_tag(evidence.public.data).hex(), evidence_seed=evidence.seed,
                 evidence_name=evidence_key_name(PREFIX, person.prox_id), evidence_key=evidence.public.data,
                 forms=",".join(forms), part=part, replaces=b"".join(replaces),
+                instead=instead,
             ),
         )  # fmt: skip
         if state == b"ALIKE":
@@ -132,12 +141,17 @@ class LinkSteps(Steps):
             b"TAKEN": "epoch key was registered before",
             b"REPLACED": "the user's key was replaced by a later one, or revoked",
             b"UNNAMED": "the enrolment does not say that its key takes the place of the user's",
-            b"LIVE": "user has a live epoch key for this epoch",
             b"AGAIN": "user is being linked by somebody else",
         }
+        if state == b"LIVE":
+            raise KeyLiveError("user has a live epoch key for this epoch")
         if state in reasons:
             raise RegistrationError(reasons[state])
         return bool(state == b"NEW")
+
+    async def lost(self, user_tag: str, epoch: int) -> str:
+        """The PROX_ID of a user's key of an epoch, if another one may take its place; else empty."""
+        return str((await self.call("gw_lost", user_tag, epoch)).decode())
 
     async def revoke(self, user_tag: str, revocation: Revocation, payload: bytes, now: float | None) -> Revoked:
         """End a user's key and the epoch keys that it linked, and record REVOKED, once.

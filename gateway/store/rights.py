@@ -17,11 +17,12 @@ _NOTICES: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A person-epoch to erase: subject tag (hexadecimal), epoch, PROX_ID."""
+    """A person-epoch to erase: subject tag (hexadecimal), epoch, PROX_ID; over: another key took its key's place."""
 
     tag: str
     epoch: int
     prox_id: str
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +143,8 @@ class RightsStore:
         (request, enrolment, logged, receipt), pairs, names = await self._call("gw_erase_job", user_tag)
         subjects = []
         for tag, value in zip(pairs[::2], pairs[1::2], strict=True):
-            epoch, _, prox_id = value.decode().partition("|")
-            subjects.append(Subject(tag.decode(), int(epoch), prox_id))
+            epoch, prox_id, *over = value.decode().split("|")
+            subjects.append(Subject(tag.decode(), int(epoch), prox_id, bool(over)))
         return ErasureJob(
             request or b"", enrolment or b"", logged == b"1", receipt or b"", tuple(subjects), _recipients(names)
         )

@@ -11,7 +11,7 @@ from main_service.store.library import KEYS, PREFIX
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode, decode_int, decode_text
-from proxid.errors import Code, EpochError, NonceReplayError, refusal_of
+from proxid.errors import Code, CredentialError, EpochError, NonceReplayError, refusal_of
 from proxid.evidence.events import SALT_SIZE, encode_header, session_header
 from proxid.runtime.evidence_log.writer import evidence_key_name
 from proxid.runtime.store import FunctionLibrary
@@ -57,15 +57,21 @@ class RequestStore:
         return None if found is None else bytes(found)
 
     async def put_credential(self, found: Credential, ttl: int) -> None:
-        """Keep a verified credential for `ttl` seconds, and its evidence key for the writer."""
-        await self._functions.call(
+        """Keep a verified credential for `ttl` seconds, and its evidence key for the writer.
+
+        Raises:
+            CredentialError: its key takes the place of a lost one, and what waits under that was not given up.
+        """
+        done = await self._functions.call(
             "ms_put_credential", KEYS,
             *named(
                 key_tag=_tag(found.epoch_key), credential=found.encode(), ttl=ttl,
                 evidence_name=evidence_key_name(PREFIX, found.prox_id), evidence_key=found.evidence_key,
-                prox_id=found.prox_id,
+                prox_id=found.prox_id, instead=found.instead,
             ),
         )  # fmt: skip
+        if done == b"WAITS":
+            raise CredentialError("what waits under the lost key was not given up")
 
     async def answer(self, signed: SignedMessage) -> bytes | None:
         """The stored answer to this very request, or None; raises NonceReplayError if its nonce was another's."""

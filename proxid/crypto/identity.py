@@ -3,7 +3,8 @@
 enrolment   Sign(sk_EA, E("enrol", USER_ID, pk_U, since[, until[, replaced pk_U…]]))   device → IS
 L         = E("link", USER_ID, pk_U, pk_e, epoch, MS, pk_IS)
 link        Sign(sk_U, L) ‖ Sign(sk_e, E("pop", L))                               device → IS, kept for the auditor
-credential  Sign(sk_IS, E("cred", pk_e, PROX_ID, epoch, MS, not_after, ADM, seasoned, evidence_pk))   IS → MS
+credential  Sign(sk_IS, E("cred", pk_e, PROX_ID, epoch, MS, not_after, ADM, seasoned, evidence_pk
+              [, PROX_ID of the lost key whose place it takes]))                      IS → MS
 epoch key   Sign(sk_MS, E("epoch-key", MS, epoch, hpke_pk, seed_commitment, policy))   MS → devices, through IS
 """
 
@@ -23,6 +24,8 @@ _ENROL = label("enrol")
 _LINK = label("link")
 _ENROLMENT = 4
 """Parts of an enrolment at least."""
+_CREDENTIAL = 7
+"""Parts of a credential at least."""
 MAX_REPLACED = 16
 """Earlier keys of a person that an enrolment names at most: the newest."""
 _POP = label("pop")
@@ -179,13 +182,7 @@ class Link:
     def encode(self) -> bytes:
         """Canonical form."""
         return encode(
-            self.user_id,
-            self.user_key,
-            self.epoch_key,
-            self.epoch,
-            self.service,
-            self.screener,
-            self.signature,
+            self.user_id, self.user_key, self.epoch_key, self.epoch, self.service, self.screener, self.signature
         )
 
     @classmethod
@@ -193,14 +190,9 @@ class Link:
         """The link of an encoding; raises EncodingError."""
         user_id, user_key, epoch_key, epoch, service, screener, signature = decode(data, 7)
         return cls(
-            decode_text(user_id),
-            _sized(user_key, KEY_SIZE),
-            _sized(epoch_key, KEY_SIZE),
-            decode_int(epoch),
-            decode_text(service),
-            _sized(screener, KEY_SIZE),
-            _sized(signature, 2 * SIGNATURE_SIZE),
-        )
+            decode_text(user_id), _sized(user_key, KEY_SIZE), _sized(epoch_key, KEY_SIZE), decode_int(epoch),
+            decode_text(service), _sized(screener, KEY_SIZE), _sized(signature, 2 * SIGNATURE_SIZE),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +202,7 @@ class Credential:
     Attributes:
         not_after: Unix seconds. seasoned: the account is old enough to count towards k (DESIGN 8.5).
         evidence_key: public HPKE key to which MS seals this person-epoch's evidence (DESIGN 10.2), or empty.
+        instead: PROX_ID of the same person's key of this epoch whose place this one takes, or empty (ADR 0039).
     """
 
     epoch_key: bytes
@@ -219,6 +212,7 @@ class Credential:
     seasoned: bool
     evidence_key: bytes = b""
     signature: bytes = b""
+    instead: str = ""
 
     @property
     def prox_id(self) -> str:
@@ -228,8 +222,13 @@ class Credential:
     def _body(self) -> bytes:
         return encode(
             _CRED, self.epoch_key, self.prox_id, self.epoch, self.service, self.not_after, _ADM,
-            int(self.seasoned), self.evidence_key,
+            int(self.seasoned), self.evidence_key, *self._instead,
         )  # fmt: skip
+
+    @property
+    def _instead(self) -> tuple[str, ...]:
+        """As encodings end with it: one that takes no place is that of before there were any."""
+        return (self.instead,) if self.instead else ()
 
     def issue(self, screener: SigningKey) -> "Credential":
         """The same credential, signed by IS."""
@@ -246,6 +245,8 @@ class Credential:
         # Written so that a time that is no number counts as expired.
         if not now <= self.not_after:
             raise CredentialError("credential has expired")
+        if self.instead and (self.seasoned or self.instead == self.prox_id):
+            raise CredentialError("credential of a key in another's place counts as seasoned, or takes its own")
         ed25519.verify_key(self.epoch_key)
         ed25519.verify(screener, self._body(), self.signature)
 
@@ -253,7 +254,7 @@ class Credential:
         """Canonical form."""
         return encode(
             self.epoch_key, self.epoch, self.service, self.not_after, int(self.seasoned), self.evidence_key,
-            self.signature,
+            self.signature, *self._instead,
         )  # fmt: skip
 
     @property
@@ -264,19 +265,19 @@ class Credential:
     @classmethod
     def decode(cls, data: bytes) -> "Credential":
         """The credential of an encoding; raises EncodingError."""
-        key, epoch, service, not_after, seasoned, evidence_key, signature = decode(data, 7)
-        flag = decode_int(seasoned)
+        items = decode(data)
+        if len(items) not in (_CREDENTIAL, _CREDENTIAL + 1):
+            raise EncodingError("a credential has seven parts, and an eighth if its key takes the place of another")
+        key, epoch, service, not_after, seasoned, evidence_key, signature, *more = items
+        flag, instead = decode_int(seasoned), decode_text(more[0]) if more else ""
         if flag > 1:
             raise EncodingError("seasoned is neither 0 nor 1")
+        if more and not instead:
+            raise EncodingError("a credential says whose place its key takes if there is one")
         return cls(
-            _sized(key, KEY_SIZE),
-            decode_int(epoch),
-            decode_text(service),
-            decode_int(not_after),
-            bool(flag),
-            _sized(evidence_key, 0, PUBLIC_SIZE),
-            _sized(signature, SIGNATURE_SIZE),
-        )
+            _sized(key, KEY_SIZE), decode_int(epoch), decode_text(service), decode_int(not_after), bool(flag),
+            _sized(evidence_key, 0, PUBLIC_SIZE), _sized(signature, SIGNATURE_SIZE), instead,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

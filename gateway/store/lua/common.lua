@@ -8,7 +8,7 @@
 --   ek:SUBJECT  private evidence key            es:NAME        public one of a PROX_ID, for the writer
 --   ob:UTAG     the user objected: no grant is taken; 1 until that is recorded, then 2
 --   rq:DIGEST   a right was exercised by this request, which is not carried out twice: the place of that in the log; of an erasure for good
---   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID
+--   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID, and |over once another has taken its place
 --   n:NONCE     request hash seen under a nonce a:SESSION      stored answer          open   sessions not answered
 --   c:UTAG:E    hash of a consent: v version, w payload, at its place in the log, and a field PARTY|TYPE|FIDELITY for each grant; more in owed.lua
 --   gs:UTAG     hash PARTY|TYPE, once granted → newest epoch in which the person took that back, or 0: nothing of epochs before goes
@@ -69,6 +69,18 @@ local function refusal(prefix, user, epoch, grant)
   if redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'objected' end
   if redis.call('HEXISTS', key(prefix, 'c', user, epoch), grant) == 0 then return 'no_consent' end
   return took_back(prefix, user, epoch, grant) and 'withdrawn' or nil
+end
+
+-- Another key took the place of a person's in an epoch: versions count from 1 again, and what MS was owed of the lost one it is not.
+-- What was granted goes on for what is on its way, until something else is chosen.
+local function choose_anew(prefix, user, epoch)
+  local entry = key(prefix, 'c', user, epoch)
+  if redis.call('EXISTS', entry) == 0 then return end
+  redis.call('HSET', entry, 'v', '0', 'w', '')
+  for _, name in ipairs(redis.call('HKEYS', entry)) do
+    if name == 'k' or name == 'at' or string.match(name, '^o%d+$') then redis.call('HDEL', entry, name) end
+  end
+  redis.call('ZREM', key(prefix, 'owed'), 'consent|' .. user .. '|' .. epoch)
 end
 
 local function members_of(fields)

@@ -75,7 +75,7 @@ local function sent_before(prefix, user)
   return rows
 end
 
--- Named fields: user_tag, epoch, version, ttl (s), held (s, as owe), salt, header, payload, coming (as gw_settle); then grant
+-- Named fields: user_tag, key_tag, epoch, version, ttl (s), held (s, as owe), salt, header, payload, coming (as gw_settle); then grant
 -- PARTY|TYPE|FIDELITY… From this step on nothing leaves that the change takes back. Returns its place, and what had left.
 local function gw_consent(keys, a)
   local prefix = keys[1]
@@ -84,7 +84,7 @@ local function gw_consent(keys, a)
   local user, epoch, version = f.user_tag, f.epoch, tonumber(f.version)
   local entry = key(prefix, 'c', user, epoch)
   if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
-  if redis.call('GET', key(prefix, 'u', user, epoch)) == '' then return 'REVOKED' end
+  if f.key_tag ~= '' and redis.call('GET', key(prefix, 'u', user, epoch)) ~= f.key_tag then return 'REVOKED' end
   if #a >= rows and redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'OBJECTED' end
   local current = tonumber(redis.call('HGET', entry, 'v') or '0')
   if version == current and redis.call('HGET', entry, 'w') == f.payload then
@@ -121,9 +121,12 @@ local function gw_settle(keys, a)
   return some[1]
 end
 
--- Named fields: user_tag, epoch, version, salt, header, payload; once a version.
+-- Named fields: user_tag, key_tag, epoch, version, salt, header, payload; once a version. -1 if another key has taken the place of
+-- this one, whose versions they are now.
 local function gw_consent_acknowledged(keys, a)
   local prefix, f = keys[1], named(a)
+  local live = redis.call('GET', key(prefix, 'u', f.user_tag, f.epoch))
+  if live and live ~= '' and f.key_tag ~= '' and live ~= f.key_tag then return -1 end
   local entry, version = key(prefix, 'c', f.user_tag, f.epoch), tonumber(f.version)
   if version <= tonumber(redis.call('HGET', entry, 'k') or '0') then return 0 end
   if redis.call('EXISTS', entry) == 1 then redis.call('HSET', entry, 'k', version) end

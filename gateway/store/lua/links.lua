@@ -16,10 +16,21 @@ local function forget_expired(prefix, user)
   end
 end
 
+-- The PROX_ID of a person's key of an epoch; '' if there is none, or one has taken the place of another.
+local function only_key(prefix, user, epoch)
+  local found = {}
+  for _, value in ipairs(redis.call('HVALS', key(prefix, 's', user))) do
+    local at, prox = string.match(value, '^([^|]+)|([^|]+)')
+    if at == tostring(epoch) then found[#found + 1] = prox end
+  end
+  return #found == 1 and found[1] or ''
+end
+
 -- Named fields: key_tag, user_tag, epoch, prox_id, user_id, user_key (pk_U), seasoned, link, credential, ttl (s); salt, header and
 -- payload of ENROLLED and LINKED (enrolled_salt, enrolled_header, enrolled, linked_…); subject (tag), evidence_seed, evidence_name
 -- and evidence_key; forms of the name, with commas between; part (of the person's aliases, which `linked` holds: the one that is
--- kept, or else this one is); replaces (the keys in whose place the enrolment puts this one, one after the other).
+-- kept, or else this one is); replaces (the keys in whose place the enrolment puts this one, one after the other); instead (the
+-- PROX_ID of the lost key whose place this one takes, as gw_lost names it, or '').
 local function gw_link(keys, a)
   local prefix = keys[1]
   require_room(prefix)
@@ -28,11 +39,13 @@ local function gw_link(keys, a)
   if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'ERASED' end
   local stored = redis.call('HGET', key(prefix, 'k', tag), 'l')
   if stored and stored ~= f.link then return 'TAKEN' end
-  if stored then return redis.call('GET', key(prefix, 'u', user, epoch)) == '' and 'REPLACED' or 'SAME' end
-  if redis.call('EXISTS', key(prefix, 'u', user, epoch)) == 1 then return 'LIVE' end
+  local live = redis.call('GET', key(prefix, 'u', user, epoch))
+  if stored then return live == tag and 'SAME' or 'REPLACED' end
   if redis.call('SISMEMBER', key(prefix, 'eo', user), f.user_key) == 1 then return 'REPLACED' end
   if (redis.call('GET', key(prefix, 'au', user)) or f.part) ~= f.part then return 'AGAIN' end
   local enrolled = redis.call('GET', key(prefix, 'e', user))
+  if enrolled and enrolled ~= f.user_key and not is_among(enrolled, f.replaces) then return 'UNNAMED' end
+  if live and (f.instead == '' or f.instead ~= only_key(prefix, user, epoch)) then return 'LIVE' end
   if not enrolled then
     for form in string.gmatch(f.forms, '[^,]+') do
       if redis.call('EXISTS', key(prefix, 'nm', form)) == 1 then return 'ALIKE' end
@@ -43,7 +56,6 @@ local function gw_link(keys, a)
     end
   end
   if enrolled ~= f.user_key then
-    if enrolled and not is_among(enrolled, f.replaces) then return 'UNNAMED' end
     for at = 1, #f.replaces, #f.user_key do
       local one = f.replaces:sub(at, at + #f.user_key - 1)
       if one ~= f.user_key then redis.call('SADD', key(prefix, 'eo', user), one) end
@@ -60,9 +72,21 @@ local function gw_link(keys, a)
   redis.call('SET', key(prefix, 'ek', f.subject), f.evidence_seed, 'EX', f.ttl)
   redis.call('SET', f.evidence_name, f.evidence_key, 'EX', f.ttl)
   forget_expired(prefix, user)
+  if f.instead ~= '' then
+    for _, subject in ipairs(redis.call('HKEYS', key(prefix, 's', user))) do
+      local is = redis.call('HGET', key(prefix, 's', user), subject)
+      if is == epoch .. '|' .. f.instead then redis.call('HSET', key(prefix, 's', user), subject, is .. '|over') end
+    end
+    choose_anew(prefix, user, epoch)
+  end
   redis.call('HSET', key(prefix, 's', user), f.subject, epoch .. '|' .. prox)
   append_event(prefix, 'LINKED', f.linked_salt, f.linked_header, f.linked)
   return 'NEW'
+end
+
+-- ARGV: user tag, epoch: the PROX_ID of the person's epoch key, whose place another one may take, or ''.
+local function gw_lost(keys, a)
+  return only_key(keys[1], a[1], a[2])
 end
 
 -- Named fields: user_tag, user_key, digest (of the EA's word), salt, header ('' while nobody knows the time: 2), payload. The key and
@@ -173,6 +197,7 @@ local function gw_expire_links(keys, a)
 end
 
 redis.register_function('gw_link', gw_link)
+reads('gw_lost', gw_lost)
 redis.register_function('gw_revoke', gw_revoke)
 reads('gw_registration', gw_registration)
 reads('gw_people', gw_people)

@@ -189,9 +189,9 @@ local function gw_share(keys, a)
   local prefix, user, epochs, groups = keys[1], a[1], {}, {}
   local subjects = redis.call('HVALS', key(prefix, 's', user))
   for _, value in ipairs(subjects) do
-    local epoch = string.match(value, '^([^|]+)|')
-    epochs[#epochs + 1] = {epoch, redis.call('HKEYS', key(prefix, 'c', user, epoch)),
-      redis.call('HGET', key(prefix, 'c', user, epoch), 'v') or '0'}
+    local epoch = string.match(value, '^([^|]+)|[^|]+$')
+    if epoch then epochs[#epochs + 1] = {epoch, redis.call('HKEYS', key(prefix, 'c', user, epoch)),
+      redis.call('HGET', key(prefix, 'c', user, epoch), 'v') or '0'} end
   end
   for _, group in ipairs(groups_of(prefix, user, 'e', 'n', 'k', 'a', 'at')) do
     local f = group[3]

@@ -42,9 +42,11 @@ local function ms_credential(keys, a)
   return redis.call('GET', mkey(keys[1], 'q', a[1]))
 end
 
--- Named fields: key_tag, credential, ttl (s), evidence_name, evidence_key, prox_id
+-- Named fields: key_tag, credential, ttl (s), evidence_name, evidence_key, prox_id; instead (the PROX_ID of a lost key whose place
+-- this one takes, or ''), under which IS must have had everything given up, for good
 local function ms_put_credential(keys, a)
   local prefix, f = keys[1], named(a)
+  if (f.instead or '') ~= '' and redis.call('EXISTS', mkey(prefix, 'ob', f.instead)) == 0 then return 'WAITS' end
   own(prefix, f.prox_id, f.ttl, 'q:' .. f.key_tag)
   redis.call('SET', f.evidence_name, f.evidence_key, 'EX', f.ttl)
   return redis.call('SET', mkey(prefix, 'q', f.key_tag), f.credential, 'EX', f.ttl)

@@ -7,8 +7,8 @@
     users/TAG/choice.json     a bundle until it is withdrawn, and what the user was told that it means
     users/TAG/epoch-N.key     the epoch key's secret      users/TAG/epoch-N.json    consent: version, bundle, pending
 
-TAG is a digest of the USER_ID, which may hold any characters. An epoch key is on disk before it is linked: a
-device that forgot one could not be linked again in that epoch.
+TAG is a digest of the USER_ID, which may hold any characters. An epoch key is on disk before it is linked: of
+each person one that was forgotten is replaced in an epoch, and no more.
 """
 
 import base64
@@ -128,6 +128,8 @@ class UserState:
         path = self._folder / f"epoch-{epoch}.key"
         if create_key(path, SIGNING):
             self._forget_before(epoch - _KEPT_EPOCHS + 1)
+            # What was chosen under a key that is lost is over with it: another one begins at version 1.
+            (self._folder / f"epoch-{epoch}.json").unlink(missing_ok=True)
         return load_signing_key(path)
 
     def _forget_before(self, epoch: int) -> None:
