@@ -21,13 +21,13 @@ def nothing() -> Saved:
     from auditor.checks.c7_limits import LimitsState
     from auditor.checks.c7_withheld import WithheldState
 
-    withheld = WithheldState({}, [], {}, False, False, set(), ArrivalsState({}, 0))
+    withheld = WithheldState({}, {}, {}, False, False, set(), ArrivalsState({}, 0))
     parts = Parts(
-        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, False), ({}, {}, False, {}),
+        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, False, set()), ({}, {}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
          LimitsState({}, 0, False, False)),
         (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}),
-        ((bytes(32), {}, {}), withheld, set(), ({}, set()), times, ({}, {}), (set(), {})),
+        ((bytes(32), {}, {}), withheld, set(), ({}, set()), times, ({}, {}), (set(), {}, set(), set())),
         ({}, {}, {}, set(), {}, -1, set(), []), ({}, {}, False),
     )  # fmt: skip
     return Saved({}, parts, [], {}, {"groups": 1})
