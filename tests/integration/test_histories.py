@@ -87,6 +87,25 @@ def test_a_gateway_whose_clock_is_wrong_promises_no_party_anything_by_it(play: P
     play(told)
 
 
+def test_what_was_asked_while_somebody_objected_and_took_that_back_at_once_accuses_nobody(play: Play) -> None:
+    """A request's time is told in whole minutes, a right's is not: it seems to come after the objection was over."""
+
+    async def told(history: History) -> None:
+        person = PEOPLE[0]
+        await history.choose(person, "everything")
+        await history.house.pass_time(50.0)
+        await history.object(person)
+        assert await history.ask([person], "node0") == 1
+        await history.object(person, resume=True)
+        for _ in range(4):
+            await history.day(7_200.0)
+            await history.house.compare()
+            await history.ask(PEOPLE[1:2], "node1")
+            await history.house.settle()
+
+    play(told)
+
+
 @pytest.mark.slow
 def test_a_main_service_that_believes_its_own_clock_is_found(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ended the day, as it did once: nobody is served when its clock is right again."""
