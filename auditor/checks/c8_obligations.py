@@ -24,7 +24,7 @@ from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import Right, RightsRequest
 
 _TOLD_MS: Final = 600_000
-"""Milliseconds by which clocks and delays may move a request before the time at which an objection was taken back."""
+"""Milliseconds by which clocks and delays may move a request against the time at which an objection was taken back."""
 
 FeedsState = tuple[list[Stated], bool, int, list[tuple[int, int, str]], list[str]]
 """What was said of feeds: not confirmed yet, whether, first silence; of the last openings, what is behind."""
@@ -100,8 +100,12 @@ class Obligations:
         )
 
     def objected_after(self, user_id: str, time_ms: int) -> bool:
-        """Whether a user objected at a time (Unix milliseconds), or later."""
-        return any(not ended or until >= time_ms for ended, _, until in self.objections.get(user_id, []))
+        """Whether a user may have objected when a request of theirs came whose time is this (Unix milliseconds), or later.
+
+        A request says its minute alone, a right its second, each by the clock of the device that sent it.
+        """
+        made = self.objections.get(user_id, [])
+        return any(not ended or until + _TOLD_MS >= time_ms for ended, _, until in made)
 
     def verify_grants(self, user_id: str, grants: int) -> None:
         """A consent was taken; raises ConsentError if its user objects (1)."""

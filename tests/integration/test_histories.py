@@ -1,8 +1,9 @@
 """Histories of choices, objections, erasures, policies, epochs, kills, wrong clocks: after an acknowledgement nothing
 of that person goes to a party, and no audit accuses anybody.
 
-Histories are drawn from a seed (`PROXID_HISTORIES_SEED`), so many of them (`PROXID_HISTORIES`), on one pair of real
-services whose clocks and jobs go on when the history says so. One that fails is printed, with what makes it again.
+Histories are drawn from a seed (`PROXID_HISTORIES_SEED`), so many of them of each form of a release
+(`PROXID_HISTORIES`), on one pair of real services whose clocks and jobs go on when the history says so. One that fails
+is printed, with what makes it again.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -26,6 +27,12 @@ Play = Callable[[Callable[[History], Awaitable[None]]], None]
 @pytest.fixture(scope="module")
 def machine() -> Iterator[type[Histories]]:
     with one_house() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def of_split() -> Iterator[type[Histories]]:
+    with one_house("split") as found:
         yield found
 
 
@@ -120,14 +127,24 @@ def test_a_main_service_that_believes_its_own_clock_is_found(play: Play, monkeyp
         play(told)
 
 
-def test_a_few_histories(machine: type[Histories]) -> None:
-    run(machine, 2, 1)
+def test_a_history_of_pairs(machine: type[Histories]) -> None:
+    run(machine, 1, 1)
+
+
+def test_a_history_of_split(of_split: type[Histories]) -> None:
+    run(of_split, 1, 1)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(0)
-def test_many_histories(machine: type[Histories]) -> None:
+def test_many_histories_of_pairs(machine: type[Histories]) -> None:
     run(machine, HISTORIES, SEED)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_many_histories_of_split(of_split: type[Histories]) -> None:
+    run(of_split, HISTORIES, SEED)
 
 
 @pytest.mark.slow

@@ -27,30 +27,41 @@ PEOPLE = tuple(f"person-{i}-zq" for i in range(5))
 BUNDLES = (NOTHING, "everything", "searches", "aliased", "only-acme")
 LEAST = 3
 """People of a group, at least."""
-MADE = {"sybil_margin": 0}
+MADE: dict[str, dict[str, Any]] = {
+    "pairs": {"form": "pairs", "sybil_margin": 0},
+    "split": {"form": "split", "sybil_margin": 0, "level": 2, "min_text_users": 2, "bucket": "6 h"},
+}
+"""What an anonymiser is told, by the form of a release."""
 POLICIES = {
-    "first": policy_text(PARTIES, 2, **MADE),
-    "larger": policy_text(PARTIES, 3, **MADE),
-    "one party": policy_text(("acme",), 2, **MADE),
+    form: {
+        "first": policy_text(PARTIES, 2, **made),
+        "larger": policy_text(PARTIES, 3, **made),
+        "one party": policy_text(("acme",), 2, **made),
+    }
+    for form, made in MADE.items()
 }
 MORNING = 8 * 3600.0
 EXPLAINED = ("clock",)
 """Words of the reasons for which an honest history may be left unchecked."""
 
 
-def accept_all(folder: Path) -> None:
+def accept_all(folder: Path, form: str) -> None:
     """The auditor accepts each policy that a history may come to."""
-    file = folder / "auditor/policy.toml"
-    for text in (*POLICIES.values(), POLICIES["first"]):
+    file, policies = folder / "auditor/policy.toml", POLICIES[form]
+    for text in (*policies.values(), policies["first"]):
         file.write_text(text)
         assert main(["policy", "accept", "--config", str(folder / "auditor/auditor.toml")]) == 0
 
 
 class History:
-    """See the module. Begins with `begin`, and is nothing without `end`."""
+    """See the module. Begins with `begin`, and is nothing without `end`.
 
-    def __init__(self, house: StillHouse) -> None:
-        self.house, self.told = house, Told()
+    Args:
+        form: of the release.
+    """
+
+    def __init__(self, house: StillHouse, form: str = "pairs") -> None:
+        self.house, self.told, self._form = house, Told(), form
         self.parties = {name: StillParty(house.folder, name) for name in PARTIES}
         self.policies: dict[int, bytes] = {}
         """What epochs were found to go by."""
@@ -60,7 +71,7 @@ class History:
 
     async def begin(self) -> None:
         for role in ROLES:
-            (self.house.folder / role / "policy.toml").write_text(POLICIES["first"])
+            (self.house.folder / role / "policy.toml").write_text(POLICIES[self._form]["first"])
         await self.house.begin((time.time() // DAY + 1) * DAY + MORNING)
         await self.house.compare()
 
@@ -152,9 +163,13 @@ class History:
             came = await self.house.acting(reader.read(silent))
         came = came or reader.came
         for epoch, number, records, contents in came:
-            if kind_and_number(number)[0] == "general" and contents is None:
-                rows = [_shown(record) for record in records]
-                self.told.came(party, epoch, number, rows, LEAST)
+            kind = kind_and_number(number)[0]
+            if contents is not None:
+                self.told.came_contents(epoch, [(row.text, row.records) for row in contents.rows])
+            elif kind == "general":
+                self.told.came(party, epoch, number, [_shown(record) for record in records], LEAST)
+            elif kind == "entries":
+                self.told.came_entries(party, epoch, number, [_shown(record) for record in records])
 
     # What operators and machines do.
 
@@ -195,7 +210,7 @@ class History:
         """Operators change the policy from the next epoch on."""
         epoch = int((self.house.clocks["device"].at + self.house.clocks["device"].passed) // DAY)
         for role in roles:
-            (self.house.folder / role / "policy.toml").write_text(POLICIES[which])
+            (self.house.folder / role / "policy.toml").write_text(POLICIES[self._form][which])
             govern(self.house.config(role), epoch)
 
     def receipts(self) -> list[Presented]:

@@ -4,7 +4,7 @@ A choice, objection or erasure that was acknowledged takes back every text that 
 parties that it does not allow. One that was asked for and not acknowledged may be in effect or not.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -53,6 +53,8 @@ class Told:
     texts: dict[str, Text] = field(default_factory=dict)
     erased: set[str] = field(default_factory=set)
     groups: dict[tuple[str, int, int], frozenset[tuple[str, str]]] = field(default_factory=dict)
+    entries: dict[tuple[str, int, int], Counter[tuple[str, str]]] = field(default_factory=dict)
+    """By party, epoch and number: who was named at which node when a portion came first."""
     _objects: dict[str, Objects] = field(default_factory=lambda: defaultdict(lambda: Objects.NO))
     _chosen: dict[tuple[str, int], list[Parties]] = field(default_factory=lambda: defaultdict(lambda: [NOBODY]))
     """What may be in effect of a person's in an epoch: what was acknowledged last, and what was sent after it."""
@@ -128,6 +130,36 @@ class Told:
             assert not record.text or self.texts[record.text].owner != record.user, f"{what} names an owner"
         if len(shown) == len(records):
             assert set(owners) == set(users), f"{what} names others than it is of"
+
+    def came_entries(self, party: str, epoch: int, number: int, entries: Sequence[Shown]) -> None:
+        """A portion of form `split` comes to a party: who asked at a node, for the first time or again, or cut."""
+        place = (party, epoch, number)
+        what = f"portion {number} of epoch {epoch} for {party}"
+        said = self.entries.setdefault(place, Counter((entry.user, entry.node) for entry in entries))
+        now = Counter((entry.user, entry.node) for entry in entries)
+        assert now <= said, f"{what} came twice, and says more"
+        assert not any(entry.text for entry in entries), f"{what} says what was asked"
+        for entry in entries:
+            if entry.plain:
+                assert self._has(entry.user, epoch, party), f"{what} names {entry.user}, who lets nothing out"
+        for user in {entry.user for entry in entries if entry.plain}:
+            asked = sum(text.owner == user and text.epoch == epoch for text in self.texts.values())
+            shown = sum(
+                count for place, named in self.entries.items() if place[:2] == (party, epoch)
+                for (name, _), count in named.items() if name == user
+            )  # fmt: skip
+            assert shown <= asked, f"{what}: {user} asked {asked} times, and is shown {shown} times"
+
+    def came_contents(self, epoch: int, rows: Sequence[tuple[str, int]]) -> None:
+        """Contents of form `split` come: what was asked in an epoch, without names.
+
+        Args:
+            rows: a text or nothing, and of how many records.
+        """
+        for text, records in rows:
+            if asked := self.texts.get(text):
+                assert (asked.epoch, records) == (epoch, 1), f"contents of epoch {epoch} hold {text} {records} times"
+                assert asked.owner not in self.erased, f"contents of epoch {epoch} hold what an erased person asked"
 
     def _has(self, person: str, epoch: int, party: str) -> bool:
         own = [text for text in self.texts.values() if text.owner == person and text.epoch == epoch]
