@@ -100,7 +100,7 @@ class Obligations:
         )
 
     def objected_after(self, user_id: str, time_ms: int) -> bool:
-        """Whether a user may have objected when a request of theirs came whose time is this (Unix milliseconds), or later.
+        """Whether a user may have objected when a request of theirs came that says this time (Unix ms), or later.
 
         A request says its minute alone, a right its second, each by the clock of the device that sent it.
         """
