@@ -1,5 +1,7 @@
-"""Requests that were withheld for what they said: once a main service names what read them, it does so each time."""
+"""Requests that were withheld for what they said: a main service that has named what read them does so each time, or
+is of an earlier release, which is told."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,15 +11,17 @@ from auditor.findings import Report
 from auditor.policies import Policies
 from proxid.errors import RecordMismatchError
 from proxid.evidence.events import Event, EventType, encode_header
+from proxid.runtime.config.base import Floors
 from tests.unit.auditor.test_expired_events import trusted
 
 SESSION = "11" * 64
 
 
-def withheld(*said: tuple[str, str | None]) -> Withheld:
+def withheld(*said: tuple[str, str | None], rollbacks: int = 0) -> Withheld:
     """What was said of one request after another: the reason, and the pipeline that read it."""
     nobody: Any = None
-    check = Withheld(Policies(trusted()), nobody, nobody, nobody, nobody, Report())
+    trust = replace(trusted(), floors=Floors(rollbacks=rollbacks))
+    check = Withheld(Policies(trust), nobody, nobody, nobody, nobody, Report())
     for number, (reason, pipeline) in enumerate(said):
         by = {} if pipeline is None else {"pipeline": pipeline}
         header = encode_header(kind="unknown", reason=reason, session=SESSION, v=2, **by)
@@ -32,6 +36,9 @@ def test_who_named_what_read_a_request_names_it_each_time() -> None:
     for left in (None, ""):
         with pytest.raises(RecordMismatchError):
             withheld(("rejected", "one/1"), ("no_category", left))
+        report = Report()
+        withheld(("rejected", "one/1"), ("no_category", left), rollbacks=1).releases.finish(report)
+        assert [reason.code for reason in report.missing] == ["evidence_older"]
 
 
 def test_it_is_remembered_from_audit_to_audit() -> None:

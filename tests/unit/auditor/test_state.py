@@ -19,13 +19,15 @@ def nothing() -> Saved:
     from auditor.checks.c6_consents import Consents
     from auditor.checks.c7_arrivals import ArrivalsState
     from auditor.checks.c7_limits import LimitsState
+    from auditor.checks.c7_releases import ReleasesState
     from auditor.checks.c7_withheld import WithheldState
 
-    withheld = WithheldState({}, {}, {}, False, False, set(), ArrivalsState({}, 0))
+    releases = ReleasesState({}, set(), 0, 0)
+    withheld = WithheldState({}, {}, {}, releases, set(), ArrivalsState({}, 0))
     parts = Parts(
-        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, False, set()), ({}, {}, False, {}),
+        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, set()), ({}, {}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
-         LimitsState({}, 0, False, False)),
+         LimitsState({}, 0, False, releases)),
         (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}),
         ((bytes(32), {}, {}), withheld, set(), ({}, set()), times, ({}, {}), (set(), {}, set(), set())),
         ({}, {}, {}, set(), {}, -1, set(), []), ({}, {}, False),
