@@ -93,7 +93,7 @@ class GatewayLog(Log):
             EventType.EPOCH_OPENED: (GROUPS, self._epoch_opened),
         }
         hidden = {
-            EventType.ENROLLED: self._enrolled_unread,
+            EventType.ENROLLED: self._people.enrolled_unread,
             EventType.LINKED: self._linked_unread,
             EventType.CONSENT: self._consent_unread_only,
             EventType.KEYED: self._deliveries.keyed,
@@ -138,13 +138,11 @@ class GatewayLog(Log):
         self.unlinked.update(unlinked)
 
     def _enrolled(self, event: Event) -> None:
-        payload, (tag,) = EnrolledPayload.decode(event.payload), event.tags
-        time = int(str(event.fields["time"])) if form_of(event) > 1 else None
-        enrolment, first = Enrolment.decode(payload.enrolment), (payload.prox_id, tag)
-        self._people.enrolled(enrolment, event.number, time, self.base, first)
-
-    def _enrolled_unread(self, _: Event) -> None:
-        self._people.incomplete = True
+        payload, (tag,), form = EnrolledPayload.decode(event.payload), event.tags, form_of(event)
+        time = int(str(event.fields["time"])) if form > 1 else None
+        enrolment = Enrolment.decode(payload.enrolment)
+        self._people.enrolled(enrolment, event.number, time, self.base, (payload.prox_id, tag))
+        self._limits.releases.said("enrolled", form)
 
     def _linked(self, event: Event) -> None:
         tag, payload = self._erasures.linked(event), LinkedPayload.decode(event.payload)

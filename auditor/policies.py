@@ -179,9 +179,12 @@ class Policies:
             self._feeds(opened.feeds, key)
         except ProxidError as error:
             _add(report, event, error.rule)
-        if not opened.feeds and min(self.keyed, default=key.epoch + 1) <= key.epoch and self._lists_parties(key.epoch):
-            _add(report, event, "epoch has no feed keys, and one before it had")
         return opened.sealed
+
+    def has_feeds(self, event: Event) -> bool | None:
+        """Whether MS made feed keys of an epoch that began; None if its document lists no party, or is not known."""
+        known = "policy" in event.fields and self._lists_parties(int(str(event.fields["epoch"])))
+        return bool(EpochOpened.decode(event.payload).feeds) if known else None
 
     def _feeds(self, feeds: tuple[bytes, ...], key: EpochKey) -> None:
         """Feed keys of an epoch: MS's, and one a party of its policy, in both logs. A gateway of before logs none.

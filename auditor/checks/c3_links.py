@@ -44,11 +44,11 @@ _JUST_AFTER: Final = 256
 
 PeopleState = tuple[
     dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes], dict[str, EnrolledKey], dict[str, bytes],
-    dict[bytes, EndedKey], list[bytes], int, bool, bool, set[int],
+    dict[bytes, EndedKey], list[bytes], int, bool, set[int],
 ]  # fmt: skip
 """People by key, keys by subject tag, digests of credentials that were shown, who is gone, keys and parts by user, keys
-that are over, those of unconfirmed times, the latest request, whether enrolments say when they came, whether some
-ENROLLED cannot be read, and epochs of which some LINKED cannot be."""
+that are over, those of unconfirmed times, the latest request, whether some ENROLLED cannot be read, and epochs of which
+some LINKED cannot be."""
 
 
 class People:
@@ -69,9 +69,6 @@ class People:
         """Of each user's aliases: drawn once, until the user is erased."""
         self.ended = EndedKeys(policies.trust.clock_skew)
         self.lost = LostKeys()
-        self._timed = False
-        """Whether an ENROLLED said when it came; then each after it does."""
-
         self.incomplete = False
         """Some ENROLLED cannot be read any more: a key that is not known may have been in it."""
         self._entered: tuple[str, tuple[str, bytes]] | None = None
@@ -98,9 +95,6 @@ class People:
             raise RegistrationError("a key was enrolled twice")
         self._entered = None if first is None else (enrolment.user_id, first)
         self._keys[enrolment.user_id] = EnrolledKey(enrolment.user_key, event, before)
-        if time is None and self._timed:
-            raise CredentialError("event says less than its version of the log demands")
-        self._timed = self._timed or time is not None
         if _named(enrolment.user_id, enrolment.user_key) in self.ended.keys:
             raise RegistrationError("a key was enrolled that was revoked or replaced")
         if time is None or before in (b"", enrolment.user_key):
@@ -108,6 +102,10 @@ class People:
         self.ended.end(_named(enrolment.user_id, before), time, False)
         if before not in enrolment.replaces:
             raise CredentialError("a person's key was replaced, and the authority has not said so")
+
+    def enrolled_unread(self, _: object) -> None:
+        """An ENROLLED that cannot be read."""
+        self.incomplete = True
 
     def revoked(self, revocation: Revocation, time: int) -> None:
         """Check a REVOKED event: the EA's word; raises SignatureInvalidError, KeyInvalidError, CredentialError.
@@ -253,14 +251,14 @@ class People:
         """For storing."""
         return (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self.ended.latest, self._timed, self.incomplete, self.lost.unread,
+            self.ended.said, self.ended.latest, self.incomplete, self.lost.unread,
         )  # fmt: skip
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
         (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self.ended.latest, self._timed, self.incomplete, unread,
+            self.ended.said, self.ended.latest, self.incomplete, unread,
         ) = state  # fmt: skip
         self.lost.restore(unread, self._by_key.values())
         self._by_prox = {person.prox_id: person for person in self._by_key.values()}

@@ -11,6 +11,7 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from auditor.checks.c3_links import Person
+from auditor.checks.c7_releases import Releases, ReleasesState
 from auditor.event_log import form_of
 from auditor.findings import COMPLETENESS, GATEWAY, Report, Unchecked
 from auditor.policies import Policies
@@ -24,13 +25,12 @@ _KEPT: Final = 30
 
 
 class LimitsState(NamedTuple):
-    """For storing: requests by minute and user, from which minute on all of them could be read, and whether refusals
-    say whose they are."""
+    """For storing: requests by minute and user, and from which minute on all of them could be read."""
 
     asked: dict[int, dict[str, int]]
     since: int
     blind: bool
-    told: bool
+    releases: ReleasesState
 
 
 class Limits:
@@ -38,17 +38,19 @@ class Limits:
 
     Args:
         person_of: of a PROX_ID; raises RegistrationError. turned_away: is told of each REFUSED, and if it is believed.
+
+    Attributes:
+        releases: of the gateway's log.
     """
 
     def __init__(
         self, policies: Policies, person_of: Callable[[str], Person], turned_away: Callable[[Event, bool], None]
     ) -> None:  # fmt: skip
-        self._policies = policies
+        self._policies, self.releases = policies, Releases(GATEWAY, policies.trust.floors.rollbacks)
         self._person_of, self._turned_away = person_of, turned_away
         self._asked: dict[int, Counter[str]] = {}
         self._since = 0
         self._blind = False
-        self._told = False
         self._nobody = self._late = 0
 
     def forwarded(self, user_id: str, time_ms: int) -> None:
@@ -75,15 +77,13 @@ class Limits:
 
         Raises:
             RecordMismatchError: who was turned away had asked less than the limit says, or that is below the floor, or
-                it says less than those before.
+                the gateway's log has said less too often.
         """
         fields, form = event.fields, form_of(event)
         known = form >= _FORM and (fields["rule"], fields["kind"]) == (Code.RATE_LIMITED.value, "requests")
         judged = self._judged(event) if known and event.payload else None
         self._turned_away(event, judged is None)
-        if form < _FORM and self._told:
-            raise RecordMismatchError("event says less than its version of the log demands")
-        self._told = self._told or form >= _FORM
+        self.releases.said("refused", form)
         if judged is False:
             raise RecordMismatchError("a person was turned away for too many requests who had made fewer")
         if known and not event.payload:
@@ -91,6 +91,7 @@ class Limits:
 
     def finish(self, report: Report) -> None:
         """At the end: whose requests were too many is not said of somebody who was being erased."""
+        self.releases.finish(report)
         if self._nobody:
             text = f"{self._nobody} refusals of a person's requests do not say whose"
             report.missing.append(Unchecked(COMPLETENESS, GATEWAY, text))
@@ -118,9 +119,10 @@ class Limits:
     def state(self) -> LimitsState:
         """For storing."""
         asked = {minute: dict(users) for minute, users in self._asked.items()}
-        return LimitsState(asked, self._since, self._blind, self._told)
+        return LimitsState(asked, self._since, self._blind, self.releases.state())
 
     def restore(self, state: LimitsState) -> None:
         """Go on from a state."""
-        asked, self._since, self._blind, self._told = state
+        asked, self._since, self._blind, releases = state
+        self.releases.restore(releases)
         self._asked = {minute: Counter(users) for minute, users in asked.items()}

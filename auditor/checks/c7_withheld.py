@@ -13,6 +13,7 @@ from auditor.checks.c5_groups import Groups
 from auditor.checks.c6_service import Choice, ServiceConsents
 from auditor.checks.c7_arrivals import Arrivals, ArrivalsState
 from auditor.checks.c7_dropped import PATIENCE
+from auditor.checks.c7_releases import Releases, ReleasesState
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import form_of
 from auditor.findings import COMPLETENESS, GATEWAY, MAIN_SERVICE, Basis, Report, Unchecked
@@ -72,8 +73,7 @@ class WithheldState(NamedTuple):
     asked: dict[str, Asked | None]
     claims: dict[str, list[Claim]]
     over: dict[int, int]
-    newer: bool
-    named: bool
+    releases: ReleasesState
     denied: set[int]
     arrivals: ArrivalsState
 
@@ -85,7 +85,7 @@ class Withheld:
         self, policies: Policies, people: People, consents: ServiceConsents, obligations: Obligations, groups: Groups,
         report: Report,
     ) -> None:  # fmt: skip
-        self._policies = policies
+        self._policies, self.releases = policies, Releases(MAIN_SERVICE, policies.trust.floors.rollbacks)
         self._people = people
         self._consents = consents
         self._obligations = obligations
@@ -99,10 +99,6 @@ class Withheld:
         """Epochs of which something was said to come after their end, and the event that said so first."""
         self._denied: set[int] = set()
         """Events that said so when it was not: in an audit that goes on from here, too."""
-        self._newer = False
-        """Whether an event was of the form that says what is needed; then none is of the one before any more."""
-        self._named = False
-        """Whether one that rests on what was said has named the pipeline that read it; then each does."""
         self._older = 0
         self._predicates: dict[str, Callable[[Event, Asked], bool]] = {
             "no_consent": self._allows_nobody,
@@ -163,11 +159,10 @@ class Withheld:
         if event.fields.get("kind") in TYPES:
             self._arrivals.taken(session, event.number)
         self._arrivals.gone(session)
-        if form < 2 and self._newer:
-            raise RecordMismatchError("event says less than its version of the log demands")
-        self._newer = self._newer or form > 1
-        if reason in TEXTS:
-            self._verify_named(event, reason)
+        self.releases.said("suppressed", form)
+        if reason in TEXTS and (reason != "classifier_failed" or event.fields.get("pipeline")):
+            # What read a request is named, or who asked it could open it to no avail.
+            self.releases.said("pipeline", int(bool(event.fields.get("pipeline"))))
         if reason in RECORDS and form > 1:
             return asked
         if asked is None:
@@ -177,13 +172,6 @@ class Withheld:
                 raise RecordMismatchError(f"a request was withheld as {reason}, and it was not")
             self._older += 1
         return None
-
-    def _verify_named(self, event: Event, reason: str) -> None:
-        """What read a request is named, or who asked it could open it to no avail."""
-        named = bool(event.fields.get("pipeline"))
-        if self._named and not named and reason != "classifier_failed":
-            raise RecordMismatchError("a request was withheld for what it said, and what read it is not named any more")
-        self._named = self._named or named
 
     def _holds(self, event: Event, asked: Asked, reason: str) -> bool:
         if reason == ACCESS or asked.access:
@@ -253,6 +241,7 @@ class Withheld:
             now: Unix seconds up to which the logs were read.
         """
         self._arrivals.finish()
+        self.releases.finish(self._report)
         self._denied |= {number for epoch, number in self._over.items() if now < self._end(epoch)}
         for number in self._denied:
             self._report.add(COMPLETENESS, MAIN_SERVICE, number, _NOT_OVER)
@@ -285,10 +274,11 @@ class Withheld:
 
     def state(self) -> WithheldState:
         """For storing."""
-        own = (self._asked, self._claims, self._over, self._newer, self._named, self._denied)
+        own = (self._asked, self._claims, self._over, self.releases.state(), self._denied)
         return WithheldState(*own, self._arrivals.state())
 
     def restore(self, state: WithheldState) -> None:
         """Go on from a state."""
-        self._asked, self._claims, self._over, self._newer, self._named, self._denied, arrivals = state
+        self._asked, self._claims, self._over, releases, self._denied, arrivals = state
+        self.releases.restore(releases)
         self._arrivals.restore(arrivals)

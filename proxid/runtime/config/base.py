@@ -127,6 +127,7 @@ class Floors(Section):
         finest_resolution, place_epsilon: the most; none if absent. rate_per_minute: requests of one person that the
             gateway takes in a minute. payloads, links: seconds that encrypted payloads, and the evidence keys
             that go with the links of an epoch, are kept; what a log says to have expired before is a violation.
+        rollbacks: how often a service's log may go back to the entries of an earlier release.
     """
 
     k: int = Field(default=2, ge=2)
@@ -137,5 +138,6 @@ class Floors(Section):
     payloads: Duration = Field(default=0.0, ge=0)
     links: Duration = Field(default=0.0, ge=0)
     rate_per_minute: int = Field(default=1, ge=1)
+    rollbacks: int = Field(default=3, ge=0)
     finest_resolution: int = Field(default=15, ge=0, le=15)
     place_epsilon: float | None = Field(default=None, gt=0)

@@ -1,0 +1,67 @@
+"""An operator who goes back to an earlier release (ADR 0040): entries say less than those before, and accuse nobody.
+
+Whoever lies could say less, too. So what is left open is told for good, in each audit; and a log goes back a few times
+at most: a service that says less now and then is not of another release.
+"""
+
+from typing import Final, NamedTuple
+
+from auditor.findings import COMPLETENESS, Report, Unchecked
+from proxid.errors import EvidenceOlderError, RecordMismatchError
+
+LESS: Final = "event says less than those before it, and the service has gone back to an earlier release too often"
+
+
+class ReleasesState(NamedTuple):
+    """A `Releases`, for storing."""
+
+    newest: dict[str, int]
+    back: set[str]
+    times: int
+    entries: int
+
+
+class Releases:
+    """What forms the entries of one log are of.
+
+    Args:
+        log: its name. most: how often it may go back (`floors.rollbacks`).
+    """
+
+    def __init__(self, log: str, most: int) -> None:
+        self._log, self._most = log, most
+        self._newest: dict[str, int] = {}
+        self._back: set[str] = set()
+        """What is said in an earlier form now; while it is nothing, the service has not gone back."""
+        self._times = self._entries = 0
+
+    def said(self, what: str, form: int) -> None:
+        """An entry says something in a form; raises RecordMismatchError if the log went back to it too often."""
+        newest = self._newest.setdefault(what, form)
+        if form >= newest:
+            self._newest[what] = form
+            if what in self._back:
+                self._back.clear()
+            return
+        self._times += not self._back
+        self._back.add(what)
+        self._entries += 1
+        if self._times > self._most:
+            raise RecordMismatchError(LESS)
+
+    def finish(self, report: Report) -> None:
+        """At the end: what is left open, in this audit and all after it."""
+        if self._entries:
+            times = "once" if self._times == 1 else f"{self._times} times"
+            text = f"went back to an earlier release {times}: {self._entries} entries say less than those before"
+            report.missing.append(
+                Unchecked(COMPLETENESS, self._log, f"the service {text}", EvidenceOlderError.code.value)
+            )
+
+    def state(self) -> ReleasesState:
+        """For storing."""
+        return ReleasesState(self._newest, self._back, self._times, self._entries)
+
+    def restore(self, state: ReleasesState) -> None:
+        """Go on from a state."""
+        self._newest, self._back, self._times, self._entries = state
