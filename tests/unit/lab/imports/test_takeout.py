@@ -1,8 +1,6 @@
 """Google's exports: what was said, when, and nothing else; fixtures are written after the fields that exports have."""
 
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -113,29 +111,6 @@ def test_an_archive_that_does_harm_or_is_damaged_is_refused_whole(
         imported(source, tmp_path)
     assert "secret" not in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["takeout.zip"]
-
-
-@pytest.mark.slow
-def test_a_gigabyte_is_read_in_little_memory(tmp_path: Path) -> None:
-    """The export is one JSON list; memory is that of a process of its own."""
-    file = tmp_path / "MyActivity.json"
-    filler = "x" * 450  # an answer, say
-    with file.open("w") as out:
-        out.write("[\n")
-        for i in range(2_000_000):
-            when = f"20{10 + i % 14}-01-01T{i % 24:02}:{i // 24 % 60:02}:00.{i % 1000:03}Z"
-            record = f'{{"products":["Assistant"],"title":"Said number {i}","time":"{when}","html":"{filler}"}}'
-            out.write(record if not i else f",\n{record}")
-        out.write("]")
-    assert file.stat().st_size > 1_000_000_000
-    measured = (
-        "import resource, sys; from proxid.cli.main import main; status = main(sys.argv[1:]);"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(status)"
-    )
-    command = ["import", "takeout", str(file), "-u", "ann", "-o", str(tmp_path / "me.jsonl")]
-    done = subprocess.run([sys.executable, "-c", measured, *command], capture_output=True, text=True, check=True)
-    assert "2,000,000 utterances" in done.stdout
-    assert int(done.stdout.split()[-1]) <= 300 * 1024
 
 
 def test_what_is_no_zip_says_so(tmp_path: Path) -> None:
