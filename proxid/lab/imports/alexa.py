@@ -18,6 +18,7 @@ TEXT, TIME = "utterance text", "utterance creation date"
 _FILE: Final = re.compile(r"intent-\d+-\d+\.csv", re.IGNORECASE)
 _MISSING: Final = frozenset({"", "not available", "data not available", "not applicable", "n/a"})
 _WAKE: Final = re.compile(r"(?:alexa|echo|computer|amazon|ziggy)(?:[\s,.!?]+|$)", re.IGNORECASE)
+_NOT_UTF8: Final = re.compile("[\ud800-\udfff]")
 WAKE_ALONE, NOT_UTF8, SHORT = "wake word alone", "not UTF-8", "too few fields"
 
 
@@ -60,7 +61,7 @@ def _add(row: list[str], text: int, time: int, history: History) -> None:
         history.skip(SHORT)
         return
     said = row[text].strip()
-    if any("\ud800" <= letter <= "\udfff" for letter in said):
+    if _NOT_UTF8.search(said):
         history.skip(NOT_UTF8)
     elif said.lower() in _MISSING:
         history.skip(NO_TEXT)
