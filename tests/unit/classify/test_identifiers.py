@@ -45,6 +45,24 @@ WRITTEN = {
     "my mac address is 00:1A:2B:3C:4D:5E": "my mac address is <DEVICE>",
     "Please email Mary-Jane O'Connor-Smith at mj@x.org": "Please email <NAME> at <EMAIL>",
 }
+BESIDE = {
+    "reach me on six one seven five five five oh one two three e mail works too": "reach me on <PHONE> e mail works too",
+    "Phone 617-555-0123, e-mail to follow": "Phone <PHONE>, e-mail to follow",
+    "fax 617 555 0199 e-mail dana@example.org": "fax <FAX> e-mail <EMAIL>",
+    "my order number is QK518830 still waiting": "my order number is <ACCOUNT> still waiting",
+    "forward it to my parents' lou@example.org": "forward it to my parents' <EMAIL>",
+    "send it to the neighbours' lou at example dot com": "send it to the neighbours' <EMAIL>",
+    "The site is https://www.example.org/ Hours are posted": "The site is <URL> Hours are posted",
+    "deliver to 52 Maple Avenue zip code 02139": "deliver to <ADDRESS> zip code <ZIP>",
+    "meet me at the corner of Pine St. and Cedar Ave.": "meet me at the corner of <ADDRESS>. and <ADDRESS>.",
+    "i live at nine oak street suite four oh two i am home": "i live at <ADDRESS> i am home",
+    "the patient is laura bennett mrn four four one nine two seven": "the patient is <NAME> mrn <MRN>",
+    "Laura Bennett employs two gardeners": "<NAME> employs two gardeners",
+    "jessica shouted at gerald in the yard": "<NAME> shouted at <NAME> in the yard",
+    "the account of peter marsh username skylark nine": "the account of <NAME> username <HANDLE>",
+    "mister hudson is a teacher who grew up in ohio": "<NAME> is a teacher who grew up in ohio",
+}
+"""What stands beside an identifier is left where it says nothing of anybody."""
 FREE = (
     "what is five hundred divided by twelve", "what is 12345678 times 2", "population of 1,250,000 people",
     "what is pi 3.14159265", "set an alarm for six forty five am", "how long is a ten minute drive",
@@ -73,6 +91,11 @@ def test_written(text: str, expected: str) -> None:
 @pytest.mark.parametrize("text", FREE)
 def test_left_alone(text: str) -> None:
     assert masked(text) == text
+
+
+@pytest.mark.parametrize(("text", "expected"), BESIDE.items())
+def test_what_stands_beside_an_identifier_is_left(text: str, expected: str) -> None:
+    assert masked(text) == expected
 
 
 def test_a_name_is_masked_wherever_it_stands() -> None:
