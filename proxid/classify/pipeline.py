@@ -187,7 +187,7 @@ def _version(settings: str, read: list[Path]) -> str:
         for path in sorted(Path(str(folder)).rglob("*")):
             if path.is_file() and path.suffix not in (".py", ".pyc"):
                 digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return f"proxid-classify/3-{digest.hexdigest()[:12]}"
+    return f"proxid-classify/4-{digest.hexdigest()[:12]}"
 
 
 def mask(pipeline: Pipeline, text: str) -> str | None:

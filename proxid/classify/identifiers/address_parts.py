@@ -62,7 +62,9 @@ def units(u: Utterance) -> Iterator[Span]:
                 first += 1
             value = NUMBER.match(u.codes, first)
             if value:
-                yield Span(*u.span(i, value.end() - 1), "ADDRESS", "unit")
+                last = value.end() - 1
+                last -= last > first and u.words[last] == "i" and not u.glued(last)
+                yield Span(*u.span(i, last), "ADDRESS", "unit")
 
 
 @rule(words=frozenset({"street"}), kinds="said glued")

@@ -68,9 +68,15 @@ def addresses(u: Utterance) -> Iterator[Span]:
             if start is not None:
                 done = tail(u, i)
                 yield Span(*u.span(start, done), "ADDRESS", "residence")
-                other = next((j for j in range(done + 2, min(done + 6, len(u.words))) if u.words[j] in STRONG), None)
-                if u.word(done + 1) in ("and", ".") and other is not None:
-                    yield Span(*u.span(done + 1 + (u.word(done + 1) == "and"), tail(u, other)), "ADDRESS", "crossing")
+                yield from _crossing(u, done + 1)
+
+
+def _crossing(u: Utterance, index: int) -> Iterator[Span]:
+    """The other street of a corner, whose "and" or dot is at `index`."""
+    other = next((j for j in range(index + 1, min(index + 5, len(u.words))) if u.words[j] in STRONG), None)
+    if u.word(index) in ("and", ".") and other is not None:
+        first = index + (u.words[index] == ".")
+        yield Span(*u.span(first + (u.words[first] == "and"), tail(u, other)), "ADDRESS", "crossing")
 
 
 def _street(u: Utterance, index: int, digits: int) -> int | None:
@@ -176,7 +182,7 @@ def _short_state(u: Utterance, index: int) -> bool:
 def _code_after(u: Utterance, last: int) -> int:
     """Extend over a postal code of five digits, written or spoken, and its extension."""
     i = last + 1
-    while u.word(i) in (",", ".", "zip", "code", "zipcode"):
+    while u.word(i) in (",", "."):
         i += 1
     match = _CODE.match(u.codes, i)
     return match.end() - 1 if match and (u.codes[i] != _FIGURES or len(u.words[i]) == 5) else last

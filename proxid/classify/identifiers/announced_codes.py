@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from proxid.classify.identifiers.digit_runs import Run, measure
+from proxid.classify.identifiers.digit_runs import Run, begins_word, measure
 from proxid.classify.identifiers.kinds import kinds, sequence
 from proxid.classify.identifiers.searches import rule
 from proxid.classify.identifiers.spans import Span
@@ -122,6 +122,7 @@ def _trimmed(u: Utterance, first: int, last: int) -> int:
     while last > first and (
         u.codes[last] in _ENDS
         or (u.words[last] in ("a", "i") and u.codes[last - 1] not in _LETTER_BEFORE and not u.glued(last))
+        or (u.codes[last] == kinds("letter") and not u.glued(last) and begins_word(u, last))
     ):
         last -= 1
     return last

@@ -33,7 +33,7 @@ _SIZES = {kinds("letter-o"): 1, kinds("teen"): 2, kinds("tens"): 2, kinds("scale
 _CALCULATION, _BESIDE = words("digit_runs", "calculation"), words("digit_runs", "beside")
 _PHONES, _SOCIAL = words("digit_runs", "phones"), words("digit_runs", "social")
 _CONSTANTS = [digits[n:] for digits in words("digit_runs", "constants") for n in (0, 1)]
-_COUNTED = [*words("digit_runs", "counted")]
+_COUNTED, _LETTERED = [*words("digit_runs", "counted")], words("digit_runs", "lettered")
 _COUNTING = re.compile(r"\bcount(?:s|ed|ing)?\b")
 _PART = re.compile(r"[a-z]+|\d+")
 LONG = 7
@@ -115,10 +115,16 @@ def _letters_after(u: Utterance, last: int) -> int:
     """Letters glued to a run, or spelled right after it, belong to the same code."""
     i = last
     while i + 1 < len(u.words) and (
-        u.codes[i + 1] == kinds("glued") or (u.codes[i + 1] in _LONE and u.words[i + 1] not in ("a", "i"))
+        u.codes[i + 1] == kinds("glued")
+        or (u.codes[i + 1] in _LONE and u.words[i + 1] not in ("a", "i") and not begins_word(u, i + 1))
     ):
         i += 1
     return i
+
+
+def begins_word(u: Utterance, index: int) -> bool:
+    """Whether a letter is the first part of a word: "e-mail", "x ray"."""
+    return u.word(index + 1 + (u.word(index + 1) == "-")) in _LETTERED
 
 
 def everybodys(said: str, text: str) -> bool:

@@ -38,6 +38,8 @@ _LABEL, _LINKS, _BRACKETS = kinds("label"), kinds("link"), kinds("bracket")
 _DOT, _AT, _NAME, _DIGITS = kinds("dot"), kinds("at"), kinds("name"), kinds("said")
 _LETTERS, _WORD = kinds("letters"), kinds("word")
 _IN_LOCAL, _IN_HOST, _IN_PATH = kinds("number letters"), kinds("bracket dash"), kinds("slash dot underscore dash")
+_OWNED = frozenset({"'", "'s"})
+"""End the word for whose an address is: "my parents' lou at …"."""
 _ARTICLES, _BEFORE_LETTER, _AFTER_LETTER = (
     frozenset({"a", "i"}),
     kinds("letters link repeat"),
@@ -186,6 +188,8 @@ def _path_end(u: Utterance, index: int) -> int:
     while index + 2 < len(u.words) and u.codes[index + 1] == _DOT and u.words[index + 2] in TLDS:
         index += 2
     while index + 2 < len(u.words) and u.codes[index + 1] in _IN_PATH and u.codes[index + 2] in _LABEL:
+        if u.words[index + 1] == "/" and not u.glued(index + 2):
+            break
         index += 2
         while index + 1 < len(u.words) and u.codes[index + 1] in _DIGITS + _LETTERS:
             index += 1
@@ -215,10 +219,11 @@ def _left(u: Utterance, index: int) -> int | None:
 
 
 def _stops(u: Utterance, index: int) -> bool:
-    """Whether a word ends an address to its left: function words and what one does with an address.
+    """Whether a word ends an address to its left: function words, what one does with an address, whose it is.
 
     "a" and "i" are letters after another letter or a link: "s a r a at gmail", "j dash i at gmail".
     """
     if u.words[index] in _ARTICLES and index and u.codes[index - 1] in _BEFORE_LETTER:
         return False
-    return u.words[index] in lexicon("stopwords") or u.words[index] in lexicon("boundaries")
+    owned = u.words[index] in _OWNED and not u.glued(index + 1)
+    return owned or u.words[index] in lexicon("stopwords") or u.words[index] in lexicon("boundaries")

@@ -11,13 +11,13 @@ from proxid.classify.identifiers.gazetteer import load as load_gazetteer
 from proxid.classify.identifiers.kinds import kinds
 from proxid.classify.identifiers.name_contexts import THIRD, ambiguous, closed
 from proxid.classify.identifiers.tables import words
-from proxid.classify.identifiers.tagger import ABBREVIATIONS, known
+from proxid.classify.identifiers.tagger import ABBREVIATIONS, NO_NAMES, known
 from proxid.classify.identifiers.utterance import Utterance
 from proxid.classify.lexicon import lexicon
 
 _SURE = words("names", "kin_sure")
 _TITLES_OF_KIN, _KIN = words("names", "kin_titles"), words("names", "kin") | words("names", "more_kin")
-_OWNERS, _NO_NAMES = words("names", "owners"), words("names", "no_names")
+_OWNERS = words("names", "owners")
 _VERBS, _INNER = words("names", "contact_verbs"), words("names", "inner")
 _ROOMS = words("names", "rooms")
 _OWNED, _JOINED = words("names", "owned"), frozenset({"and", "or", "&"})
@@ -172,6 +172,6 @@ def _owns(u: Utterance, index: int, hits: Sequence[bool]) -> bool:
 def nameable(u: Utterance, index: int) -> bool:
     """Whether a word can be a name: no function word, no thing of a home, nothing that is never one."""
     word = u.words[index]
-    unlisted = word not in _NO_NAMES and word not in ABBREVIATIONS and word not in _OWNED
+    unlisted = word not in NO_NAMES and word not in ABBREVIATIONS and word not in _OWNED
     named = u.codes[index] in _NAME or (len(word) > 2 and known(load_gazetteer(), word).given >= 2)
     return named and word[0].isalpha() and unlisted and (word not in lexicon("stopwords") or word in ambiguous())

@@ -184,7 +184,8 @@ def _surname(u: Utterance, index: int, tags: tagger.Tagger) -> bool:
     before = tagger.known(tags.gazetteer, u.words[index - 1])
     if g.surname >= 3 and before.given >= 3 and before.common <= 3 and (g.surname >= 4 or _closes(u, index)):
         return True
-    return g.common == 0 or (g.common <= 2 and g.surname >= 2) or (g.surname >= 3 and g.common <= 3 and capital)
+    unlisted = g.common == 0 and word not in tagger.ABBREVIATIONS and not tagger.plain(tags.gazetteer, word)
+    return unlisted or (g.common <= 2 and g.surname >= 2) or (g.surname >= 3 and g.common <= 3 and capital)
 
 
 def _closes(u: Utterance, index: int) -> bool:

@@ -43,6 +43,8 @@ _VALUE_BARE = Search(
 _END = re.compile(r"[;?!]|\.(?!\S)|, ")
 _TOKENS = Search(r"(?<![\w.@/-])(?=[a-z+/=_-]*\d)(?=[\d+/=_-]*[a-z])[a-z0-9]{12}[a-z0-9+/=_-]{8,}(?![\w@])")
 _ACCOUNTS = Search(r"\b(?:0x[0-9a-f]{20,}|bc1[a-z0-9]{20,}|[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?)\b")
+_WORDS_AFTER = re.compile(r"(?: [a-z]+)+$")
+"""No number of a bank ends so: "… never arrived"."""
 _ENDS_IN = Search(
     r"\b(?:ends?|ending) (?:up )?(?:in|with|on)? ?(?:the |a )?(?=\S)|\b(?:first|last|the) (?:two|three|four|five|six|\d) ?(?:digits?|numbers?|letters?)?(?:(?: o[fn] [\w' ]{1,40}?)?(?: is| are|:)|) (?=\S)"
 )
@@ -116,7 +118,7 @@ def tokens(u: Utterance) -> Iterator[Span]:
     """Wallets, bank accounts, keys: long strings of letters and figures without a blank."""
     for search in (_ACCOUNTS, _TOKENS):
         for match in search.matches(u.clean.folded):
-            yield Span(*match.span(), "ACCOUNT", "token")
+            yield Span(match.start(), match.start() + len(_WORDS_AFTER.sub("", match[0])), "ACCOUNT", "token")
 
 
 @rule(kinds="number")

@@ -36,9 +36,20 @@ def inflected(gazetteer: dict[str, Grades], word: str) -> Grades | None:
     return None
 
 
+def plain(gazetteer: dict[str, Grades], word: str) -> bool:
+    """Whether a word that no list of names has is a form of an ordinary word ("shouted", "employs", "grew") or a label."""
+    own = gazetteer.get(word, UNKNOWN)
+    if own.given or own.surname:
+        return False
+    stem = gazetteer.get(word[:-1], UNKNOWN) if word.endswith("s") else UNKNOWN
+    plural = stem.common >= 2 and stem.given < 2 and stem.surname < 2
+    return plural or word in NO_NAMES or inflected(gazetteer, word) is not None
+
+
 _ENDINGS = ("ied", "ies", "ing", "ings", "ers", "ed", "er", "est", "es", "ly", "d")
 ABBREVIATIONS = words_in("names", "abbreviations")
 """Words of requests that are no names, though they are in no dictionary."""
+NO_NAMES = words_in("names", "no_names")
 _CONTRACTED = ("'t", "'ll", "'re", "'ve", "'d", "'m", "'clock")
 
 
@@ -149,7 +160,7 @@ class Tagger:
 
     def _of_word(self, word: str) -> tuple[str, bool]:
         grade = _grade(word, self.gazetteer, self._places)
-        return grade, candidate(word, grade)
+        return grade, candidate(word, grade) and not plain(self.gazetteer, word)
 
 
 def _artefact() -> Any:

@@ -46,7 +46,7 @@ WRITTEN = {
     "Please email Mary-Jane O'Connor-Smith at mj@x.org": "Please email <NAME> at <EMAIL>",
 }
 BESIDE = {
-    "reach me on six one seven five five five oh one two three e mail works too": "reach me on <PHONE> e mail works too",
+    "my cell is six one seven five five five oh one two three e mail works too": "my cell is <PHONE> e mail works too",
     "Phone 617-555-0123, e-mail to follow": "Phone <PHONE>, e-mail to follow",
     "fax 617 555 0199 e-mail dana@example.org": "fax <FAX> e-mail <EMAIL>",
     "my order number is QK518830 still waiting": "my order number is <ACCOUNT> still waiting",
