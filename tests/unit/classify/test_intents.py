@@ -7,7 +7,7 @@ import pytest
 
 from proxid.classify import load_default
 from proxid.classify.feature_sum import key_of
-from proxid.classify.intents import OWN_WEIGHT, Intents
+from proxid.classify.intents import ASKED_WEIGHT, OWN_WEIGHT, Intents
 from proxid.classify.types import RequestType
 from proxid.classify.vectors import load as load_vectors
 from proxid.classify.weights import pack, text_array
@@ -64,6 +64,18 @@ def test_groups_of_public_questions_count_little_where_somebody_speaks_of_their_
     assert intents.mixture(["my", "balance"]) == pytest.approx([0.3 / (0.3 + left), left / (0.3 + left), 0], abs=1e-3)
     assert intents.guess(["zq", "balance"]).type is RequestType.GENERAL
     assert intents.guess(["my", "balance"]).type is RequestType.COMMAND
+
+
+@pytest.mark.parametrize("opening", ["why", "what is", "how do", "who"])
+def test_groups_of_public_questions_count_in_full_where_the_public_asks_so(opening: str) -> None:
+    classes = ("clinc:balance", "clinc:date", "written:general_0", "written:general_q0")
+    intents = network(classes, (0.5, 0.1, 0.1, 0.3), ((1, 0, 0), (0, 1, 0), (0, 1, 0), (0, 1, 0)))
+    asked, owned = [*opening.split(), "zq"], [*opening.split(), "my", "zq"]
+    told = 0.2 + 0.3 * ASKED_WEIGHT
+    assert intents.mixture(asked) == pytest.approx([0.5 / (0.5 + told), told / (0.5 + told), 0], abs=1e-3)
+    left = 0.2 + 0.3 * OWN_WEIGHT
+    assert intents.mixture(owned) == pytest.approx([0.5 / (0.5 + left), left / (0.5 + left), 0], abs=1e-3)
+    assert intents.mixture(["zq", *opening.split()]) == pytest.approx([0.5, 0.5, 0], abs=1e-3)
 
 
 def test_a_written_group_is_no_intent(intents: Intents) -> None:
