@@ -21,6 +21,9 @@ OWN_WEIGHT = 1 / 6
 """What the groups of public questions weigh where somebody speaks of what is their own ("my", "our"), beside elsewhere:
 the public asks about nobody's. Chosen on left-out sources (docs/models.md).
 """
+ASKED_WEIGHT = 10 / 3
+"""What they weigh where a text begins as the public asks ("why", "what is") and speaks of nobody's own: what training
+gave them, which they count three tenths of elsewhere (scripts.models.requests.QUESTION_PRIOR)."""
 THRESHOLD = 0.45
 """The probability under which a type is rejected. Chosen on left-out sources (docs/models.md)."""
 DAMPING = 0.5
@@ -84,26 +87,26 @@ class Intents:
         """Probabilities of the corpora's intents, and calibrated ones of the types in the order of ORDER."""
         scores, seen = self.network.scores([words])
         powers = _powers(scores[:, : len(self.classes)])[0]
-        return powers / powers.sum(), self._calibrated(self._mixtures(scores, seen, [own(words)])[1][0])
+        return powers / powers.sum(), self._calibrated(self._mixtures(scores, seen, [weight(words)])[1][0])
 
     def mixture(self, words: Sequence[str]) -> list[float]:
         """Probabilities of the types before calibration.
 
         A type has what its intents and its written groups have. The latter stand for requests of kinds that no corpus
         has: they count less, the more of the pairs and triples of words are known from training; those of public
-        questions count less where somebody speaks of their own.
+        questions count as `weight` says.
         """
-        return self._mixtures(*self.network.scores([words]), [own(words)])[1][0]
+        return self._mixtures(*self.network.scores([words]), [weight(words)])[1][0]
 
     def guess(self, words: Sequence[str]) -> Guess:
         """The likeliest type and intent of one text, whatever the threshold."""
-        return self.guesses(*self.network.scores([words]), [own(words)])[0]
+        return self.guesses(*self.network.scores([words]), [weight(words)])[0]
 
-    def guesses(self, scores: Doubles, seen: Sequence[float], owned: Sequence[bool]) -> list[Guess]:
-        """The same of each text, given the network's outputs, the known shares of wording, and whether `own` holds."""
+    def guesses(self, scores: Doubles, seen: Sequence[float], weights: Sequence[float]) -> list[Guess]:
+        """The same of each text, given the network's outputs, the known shares of wording, and each text's `weight`."""
         return [
             self._guess(row, sums, self._calibrated(mixture))
-            for row, sums, mixture in zip(scores, *self._mixtures(scores, seen, owned), strict=True)
+            for row, sums, mixture in zip(scores, *self._mixtures(scores, seen, weights), strict=True)
         ]
 
     def _guess(self, scores: Doubles, sums: list[float], odds: list[float]) -> Guess:
@@ -114,17 +117,16 @@ class Intents:
         return Guess(ORDER[best], min(confidence, 1.0), intent, sums[6] >= SURELY * sums[7], tuple(odds))
 
     def _mixtures(
-        self, scores: Doubles, seen: Sequence[float], owned: Sequence[bool]
+        self, scores: Doubles, seen: Sequence[float], weights: Sequence[float]
     ) -> tuple[list[list[float]], list[list[float]]]:
         """Of each text sums of powers as in `_sums`, and `mixture`."""
         rows: list[list[float]] = _powers(scores).dot(self._sums).tolist()
         mixtures = []
         # Few numbers from here on: plain arithmetic is faster than arrays.
-        for sums, share, mine in zip(rows, seen, owned, strict=True):
+        for sums, share, public in zip(rows, seen, weights, strict=True):
             damped = (1 - share) ** DAMPING
             mass = [one + damped * other for one, other in zip(sums[:3], sums[3:6], strict=True)]
-            if mine:
-                mass[_GENERAL] -= (1 - OWN_WEIGHT) * damped * sums[8]
+            mass[_GENERAL] += (public - 1) * damped * sums[8]
             whole = max(sum(mass), 1.0)
             mixtures.append([odds / whole for odds in mass])
         return rows, mixtures
@@ -135,9 +137,13 @@ class Intents:
         return [power / whole for power in powers]
 
 
-def own(words: Sequence[str]) -> bool:
-    """Whether somebody speaks of what is their own."""
-    return not lexicon("own_words").isdisjoint(words)
+def weight(words: Sequence[str]) -> float:
+    """What the groups of public questions weigh in a text: less where it speaks of what is somebody's own, more where it
+    begins as the public asks (data/question_openings.tsv)."""
+    if not lexicon("own_words").isdisjoint(words):
+        return OWN_WEIGHT
+    openings = lexicon("question_openings")
+    return ASKED_WEIGHT if not openings.isdisjoint((*words[:1], " ".join(words[:2]))) else 1.0
 
 
 def _powers(scores: Doubles) -> Doubles:

@@ -13,7 +13,7 @@ from proxid.classify.categories import Categories, softmax
 from proxid.classify.components.stage import Pair
 from proxid.classify.components.trained import Arrays, Layer, Trained, heads_of, likeliest
 from proxid.classify.feature_sum import Network
-from proxid.classify.intents import ORDER, THRESHOLD, Intents, own
+from proxid.classify.intents import ORDER, THRESHOLD, Intents, weight
 from proxid.classify.named import NamedCategories
 from proxid.classify.state import state_of
 from proxid.classify.thesis import ThesisCategories
@@ -59,7 +59,7 @@ class Intent(Trained):
         """Set `guess`."""
         scores = self.scores(pairs)
         guesses = self.intents.guesses(
-            scores, [state.seen for _, state in pairs], [own(state.words) for _, state in pairs]
+            scores, [state.seen for _, state in pairs], [weight(state.words) for _, state in pairs]
         )
         for (doc, state), guess in zip(pairs, guesses, strict=True):
             state.guess = guess
