@@ -7,7 +7,8 @@ import pytest
 
 from proxid.classify import load_default
 from proxid.classify.feature_sum import key_of
-from proxid.classify.intents import ASKED_WEIGHT, OWN_WEIGHT, Intents
+from proxid.classify.intents import ASKED_WEIGHT, ORDER, OWN_WEIGHT, THRESHOLD, Guess, Intents
+from proxid.classify.state import State, state_of
 from proxid.classify.types import RequestType
 from proxid.classify.vectors import load as load_vectors
 from proxid.classify.weights import pack, text_array
@@ -96,3 +97,43 @@ def test_the_shipped_groups_come_after_the_intents() -> None:
     names = shipped.network.classes["intent"]
     assert names[: len(shipped.classes)] == shipped.classes
     assert len(names) > len(shipped.classes)
+
+
+def doubted(text: str, odds: tuple[float, float, float], least: float) -> State:
+    """How a text ends for which the network of types has the given odds of command, general and location."""
+    nlp = load_default().nlp
+    with nlp.memory_zone():
+        doc = nlp(text, disable=["proxid_topic", "proxid_slots"])
+        state = state_of(doc)
+        likeliest = ORDER[odds.index(max(odds))]
+        state.guess = Guess(likeliest, max(odds), "home:music_query", False, odds)
+        state.type, state.least = likeliest if max(odds) >= least else None, least
+        nlp.get_pipe("proxid_topic")(doc)
+    return state
+
+
+@pytest.mark.parametrize("odds", [(0.6, 0.37, 0.03), (0.02, 0.3, 0.68), (0.36, 0.34, 0.3)])
+def test_what_has_a_sure_topic_and_may_be_general_is_general(odds: tuple[float, float, float]) -> None:
+    state = doubted("the capital of france", odds, THRESHOLD)
+    assert state.type is RequestType.GENERAL
+    assert state.path
+    assert state.guess is not None
+    assert state.guess.confidence == max(state.guess.odds) >= THRESHOLD
+
+
+@pytest.mark.parametrize(
+    ("text", "odds", "least"),
+    [
+        ("the capital of france", (0.9, 0.08, 0.02), THRESHOLD),  # hardly general
+        ("the capital of france", (0.6, 0.37, 0.03), 0.9),  # too little for an operator's threshold
+        ("do that again", (0.6, 0.37, 0.03), THRESHOLD),  # no topic
+    ],
+)
+def test_others_stay_what_the_network_of_types_says(
+    text: str, odds: tuple[float, float, float], least: float
+) -> None:
+    state = doubted(text, odds, least)
+    assert state.type is not RequestType.GENERAL
+    assert state.path == ()
+    assert state.guess is not None
+    assert state.guess.odds == odds
