@@ -15,7 +15,8 @@ from bench.classify.counts import Counts, share
 from bench.classify.product import of_known_type
 from bench.classify.stages import likeliest
 from proxid.classify import Pipeline, corpora
-from proxid.classify.intents import THRESHOLD, Intents
+from proxid.classify.intents import THRESHOLD, Intents, with_topic
+from proxid.classify.types import RequestType
 from proxid.classify.weights import read_arrays
 from proxid.errors import InputError
 
@@ -44,6 +45,11 @@ def answered(pipeline: Pipeline, intents: Intents, text: str) -> str | None:
     if state is None:
         return None
     guess = intents.guess(state.words)
+    told = with_topic(guess)
+    if told.type is RequestType.GENERAL and pipeline.categories.sure(
+        pipeline.categories.network.scores([state.words])[0][0]
+    ):
+        guess = told
     return str(guess.type) if guess.confidence >= THRESHOLD else None
 
 

@@ -21,6 +21,8 @@ from proxid.ontology.morphology import noun_base
 NO_TOPIC = ("NONE",)
 HEAD = 4
 NONE_ODDS = 0.4
+SURE_ODDS = 0.8
+"""Probability from which a topic is sure."""
 NODE_ODDS = 0.5
 """Probability, given the tier-1, from which a lower IAB level is named."""
 LONGEST = 3
@@ -48,6 +50,12 @@ class Categories:
         if self.tops[best] == NO_TOPIC[0] and odds[best] < NONE_ODDS:
             best = int(np.argsort(odds)[-2])
         return self.tops[best]
+
+    def sure(self, scores: Doubles) -> bool:
+        """Whether the network's outputs for a query say surely that it has a topic."""
+        odds = softmax(scores[: len(self.tops)])
+        best = int(odds.argmax())
+        return bool(odds[best] >= SURE_ODDS) and self.tops[best] != NO_TOPIC[0]
 
     def path(self, words: Sequence[str], masked: Sequence[str]) -> tuple[str, ...]:
         """Category path of a query from its words, the tail from the words of its masked text."""

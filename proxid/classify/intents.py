@@ -17,13 +17,14 @@ WRITTEN = "written:"
 """Prefix of the classes that stand for a group of written utterances of one type: they have a type and no intent."""
 PUBLIC = f"{WRITTEN}general_q"
 """Prefix of the groups of public questions."""
-OWN_WEIGHT = 1 / 6
-"""What the groups of public questions weigh where somebody speaks of what is their own ("my", "our"), beside elsewhere:
-the public asks about nobody's. Chosen on left-out sources (docs/models.md).
+OWN_WEIGHT, OTHER_WEIGHT, ASKED_WEIGHT = 1 / 6, 0.5, 2.5
+"""What the groups of public questions weigh where somebody speaks of what is their own ("my", "our"), since the public
+asks about nobody's; where a text does not begin as the public asks; and where it does ("why", "what is") and speaks
+neither of who asks nor to who answers. Chosen on left-out sources and held-out texts (docs/models.md).
 """
-ASKED_WEIGHT = 10 / 3
-"""What they weigh where a text begins as the public asks ("why", "what is") and speaks of nobody's own: what training
-gave them, which they count three tenths of elsewhere (scripts.models.requests.QUESTION_PRIOR)."""
+TOPIC_WEIGHT = 3.0
+"""How much likelier a general request is where its words have a sure topic. Chosen on held-out training texts
+(docs/models.md)."""
 THRESHOLD = 0.45
 """The probability under which a type is rejected. Chosen on left-out sources (docs/models.md)."""
 DAMPING = 0.5
@@ -137,13 +138,22 @@ class Intents:
         return [power / whole for power in powers]
 
 
+def with_topic(guess: Guess) -> Guess:
+    """What a guess becomes where the words have a sure topic: general requests have one more often than others."""
+    odds = [share * (TOPIC_WEIGHT if i == _GENERAL else 1) for i, share in enumerate(guess.odds)]
+    whole = sum(odds)
+    confidence = max(odds)
+    kind = ORDER[odds.index(confidence)]
+    return guess._replace(type=kind, confidence=confidence / whole, odds=tuple(share / whole for share in odds))
+
+
 def weight(words: Sequence[str]) -> float:
-    """What the groups of public questions weigh in a text: less where it speaks of what is somebody's own, more where it
-    begins as the public asks (data/question_openings.tsv)."""
+    """What the groups of public questions weigh in a text (OWN_WEIGHT)."""
     if not lexicon("own_words").isdisjoint(words):
         return OWN_WEIGHT
-    openings = lexicon("question_openings")
-    return ASKED_WEIGHT if not openings.isdisjoint((*words[:1], " ".join(words[:2]))) else 1.0
+    if lexicon("question_openings").isdisjoint((*words[:1], " ".join(words[:2]))):
+        return OTHER_WEIGHT
+    return ASKED_WEIGHT if lexicon("personal_words").isdisjoint(words) else 1.0
 
 
 def _powers(scores: Doubles) -> Doubles:

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 
 from proxid.classify.identifiers.spans import Span
 from proxid.classify.identifiers.utterance import Utterance
-from proxid.classify.intents import Guess
+from proxid.classify.intents import THRESHOLD, Guess
 from proxid.classify.types import Classification, RequestType, Slot
 
 KEY: Final = "proxid"
@@ -25,7 +25,8 @@ class State:
 
     utterance: the cleaned text, its tokens and their letters. found: identifiers with a form of their own.
     words: what the networks read. kept: words outside of every identifier. spans: every identifier.
-    seen: share of the pairs and triples of words that training has seen. type: None while rejected.
+    seen: share of the pairs and triples of words that training has seen. least: probability under which a type is
+    rejected. type: None while rejected.
     """
 
     utterance: Utterance | None = None
@@ -33,6 +34,7 @@ class State:
     words: list[str] = field(default_factory=list)
     seen: float = 0.0
     guess: Guess | None = None
+    least: float = THRESHOLD
     type: RequestType | None = None
     spans: list[Span] | None = None
     kept: list[str] = field(default_factory=list)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from proxid.classify import ontology
@@ -13,9 +14,9 @@ from proxid.classify.categories import Categories, softmax
 from proxid.classify.components.stage import Pair
 from proxid.classify.components.trained import Arrays, Layer, Trained, heads_of, likeliest
 from proxid.classify.feature_sum import Network
-from proxid.classify.intents import ORDER, THRESHOLD, Intents, weight
+from proxid.classify.intents import ORDER, THRESHOLD, Intents, weight, with_topic
 from proxid.classify.named import NamedCategories
-from proxid.classify.state import state_of
+from proxid.classify.state import State, state_of
 from proxid.classify.thesis import ThesisCategories
 from proxid.classify.types import RequestType
 from proxid.errors import ConfigError
@@ -62,7 +63,7 @@ class Intent(Trained):
             scores, [state.seen for _, state in pairs], [weight(state.words) for _, state in pairs]
         )
         for (doc, state), guess in zip(pairs, guesses, strict=True):
-            state.guess = guess
+            state.guess, state.least = guess, self.threshold
             if guess.confidence >= self.threshold:
                 state.type = guess.type
             doc.cats = {str(kind): odds for kind, odds in zip(ORDER, guess.odds, strict=True)}
@@ -95,18 +96,23 @@ class Topic(Trained):
             self.filing = (ThesisCategories if method == "thesis" else NamedCategories)(self._tree)
 
     def run(self, pairs: Sequence[Pair]) -> None:
-        """Set `path`: from the network with the IAB taxonomy, else by names in the ontology, or by Algorithm 1."""
-        general = [(doc, state) for doc, state in pairs if state.type is RequestType.GENERAL]
-        if not general:
-            return
-        if self._method == "network":
-            scores = self.scores(general)
+        """Set `path`: from the network with the IAB taxonomy, else by names in the ontology, or by Algorithm 1.
+
+        The network has a say in what is general: what may be, and has a sure topic, is.
+        """
+        network = self._method == "network"
+        asked = [pair for pair in pairs if pair[1].type is RequestType.GENERAL or (network and _may_be(pair[1]))]
+        if asked and network:
+            scores = self.scores(asked)
             assert isinstance(self.filing, Categories)
-            for (_, state), row in zip(general, scores, strict=True):
-                state.path = self.filing.filed(row, state.kept)
-        else:
+            for (doc, state), row in zip(asked, scores, strict=True):
+                if state.type is not RequestType.GENERAL and self.filing.sure(row):
+                    _taken_for_general(doc, state)
+                if state.type is RequestType.GENERAL:
+                    state.path = self.filing.filed(row, state.kept)
+        elif asked:
             assert not isinstance(self.filing, Categories)
-            for _, state in general:
+            for _, state in asked:
                 state.path = self.filing.path(state.words, state.kept)
 
     def initialize(
@@ -143,6 +149,19 @@ class Topic(Trained):
     def from_bytes(self, data: bytes, **_: Any) -> Trained:
         """Read the weights, if the method needs them."""
         return super().from_bytes(data) if self._method == "network" else self
+
+
+def _may_be(state: State) -> bool:
+    """Whether a sure topic would make a text a general one."""
+    told = None if state.guess is None else with_topic(state.guess)
+    return told is not None and told.type is RequestType.GENERAL and told.confidence >= state.least
+
+
+def _taken_for_general(doc: Doc, state: State) -> None:
+    assert state.guess is not None
+    state.guess = with_topic(state.guess)
+    state.type = state.guess.type
+    doc.cats = {str(kind): odds for kind, odds in zip(ORDER, state.guess.odds, strict=True)}
 
 
 @Language.factory("proxid_intent", default_config={"model": DEFAULT_MODEL, "least": LEAST, "threshold": None})
