@@ -41,12 +41,22 @@ local function key(prefix, ...)
   return prefix .. ':' .. table.concat({...}, ':')
 end
 
--- Enter keys that end by themselves after ttl seconds, or never if it is nil, into their owner's index.
+-- Enter keys that end by themselves at a second, or never, into their owner's index.
+local function enter(prefix, user, ends, ...)
+  local entries = {}
+  for i, name in ipairs({...}) do entries[2 * i - 1], entries[2 * i] = ends, name end
+  redis.call('ZADD', key(prefix, 'i', user), unpack(entries))
+end
+
+local function forget_ended(prefix, user, now)
+  redis.call('ZREMRANGEBYSCORE', key(prefix, 'i', user), '-inf', now)
+end
+
+-- The same of keys that end after ttl seconds, or never if it is nil; what has ended leaves the index.
 local function own(prefix, user, ttl, ...)
-  local now, index, entries = tonumber(redis.call('TIME')[1]), key(prefix, 'i', user), {}
-  for i, name in ipairs({...}) do entries[2 * i - 1], entries[2 * i] = ttl and now + ttl + 1 or '+inf', name end
-  redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
-  redis.call('ZADD', index, unpack(entries))
+  local now = tonumber(redis.call('TIME')[1])
+  forget_ended(prefix, user, now)
+  enter(prefix, user, ttl and now + ttl + 1 or '+inf', ...)
 end
 
 local function is_live(prefix, tag)

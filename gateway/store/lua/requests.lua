@@ -2,14 +2,15 @@
 
 -- Named fields: key_tag, nonce_tag, session, now (s), ttl (of the nonce, s), rate (requests a minute), salt, header, payload
 local function gw_forward(keys, a)
-  local prefix = keys[1]
-  require_room(prefix)
-  local f = named(a)
-  local user = is_live(prefix, f.key_tag)
-  if not user then return {'UNREGISTERED'} end
-  local seen = redis.call('GET', key(prefix, 'n', f.nonce_tag))
-  if seen then
-    if seen ~= f.session then return {'REPLAYED'} end
+  local prefix, f = keys[1], named(a)
+  local owner, tag = redis.call('HMGET', key(prefix, 'k', f.key_tag), 'u', 'e'), f.key_tag
+  local user = owner[1] or ''
+  local found = redis.call('MGET', prefix .. ':events:full', key(prefix, 'x', user), key(prefix, 'u', user, owner[2] or ''),
+    key(prefix, 'n', f.nonce_tag))
+  require_room(prefix, found[1])
+  if user == '' or found[2] or found[3] ~= tag then return {'UNREGISTERED'} end
+  if found[4] then
+    if found[4] ~= f.session then return {'REPLAYED'} end
     local answer = redis.call('GET', key(prefix, 'a', f.session))
     if answer then return {'ANSWERED', answer} end
     return {'RETRY'}
@@ -17,13 +18,17 @@ local function gw_forward(keys, a)
   local window = key(prefix, 'r', user, math.floor(tonumber(f.now) / 60))
   local asked = redis.call('INCR', window)
   if asked > tonumber(f.rate) then return {'RATE'} end
+  local time = redis.call('TIME')
+  local now = tonumber(time[1])
+  local ends = now + tonumber(f.ttl) + 1
   redis.call('SET', key(prefix, 'n', f.nonce_tag), f.session, 'EX', f.ttl)
-  if asked == 1 then
+  if asked == 1 then  -- the person's first in this minute
     redis.call('EXPIRE', window, 120)
-    own(prefix, user, tonumber(f.ttl), 'n:' .. f.nonce_tag, window:sub(#prefix + 2))
-  else own(prefix, user, tonumber(f.ttl), 'n:' .. f.nonce_tag) end
+    forget_ended(prefix, user, now)
+    enter(prefix, user, ends, 'n:' .. f.nonce_tag, window:sub(#prefix + 2))
+  else enter(prefix, user, ends, 'n:' .. f.nonce_tag) end
   redis.call('ZADD', key(prefix, 'open'), f.now, f.session)
-  append_event(prefix, 'FORWARDED', f.salt, f.header, f.payload)
+  append_event(prefix, 'FORWARDED', f.salt, f.header, f.payload, time)
   return {'NEW'}
 end
 
@@ -31,16 +36,17 @@ end
 -- brought it. For somebody who was erased meanwhile nothing is kept, and the log says no more than that MS may have it.
 local function gw_answered(keys, a)
   local prefix, f = keys[1], named(a)
-  local answer = redis.call('GET', key(prefix, 'a', f.session))
-  if answer then return answer end
-  if redis.call('EXISTS', key(prefix, 'e', f.user_tag)) == 0 then
-    if redis.call('ZREM', key(prefix, 'open'), f.session) == 1 then append_event(prefix, 'UNREACHED', f.salt, f.header, '') end
+  local found = redis.call('MGET', key(prefix, 'a', f.session), key(prefix, 'e', f.user_tag))
+  if found[1] then return found[1] end
+  local open = redis.call('ZREM', key(prefix, 'open'), f.session) == 1
+  if not found[2] then
+    if open then append_event(prefix, 'UNREACHED', f.salt, f.header, '') end
     return false
   end
+  local time = redis.call('TIME')
   redis.call('SET', key(prefix, 'a', f.session), f.answer, 'EX', f.ttl)
-  own(prefix, f.user_tag, tonumber(f.ttl), 'a:' .. f.session)
-  redis.call('ZREM', key(prefix, 'open'), f.session)
-  append_event(prefix, 'ANSWERED', f.salt, f.header, f.payload)
+  enter(prefix, f.user_tag, tonumber(time[1]) + tonumber(f.ttl) + 1, 'a:' .. f.session)
+  append_event(prefix, 'ANSWERED', f.salt, f.header, f.payload, time)
   return false
 end
 

@@ -2,7 +2,7 @@
 --
 --   n:NONCE   request hash seen under a nonce     a:SESSION   stored answer        q:KEY      credential
 --   b:SESSION when (ms) the one call of an upstream ends
---   pending   sorted set of sessions by arrival   w:SESSION   hash of what waits   arrivals   counter
+--   pending   sorted set of sessions by the number of RECEIVED   w:SESSION   hash of what waits
 --   c:PROX    hash of a consent: b bundle, v version, h hash of the message, a acknowledgement, at place in the log
 --   rf:SESSION  the code by which a message was refused, which the same bytes are refused by again
 --   closed    the newest epoch that was closed    opening   hash of IS's latest word that an epoch has begun
@@ -16,24 +16,27 @@ end
 
 local KEPT = 172800
 
--- Enter keys into their owner's index, which lasts longer than any of them: the seconds after which each ends, and its name.
-local function own(prefix, prox, ...)
-  local now, index, longest, entries = tonumber(redis.call('TIME')[1]), mkey(prefix, 'i', prox), 0, {...}
+-- Enter keys into their owner's index, which lasts longer than any of them: the second (`now`: this one), then of each the
+-- seconds after which it ends, and its name. Once a minute what has ended leaves the index.
+local function own(prefix, prox, now, ...)
+  local index, longest, entries = mkey(prefix, 'i', prox), 0, {...}
   for i = 1, #entries, 2 do
     local ttl = tonumber(entries[i])
     longest, entries[i] = math.max(longest, ttl), now + ttl + 1
   end
-  redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
   redis.call('ZADD', index, unpack(entries))
-  if redis.call('TTL', index) < longest + KEPT then redis.call('EXPIRE', index, longest + KEPT) end
+  if redis.call('TTL', index) < longest + KEPT then
+    redis.call('EXPIRE', index, longest + KEPT + 60)
+    redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
+  end
 end
 
 -- SUPPRESSED of a request that never waited. `payload`: what would have waited, if the reason is about that; `pipeline`: the version
 -- that read it, if it was read.
-local function not_logged(prefix, salt, session, kind, reason, payload, pipeline)
+local function not_logged(prefix, salt, session, kind, reason, payload, pipeline, time)
   local by = pipeline and '"pipeline":' .. cjson.encode(pipeline) .. ',' or ''
   local header = string.format('{"kind":"%s",%s"reason":"%s","session":"%s","v":2}', kind, by, reason, hex(session))
-  append_event(prefix, 'SUPPRESSED', salt, header, payload or '')
+  append_event(prefix, 'SUPPRESSED', salt, header, payload or '', time)
   count_withheld(prefix, kind, reason)
 end
 
@@ -47,13 +50,13 @@ end
 local function ms_put_credential(keys, a)
   local prefix, f = keys[1], named(a)
   if (f.instead or '') ~= '' and redis.call('EXISTS', mkey(prefix, 'ob', f.instead)) == 0 then return 'WAITS' end
-  own(prefix, f.prox_id, f.ttl, 'q:' .. f.key_tag)
+  own(prefix, f.prox_id, tonumber(redis.call('TIME')[1]), f.ttl, 'q:' .. f.key_tag)
   redis.call('SET', f.evidence_name, f.evidence_key, 'EX', f.ttl)
   return redis.call('SET', mkey(prefix, 'q', f.key_tag), f.credential, 'EX', f.ttl)
 end
 
-local function known_answer(prefix, nonce, session)
-  local seen = redis.call('GET', mkey(prefix, 'n', nonce))
+-- What a session comes to whose nonce was seen with `seen`.
+local function known_answer(prefix, seen, session)
   if not seen then return {'NEW', ''} end
   if seen ~= session then return {'REPLAYED', ''} end
   return {'ANSWERED', redis.call('GET', mkey(prefix, 'a', session)) or ''}
@@ -61,7 +64,7 @@ end
 
 -- ARGV: nonce tag, session
 local function ms_answer(keys, a)
-  return known_answer(keys[1], a[1], a[2])
+  return known_answer(keys[1], redis.call('GET', mkey(keys[1], 'n', a[1])), a[2])
 end
 
 -- ARGV: session, prox, ttl (s), lease (ms). Who asks an upstream: nothing for the first, the ms it has left for others.
@@ -70,7 +73,7 @@ local function ms_begin(keys, a)
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local entered = redis.call('GET', name)
   if entered then return math.max(0, tonumber(entered) - now) end
-  own(keys[1], a[2], a[3], 'b:' .. a[1])
+  own(keys[1], a[2], tonumber(time[1]), a[3], 'b:' .. a[1])
   redis.call('SET', name, string.format('%d', now + a[4]), 'EX', a[3])
   return false
 end
@@ -80,28 +83,31 @@ end
 -- Without consent to anybody nothing of the utterance is kept (DESIGN 7).
 local function ms_receive(keys, a)
   local prefix, f = keys[1], named(a)
-  local session, prox = f.session, f.prox_id
-  local known = known_answer(prefix, f.nonce_tag, session)
+  local session, prox, ttl = f.session, f.prox_id, f.ttl
+  local found = redis.call('MGET', mkey(prefix, 'n', f.nonce_tag), mkey(prefix, 'rf', session), mkey(prefix, 'closed'),
+    prefix .. ':events:full', mkey(prefix, 'ob', prox))
+  local known = known_answer(prefix, found[1], session)
   if known[1] ~= 'NEW' then return known end
-  local refused = redis.call('GET', mkey(prefix, 'rf', session))
-  if refused then return {'REFUSED', refused} end
+  if found[2] then return {'REFUSED', found[2]} end
   -- Its keys are gone: what was answered meanwhile is not received any more.
-  if tonumber(f.epoch) <= tonumber(redis.call('GET', mkey(prefix, 'closed')) or '-1') then return {'OVER', ''} end
-  require_room(prefix)
-  redis.call('SET', mkey(prefix, 'n', f.nonce_tag), session, 'EX', f.ttl)
-  redis.call('SET', mkey(prefix, 'a', session), f.answer, 'EX', f.ttl)
-  append_event(prefix, 'RECEIVED', f.salt, f.header, f.payload)
+  if tonumber(f.epoch) <= tonumber(found[3] or '-1') then return {'OVER', ''} end
+  require_room(prefix, found[4])
+  local time, nonce, answer = redis.call('TIME'), 'n:' .. f.nonce_tag, 'a:' .. session
+  local now = tonumber(time[1])
+  redis.call('SET', mkey(prefix, nonce), session, 'EX', ttl)
+  redis.call('SET', mkey(prefix, answer), f.answer, 'EX', ttl)
+  local number = append_event(prefix, 'RECEIVED', f.salt, f.header, f.payload, time)
   local consent = redis.call('HMGET', mkey(prefix, 'c', prox), 'b', 'v')
-  local reason, restricted = f.withheld, redis.call('EXISTS', mkey(prefix, 'ob', prox)) == 1
+  local reason, restricted = f.withheld, found[5]
   if reason == '' and (not consent[1] or consent[1] == 'nothing') then reason = 'no_consent' end
   if reason == '' and restricted then reason = 'restricted' end
   if reason ~= '' then
-    own(prefix, prox, f.ttl, 'n:' .. f.nonce_tag, f.ttl, 'a:' .. session)
-    not_logged(prefix, f.suppressed_salt, session, 'unknown', reason)
+    own(prefix, prox, now, ttl, nonce, ttl, answer)
+    not_logged(prefix, f.suppressed_salt, session, 'unknown', reason, nil, nil, time)
   else
-    own(prefix, prox, f.ttl, 'n:' .. f.nonce_tag, f.ttl, 'a:' .. session, KEPT, 'w:' .. session)
+    own(prefix, prox, now, ttl, nonce, ttl, answer, KEPT, 'w:' .. session)
     redis.call('HSET', mkey(prefix, 'w', session), 'p', f.pending, 'b', consent[1], 'v', consent[2])
-    redis.call('ZADD', mkey(prefix, 'pending'), redis.call('INCR', mkey(prefix, 'arrivals')), session)
+    redis.call('ZADD', mkey(prefix, 'pending'), number, session)
   end
   return {'NEW', ''}
 end

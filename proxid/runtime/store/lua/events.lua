@@ -3,9 +3,11 @@
 -- Salts come from the caller: functions have no randomness of their own.
 -- The store's clock stands still within a step: field u tells the writer which events belong together.
 
--- While the log cannot be written nothing new is taken: plain events must not pile up. Asked before anything is changed.
-local function require_room(prefix)
-  if redis.call('EXISTS', prefix .. ':events:full') == 1 then error({err = 'LOGFULL the evidence log has no room'}) end
+-- While the log cannot be written nothing new is taken: plain events must not pile up. Asked before anything is changed. `full`: the
+-- value of that key, or false, of who has read it.
+local function require_room(prefix, full)
+  if full == nil then full = redis.call('GET', prefix .. ':events:full') end
+  if full then error({err = 'LOGFULL the evidence log has no room'}) end
 end
 
 -- A step's fields by name, and where the rows that may follow them begin: names and values in turns, '' for a name, rows.
@@ -18,9 +20,10 @@ local function named(a)
   return fields, i + 1
 end
 
-local function append_event(prefix, kind, salt, header, payload)
+-- `time`: the step's, of who has asked for it.
+local function append_event(prefix, kind, salt, header, payload, time)
   local number = redis.call('INCR', prefix .. ':events:n')
-  local time = redis.call('TIME')
+  time = time or redis.call('TIME')
   redis.call('XADD', prefix .. ':events', number .. '-0', 't', kind, 's', salt, 'h', header, 'p', payload,
     'u', time[1] .. '.' .. time[2])
   return number
