@@ -15,7 +15,7 @@ from proxid.errors import EncodingError
 LABEL_PREFIX = b"proxid/v1/"
 _U32 = struct.Struct(">I")
 _U64 = struct.Struct(">Q")
-_EIGHT = _U32.pack(_U64.size)
+_LENGTH_AND_U64 = struct.Struct(">IQ")
 _SHORT = 2048
 _LENGTHS = tuple(_U32.pack(size) for size in range(_SHORT))
 """Encoded lengths of short items: looked up faster than packed."""
@@ -87,15 +87,17 @@ def encode(*items: Item) -> bytes:
     """E(items): bytes as they are, text as NFC UTF-8, integers as u64."""
     parts = [_U32.pack(len(items))]
     append = parts.append
-    for item in items:
-        if type(item) is int:
-            append(_EIGHT)
-            append(encode_int(item))
-            continue
-        data = item if type(item) is bytes else _item(item)
-        size = len(data)
-        append(_LENGTHS[size] if size < _SHORT else _U32.pack(size))
-        append(data)
+    try:
+        for item in items:
+            if type(item) is int:
+                append(_LENGTH_AND_U64.pack(8, item))
+                continue
+            data = item if type(item) is bytes else _item(item)
+            size = len(data)
+            append(_LENGTHS[size] if size < _SHORT else _U32.pack(size))
+            append(data)
+    except struct.error:
+        raise EncodingError("integer outside u64") from None
     return b"".join(parts)
 
 
@@ -122,14 +124,17 @@ def decode(data: bytes, count: int | None = None) -> list[bytes]:
         raise EncodingError("encoding has an unexpected number of items")
     # Each item takes at least its length, so a false n ends at the data's end: work is bounded by what was sent.
     items: list[bytes] = []
-    append, number, at = items.append, int.from_bytes, 4
-    for _ in range(n):
-        start = at + 4
-        at = start + number(data[at:start], "big")
-        # Where the length itself is cut short, `start` is beyond the end, and so is `at`.
-        if at > size:
-            raise EncodingError("encoding is truncated")
-        append(data[start:at])
+    append, length, at = items.append, _U32.unpack_from, 4
+    try:
+        for _ in range(n):
+            start = at + 4
+            at = start + length(data, at)[0]
+            append(data[start:at])
+    except struct.error:
+        raise EncodingError("encoding is truncated") from None
+    # What ends beyond the data was cut short, its length or itself; there is nothing behind it to be read.
+    if at > size:
+        raise EncodingError("encoding is truncated")
     if at != size:
         raise EncodingError("encoding has trailing bytes")
     return items

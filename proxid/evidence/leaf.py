@@ -10,7 +10,6 @@ still verifies. A part with an empty tag is for everybody: it names nobody and i
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from proxid.encoding import decode, decode_int, decode_text, encode, label
@@ -18,6 +17,7 @@ from proxid.errors import EncodingError
 from proxid.evidence.events import EventType, Header, decode_header
 from proxid.evidence.merkle import leaf_hash
 from proxid.evidence.ratchet import TAG_SIZE
+from proxid.once import once
 
 OPEN_TAG: Final = b""
 """The tag of a part that names nobody."""
@@ -128,12 +128,12 @@ class Leaf:
     lost: bytes = b""
     damaged: bool = False
 
-    @cached_property
+    @once
     def hash(self) -> bytes:
         """The leaf hash in the Merkle tree, 32 bytes; computed once."""
         return self.lost or hash_of(self.salt, self.header)
 
-    @cached_property
+    @once
     def stored(self) -> tuple[bytes, bytes]:
         """What a segment holds of it: E(salt, header), and E(part, part, …); computed once."""
         return encode(self.salt, self.header), encode(*self.parts)

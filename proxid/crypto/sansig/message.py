@@ -9,13 +9,13 @@ import hashlib
 import itertools
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from functools import cached_property
 from typing import Final
 
 from proxid.crypto.ed25519 import KEY_SIZE, SIGNATURE_SIZE
 from proxid.crypto.sansig.limits import Limit
 from proxid.encoding import decode, decode_int, decode_text, encode, encode_int, label
 from proxid.errors import EncodingError, MessageInvalidError
+from proxid.once import once
 
 VERSION: Final = 1
 SUITE_TWO_SIGNATURES: Final = 1
@@ -169,7 +169,7 @@ class Message:
         """m_0, the one admissible block of every direction."""
         return self.blocks[USER_BLOCK]
 
-    @cached_property
+    @once
     def fixed_input(self) -> bytes:
         """M_F: label, header and the immutable blocks with their positions."""
         adm = self.header.admissible
@@ -179,7 +179,7 @@ class Message:
                 parts += (i, block)
         return encode(*parts)
 
-    @cached_property
+    @once
     def fixed_digest(self) -> bytes:
         """SHA512(M_F), 64 bytes."""
         return hashlib.sha512(self.fixed_input).digest()
@@ -227,7 +227,7 @@ class SignedMessage:
         """σ_L."""
         return self.signature[SIGNATURE_SIZE:]
 
-    @cached_property
+    @once
     def session_id(self) -> bytes:
         """SHA512(E("session", M_F, σ_F)): the same for device, IS and MS (DESIGN 5.0); 64 bytes."""
         return hashlib.sha512(encode(_SESSION, self.message.fixed_input, self.fixed)).digest()
