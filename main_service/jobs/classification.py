@@ -1,7 +1,6 @@
 """Answered requests become records that wait, or are withheld with a reason (DESIGN 6, 8.1, 8.8)."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -16,14 +15,10 @@ from main_service.store.split import SplitStore
 from proxid.errors import StoreError
 
 _BATCH: Final = 128
-_TOGETHER: Final = 16
+_TOGETHER: Final = 48
 """Requests that are classified together: enough for arrays to pay, few enough for the event loop to wait for."""
-_GATHER: Final = 0.05
-"""Seconds in which requests gather after a batch of fewer than twice as many: nobody waits for them."""
-_SLICE = 0.002
-"""Seconds of classifying after which the event loop gets its turn."""
-_LONG_SLICE = 0.016
-"""The same of a full batch: requests are answered faster than they are classified, and must not pile up."""
+_GATHER: Final = 0.1
+"""Seconds in which requests gather after a batch of fewer than as many: nobody waits for them."""
 _IDLE: Final = 0.25
 _LEDGER_SECONDS: Final = 3600
 
@@ -56,7 +51,7 @@ class Classification:
                 await asyncio.sleep(_IDLE)
             if done == 0:
                 await self._sleep()
-            elif done < 2 * _TOGETHER:
+            elif done < _TOGETHER:
                 await asyncio.sleep(_GATHER)
 
     async def _sleep(self) -> None:
@@ -69,14 +64,10 @@ class Classification:
     async def batch(self) -> int:
         """Take up one batch; how many there were."""
         batch = await self._requests.pending(_BATCH)
-        decided, begun = list[tuple[Pending, Decision]](), time.perf_counter()
-        seconds = _SLICE if len(batch) < _BATCH else _LONG_SLICE
+        decided = list[tuple[Pending, Decision]]()
         for start in range(0, len(batch), _TOGETHER):
             decided += await self._decide(batch[start : start + _TOGETHER])
-            # The request path goes first, but not after each: what classifying needs would have to be fetched anew.
-            if time.perf_counter() - begun > seconds:
-                await asyncio.sleep(0)
-                begun = time.perf_counter()
+            await asyncio.sleep(0)  # the request path goes first
         await asyncio.gather(*(self._settle(pending, decision) for pending, decision in decided))
         return len(batch)
 

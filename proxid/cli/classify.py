@@ -14,6 +14,7 @@ from rich.table import Table
 
 from proxid.classify import Classification, Pipeline
 from proxid.errors import InputError
+from proxid.runtime.process.threads import one_blas_thread
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 MANY = 2000
@@ -37,6 +38,7 @@ def command(texts: tuple[str, ...], path: Path | None, as_json: bool, why: bool,
 
     A type of `rejected` means: answer it, log nothing. Without a masked text it must be withheld altogether.
     """
+    one_blas_thread()
     from proxid.classify import load_default
 
     if texts and path is not None:

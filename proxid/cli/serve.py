@@ -31,6 +31,7 @@ from proxid.runtime.observability.metrics import FOLDER_VARIABLE
 from proxid.runtime.process.memory import share_heaps
 from proxid.runtime.process.port import shared_port
 from proxid.runtime.process.supervisor import Supervisor, stop_with_parent
+from proxid.runtime.process.threads import one_blas_thread
 from proxid.runtime.provision.keyfile import load_secret, load_signing_key
 from proxid.runtime.store.embedded import EmbeddedStore
 from proxid.runtime.transport.channel import TlsFiles
@@ -81,6 +82,7 @@ def command(
     Prints the address once it serves; logs are JSON lines on stderr. Without `store_url` in its configuration it
     starts a Valkey or Redis of its own in its data folder. The auditor has no store; it audits on a schedule.
     """
+    one_blas_thread()
     if service == AUDITOR:
         _audit(_Run(service, path, load(AuditorConfig, path), as_json), workers, listen)
         return

@@ -52,21 +52,10 @@ class Slow:
 
 
 async def test_the_request_path_runs_between_slices_of_classification(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each slice ends with the first decisions after its time is over: here, with every one."""
-    monkeypatch.setattr("main_service.jobs.classification._SLICE", -1.0)
     monkeypatch.setattr("main_service.jobs.classification._TOGETHER", 2)
     slow = await logged()
     assert len(slow.seen) == 6
     assert all(later > earlier for earlier, later in zip(slow.seen, slow.seen[1:], strict=False)), slow.seen
-
-
-async def test_a_full_batch_lets_it_in_more_rarely_so_that_requests_never_pile_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("main_service.jobs.classification._BATCH", 12)
-    monkeypatch.setattr("main_service.jobs.classification._SLICE", -1.0)
-    monkeypatch.setattr("main_service.jobs.classification._LONG_SLICE", 3600.0)
-    assert len(set((await logged()).seen)) == 1
 
 
 async def logged() -> Slow:
