@@ -16,6 +16,8 @@ _OPERATORS: tuple[tuple[re.Pattern[str], Callable[[float, float], float]], ...] 
     (re.compile(r"^(.+?) to the power of (.+)$"), lambda a, b: a**b if abs(a) < 1e6 and abs(b) < 50 else math.inf),
     (re.compile(r"^(.+?) percent of (.+)$"), lambda a, b: a * b / 100),
 )
+_SAID = frozenset("plus + minus - times multiplied * x divided over / power percent".split())
+"""No sum is without one of these words: the patterns, which try every place, are for those alone."""
 _ROOT = re.compile(r"^(?:the )?square root of (.+)$")
 
 
@@ -26,6 +28,8 @@ def answer(text: str, context: Context) -> str | None:
     if root is not None:
         value = parse(root[1])
         return None if value is None else f"It is {show(math.sqrt(value))}."
+    if _SAID.isdisjoint(phrase.split(" ")):
+        return None
     for pattern, operation in _OPERATORS:
         match = pattern.match(phrase)
         if match is None:

@@ -28,10 +28,14 @@ _QUESTIONS = (
     (_DATE, "{0:%A}, {0.day} {0:%B %Y}", "the date"),
 )
 """A question, how its answer is written, and what it asks for."""
+_ASKED = ("what", "today's date", "how many days")
+"""No question is without one of them."""
 
 
 def answer(text: str, context: Context) -> str | None:
     """The time, day, date or number of days asked for, or None."""
+    if not any(words in text for words in _ASKED):
+        return None
     now = datetime.datetime.fromtimestamp(context.time_ms / 1000, datetime.UTC)
     for pattern, form, what in _QUESTIONS:
         if found := pattern.search(text):

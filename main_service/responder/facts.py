@@ -32,7 +32,7 @@ _CAPITAL = re.compile(r"\bcapital (?:city )?of (.+?)\??$")
 
 def answer(text: str, context: Context) -> str | None:
     """The fact asked for, or None."""
-    capital = _CAPITAL.search(text)
+    capital = _CAPITAL.search(text) if "capital" in text else None
     if capital is not None:
         name = capital[1]
         city = _CAPITALS.get(name) or _CAPITALS.get(f"the {name}")

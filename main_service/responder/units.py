@@ -27,6 +27,9 @@ _CONVERT = re.compile(
     r"(?:^|\b(?:convert|what is|what's) )(.+?) (?:degrees )?(\w+) (?:in|to|into) (?:degrees )?(\w+)\??$"
 )
 
+_INTO = (" in ", " to ", " into ")
+"""No conversion is without one of them: the pattern, which tries every place, is for those alone."""
+
 
 def _unit(word: str) -> str:
     return _PLURALS.get(word, word.removesuffix("s") if word not in {"celsius"} else word)
@@ -45,11 +48,11 @@ def _convert(amount: float, source: str, target: str) -> float | None:
 
 def answer(text: str, context: Context) -> str | None:
     """The converted amount, or None if the utterance asks for none."""
-    match = _MANY.search(text)
+    match = _MANY.search(text) if "how many " in text else None
     if match is not None:
         target, amount, source = match[1], match[2] or "1", match[3]
     else:
-        match = _CONVERT.search(text)
+        match = _CONVERT.search(text) if any(word in text for word in _INTO) else None
         if match is None:
             return None
         amount, source, target = match[1], match[2], match[3]

@@ -9,6 +9,7 @@ still verifies. A part with an empty tag is for everybody: it names nobody and i
 """
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,7 +44,7 @@ class Part:
 
     def encode(self) -> bytes:
         """Canonical form."""
-        return encode(self.tag, self.index, self.seal, self.body)
+        return part_bytes(self.tag, self.index, self.seal, self.body)
 
     @classmethod
     def decode(cls, data: bytes) -> "Part":
@@ -51,6 +52,11 @@ class Part:
         tag, index, seal, body = decode(data, 4)
         _verify_tag(tag)
         return cls(tag, decode_int(index), seal, body)
+
+
+def part_bytes(tag: bytes, index: int, seal: bytes, body: bytes) -> bytes:
+    """A `Part`, encoded: for who makes many."""
+    return encode(tag, index, seal, body)
 
 
 def part_hash(part: bytes) -> bytes:
@@ -83,7 +89,7 @@ class LeafHeader:
 
     def encode(self) -> bytes:
         """Canonical form."""
-        return encode(self.number, self.type.value, self.fields, *(encode(tag, digest) for tag, digest in self.parts))
+        return header_bytes(self.number, self.type, self.fields, self.parts)
 
     @classmethod
     def decode(cls, data: bytes) -> "LeafHeader":
@@ -101,6 +107,11 @@ class LeafHeader:
     def values(self) -> Header:
         """The fields; raises EncodingError."""
         return decode_header(self.fields)
+
+
+def header_bytes(number: int, kind: EventType, fields: bytes, parts: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """A `LeafHeader`, encoded: for who makes many."""
+    return encode(number, kind.value, fields, *[encode(tag, digest) for tag, digest in parts])
 
 
 def _commitment(data: bytes) -> tuple[bytes, bytes]:

@@ -37,9 +37,7 @@
 --               p party, k kind, b sealed to the party, t second, a acknowledgement, at its second
 --   y:UTAG      list of the notices that were made for a person; it stays when the person is erased
 
-local function key(prefix, ...)
-  return prefix .. ':' .. table.concat({...}, ':')
-end
+local key = below
 
 -- Enter keys that end by themselves at a second, or never, into their owner's index.
 local function enter(prefix, user, ends, ...)

@@ -57,8 +57,8 @@ local function open_pool(prefix, f)
   return p
 end
 
-local function k(p, ...)
-  return p.base .. ':' .. table.concat({...}, ':')
+local function k(p, a, b, c)
+  return below(p.base, a, b, c)
 end
 
 -- The clock is the latest time that an event shows, so a replay of the events has the same one.

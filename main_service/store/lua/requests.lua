@@ -10,9 +10,7 @@
 --   i:PROX    what is found by the person's own index alone: sorted set of q, n, a, b and w keys by the second at which they
 --             are gone by themselves; everything else of a person is named by the PROX_ID
 
-local function mkey(prefix, ...)
-  return prefix .. ':' .. table.concat({...}, ':')
-end
+local mkey = below
 
 local KEPT = 172800
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from proxid.crypto.hpke import SealingKey
 from proxid.evidence.events import EventType
-from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader, Part, part_context, part_hash
+from proxid.evidence.leaf import OPEN_TAG, Leaf, header_bytes, part_bytes, part_context, part_hash
 from proxid.evidence.parts import NOBODY, PlainPart, split
 from proxid.evidence.ratchet import TAG_SIZE, Chain
 
@@ -77,20 +77,23 @@ class Encryptor:
 
     def _leaf(self, item: SplitEvent, keys: Mapping[str, bytes]) -> Leaf:
         event = item.event
-        parts = [self._part(event.number, at, part, keys) for at, part in enumerate(item.parts)]
-        encoded = tuple(part.encode() for part in parts)
-        hashes = tuple((part.tag, part_hash(data)) for part, data in zip(parts, encoded, strict=True))
-        return Leaf(event.salt, LeafHeader(event.number, event.type, event.fields, hashes).encode(), encoded)
+        parts, hashes = list[bytes](), list[tuple[bytes, bytes]]()
+        for position, part in enumerate(item.parts):
+            tag, data = self._part(event.number, position, part, keys)
+            parts.append(data)
+            hashes.append((tag, part_hash(data)))
+        return Leaf(event.salt, header_bytes(event.number, event.type, event.fields, hashes), tuple(parts))
 
-    def _part(self, number: int, position: int, part: PlainPart, keys: Mapping[str, bytes]) -> Part:
+    def _part(self, number: int, position: int, part: PlainPart, keys: Mapping[str, bytes]) -> tuple[bytes, bytes]:
+        """Tag and encoding of a part."""
         if part.person == NOBODY:
-            return Part(OPEN_TAG, 0, b"", part.data)
+            return OPEN_TAG, part_bytes(OPEN_TAG, 0, b"", part.data)
         chain = self._chain(part.person, keys)
         if chain is None:
-            return Part(LOST_TAG, 0, b"", b"")
+            return LOST_TAG, part_bytes(LOST_TAG, 0, b"", b"")
         seal = chain.seal if chain.index == 0 else b""
         index, body = chain.encrypt(part.data, part_context(self._origin, number, position, chain.tag))
-        return Part(chain.tag, index, seal, body)
+        return chain.tag, part_bytes(chain.tag, index, seal, body)
 
     def _chain(self, person: str, keys: Mapping[str, bytes]) -> Chain | None:
         chain = self._chains.get(person)

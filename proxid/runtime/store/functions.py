@@ -23,7 +23,12 @@ MAX_BATCH: Final = 256
 
 def named(*rows: Argument, **fields: Argument) -> list[Argument]:
     """Arguments of a step that takes its fields by name, then rows (`named` of `lua/events.lua`)."""
-    return [*(item for field in fields.items() for item in field), *(("", *rows) if rows else ())]
+    arguments: list[Argument] = []
+    for field in fields.items():
+        arguments += field
+    if rows:
+        arguments += ("", *rows)
+    return arguments
 
 
 def library_source(name: str, sources: Sequence[tuple[str, str]]) -> str:

@@ -3,6 +3,14 @@
 -- Salts come from the caller: functions have no randomness of their own.
 -- The store's clock stands still within a step: field u tells the writer which events belong together.
 
+-- The name of a key below another, of one to four parts: put together at once, since a step names a dozen.
+local function below(base, a, b, c, d)
+  if d ~= nil then return base .. ':' .. a .. ':' .. b .. ':' .. c .. ':' .. d end
+  if c ~= nil then return base .. ':' .. a .. ':' .. b .. ':' .. c end
+  if b ~= nil then return base .. ':' .. a .. ':' .. b end
+  return base .. ':' .. a
+end
+
 -- While the log cannot be written nothing new is taken: plain events must not pile up. Asked before anything is changed. `full`: the
 -- value of that key, or false, of who has read it.
 local function require_room(prefix, full)
