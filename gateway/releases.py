@@ -19,7 +19,7 @@ from gateway.portions import restore_entries, verify_audience, verify_contents
 from gateway.store.library import GatewayStore
 from gateway.store.links import Person
 from gateway.upstream import MainServiceClient, ReleasedGroup
-from proxid.crypto.sansig import Role, SignedMessage, verify
+from proxid.crypto.sansig import Expectation, Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import decode_text, encode, encode_text
 from proxid.errors import ProxidError, RecordMismatchError, StoreError, UpstreamError, UpstreamRefusedError
@@ -181,8 +181,9 @@ class Releases:
             raise RecordMismatchError("group is empty")
         fidelity = namer.fidelity
         kind = decode_text(records[0].message.blocks[record.KIND])
+        expected = self._expected(group, fidelity)
         for position, signed in enumerate(records):
-            self._verify(signed, group, position, (kind, fidelity))
+            self._verify(signed, group, position, (kind, expected))
             record.verify_label(signed, records[0].header.time_ms, group.party, namer.keyed)
         if len({p.user_tag for p in people}) != len(people):
             raise RecordMismatchError("group publishes a person twice")
@@ -202,11 +203,13 @@ class Releases:
             naming.alias_seconds or screener.epochs.seconds
         )
 
-    def _verify(self, signed: SignedMessage, group: ReleasedGroup, position: int, common: tuple[str, str]) -> None:
-        screener, (kind, fidelity) = self._screener, common
-        expected = record.expectation(
-            screener.service, group.epoch, screener.service_key, screener.key.public, fidelity
-        )
+    def _expected(self, group: ReleasedGroup, fidelity: str) -> Expectation:
+        screener = self._screener
+        return record.expectation(screener.service, group.epoch, screener.service_key, screener.key.public, fidelity)
+
+    @staticmethod
+    def _verify(signed: SignedMessage, group: ReleasedGroup, position: int, common: tuple[str, Expectation]) -> None:
+        kind, expected = common
         verify(signed, expected, Role.SIGNER)
         blocks = signed.message.blocks
         place = record.Place(group.group, position, len(group.records))

@@ -8,11 +8,10 @@ from main_service.openings import Openings
 from main_service.requests import RequestPath
 from main_service.rights import Subjects
 from main_service.store.outbox import Outbox
-from proxid.crypto.sansig import SignedMessage
 from proxid.errors import Code, OversizedError
 from proxid.protocol.record import kind_and_number
 from proxid.runtime.evidence_log.promising import Promises
-from proxid.runtime.transport.convert import from_wire, to_wire
+from proxid.runtime.transport.convert import encoded_to_wire, from_wire, to_wire
 from proxid.runtime.transport.fairness import Turn
 from proxid.runtime.transport.methods import MAX_BATCH, outcome, streaming, unary
 from proxid.runtime.transport.peers import Peer, PeerRegistry
@@ -121,7 +120,7 @@ class MainService(MainServiceServicer):
             if kind_and_number(entry.group)[0] == "contents":
                 release.contents = entry.records[0]
             else:
-                release.records.extend(to_wire(SignedMessage.decode(r)) for r in entry.records)
+                release.records.extend(map(encoded_to_wire, entry.records))
             yield release
 
     @unary("gateway")

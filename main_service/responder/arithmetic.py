@@ -16,7 +16,9 @@ _OPERATORS: tuple[tuple[re.Pattern[str], Callable[[float, float], float]], ...] 
     (re.compile(r"^(.+?) to the power of (.+)$"), lambda a, b: a**b if abs(a) < 1e6 and abs(b) < 50 else math.inf),
     (re.compile(r"^(.+?) percent of (.+)$"), lambda a, b: a * b / 100),
 )
-_SAID = frozenset("plus + minus - times multiplied * x divided over / power percent".split())
+_SAID = frozenset(
+    ["plus", "+", "minus", "-", "times", "multiplied", "*", "x", "divided", "over", "/", "power", "percent"]
+)
 """No sum is without one of these words: the patterns, which try every place, are for those alone."""
 _ROOT = re.compile(r"^(?:the )?square root of (.+)$")
 

@@ -1,6 +1,7 @@
 """Between wire messages and the library's."""
 
 from proxid.crypto.sansig import SignedMessage
+from proxid.encoding import decode
 from proxid.wire.v1 import common_pb2
 
 
@@ -9,6 +10,12 @@ def to_wire(signed: SignedMessage) -> common_pb2.SignedMessage:
     return common_pb2.SignedMessage(
         header=signed.header.encode(), blocks=signed.message.blocks, signature=signed.signature
     )
+
+
+def encoded_to_wire(data: bytes) -> common_pb2.SignedMessage:
+    """The wire form of an encoded message of one's own, of which nothing is looked at; raises EncodingError."""
+    header, signature, *blocks = decode(data)
+    return common_pb2.SignedMessage(header=header, blocks=blocks, signature=signature)
 
 
 def from_wire(message: common_pb2.SignedMessage) -> SignedMessage:
