@@ -9,7 +9,6 @@ import pytest
 import main_service.rpc
 from proxid.crypto.sansig import SignedMessage
 from proxid.crypto.sansig.message import Message
-from proxid.protocol import record
 from proxid.runtime.transport.convert import to_wire
 from proxid.wire.v1 import common_pb2
 from tests.support.trial import PEOPLE, running
@@ -32,11 +31,11 @@ async def test_a_release_that_is_no_record_ends_nothing(
     async with running(tmp_path) as trial:
         await trial.consent()
 
-        def lying(signed: SignedMessage) -> Any:
-            return lie(signed) if signed.header.blocks == record.BLOCKS else to_wire(signed)
+        def lying(data: bytes) -> Any:
+            return lie(SignedMessage.decode(data))
 
         with monkeypatch.context() as patch:
-            patch.setattr(main_service.rpc, "to_wire", lying)
+            patch.setattr(main_service.rpc, "encoded_to_wire", lying)
             await trial.ask("node1 question")
             await trial.settle()
         await trial.ask("node2 question", PEOPLE)
