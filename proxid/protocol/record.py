@@ -103,8 +103,7 @@ class RecordBody:
 
     def encode(self, salt: bytes) -> bytes:
         """The padded body; raises OversizedError if it does not fit the one size."""
-        m = encode(*self.mechanism.items())
-        place = encode(self.epoch, self.group, self.time_bucket)
+        m, place = encode(*self.mechanism.items()), encode(self.epoch, self.group, self.time_bucket)
         items = encode(self.audience, self.kind, m, place, self.rung, encode(*self.path), self.text, salt)
         return pad(items, (BODY_SIZE,))
 
