@@ -8,6 +8,8 @@ from typing import Any
 
 from gateway.identity import Screener
 from gateway.server import screener_of
+from main_service.jobs.release import Release
+from main_service.store.pool import PoolStore
 from proxid.evidence.events import EventType, encode_header
 from proxid.protocol.opening import EpochOpening
 from proxid.runtime.evidence_log.encryptor import PlainEvent
@@ -20,6 +22,12 @@ DAY = 86_400.0
 
 async def next_day(liar: Liar) -> None:
     """The next day begins for everybody, and the one that is over is closed."""
+    await over(liar)
+    await liar.trial.settle()
+
+
+async def over(liar: Liar) -> None:
+    """The same, whatever is left of the one that is over."""
     trial = liar.trial
     before = await closed(liar)
     trial.leap(60.0)
@@ -29,7 +37,6 @@ async def next_day(liar: Liar) -> None:
     async with asyncio.timeout(30):
         while await closed(liar) == before:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.1)
-    await trial.settle()
 
 
 async def closed(liar: Liar) -> bytes | None:
@@ -53,6 +60,37 @@ async def days(liar: Liar, kind: EventType, change: Callable[[PlainEvent], Plain
 async def service_ends_an_epoch_before_its_end(liar: Liar) -> None:
     early = lambda e: headed(e, time=int(json.loads(e.fields)["time"] - DAY * 1000))  # noqa: E731
     await days(liar, E.EPOCH_CLOSED, early)
+
+
+async def _holds_back(liar: Liar) -> None:
+    """Groups form, and nobody releases them."""
+
+    async def nothing(self: Release) -> int:
+        return 0
+
+    async def forgotten(self: PoolStore, epoch: int) -> bool:
+        return True
+
+    liar.patch.setattr(Release, "release_all", nothing)
+    liar.patch.setattr(PoolStore, "forget", forgotten)
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question")
+
+
+@lie(5)
+async def service_forms_groups_and_never_releases_them(liar: Liar) -> None:
+    await _holds_back(liar)
+    await over(liar)
+
+
+@lie(5)
+async def service_holds_back_a_group_that_has_formed_for_more_than_an_hour(liar: Liar) -> None:
+    liar.hides = True  # the service may have been away
+    liar.trial.leap(60.0)  # there is an hour left of the epoch
+    await _holds_back(liar)
+    for clock in liar.trial.clocks.values():
+        clock.passed += 3700.0
+    await liar.trial.ask("node2 question")
 
 
 @lie(5)

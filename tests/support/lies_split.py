@@ -169,6 +169,11 @@ def an_entry_lost(liar: Liar) -> None:
     liar.payloads(GATEWAY, E.DELIVERED, change)
 
 
+def portions_that_never_leave(liar: Liar) -> None:
+    """A tick takes entries, and none of them is released."""
+    liar.patch.setattr(splitting, "_portions", lambda *_: [])
+
+
 def never_sent(liar: Liar) -> None:
     liar.drops(GATEWAY, E.SENT)
 
@@ -182,6 +187,6 @@ LIES = [
     (a_ladder_over_the_epoch, 5), (one_batch_a_node, 5), (a_tick_of_one_node, 5), (another_digest, 5),
     (contents_kept_back, 5), (a_tick_unsaid, 5), (an_entry_lost, 3), (never_sent, 7),
     (a_batch_formed_again, 5), (a_batch_said_twice, 7), (rows_in_order_of_arrival, 5), (entries_in_order_of_arrival, 5),
-    (two_plaintexts, 7),
+    (two_plaintexts, 7), (portions_that_never_leave, 5),
     (entries_sent_that_nobody_logged, 7), (an_epoch_without_its_last_tick, 5),
 ]  # fmt: skip
