@@ -164,6 +164,37 @@ def test_enrolment_by_files(trial: Path, run: Run, tmp_path: Path) -> None:
     assert run("device", "ask", "--config", device, "-u", "ann", "hello")[0] == 0
 
 
+def test_a_person_gets_a_new_key_in_the_folder_that_they_have(trial: Path, run: Run, tmp_path: Path) -> None:
+    device, ea, since = trial / "devices/household-2/device.toml", trial / "ea", ("--since", "2026-01-01")
+    at_home, request, answer = ("--config", device, "-u", "kim"), tmp_path / "kim.json", tmp_path / "kim.enrolled"
+    assert run("device", "enrol", *at_home, "--ea", ea, *since)[0] == 0
+    assert run("device", "consent", *at_home, "everything", "--until-withdrawn")[0] == 0
+    # Somebody may have it: revoked at the authority, and then at the gateway.
+    revoked = tmp_path / "kim.revoked"
+    assert run("device", "enrol", "--ea", ea, "--revoke", "-u", "kim", "--answer", revoked) == (0, "1 revoked\n")
+    assert run("init", "--into", trial / "gateway", "--import", revoked)[0] == 0
+    deadline = time.monotonic() + 30
+    while run("device", "ask", *at_home, "hello")[0] == 0:
+        assert time.monotonic() < deadline
+    assert "not_registered" in run.err
+    # A new one, by files as the first, or with the authority at hand.
+    assert run("device", "enrol", *at_home, "--new-key", "--request", request) == (0, "1 requested\n")
+    assert run("device", "enrol", "--ea", ea, "--sign", request, *since, "--answer", answer)[0] == 2
+    assert "name_alike" in run.err
+    signed = run("device", "enrol", "--ea", ea, "--sign", request, "--alike", *since, "--answer", answer)
+    assert signed == (0, "1 signed\n")
+    assert run("device", "enrol", "--config", device, "--answer", answer) == (0, "1 enrolled\n")
+    assert run("device", "ask", *at_home, "hello")[0] == 0
+    status, said = run("device", "consent", *at_home, "--json")
+    assert (status, json.loads(said)["bundle"]) == (0, "everything")  # what was chosen until it is withdrawn
+    assert run("device", "enrol", *at_home, "--new-key", "--ea", ea, *since) == (0, "1 enrolled\n")
+    assert run("device", "enrol", "--config", device, "-u", "nobody", "--new-key", "--ea", ea)[0] == 2
+    assert "nobody of that name" in run.err
+    assert run("witness", "--config", trial / "witness/witness.toml", "--once")[0] == 0
+    status, report = run("audit", "--config", trial / "auditor/auditor.toml", "--fresh", "--json")
+    assert (status, json.loads(report)["violations"]) == (0, [])
+
+
 def test_what_cannot_be_done_is_status_2_and_quotes_nothing(trial: Path, run: Run, tmp_path: Path) -> None:
     device = trial / "devices/household-1/device.toml"
     (tmp_path / "bad.jsonl").write_text('{"user": "zebulon quux"')
