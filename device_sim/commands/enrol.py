@@ -10,12 +10,15 @@ A key that is lost or stolen is revoked at the authority, and the answer brought
 
     proxid device enrol --ea ea --revoke -u ann --answer ann.revoked            at the authority
     proxid init --into gateway --import ann.revoked                             at the gateway
+
+A new one takes its place in the folder that the person has, by files as the first: with `--new-key` where it is made,
+and with `--alike` where it is signed, since the name is no new one.
 """
 
 import datetime
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +58,7 @@ _STEPS = {"revoke": "revoked", "sign": "signed", "request": "requested"}
     "--until", type=click.DateTime(["%Y-%m-%d"]), help="From when on nobody is linked by it (default: never)."
 )
 @click.option("--alike", is_flag=True, help="At the authority: enrol a name too that looks like one in its register.")
+@click.option("--new-key", is_flag=True, help="Give users who are enrolled here a new key in the place of theirs.")
 @click.option("--request", type=_FILE, help="Write the request here instead.")
 @click.option("--sign", type=_FILE, help="At the authority: sign this request into --answer.")
 @click.option("--revoke", is_flag=True, help="At the authority: revoke the keys of the users, into --answer.")
@@ -66,7 +70,8 @@ def enrol(as_json: bool, **options: Any) -> int:
     Who is enrolled already is left as it is. A new name must not look like another (RFC 8265, Unicode TR 39): the
     authority compares it with its register, and the gateway, which no option persuades, with everybody it knows.
     Exit status 1 if somebody was erased: an erased name cannot be enrolled
-    again. A name is enrolled under a new key with --alike; from the first link under it on, the one before is over.
+    again. With --new-key somebody who is enrolled here gets a new key, in the same folder, once the authority has
+    signed it (with --alike): from the first link under it on, the one before is over.
     """
     known = Known()
     what = next((word for option, word in _STEPS.items() if options[option]), "enrolled")
@@ -113,31 +118,47 @@ def _enrol(options: dict[str, Any], known: Known) -> int:
 def _enrol_at(configs: Sequence[DeviceConfig], options: dict[str, Any], known: Known, since: int, until: int) -> int:
     if options["answer"] is not None:
         return _accept(configs[0], enrolment.read_answer(options["answer"]))
-    users = _fresh(_users(options), configs, known)
+    anew = bool(options["new_key"])
+    parts = _by_home(_users(options), configs, known) if anew else share_out(_fresh(options, configs, known), configs)
     if options["request"] is not None:
-        enrolment.write_request(options["request"], enrolment.make_request(_state(configs[0]), users))
-        return len(users)
-    authority = _authority(options)
+        whole = parts if anew else [(configs[0], [user for _, part in parts for user in part])]
+        requests = [one for config, part in whole for one in enrolment.make_request(_state(config), part, anew)]
+        enrolment.write_request(options["request"], requests)
+        return len(requests)
+    authority, alike = _authority(options), options["alike"] or anew
     return sum(
         _accept(
             config,
-            enrolment.issue(authority, enrolment.make_request(_state(config), part), since, options["alike"], until),
+            enrolment.issue(authority, enrolment.make_request(_state(config), part, anew), since, alike, until),
         )
-        for config, part in share_out(users, configs)
+        for config, part in parts
     )
 
 
-def _fresh(users: Sequence[str], configs: Sequence[DeviceConfig], known: Known) -> list[str]:
+def _by_home(
+    users: Sequence[str], configs: Sequence[DeviceConfig], known: Known
+) -> list[tuple[DeviceConfig, list[str]]]:
+    """Those who are enrolled, by household; counts who was erased since. Raises InputError for anybody else."""
+    homes = {user: (config, state) for config in configs for user, state in _state(config).users().items()}
+    if not homes.keys() >= set(users):
+        raise InputError("nobody of that name is enrolled in this household")
+    known.erased = sum(homes[user][1].erased for user in users)
+    living = [user for user in users if not homes[user][1].erased]
+    return [(config, [user for user in living if homes[user][0] is config]) for config in configs]
+
+
+def _fresh(options: dict[str, Any], configs: Sequence[DeviceConfig], known: Known) -> list[str]:
     """Those who are enrolled nowhere yet; counts the others."""
+    users = _users(options)
     enrolled = {user: state for config in configs for user, state in _state(config).users().items()}
     known.erased = sum(1 for user in users if user in enrolled and enrolled[user].erased)
     known.enrolled = sum(1 for user in users if user in enrolled) - known.erased
     return [user for user in users if user not in enrolled]
 
 
-def share_out(users: Sequence[str], configs: Sequence[DeviceConfig]) -> Iterable[tuple[DeviceConfig, Sequence[str]]]:
+def share_out(users: Sequence[str], configs: Sequence[DeviceConfig]) -> list[tuple[DeviceConfig, Sequence[str]]]:
     """Users by household, in turn."""
-    return ((config, users[i :: len(configs)]) for i, config in enumerate(configs))
+    return [(config, users[i :: len(configs)]) for i, config in enumerate(configs)]
 
 
 def _users(options: dict[str, Any]) -> list[str]:

@@ -26,8 +26,12 @@ Request = tuple[str, bytes]
 """USER_ID and public key."""
 
 
-def make_request(state: HouseholdState, user_ids: Iterable[str]) -> list[Request]:
-    """Make keys for new users of a household; raises InputError for an unusable USER_ID."""
+def make_request(state: HouseholdState, user_ids: Iterable[str], anew: bool = False) -> list[Request]:
+    """Make keys for new users of a household; raises InputError for an unusable USER_ID.
+
+    Args:
+        anew: keys to take the place of those that its users have, instead.
+    """
     requests = []
     for user_id in user_ids:
         try:
@@ -36,7 +40,8 @@ def make_request(state: HouseholdState, user_ids: Iterable[str]) -> list[Request
             usable = False
         if not usable:
             raise InputError("a USER_ID has 1 to 128 bytes of NFC text")
-        requests.append((user_id, state.new_user(user_id).public))
+        key = state.next_key(user_id) if anew else state.new_user(user_id)
+        requests.append((user_id, key.public))
     return requests
 
 

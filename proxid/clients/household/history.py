@@ -20,7 +20,7 @@ from proxid.crypto.ed25519 import SigningKey
 from proxid.encoding import label
 from proxid.errors import OutputError
 from proxid.jsontext import load_json
-from proxid.runtime.provision.keyfile import write_private
+from proxid.runtime.provision.keyfile import replace_private, write_private
 from proxid.runtime.whole import append_whole
 
 _KEY: Final = label("own-history")
@@ -69,6 +69,21 @@ class OwnHistory:
             self._path.unlink(missing_ok=True)
         except OSError:
             raise OutputError("the own history cannot be deleted") from None
+
+    def reseal(self, key: SigningKey) -> None:
+        """Seal all of it for another key of the person's; what does not open stays as it is. Raises OutputError."""
+        if not self.kept:
+            return
+        cipher = ChaCha20Poly1305(hmac.digest(key.seed, _KEY, "sha256"))
+        lines = []
+        for line in self._path.read_bytes().split(b"\n"):
+            try:
+                data = base64.b64decode(line, validate=True)
+                said, nonce = self._cipher.decrypt(data[:_NONCE], data[_NONCE:], _KEY), self._random(_NONCE)
+                lines.append(base64.b64encode(nonce + cipher.encrypt(nonce, said, _KEY)))
+            except (ValueError, InvalidTag):
+                lines.append(line)
+        replace_private(self._path, b"\n".join(lines))
 
     def add(self, time: float, text: str, session: bytes = b"", opening: bytes = b"") -> None:
         """Keep a question (see `Asked`), if the person wants that; raises OutputError."""

@@ -1,6 +1,7 @@
 """A household's users and their keys on disk, so that a restarted device goes on where it was (DESIGN 4.3).
 
     users/TAG/user.key        pk_U's secret               users/TAG/enrolment       the EA's word
+    users/TAG/next.key        to take its place           users/TAG/enrolment.next  the EA's word for that, meanwhile
     users/TAG/erased          the user was erased at both services, for ever
     users/TAG/asked           what the user asked, sealed, if they want that (`history`)
     users/TAG/objection     Unix seconds of the receipt of an objection, until it is taken back
@@ -14,6 +15,7 @@ each person one that was forgotten is replaced in an epoch, and no more.
 import base64
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -24,10 +26,19 @@ from proxid.crypto.identity import Enrolment
 from proxid.errors import EncodingError, InputError, OutputError
 from proxid.jsontext import load_json
 from proxid.protocol.consent import NOTHING
-from proxid.runtime.provision.keyfile import SIGNING, create_key, load_signing_key, read_private, write_private
+from proxid.runtime.provision.keyfile import (
+    SIGNING,
+    create_key,
+    load_signing_key,
+    read_private,
+    replace_private,
+    write_private,
+)
 from proxid.runtime.provision.public import write_public
 
 _KEPT_EPOCHS: Final = 2
+_NEXT_KEY: Final = "next.key"
+_NEXT: Final = "enrolment.next"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,18 @@ class Lasting:
 
     bundle: str
     meaning: frozenset[str]
+
+
+def _take_over(folder: Path) -> None:
+    """A user's next key takes the place of theirs, if the EA's word is there; goes on where it was broken off."""
+    if not (folder / _NEXT).exists():
+        return
+    if (folder / _NEXT_KEY).exists():
+        OwnHistory(folder, load_signing_key(folder / "user.key")).reseal(load_signing_key(folder / _NEXT_KEY))
+        for path in folder.glob("epoch-*"):  # linked by the key before
+            os.unlink(path)
+        os.replace(folder / _NEXT_KEY, folder / "user.key")
+    os.replace(folder / _NEXT, folder / "enrolment")
 
 
 def _enrolment(path: Path) -> Enrolment:
@@ -173,6 +196,8 @@ class HouseholdState:
     def users(self) -> dict[str, UserState]:
         """Enrolled users by USER_ID; raises KeyInvalidError, InputError for damaged files."""
         folders = sorted(self._users.glob("*")) if self._users.exists() else []
+        for folder in folders:
+            _take_over(folder)
         found = [UserState(folder) for folder in folders if (folder / "enrolment").exists()]
         return {user.user_id: user for user in found}
 
@@ -193,14 +218,26 @@ class HouseholdState:
         create_key(folder / "user.key", SIGNING)
         return load_signing_key(folder / "user.key")
 
+    def next_key(self, user_id: str) -> SigningKey:
+        """A key to take the place of the user's, made at the first call; raises InputError, OutputError."""
+        folder = self._user_folder(user_id)
+        if not (folder / "enrolment").exists():
+            raise InputError("nobody of that name is enrolled in this household")
+        create_key(folder / _NEXT_KEY, SIGNING)
+        return load_signing_key(folder / _NEXT_KEY)
+
     def add_enrolment(self, enrolment: Enrolment, authority: bytes) -> None:
-        """Keep the EA's word for a user whose key was made here.
+        """Keep the EA's word for a user whose key was made here; one that was made to take a place takes it.
 
         Raises:
             InputError: it is for another key. SignatureInvalidError, KeyInvalidError: it is not the EA's.
         """
         enrolment.verify(authority)
         folder = self._user_folder(enrolment.user_id)
+        if (folder / _NEXT_KEY).exists() and load_signing_key(folder / _NEXT_KEY).public == enrolment.user_key:
+            replace_private(folder / _NEXT, enrolment.encode())
+            _take_over(folder)
+            return
         if not (folder / "user.key").exists() or load_signing_key(folder / "user.key").public != enrolment.user_key:
             raise InputError("enrolment is for a user or key that is not of this household")
         path = folder / "enrolment"

@@ -47,6 +47,17 @@ def write_private(path: Path, data: bytes) -> bool:
     return True
 
 
+def replace_private(path: Path, data: bytes) -> None:
+    """Put a file that its owner alone may read in the place of another, or of none; raises OutputError."""
+    temporary = path.with_name(f"{path.name}.part")
+    try:
+        temporary.unlink(missing_ok=True)
+        write_private(temporary, data)
+        os.replace(temporary, path)
+    except OSError:
+        raise OutputError(f"{path.name}: the file cannot be written").at(str(path)) from None
+
+
 def read_private(path: Path) -> bytes:
     """Contents of a file that its owner alone may read.
 

@@ -1,5 +1,6 @@
-"""A new key in the place of somebody's, in the folder that they have: kept apart until the authority's word is there."""
+"""A new key in the place of somebody's, in their own folder: kept apart until the authority's word is there."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -69,10 +70,8 @@ def test_wherever_it_is_broken_off_it_is_the_one_key_or_the_other(
     with monkeypatch.context() as patch:
         for name in honest:
             patch.setattr(os, name, broken_off(name))
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             state.add_enrolment(issued, AUTHORITY.public)
-        except KeyboardInterrupt:
-            pass
     ann = HouseholdState(tmp_path).users()["ann"]
     assert ann.key.public == ann.enrolment.user_key in {before, issued.user_key}
     assert [asked.text for asked in ann.history.asked()] == QUESTIONS[::-1]
