@@ -78,6 +78,18 @@ async def test_every_failure_is_the_sentence(says: Says, capsys: pytest.CaptureF
     assert "secret" not in said.out + said.err and server.url not in said.out + said.err
 
 
+@pytest.mark.parametrize("thought", ["<think>\nWell, {}?\n</think>\n\n", "Well, {}?\n</think>", "<think></think>", ""])
+async def test_what_a_model_thinks_aloud_is_not_spoken(thought: str) -> None:
+    """Of those whose server leaves it in the answer, with or without what opens it."""
+    with chat_server(lambda text: f"{thought.format(text)}Because it is.") as server:
+        assert await asked(server.url, "why is the sky blue") == [Reply("Because it is.")]
+
+
+async def test_who_thinks_until_there_is_no_room_left_gave_no_answer() -> None:
+    with chat_server(lambda _: "<think> well, if") as server:
+        assert (await asked(server.url, SECRET))[0].outcome is Outcome.FAILED
+
+
 async def test_nobody_there_and_nobody_in_time() -> None:
     assert (await asked("http://127.0.0.1:9/v1", SECRET))[0].outcome is Outcome.FAILED
     held = threading.Event()
