@@ -183,13 +183,18 @@ def _key(path: Path) -> str:
 
 def _text(data: bytes) -> str:
     try:
-        text = json.loads(data)["choices"][0]["message"]["content"].strip()
+        text = _said(json.loads(data)["choices"][0]["message"]["content"])
         text.encode("utf-8")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise _NoAnswerError(200) from None
     if not text:
         raise _NoAnswerError(200)
     return str(text)
+
+
+def _said(content: str) -> str:
+    """What comes after a model's thoughts, where its server leaves them in; empty if it has not ended them."""
+    return content.rpartition("</think>")[2].partition("<think>")[0].strip()
 
 
 def _spoken(text: str) -> str:
