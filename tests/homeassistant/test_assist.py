@@ -93,6 +93,7 @@ async def test_a_command_that_comes_to_the_agent_all_the_same_is_not_sent_either
         home, COMMAND, None, Context(), language="en", agent_id="conversation.proxid"
     )
     assert result.response.error_code == "failed_to_handle" and answered(house) == before
+    assert speech(result) == "That is for your home to do: it was not sent anywhere."
 
 
 async def run(client: Any, pipeline: str, text: str) -> dict[str, Any]:

@@ -13,12 +13,15 @@ import pytest
 pytest.importorskip("starlette")
 
 from starlette.testclient import TestClient
+from wyoming.asr import Transcript
+from wyoming.client import AsyncClient
+from wyoming.handle import NotHandled
 
 from proxid.classify import Classification, RequestType
 from proxid.cli.main import main
-from proxid.clients.agent import asking
+from proxid.clients.agent import asking, wyoming_door
 from proxid.clients.agent.asking import Asking
-from proxid.clients.agent.openai_door import AT_HOME, application
+from proxid.clients.agent.openai_door import application
 from proxid.clients.agent.page.codes import Codes
 from proxid.clients.agent.people import Tokens
 from proxid.clients.agent.server import _listener, serve
@@ -161,9 +164,24 @@ def test_whatever_breaks_is_a_sentence(
 
 
 def test_a_home_command_is_not_sent(door: TestClient, house: House, tokens: Tokens) -> None:
-    assert said(ask(door, "turn on the kitchen light")) == AT_HOME and house.asked == []
+    assert said(ask(door, "turn on the kitchen light")) == asking.AT_HOME and house.asked == []
     shares = TestClient(application(Asking(house, None), tokens), headers=dict(door.headers))
     assert said(ask(shares, "turn on the kitchen light")) == "ann: turn on the kitchen light"
+
+
+async def test_a_home_that_does_not_know_how_has_something_to_say(house: House, tmp_path: Path) -> None:
+    """What comes with `not-handled` is spoken."""
+    file = tmp_path / "ann.sock"
+    listener = WyomingDoor(uri=f"unix://{file}", user="ann")
+    door = asyncio.create_task(wyoming_door.serve(listener, Asking(house, Commands()), ["en"]))
+    async with asyncio.timeout(20):
+        while not file.exists():  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0)
+        async with AsyncClient.from_uri(listener.uri) as peer:
+            await peer.write_event(Transcript(text="turn on the kitchen light").event())
+            event = await peer.read_event()
+    door.cancel()
+    assert event is not None and NotHandled.from_event(event).text == asking.AT_HOME and house.asked == []
 
 
 async def test_the_erased_and_strangers_are_not_asked_for(house: House) -> None:
