@@ -16,6 +16,8 @@ TOO_LONG: Final = "Sorry, that was too long for me."
 TOO_OFTEN: Final = "Sorry, that was too much at once. Please try again in a minute."
 NOBODY: Final = "Sorry, I don't know who is asking."
 NO_ANSWER: Final = "Sorry, I have no answer to that."
+AT_HOME: Final = "That is for your home to do: it was not sent anywhere."
+"""Where the home does not act after all; a front end that acts does not say it."""
 _SAID: Final[Mapping[Code, str]] = {
     Code.UPSTREAM_UNREACHABLE: AWAY, Code.STORE_UNAVAILABLE: AWAY, Code.CLOCK_DOUBTED: AWAY,
     Code.UPSTREAM_CLOCK_DOUBTED: AWAY, Code.OVERLOADED: AWAY, Code.EPOCH_NOT_CURRENT: AWAY, Code.PEER_REFUSED: AWAY,
@@ -89,7 +91,7 @@ class Asking:
             return Said(NOBODY, Code.NOT_REGISTERED)
         try:
             if self._recogniser is not None and await asyncio.to_thread(self._is_home, text):
-                return Said("", home=True)
+                return Said(AT_HOME, home=True)
             async with asyncio.timeout(self._wait):
                 return Said((await self._speaker.ask(user, text)).text)
         except TimeoutError:

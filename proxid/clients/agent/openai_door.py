@@ -17,14 +17,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from proxid.clients.agent.asking import Asking, Said
+from proxid.clients.agent.asking import Asking
 from proxid.clients.agent.people import Tokens
 from proxid.errors import Code
 from proxid.jsontext import load_json
 from proxid.runtime.observability.metrics import AGENT_DROPPED
 
 MODEL: Final = "proxid"
-AT_HOME: Final = "That is for your home to do: it was not sent anywhere."
 _LARGEST: Final = 1 << 20
 _STATUS: Final = {Code.OVERSIZED: 413, Code.ENCODING_INVALID: 413, Code.RATE_LIMITED: 429, Code.INPUT_INVALID: 400}
 _HEARD: Final = frozenset({"model", "messages", "stream"})
@@ -58,7 +57,7 @@ def application(asking: Asking, tokens: Tokens) -> Starlette:
         said = await asking.ask(user, asked.text)
         if said.code in _STATUS:
             return _refused(_Unusable(_STATUS[said.code], said.code.value, said.text))
-        return _answered(said, asked.stream)
+        return _answered(said.text, asked.stream)
 
     routes = [
         Route("/v1/models", models, methods=["GET"]),
@@ -134,8 +133,7 @@ def _parts(message: dict[str, Any], dropped: Counter[str]) -> list[str]:
     return found
 
 
-def _answered(said: Said, stream: bool) -> Response:
-    text = AT_HOME if said.home else said.text
+def _answered(text: str, stream: bool) -> Response:
     head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": MODEL}
     if not stream:
         message = {"role": "assistant", "content": text}
