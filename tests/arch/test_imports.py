@@ -71,6 +71,11 @@ def test_base_needs_no_package_of_the_classifier() -> None:
     assert not [line for line in project["dependencies"] if line.startswith(("spacy", "thinc"))]
 
 
+def test_an_agent_comes_with_what_tells_home_commands() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(extras["classify"]) <= set(extras["agent"])
+
+
 def test_only_known_names_are_installed() -> None:
     setup = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
     assert setup["packages"]["find"]["include"] == ["proxid*", *(f"{name}*" for name in PARTIES)]
