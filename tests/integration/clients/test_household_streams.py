@@ -16,11 +16,11 @@ from tests.support.rpc_trial import channel, make_trial, refused, said, serving
 
 
 class Counter(GatewayServicer):
-    """Answers; counts streams and messages; is silent at "silence"; ends a stream after a "bye"."""
+    """Answers; counts streams and messages; is silent at "silence", a while at "late"; ends a stream after a "bye"."""
 
     def __init__(self) -> None:
         self.streams = self.messages = 0
-        self.gate = asyncio.Barrier(1)
+        self.gate, self.told = asyncio.Barrier(1), asyncio.Event()
 
     async def Converse(self, _requests: Any, context: Any) -> None:
         self.streams += 1
@@ -30,6 +30,8 @@ class Counter(GatewayServicer):
             match request.message.header:
                 case b"silence":
                     await asyncio.sleep(60)
+                case b"late":
+                    await self.told.wait()
                 case b"refuse":
                     await context.write(refused("rate_limited", "too many"))
                     continue
@@ -148,6 +150,27 @@ async def test_who_gave_up_while_waiting_opens_no_stream_and_the_next_are_answer
         assert len(found) == 6 and counter.streams == 4
 
 
+async def test_a_stream_whose_answer_came_too_late_is_used_again_and_has_its_place_until_then(
+    trial: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_pool, "LATE", 60.0)
+    counter = Counter()
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+        await streams.ask(said("hello"))
+        streams._timeout = 0.3
+        with pytest.raises(UpstreamError):
+            await streams.ask(said("late"))
+        assert streams._under_way == 1 and not streams._idle
+        streams._timeout = 20
+        counter.told.set()
+        async with asyncio.timeout(20):
+            while streams._under_way:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert (await streams.ask(said("next"))).message.header == b"next"
+        assert (counter.streams, counter.messages) == (1, 3)
+
+
 async def test_an_overloaded_gateway_says_when_to_come_back(trial: Path) -> None:
     async with serving(trial, Counter()) as (_, address), channel(trial, address, "devices/home") as to:
         streams = StreamPool(GatewayStub(to), 20)
@@ -162,9 +185,12 @@ async def test_streams_become_as_many_as_are_answered_and_few_when_nothing_is(tr
     async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
         streams = StreamPool(GatewayStub(to), 20)
         await asyncio.gather(*(streams.ask(said(f"{n}")) for n in range(20)))
-        assert counter.streams < 20 and streams._window == stream_pool.FIRST + 20
+        window = streams._window
+        assert counter.streams < 20 and stream_pool.FIRST < window <= stream_pool.FIRST + 20
         await asyncio.gather(*(streams.ask(said("overloaded")) for _ in range(3)), return_exceptions=True)
-        assert streams._window == stream_pool.FIRST + 17
+        for _ in range(3):
+            await streams.ask(said("alone"))
+        assert streams._window == window, "a refusal is an answer, and what is not used says nothing"
         streams._timeout = 0.3
         await asyncio.gather(*(streams.ask(said("silence")) for _ in range(40)), return_exceptions=True)
         assert streams._window == stream_pool.LEAST

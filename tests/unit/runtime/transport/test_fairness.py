@@ -1,6 +1,7 @@
 """What arrives together is computed in portions, between which the event loop turns."""
 
 import asyncio
+import time
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,7 +11,7 @@ import pytest
 import gateway.requests
 import main_service.requests
 from proxid.errors import MessageInvalidError
-from proxid.runtime.transport.fairness import PORTION, FairScheduler
+from proxid.runtime.transport.fairness import PORTION, FairScheduler, Turn
 
 
 class Turns:
@@ -62,6 +63,12 @@ async def test_who_was_given_up_takes_nobodys_turn() -> None:
     async with asyncio.timeout(10):
         await waiting[4]
     assert [task.cancelled() for task in waiting] == [False, True, True, True, False]
+
+
+def test_what_a_request_has_taken_leaves_out_what_somebody_else_took() -> None:
+    turn = Turn(begun=time.monotonic() - 10)
+    turn.waited += 9.5
+    assert 0.5 <= turn.took < 9
 
 
 class Refusing:

@@ -1,11 +1,12 @@
 """How a call's end counts for its caller; and a refusal that waits is told at once when the service stops."""
 
 import asyncio
+import time
 from types import SimpleNamespace
 
 import pytest
 
-from proxid.errors import OverloadedError, RateLimitError, SignatureInvalidError
+from proxid.errors import EncodingError, OverloadedError, RateLimitError, SignatureInvalidError
 from proxid.runtime.transport.methods import held_back
 from proxid.runtime.transport.peers import Peer, PeerRegistry
 
@@ -62,3 +63,18 @@ async def test_a_refusal_that_waits_is_told_when_the_service_stops() -> None:
     async with asyncio.timeout(20):
         assert max(await asyncio.gather(*held)) < LONG
         assert await held_back(of, HOSTILE, OverloadedError("too much", LONG)) < LONG
+
+
+async def test_a_broken_message_is_told_later_once_there_were_many_and_never_to_the_other_service() -> None:
+    of, service_peer = service(), Peer("gateway", "gateway")
+    for _ in range(40):
+        of.peers.heed.breaks(HOSTILE, time.monotonic())
+        of.peers.heed.breaks(service_peer, time.monotonic())
+    held = asyncio.ensure_future(held_back(of, HOSTILE, EncodingError("message is not of its type")))
+    await asyncio.sleep(0)
+    assert not held.done()
+    assert await held_back(of, HOSTILE, RateLimitError("sixty a minute")) == 0.0
+    assert await held_back(of, service_peer, EncodingError("message is not of its type")) == 0.0
+    of.peers.close()
+    async with asyncio.timeout(20):
+        await held

@@ -7,7 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxid.runtime.transport.places import FEWEST, LONGEST, PUSHBACK, SLOW, TARGET, WAITING, Places, Ticket
+from proxid.runtime.transport.places import (
+    FEWEST,
+    FIRST,
+    LONGEST,
+    MEMORY,
+    MOST,
+    PUSHBACK,
+    SLOW,
+    TARGET,
+    WAITING,
+    Places,
+    Ticket,
+)
 
 
 @dataclass
@@ -43,13 +55,13 @@ class House:
             begins = max(self.free, self.told[ticket][0])
             self.free = begins + 1 / self.rate
             self.done.append((self.free, ticket))
-            self.places.leave(ticket, self.now, begins - self.told[ticket][0])
+            self.places.leave(ticket, self.now, self.free - self.told[ticket][0])
 
     def served(self, begin: float, end: float, deadline: float = 4.0) -> float:
         return sum(begin <= at < end and at - t.since <= deadline for at, t in self.done) / (end - begin)
 
-    def refused(self) -> list[float]:
-        return [at - t.since for t, (at, placed) in self.told.items() if not placed]
+    def refused(self, begin: float = 0.0) -> list[float]:
+        return [at - t.since for t, (at, placed) in self.told.items() if not placed and t.since >= begin]
 
 
 def load(house: House, factor: float, seconds: float, peers: int = 16) -> None:
@@ -67,6 +79,8 @@ def test_three_times_too_much_leaves_what_is_answered_as_it_was_and_then_nothing
     load(house, 3, 12)
     assert all(house.served(second, second + 1) >= 0.8 * rate for second in range(5, 12))
     assert max(house.refused()) <= LONGEST + 0.002
+    most = 0.0 if 1 / rate > TARGET else TARGET
+    assert max(house.refused(3.0)) <= most + 0.002, "who cannot be reached in time does not wait for it"
     before = len(house.refused())
     load(house, 0.5, 4)
     settled = house.now
@@ -85,11 +99,11 @@ def test_a_burst_waits_and_only_what_waits_too_long_is_told_to_come_back_when_th
     house = House(100.0)
     for number in range(700):
         house.come(number % 8, number)
-    assert 8 * 28 <= house.places.held <= 8 * 29 and house.places.waiting == WAITING
+    assert 8 * 7 <= house.places.held <= FIRST and house.places.waiting == WAITING
     for _ in range(150):
         house.step()
     least, most = PUSHBACK
-    assert len(house.refused()) > 400 and least < house.places.pushback(house.now) <= most
+    assert len(house.refused()) > 600 and least < house.places.pushback(house.now) <= most
 
 
 def test_while_too_much_waits_the_newest_go_first_and_soon_nobody_old_is_left() -> None:
@@ -112,7 +126,7 @@ def test_while_too_much_waits_the_newest_go_first_and_soon_nobody_old_is_left() 
 
 
 def test_a_peer_with_many_neither_takes_all_places_nor_goes_before_one_with_few() -> None:
-    places, told = Places(most=80, fewest=8), list[str]()
+    places, told = Places(most=80, fewest=8, first=80), list[str]()
 
     def come(peer: str, person: int) -> Ticket:
         ticket = Ticket(peer, person, 0.0, lambda placed: told.append(peer if placed else "refused"))
@@ -129,7 +143,7 @@ def test_a_peer_with_many_neither_takes_all_places_nor_goes_before_one_with_few(
 
 @pytest.mark.parametrize("limit", [32, 256])
 def test_however_few_hold_the_places_somebody_new_finds_one(limit: int) -> None:
-    places, told = Places(most=limit, fewest=8), list[str]()
+    places, told = Places(most=limit, fewest=8, first=limit), list[str]()
     for peer in ("one", "two", "three", "new"):
         for number in range(1 if peer == "new" else limit):
             places.enter(Ticket(peer, number % 3, 0.0, lambda placed, peer=peer: told.append(peer) if placed else None))
@@ -147,20 +161,65 @@ def test_of_one_peer_the_person_that_has_fewest_is_next() -> None:
     assert told == ["ann", "ann", "ann", "ann", "ben"]
 
 
-def test_places_become_fewer_only_by_what_waited_for_the_processor() -> None:
+def carry(places: Places, at: float, took: float, count: int) -> None:
+    """So many at once, each of a household of its own."""
+    held = [Ticket(number, number, at, lambda _: None) for number in range(count)]
+    for ticket in held:
+        places.enter(ticket)
+    for ticket in held:
+        places.leave(ticket, at + 0.5, took)
+
+
+def test_places_become_fewer_by_what_takes_long_and_more_only_while_they_are_used() -> None:
     places = Places()
     for number in range(600):
-        ticket = Ticket("home", number, number * 1.0, lambda _: None)
+        carry(places, number, 0.01, 1)
+    assert places.limit == FIRST, "what was never carried may be too much"
+    for number in range(600, 610):
+        carry(places, number, 0.01, int(places.limit))
+    assert places.limit == MOST, "what waits for somebody else takes no place from anybody"
+    for number in range(1000, 1060):
+        carry(places, number, 2 * SLOW, 64)
+    assert places.limit == FEWEST
+    carry(places, 1100, 0.01, FEWEST)
+    assert FEWEST < places.limit < FEWEST + 8, "not at once what was too much before"
+
+
+def test_who_has_less_time_than_an_answer_takes_is_not_taken_while_too_much_is_asked() -> None:
+    places, told = Places(most=2, fewest=2), list[tuple[str, bool]]()
+
+    def come(name: str, at: float, left: float) -> Ticket:
+        ticket = Ticket(name, name, at, lambda placed: told.append((name, placed)), left)
         places.enter(ticket)
-        places.leave(ticket, number + 20.0, waited=0.01)
-    assert places.limit == 256
-    for number in range(60):
-        held = [Ticket(peer, number, 1000.0 + number, lambda _: None) for peer in range(8) for _ in range(8)]
-        for ticket in held:
-            places.enter(ticket)
-        for ticket in held:
-            places.leave(ticket, 1000.5 + number, waited=2 * SLOW)
-    assert FEWEST <= places.limit < 2 * FEWEST
+        return ticket
+
+    for second in range(200):
+        places.leave(come("usual", second, 0.1), second + 0.5, 0.5)
+    assert told == [("usual", True)] * 200, "nobody is refused for it while there is room"
+    held = [come(name, 300.0, 9.0) for name in ("first", "second")]
+    late = come("late", 300.0, 9.0)
+    places.look(300.0 + LONGEST)
+    assert told[-1] == ("late", False) and not late.placed
+    places.leave(held[0], 300.2, 0.5)
+    come("hurried", 300.2, 0.4)
+    assert told[-1] == ("hurried", False)
+    come("patient", 300.2, 0.6)
+    assert told[-1] == ("patient", True)
+
+
+def test_before_a_message_is_read_whoever_cannot_have_a_place_is_turned_away_and_nobody_else() -> None:
+    places = Places(most=8, fewest=8)
+    held = [Ticket("many", number, 0.0, lambda _: None) for number in range(4)]
+    for ticket in held:
+        places.enter(ticket)
+    assert not places.turns_away("many", 0.0), "it may wait for a moment"
+    places.enter(Ticket("many", 9, 0.0, lambda _: None))
+    places.look(LONGEST)
+    assert places.turns_away("many", LONGEST) and not places.turns_away("few", LONGEST)
+    assert places.pushback(LONGEST) > 1.5, "it is counted"
+    places.leave(held[0], LONGEST)
+    assert not places.turns_away("many", LONGEST)
+    assert not places.turns_away("many", LONGEST + 2 * MEMORY)
 
 
 STEPS = st.lists(

@@ -61,3 +61,11 @@ def test_who_asks_on_and_on_is_found_and_forgiven_and_others_are_not_taken_for_i
     found = [heed.ignores("hostile", number / 1000, taken=number % 10 == 0) for number in range(2000)]
     assert not any(found[:192]) and sum(found[1000:]) == 900, "what is taken is not held back"
     assert not heed.ignores("home", 2.0, taken=False) and not heed.ignores("hostile", 12.0, taken=False)
+
+
+def test_few_broken_messages_are_a_fault_and_many_are_told_later() -> None:
+    heed = Heed()
+    assert not any(heed.breaks("home", second / 10) for second in range(32)), "a client that is older, or has a fault"
+    found = [heed.breaks("hostile", number / 1000) for number in range(2000)]
+    assert not any(found[:32]) and all(found[40:])
+    assert not heed.breaks("other", 2.0) and not heed.breaks("hostile", 120.0)
