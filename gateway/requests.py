@@ -10,6 +10,7 @@ IS holds no key to the sealed body.
 import asyncio
 import math
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import Final
 
 import structlog
@@ -103,6 +104,10 @@ class RequestPath:
             await self._scheduler.slot(turn)
             turn.require()
             return await self._ask(signed, turn)
+
+    def require_room(self, peer: Hashable) -> None:
+        """That a request of this peer may be taken now, before it is parsed; raises OverloadedError."""
+        self._admission.require_room(peer)
 
     async def _ask(self, signed: SignedMessage, turn: Turn) -> SignedMessage:
         await self._promises.head()

@@ -24,6 +24,10 @@ def _refused(code: str, text: str, pushback_ms: int) -> wire.AskOutcome:
     return wire.AskOutcome(refused=wire.Refusal(code=code, message=text, pushback_ms=pushback_ms))
 
 
+def _room(service: "GatewayService", peer: Peer) -> None:
+    service._requests.require_room(peer)
+
+
 class GatewayService(GatewayServicer):
     """What devices call.
 
@@ -64,12 +68,12 @@ class GatewayService(GatewayServicer):
         acknowledged = to_wire(acknowledgement)
         return wire.ConsentReply(acknowledgement=acknowledged, sent=rows, promise=promise, service_promise=theirs)
 
-    @unary("device")
+    @unary("device", before=_room)
     async def Ask(self, request: wire.AskRequest, peer: Peer) -> wire.AskReply:
         """Answer a request."""
         return wire.AskReply(message=to_wire(await self._ask(request, peer)))
 
-    @ordered_stream("Ask", _refused, "device")
+    @ordered_stream("Ask", _refused, "device", before=_room)
     async def Converse(self, request: wire.AskRequest, peer: Peer) -> wire.AskOutcome:
         """Answer one request of a stream."""
         return wire.AskOutcome(message=to_wire(await self._ask(request, peer)))

@@ -115,7 +115,7 @@ class MainServiceClient:
         """Forward a sanitised request; the answer.
 
         Args:
-            turn: its caller's time; what MS says of how long it has waited there is added.
+            turn: its caller's time; how long MS says that it has waited for somebody else is added.
 
         Raises:
             UpstreamError: it may not have arrived. UpstreamRefusedError: MS refused it. OverloadedError: MS is, or did

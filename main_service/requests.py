@@ -8,6 +8,7 @@ The answer never waits for anonymisation: what may be logged is left in the stor
 """
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -136,7 +137,7 @@ class RequestPath:
         """The sealed, signed response to a request that IS forwards.
 
         Args:
-            shown: credential, or empty. turn: its caller's time; how long it waits is added.
+            shown: credential, or empty. turn: its caller's time; how long it waits for who answers is added.
 
         Raises:
             OverloadedError: its caller's time was over before anything was looked at.
@@ -175,7 +176,7 @@ class RequestPath:
             accepted = await self._verify(signed, shown)
             utterance = request.open_body(signed, accepted.secrets.opening)
             request.verify_time(signed, utterance, accepted.secrets.terms.clock_skew)
-            return await self._log(accepted, utterance, await self._answer(accepted, utterance))
+            return await self._log(accepted, utterance, await self._answer(accepted, utterance, turn))
         except (ClockError, CredentialNeededError, OverloadedError, StoreError):
             # Nothing was looked at: IS says that it was not reached. The same bytes may be answered later.
             raise
@@ -204,11 +205,13 @@ class RequestPath:
         service.verify_fresh(header.epoch, header.time_ms, secrets.terms.clock_skew)
         return Accepted(signed, person, secrets)
 
-    async def _answer(self, accepted: Accepted, utterance: Utterance) -> SignedMessage:
+    async def _answer(self, accepted: Accepted, utterance: Utterance, turn: Turn) -> SignedMessage:
         if request.asks_access(accepted.signed):
             text = await self._share(accepted.person.prox_id)
         else:
+            begun = time.monotonic()
             reply = await self._reply(accepted, utterance)
+            turn.waited += time.monotonic() - begun
             if isinstance(reply, SignedMessage):
                 return reply
             text = reply.text

@@ -42,9 +42,9 @@ class _Streams(StreamPool):
         super().__init__(stub, timeout)
         self._refusals = refusals
 
-    async def _exchange(self, asked: Any) -> Any:
+    async def _exchange(self, asked: Any, *rest: Any) -> Any:
         begun = time.monotonic()
-        stream, found = await super()._exchange(asked)
+        stream, found = await super()._exchange(asked, *rest)
         if found.refused.code == OverloadedError.code:
             self._refusals.append(time.monotonic() - begun)
         return stream, found

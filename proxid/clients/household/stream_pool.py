@@ -24,9 +24,11 @@ from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 
 MOST: Final = 96
 """Streams at once: a gateway takes 128 calls of a connection, and there are others than these."""
-FIRST: Final = 16
+FIRST: Final = 8
 LEAST: Final = 4
 """Streams at first, and when nothing is answered."""
+LATE: Final = 1.0
+"""Seconds for which a stream is kept whose answer comes too late: a gateway gives up when its caller does."""
 _CODES: Final = frozenset(Code)
 
 
@@ -60,9 +62,9 @@ class StreamPool:
             raise OverloadedError("the gateway was just now")
         until = min(until, time.monotonic() + self._timeout)
         try:
-            async with asyncio.timeout(until - time.monotonic()), self._place():
+            async with self._place(until):
                 request.left_ms = max(1, int(1000 * (until - time.monotonic())))
-                stream, found = await self._answered(request)
+                stream, found = await self._answered(request, until)
         except TimeoutError:
             raise UpstreamError("gives no answer in time; see to the network, and whether it is overloaded") from None
         self._idle.append(stream)
@@ -75,27 +77,29 @@ class StreamPool:
             raise RefusedError(Code(found.refused.code) if found.refused.code in _CODES else Code.INTERNAL)
         return found
 
-    async def _answered(self, request: wire.AskRequest) -> tuple[Any, wire.AskOutcome]:
+    async def _answered(self, request: wire.AskRequest, until: float) -> tuple[Any, wire.AskOutcome]:
         try:
-            stream, found = await self._exchange(request)
+            stream, found = await self._exchange(request, until)
         except BaseException:  # as when its time is over
             self._grow(-self._window // 2)
             raise
-        self._grow(-1 if found.refused.code == Code.OVERLOADED else 1)
+        if found.refused.code != Code.OVERLOADED and 2 * self._under_way >= self._window:
+            self._grow(1)
         return stream, found
 
     def _grow(self, streams: int) -> None:
         self._window = min(MOST, max(LEAST, self._window + streams))
 
     @asynccontextmanager
-    async def _place(self) -> AsyncIterator[None]:
+    async def _place(self, until: float) -> AsyncIterator[None]:
         """One of the streams while the block runs."""
         if self._under_way >= self._window:
             waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting[waiting] = None
             try:
-                await waiting
-            except asyncio.CancelledError:
+                async with asyncio.timeout(until - time.monotonic()):
+                    await waiting
+            except (asyncio.CancelledError, TimeoutError):
                 self._waiting.pop(waiting, None)
                 if not waiting.cancelled():
                     self._leave()  # it was its turn
@@ -116,33 +120,63 @@ class StreamPool:
                 waiting.set_result(None)
                 self._under_way += 1
 
-    async def _exchange(self, request: wire.AskRequest) -> tuple[Any, wire.AskOutcome]:
+    async def _exchange(self, request: wire.AskRequest, until: float) -> tuple[Any, wire.AskOutcome]:
         while self._idle:
             stream = self._idle.pop()
             # The gateway ends an idle stream when it stops; a request that it may have read is sent again unchanged.
             with suppress(asyncio.InvalidStateError, grpc.aio.AioRpcError):
-                await _write(stream, request)
-                found = await _read(stream)
+                await _write(stream, request, until)
+                found = await self._read(stream, until)
                 if found is not None:
                     return stream, found
         stream = self._stub.Converse()
         with suppress(asyncio.InvalidStateError):  # it has ended: reading tells with what
-            await _write(stream, request)
-        found = await _read(stream)
+            await _write(stream, request, until)
+        found = await self._read(stream, until)
         if found is None:
             raise UpstreamError("ended the stream; try again")
         return stream, found
 
+    async def _read(self, stream: Any, until: float) -> wire.AskOutcome | None:
+        """The next answer, None at the stream's end; raises TimeoutError when the caller gives up."""
+        reading = asyncio.ensure_future(_next(stream))
+        try:
+            await asyncio.wait({reading}, timeout=max(0.0, until - time.monotonic()))
+        except asyncio.CancelledError:
+            reading.cancel()
+            raise
+        if not reading.done():
+            self._late(stream, reading)
+            raise TimeoutError
+        return reading.result()
 
-async def _write(stream: Any, request: wire.AskRequest) -> None:
+    def _late(self, stream: Any, reading: "asyncio.Future[wire.AskOutcome | None]") -> None:
+        """Nobody waits for this answer any more, but the stream has its place until it comes, and is used again then.
+
+        To end it would have another one opened, which costs the gateway more than the answer.
+        """
+        self._under_way += 1
+        ending = asyncio.get_running_loop().call_later(LATE, reading.cancel)
+
+        def came(done: "asyncio.Future[wire.AskOutcome | None]") -> None:
+            ending.cancel()
+            if not done.cancelled() and done.exception() is None and done.result() is not None:
+                self._idle.append(stream)
+            self._leave()
+
+        reading.add_done_callback(came)
+
+
+async def _write(stream: Any, request: wire.AskRequest, until: float) -> None:
     try:
-        await stream.write(request)
-    except asyncio.CancelledError:
+        async with asyncio.timeout(until - time.monotonic()):
+            await stream.write(request)
+    except (asyncio.CancelledError, TimeoutError):
         stream.cancel()
         raise
 
 
-async def _read(stream: Any) -> wire.AskOutcome | None:
+async def _next(stream: Any) -> wire.AskOutcome | None:
     """The next answer, None at the stream's end."""
     found = await stream.read()
     return found if isinstance(found, wire.AskOutcome) else None

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
 from proxid.errors import OverloadedError
@@ -17,6 +17,14 @@ class Admission:
         self._places = Places()
         self._timer: asyncio.TimerHandle | None = None
 
+    def require_room(self, peer: Hashable) -> None:
+        """That a peer's request may find a place, whatever it says; raises OverloadedError, which costs least."""
+        if self._places.turns_away(peer, time.monotonic()):
+            raise self._full()
+
+    def _full(self) -> OverloadedError:
+        return OverloadedError("more is asked than can be answered", self._places.pushback(time.monotonic()))
+
     @asynccontextmanager
     async def place(self, turn: Turn) -> AsyncIterator[None]:
         """A place while the block runs, for the turn's peer and person.
@@ -30,17 +38,17 @@ class Admission:
             if not decided.done():  # its caller may have gone
                 decided.set_result(placed)
 
-        ticket = Ticket(turn.who, turn.person, time.monotonic(), told)
+        ticket = Ticket(turn.who, turn.person, time.monotonic(), told, turn.left())
         self._places.enter(ticket)
         try:
             if not decided.done():
                 self._watch()
             if not await decided:
-                raise OverloadedError("more is asked than can be answered", self._places.pushback(time.monotonic()))
+                raise self._full()
             turn.require()
             yield
         finally:
-            self._places.leave(ticket, time.monotonic(), turn.waited)
+            self._places.leave(ticket, time.monotonic(), turn.took)
 
     def _watch(self) -> None:
         due = self._places.due(time.monotonic())

@@ -26,6 +26,7 @@ class Bounds:
 
 OUTSIDERS: Final = Bounds(128, 128, 8 * 1024 * 1024)
 """A household, a party, an auditor: a connection's worth of streams, each with a message."""
+SERVICE_ROLES: Final = ("gateway", "main-service")
 SERVICES: Final = Bounds(1024, 4096, 64 * 1024 * 1024)
 """The other service, with all its workers: it carries everybody's messages."""
 
@@ -70,7 +71,7 @@ class Budget:
         held = self._held.setdefault(peer, _Held())
         held.add(streams, calls, size)
         try:
-            if held.exceeds(SERVICES if peer.role in ("gateway", "main-service") else OUTSIDERS):
+            if held.exceeds(SERVICES if peer.role in SERVICE_ROLES else OUTSIDERS):
                 raise OverloadedError("this caller has too much under way")
             yield
         finally:

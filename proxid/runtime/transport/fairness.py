@@ -10,7 +10,7 @@ import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from proxid.errors import OverloadedError
@@ -25,18 +25,25 @@ class Turn:
 
     Attributes:
         who: whose it is, as far as that is known: nobody holds up others with many. person: the same, of the person.
-        until: monotonic time at which its caller gives up. waited: seconds that it has waited for the processor.
+        until: monotonic time at which its caller gives up. begun: when it came. waited: seconds for the answer of
+            somebody whom this house asked, which cost it nothing.
     """
 
     who: Hashable = None
     person: Hashable = None
     until: float = math.inf
+    begun: float = field(default_factory=time.monotonic)
     waited: float = 0.0
 
     @classmethod
     def of(cls, left_ms: int, who: Hashable = None, person: Hashable = None) -> "Turn":
         """The turn of a message that says how many milliseconds its caller has left; 0: it does not."""
         return cls(who, person, time.monotonic() + left_ms / 1000 if left_ms else math.inf)
+
+    @property
+    def took(self) -> float:
+        """Seconds that it has taken this house until now."""
+        return time.monotonic() - self.begun - self.waited
 
     def left(self) -> float:
         """Seconds until its caller gives up."""
@@ -69,12 +76,7 @@ class FairScheduler:
             return
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(turn and turn.who, deque()).append(waiting)
-        if turn is None:
-            await waiting
-            return
-        since = time.monotonic()
         await waiting
-        turn.waited += time.monotonic() - since
 
     def _take(self) -> None:
         if self._left == self._portion:  # the first of this turn

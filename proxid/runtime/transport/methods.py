@@ -17,8 +17,10 @@ import structlog
 
 from proxid.errors import Code, OverloadedError, PeerRefusedError, ProxidError, UpstreamError
 from proxid.runtime.observability.metrics import GONE, OK, observe_call
+from proxid.runtime.transport.budget import SERVICE_ROLES
 from proxid.runtime.transport.peers import Peer, PeerRegistry
 from proxid.runtime.transport.status import public_code, public_text, status_of, trailing
+from proxid.runtime.transport.throttle import BROKEN_PAUSE
 
 _log = structlog.get_logger(__name__)
 
@@ -31,6 +33,15 @@ MAX_BATCH_MESSAGE: Final = 2 * MAX_BATCH_SIZE
 """Bytes of the largest message to the main service: a batch, and the request that filled it, which has 18 kB."""
 
 T = TypeVar("T")
+
+Before = Callable[[Any, Peer], None]
+"""Looks at who calls a servicer; raises OverloadedError."""
+
+_BROKEN: Final = frozenset({
+    Code.ENCODING_INVALID, Code.OVERSIZED, Code.MESSAGE_INVALID, Code.KEY_INVALID, Code.SIGNATURE_INVALID,
+    Code.HEADER_MISMATCH,
+})  # fmt: skip
+"""What the library's clients are never told of what they send."""
 
 
 class Servicer(Protocol):
@@ -94,20 +105,29 @@ def require(servicer: Servicer, context: Any, roles: Collection[str]) -> Peer:
 async def held_back(servicer: Servicer, peer: Peer, error: Exception | None) -> float:
     """Count how a caller's message ended; seconds that a refusal waited here, of a caller that heeds none.
 
-    Another refusal is neither: what costs its caller nothing must not make up for what it does not heed.
+    Another refusal is neither: what costs its caller nothing must not make up for what it does not heed. Of messages
+    that are broken a caller has few; who has more hears of each later.
     """
-    if error is not None and not isinstance(error, OverloadedError):
+    begun, heed, pause = time.monotonic(), servicer.peers.heed, 0.0
+    if error is None or isinstance(error, OverloadedError):
+        ignores = heed.ignores(peer, begun, error is None)
+        pause = error.pushback if ignores and isinstance(error, OverloadedError) else 0.0
+    elif isinstance(error, ProxidError) and error.code in _BROKEN and peer.role not in SERVICE_ROLES:
+        pause = BROKEN_PAUSE if heed.breaks(peer, begun) else 0.0
+    if not pause:
         return 0.0
-    ignores = servicer.peers.heed.ignores(peer, time.monotonic(), error is None)
-    if not ignores or error is None:
-        return 0.0
-    begun = time.monotonic()
-    await servicer.peers.pause(error.pushback)
+    await servicer.peers.pause(pause)
     return time.monotonic() - begun
 
 
-def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., Awaitable[Any]]]:
-    """Frame a method `(self, request, peer) -> reply` for callers of some roles."""
+def unary(
+    *roles: str, before: Before | None = None
+) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., Awaitable[Any]]]:
+    """Frame a method `(self, request, peer) -> reply` for callers of some roles.
+
+    Args:
+        before: called before a message is parsed.
+    """
 
     def decorate(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         @wraps(method)
@@ -117,8 +137,10 @@ def unary(*roles: str) -> Callable[[Callable[..., Awaitable[Any]]], Callable[...
                 peer = require(self, context, roles)
                 with self.peers.budget.call(peer, len(request)):
                     try:
+                        if before is not None:
+                            before(self, peer)
                         reply = await method(self, request.parsed(), peer)
-                    except OverloadedError as error:
+                    except ProxidError as error:
                         request = None
                         start += await held_back(self, peer, error)
                         raise

@@ -3,14 +3,18 @@
 Two measures keep what is answered from falling while more is asked than can be done:
 
 - The queue is bounded by time. While it empties now and then, a request may wait for LONGEST; once it has not for so
-  long, only the newest are worth a place, for TARGET (CoDel, Nichols and Jacobson 2012; adaptive LIFO, Maurer 2015).
-- Places follow what waiting they cause: a request says at its end how long it has waited for the processor, here and at
-  the service behind. Above SLOW they become fewer by a third, else more, as TCP's window does. What waits for somebody
-  else's answer costs no processor, so a slow responder takes no place from anybody.
+  long, or somebody was just refused, only the newest are worth a place, for TARGET (CoDel, Nichols and Jacobson 2012;
+  adaptive LIFO, Maurer 2015). Where places come back more seldom than that, nobody waits: a refusal that comes late
+  has cost its caller time and brought nobody a place. Nor is then taken whose caller gives up before an answer is due.
+- Places follow what they cause: a request says at its end how long it has taken, here and at the service behind. Above
+  SLOW they become fewer by a third, else more, as TCP's window does, and as with that only while they are used: what
+  was never carried may be too much. What waits for somebody else's answer costs no processor and is not counted, so a
+  slow responder takes no place from anybody.
 
 The next place goes to the peer that has fewest, of it to the person that has fewest. Nothing here reads a clock.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -20,36 +24,42 @@ TARGET: Final = 0.02
 """Seconds that a request may wait while the queue does not empty."""
 LONGEST: Final = 0.1
 """Seconds that a request may wait for a place otherwise."""
-SLOW: Final = 0.5
-"""Seconds of waiting for the processor above which a service carries too much."""
+SLOW: Final = 1.5
+"""Seconds that an answer takes when a service carries too much."""
 FEWEST: Final = 32
+FIRST: Final = 64
 MOST: Final = 256
-"""Places at least and at most."""
+"""Places at least, at first, and at most."""
 WAITING: Final = 256
 """Requests that wait at most."""
 MEMORY: Final = 1.0
-"""Seconds after which what was counted for the pushback counts half."""
+"""Seconds after which what was answered or refused counts half, and a queue that was refused is no more expected."""
 PUSHBACK: Final = (0.5, 8.0)
 """Seconds, the least and the most, after which who was refused may come back."""
 
 
 @dataclass(eq=False, slots=True)
 class Ticket:
-    """One request; told: called once with True when it has a place, with False when it waits no longer."""
+    """One request; told: called once with True when it has a place, with False when it waits no longer.
+
+    Attributes:
+        left: seconds until its caller gives up.
+    """
 
     peer: Hashable
     person: Hashable
     since: float
     told: Callable[[bool], None]
+    left: float = math.inf
     placed: bool = False
 
 
 class Places:
     """The policy. Times are seconds of any one clock that does not go back."""
 
-    def __init__(self, most: int = MOST, fewest: int = FEWEST) -> None:
+    def __init__(self, most: int = MOST, fewest: int = FEWEST, first: int = FIRST) -> None:
         self._most, self._fewest = most, fewest
-        self.limit = float(most)
+        self.limit = float(min(most, first))
         self.held = self.waiting = 0
         """Places that are taken; requests that wait."""
         self._peers: Counter[Hashable] = Counter()
@@ -58,11 +68,15 @@ class Places:
         """Who waits, by person; within a line the oldest first."""
         self._emptied = self._fewer = float("-inf")
         """When the queue last began, and when places became fewer."""
+        self._over = float("-inf")
+        """When somebody was last refused."""
         self._served = self._refused = self._counted = 0.0
+        self._took = 0.0
+        """Seconds that a request has taken of late."""
 
     def is_over(self, now: float) -> bool:
-        """Whether the queue has not emptied for so long that it will not by itself."""
-        return bool(self._lines) and now - self._emptied > LONGEST
+        """Whether the queue has not emptied for so long that it will not by itself, or was just now refused."""
+        return now - self._over < MEMORY or (bool(self._lines) and now - self._emptied > LONGEST)
 
     def enter(self, ticket: Ticket) -> None:
         """A request comes; it, or another one, is told at once if that is decided."""
@@ -70,15 +84,30 @@ class Places:
             self._emptied = ticket.since
         self._lines.setdefault((ticket.peer, ticket.person), {})[ticket] = None
         self.waiting += 1
+        if self.is_over(ticket.since) and ticket.left < self._took:
+            self._refuse(ticket)
+            return
         self._fill(ticket.since)
-        if self.waiting > WAITING:
+        if not ticket.placed and self._is_hopeless(ticket.since):
+            self._refuse(ticket)
+            self._over = ticket.since
+        elif self.waiting > WAITING:
             self._refuse(max((t for line in self._lines.values() for t in line), key=self._burden))
+            self._over = ticket.since
 
-    def leave(self, ticket: Ticket, now: float, waited: float = 0.0) -> None:
+    def turns_away(self, peer: Hashable, now: float) -> bool:
+        """Whether whatever this peer asks is refused now, which counts as one that was."""
+        if self._peers[peer] < int(self.limit) - self.held or not self._is_hopeless(now):
+            return False
+        self._refused += 1
+        self._over = now
+        return True
+
+    def leave(self, ticket: Ticket, now: float, took: float = 0.0) -> None:
         """A request has ended, or its caller gave it up while it waited.
 
         Args:
-            waited: seconds for the processor.
+            took: seconds, without those for which it waited for somebody else.
         """
         if not ticket.placed:
             self._drop(ticket)
@@ -89,7 +118,7 @@ class Places:
             held[key] -= 1
             if not held[key]:
                 del held[key]
-        self._adapt(now, waited)
+        self._adapt(now, took)
         self._fill(now)
 
     def look(self, now: float) -> None:
@@ -98,6 +127,7 @@ class Places:
         late = [t for line in self._lines.values() for t in line if now - t.since >= longest]
         for ticket in late:
             self._refuse(ticket)
+            self._over = now
 
     def due(self, now: float) -> float | None:
         """Seconds until somebody may have waited for too long; None while nobody waits."""
@@ -111,6 +141,13 @@ class Places:
         self._forget(now)
         least, most = PUSHBACK
         return min(most, max(least, self._refused / max(self._served, 1.0)))
+
+    def _is_hopeless(self, now: float) -> bool:
+        """Whether too much is asked, and places come back so seldom that not even the next has one within TARGET."""
+        if not self.is_over(now):
+            return False
+        self._forget(now)
+        return self._served * math.log(2) * TARGET < MEMORY
 
     def _burden(self, ticket: Ticket) -> tuple[int, int, float]:
         return self._peers[ticket.peer], self._people[ticket.peer, ticket.person], -ticket.since
@@ -146,11 +183,15 @@ class Places:
         self._refused += 1
         ticket.told(False)
 
-    def _adapt(self, now: float, waited: float) -> None:
+    def _adapt(self, now: float, took: float) -> None:
         self._forget(now)
         self._served += 1
-        if waited <= SLOW:
-            self.limit = min(float(self._most), self.limit + 8 / self.limit)
+        self._took += (took - self._took) / FEWEST
+        if took <= SLOW:
+            # Only what is carried says that more could be. At first one more for each, until it was once too much.
+            if 2 * (self.held + 1) >= self.limit:
+                more = 1.0 if self._fewer == float("-inf") else 8 / self.limit
+                self.limit = min(float(self._most), self.limit + more)
         elif now - self._fewer >= SLOW:
             self._fewer = now
             # From what is really carried: places that nobody took have slowed nothing down.

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import grpc
 
+from proxid.errors import OverloadedError, ProxidError
 from proxid.runtime.observability.metrics import GONE, OK, observe_call
-from proxid.runtime.transport.methods import Revoked, Servicer, fail, held_back, note, require
+from proxid.runtime.transport.methods import Before, Revoked, Servicer, fail, held_back, note, require
 from proxid.runtime.transport.peers import Peer
 from proxid.runtime.transport.status import public_code, public_text, pushback_ms
 
@@ -77,7 +78,11 @@ async def _frame(
         try:
             peer = require(servicer, context, roles)
             with talk.watching(peer), servicer.peers.budget.stream(peer):
-                await body(talk, peer)
+                try:
+                    await body(talk, peer)
+                except ProxidError as error:
+                    start += await held_back(servicer, peer, error)
+                    raise
         except asyncio.CancelledError:
             if talk.error is None:
                 code = GONE
@@ -92,18 +97,24 @@ async def _frame(
         observe_call(name, code, time.perf_counter() - start)
 
 
-def ordered_stream(call: str, refusal: Refusal, *roles: str) -> Callable[[Method], Callable[..., Any]]:
+def ordered_stream(
+    call: str, refusal: Refusal, *roles: str, before: Before | None = None
+) -> Callable[[Method], Callable[..., Any]]:
     """Frame a method `(self, request, peer) -> reply` that is called for each message of a stream.
 
     Args:
         call: what each message is counted and logged as: the method that does the same for a call of its own.
-        refusal: the reply that stands for an error. roles: who may call.
+        refusal: the reply that stands for an error. roles: who may call. before: called before a message is parsed.
     """
 
     def decorate(method: Method) -> Callable[..., Any]:
-        async def answered(self: Servicer, request: Any, peer: Peer) -> Any:
-            code, start = OK, time.perf_counter()
+        async def answered(self: Servicer, raw: Any, peer: Peer) -> Any:
+            code, start, broken = OK, time.perf_counter(), True
             try:
+                if before is not None:
+                    before(self, peer)
+                request = raw.parsed()
+                broken = False
                 reply = await method(self, request, peer)
                 await held_back(self, peer, None)
                 return reply
@@ -111,6 +122,9 @@ def ordered_stream(call: str, refusal: Refusal, *roles: str) -> Callable[[Method
                 code = GONE
                 raise
             except Exception as error:
+                code = public_code(error).value
+                if broken and not isinstance(error, OverloadedError):  # it ends the stream
+                    raise
                 code = note(error, call).value
                 start += await held_back(self, peer, error)
                 return refusal(public_code(error).value, public_text(error), pushback_ms(error))
@@ -122,7 +136,7 @@ def ordered_stream(call: str, refusal: Refusal, *roles: str) -> Callable[[Method
             async def serve(talk: _Talk, peer: Peer) -> None:
                 while (raw := await talk.heard()) is not grpc.aio.EOF:
                     with self.peers.budget.call(peer, len(raw)):
-                        answer = await answered(self, raw.parsed(), peer)
+                        answer = await answered(self, raw, peer)
                     talk.sending = True
                     await context.write(answer)
                     talk.check()

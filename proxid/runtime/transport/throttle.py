@@ -5,9 +5,11 @@ sends at most ASKED times what was taken of late, and tells the rest by itself w
 (adaptive throttling, Beyer, Jones, Petoff and Murphy 2016, chapter 21).
 
 Who does not do so is found by the service (`Heed`), and hears of each refusal when the time has come that it tells:
-with its calls and streams taken up so, it cannot ask more.
+with its calls and streams taken up so, it cannot ask more. So is who sends again and again what no client of the
+library sends: nothing of it is signed or counted by a rule, and it costs its sender nothing.
 """
 
+import math
 import random
 from collections.abc import Callable, Hashable
 from typing import Final
@@ -25,6 +27,13 @@ SPARE_REFUSALS: Final = 192
 """Refusals that are nobody's fault: of calls that were on their way before the first was refused, a connection's worth
 and half of it again.
 """
+
+BROKEN: Final = 32.0
+"""Messages that are none, or have no place in the protocol, of a caller whose client is older, or has a fault."""
+BROKEN_MEMORY: Final = 10.0
+"""Seconds after which such a message counts half."""
+BROKEN_PAUSE: Final = 4.0
+"""Seconds after which a caller that sends more of them hears of each."""
 
 
 class Throttle:
@@ -63,6 +72,8 @@ class Heed:
     def __init__(self) -> None:
         self._callers: dict[Hashable, tuple[float, float]] = {}
         """When it was counted last, and refusals beyond IGNORED for each that was taken, as they count then."""
+        self._broken: dict[Hashable, tuple[float, float]] = {}
+        """The same of broken messages."""
 
     def ignores(self, who: Hashable, now: float, taken: bool) -> bool:
         """Count a call that has ended: answered, or refused for overload; whether its refusal is to be told later."""
@@ -70,3 +81,11 @@ class Heed:
         beyond = max(0.0, beyond * 0.5 ** ((now - counted) / MEMORY) + (-IGNORED if taken else 1.0))
         self._callers[who] = now, beyond
         return not taken and beyond > SPARE_REFUSALS
+
+    def breaks(self, who: Hashable, now: float) -> bool:
+        """Count a broken message; whether it is one of too many."""
+        counted, broken = self._broken.get(who, (now, 0.0))
+        broken *= math.exp2((counted - now) / BROKEN_MEMORY)
+        broken += 1.0
+        self._broken[who] = now, broken
+        return broken > BROKEN

@@ -210,7 +210,7 @@ class ForwardOutcome(_message.Message):
     """code of the table of errors"""
     number: _builtins.int
     waited_ms: _builtins.int
-    """for the processor, before any work: by this IS measures how much it may send"""
+    """for somebody whom MS asked: by what it took besides IS measures how much it may send"""
     @_builtins.property
     def reply(self) -> Global___ForwardReply: ...
     def __init__(
