@@ -1,6 +1,6 @@
 """What no audit of logs can see of people's keys: it is a row of the report, or told once somebody shows it.
 
-A revocation that nobody brings to the gateway, or that it hides; a key that was replaced before the gateway lost its store.
+A revocation that nobody brings to the gateway, or that it hides; a key that was replaced before a store was lost.
 """
 
 import asyncio
@@ -80,9 +80,10 @@ async def test_a_key_that_was_replaced_before_a_store_was_lost_comes_back_and_is
             assert "revoked or replaced" not in unchecked(await trial.audit(state=True))
             return
         assert (await trial.device.ask(USER, "node words")).text
-        for report in (await trial.audit(), await trial.audit(state=True)):
-            assert report.verdict is Verdict.UNCHECKED
-            assert "a key was enrolled that was revoked or replaced; what was damaged or lost" in unchecked(report)
+        found = unchecked(await trial.audit()), unchecked(await trial.audit(state=True))
+        assert all("store was lost" in text for text in found)
+        # Nobody can read the older log any more but an audit that has read it.
+        assert "a key was enrolled that was revoked or replaced; what was damaged or lost" in found[1]
 
 
 async def replaced(trial: Trial) -> None:
