@@ -196,7 +196,7 @@ class Audit:
         logs = {read.log.name: read for read in self._reads}
         promised = Promised(self._trust, self._sets, logs, self.report, times, _CLOCK_MS)
         known = self._policies, self._sets, self._gateway.acknowledged, self._erasures
-        ReceiptCheck(*known, self.report, times, promised).run(self._options.receipts)
+        ReceiptCheck(*known, self.report, times, promised, self._people.is_in_use).run(self._options.receipts)
         promised.finish()
 
     def _verify_heads_belong(self, gateway: EvidenceSource, service: EvidenceSource) -> tuple[int, int]:

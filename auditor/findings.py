@@ -165,7 +165,10 @@ class Report:
         prefix = "believed."
         rows = {name.removeprefix(prefix): n for name, n in self.counts.items() if name.startswith(prefix) and n}
         cut = rows.get("possibly_held", 0)
-        also = {"answers": self.counts["gateway.ANSWERED"], "possibly_held": cut + self.counts["possibly_held"]}
+        also = {
+            "answers": self.counts["gateway.ANSWERED"], "keys": self.counts["gateway.ENROLLED"],
+            "possibly_held": cut + self.counts["possibly_held"],
+        }  # fmt: skip
         return dict(sorted({**rows, **{row: n for row, n in also.items() if n}}.items()))
 
     def once(self, rule: int, log: str, text: str) -> None:

@@ -1,8 +1,10 @@
 """Keys of people that are over, and since when (check 3 of DESIGN 10.4): between what was asked before and after."""
 
+import hashlib
 from typing import Final, NamedTuple
 
 from auditor.findings import GATEWAY, SIGNATURES, Report, Unchecked
+from proxid.encoding import encode
 
 _SKEWS: Final = 2
 """A device's clock and the gateway's may each be off by one."""
@@ -13,6 +15,11 @@ class EndedKey(NamedTuple):
 
     time: int
     revoked: bool
+
+
+def name_of_key(user_id: str, key: bytes) -> bytes:
+    """What a user's key is remembered by, 16 bytes."""
+    return hashlib.sha256(encode(user_id, key)).digest()[:16]
 
 
 class EndedKeys:

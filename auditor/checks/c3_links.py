@@ -4,12 +4,11 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from auditor.checks.c3_ended import EndedKey, EndedKeys
+from auditor.checks.c3_ended import EndedKey, EndedKeys, name_of_key
 from auditor.checks.c3_lost import LostKeys
 from auditor.policies import Policies
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.crypto.revocation import Revocation
-from proxid.encoding import encode
 from proxid.errors import CredentialError, RegistrationError
 from proxid.evidence.events import LinkedPayload
 from proxid.evidence.ratchet import subject_tag
@@ -95,11 +94,11 @@ class People:
             raise RegistrationError("a key was enrolled twice")
         self._entered = None if first is None else (enrolment.user_id, first)
         self._keys[enrolment.user_id] = EnrolledKey(enrolment.user_key, event, before)
-        if _named(enrolment.user_id, enrolment.user_key) in self.ended.keys:
+        if name_of_key(enrolment.user_id, enrolment.user_key) in self.ended.keys:
             raise RegistrationError("a key was enrolled that was revoked or replaced")
         if time is None or before in (b"", enrolment.user_key):
             return
-        self.ended.end(_named(enrolment.user_id, before), time, False)
+        self.ended.end(name_of_key(enrolment.user_id, before), time, False)
         if before not in enrolment.replaces:
             raise CredentialError("a person's key was replaced, and the authority has not said so")
 
@@ -114,7 +113,12 @@ class People:
             time: what its header says, Unix seconds.
         """
         revocation.verify(self._trust.authority)
-        self.ended.end(_named(revocation.user_id, revocation.user_key), time, True)
+        self.ended.end(name_of_key(revocation.user_id, revocation.user_key), time, True)
+
+    def is_in_use(self, user_id: str, key: bytes) -> bool:
+        """Whether a key is the one that was enrolled last for a user, and is not over."""
+        held = self._keys.get(user_id)
+        return held is not None and held.key == key and name_of_key(user_id, key) not in self.ended.keys
 
     def verify_not_revoked(self, person: Person, time_ms: int) -> None:
         """Something is taken under an epoch key; raises RegistrationError if it was lost, or its user's key revoked.
@@ -127,7 +131,7 @@ class People:
         self.ended.asked(time_ms)
         if self.lost.is_lost(person.prox_id):
             raise RegistrationError("message under an epoch key whose place another had taken")
-        ended = self.ended.keys.get(_named(person.user_id, person.user_key)) if self.ended.keys else None
+        ended = self.ended.keys.get(name_of_key(person.user_id, person.user_key)) if self.ended.keys else None
         if ended is not None and ended.revoked:
             raise RegistrationError("message under an epoch key whose person's key had been revoked")
 
@@ -140,7 +144,7 @@ class People:
         Args:
             time_ms: of the request, which the gateway found fresh.
         """
-        ended = self.ended.keys.get(_named(enrolment.user_id, enrolment.user_key))
+        ended = self.ended.keys.get(name_of_key(enrolment.user_id, enrolment.user_key))
         if ended is not None:
             if time_ms / 1000 > ended.time + 2 * self._trust.clock_skew:
                 raise CredentialError("a right was exercised with a key that had been revoked or replaced")
@@ -196,7 +200,7 @@ class People:
             first: its PROX_ID and subject tag, which an ENROLLED just before it names.
         """
         held = self._keys.get(enrolment.user_id)
-        over = _named(enrolment.user_id, enrolment.user_key) in self.ended.keys
+        over = name_of_key(enrolment.user_id, enrolment.user_key) in self.ended.keys
         if over or (held is not None and held.key != enrolment.user_key):
             raise RegistrationError("epoch key is linked by a key that was revoked or replaced")
         if held is None and not self.incomplete:
@@ -320,8 +324,3 @@ class People:
         if found is None:
             raise RegistrationError("PROX_ID is not linked")
         return found
-
-
-def _named(user_id: str, key: bytes) -> bytes:
-    """A user's key: 16 bytes."""
-    return hashlib.sha256(encode(user_id, key)).digest()[:16]

@@ -18,10 +18,11 @@ from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c4_openings import Openings
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c9_promises import Promised, opened
-from auditor.findings import GATEWAY, MAIN_SERVICE, RECEIPTS, Report
+from auditor.findings import GATEWAY, MAIN_SERVICE, RECEIPTS, Report, Unchecked
 from auditor.policies import Policies
 from auditor.trust import Trust
 from proxid.crypto.identity import EpochKey
+from proxid.crypto.revocation import Revocation
 from proxid.crypto.sansig import Role, SignedMessage
 from proxid.crypto.sansig.scheme import Expectation, verify_signatures
 from proxid.errors import InputError, ProxidError, RecordMismatchError
@@ -31,6 +32,7 @@ from proxid.protocol import consent, response
 from proxid.protocol.opened import OpenedRequest
 from proxid.protocol.receipt import DeliveryAck
 from proxid.protocol.rights import RightsReceipt
+from proxid.runtime.provision.revocations import read_revocations
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Presented:
 def read_receipts(path: Path) -> Iterator[Presented]:
     """The receipts of a file, or of all `receipts.jsonl` and `acknowledgements.jsonl` below a folder.
 
+    A file may also be an answer of the enrolment authority that revokes keys.
+
     A last line without an end, which a crash left, is skipped unless it is whole.
 
     Raises:
@@ -53,6 +57,9 @@ def read_receipts(path: Path) -> Iterator[Presented]:
     """
     for file in _files(path):
         data, written = _read(file)
+        if path == file and (revoked := read_revocations(file)) is not None:
+            yield from (Presented(REVOCATION, b"", one.encode(), written) for one in revoked)
+            continue
         *lines, rest = data.split(b"\n")
         for number, line in enumerate(lines, 1):
             presented = _presented(line, written)
@@ -155,6 +162,8 @@ OF_DEVICES: Final[dict[str, Callable[[bytes, Trust], object]]] = {
 }  # fmt: skip
 """Kinds of receipts that devices hold, and what shows that one is genuine; the others are parties' acknowledgements."""
 ACKNOWLEDGEMENT: Final = "acknowledgement"
+REVOCATION: Final = "revocation"
+"""What the enrolment authority holds."""
 PROMISE: Final = "promise"
 """What parties hold, too."""
 
@@ -167,12 +176,14 @@ class ReceiptCheck:
         acknowledged: consent acknowledgements (hash of the consent message, version) in the gateway's log.
         erasures: rights that the log shows as carried out.
         times: Unix milliseconds between which a receipt is too new to be missed. promised: takes promises.
+        in_use: whether a user's key counts by the gateway's log.
     """
 
     def __init__(
         self, policies: Policies, sets: Sets, acknowledged: set[tuple[bytes, int]], erasures: Erasures, report: Report,
-        times: tuple[int, int], promised: Promised,
+        times: tuple[int, int], promised: Promised, in_use: Callable[[str, bytes], bool] = lambda *_: False,
     ) -> None:  # fmt: skip
+        self._in_use, self._unknown = in_use, 0
         self._promised = promised
         self._times = times
         self._policies, self._trust = policies, policies.trust
@@ -187,6 +198,7 @@ class ReceiptCheck:
         rules = {
             "response": self._response, "consent": self._consent, "acknowledgement": self._delivery,
             "rights": self._rights, "epoch": self._epoch, "promise": self._promise, "opening": self._opening,
+            REVOCATION: self._revocation,
         }  # fmt: skip
         for item in presented:
             rule = rules.get(item.kind)
@@ -200,6 +212,13 @@ class ReceiptCheck:
                 continue
             self._report.checked[RECEIPTS] += 1
             self._report.counts[f"receipts.compared.{item.kind}"] += 1
+
+        if self._unknown:
+            # Nobody may have brought them: that is no fault of the gateway's.
+            text = f"{self._unknown} keys that the enrolment authority revoked are in use by the gateway's log"
+            self._report.missing.append(
+                Unchecked(RECEIPTS, GATEWAY, f"{text}: bring it the revocations (docs/keys.md)")
+            )
 
     def _missing(self, time_ms: int, log: str, text: str) -> None:
         """What a receipt shows is in no log: a violation, unless it may have come after the heads that were read."""
@@ -242,6 +261,11 @@ class ReceiptCheck:
         if not self._erasures.requested(receipt.request):
             text = f"a person holds a receipt of {receipt.right.value} that no log shows"
             self._missing(receipt.time_ms, GATEWAY, text)
+
+    def _revocation(self, item: Presented) -> None:
+        revocation = Revocation.decode(item.message)
+        revocation.verify(self._trust.authority)
+        self._unknown += self._in_use(revocation.user_id, revocation.user_key)
 
     def _opening(self, item: Presented) -> None:
         self._openings.judge(item.message)

@@ -239,6 +239,7 @@ BELIEVED: Final = {
     "places": "That a person had reported as many places as one period allows, where fewer waited in the end",
     "epoch_alone": "That the main service ended a period by its own clock, while the gateway was silent",
     "order": "In which order requests were taken up that came close to each other",
+    "keys": "That the authority, whose word comes by hand, revoked no key but those that the gateway's log names",
     "lost": "From when on nothing more was kept of somebody whose key of a period was lost and replaced",
     "answers": "What was answered: answers are sealed, and only who asked can compare",
     "seals": "That nothing is hidden in the random numbers under which a third party's key of a period is sealed to it "
