@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, Final
 
 from device_sim.corpus import shipped_events
 from proxid.clients.household.config import DeviceConfig
@@ -17,7 +17,8 @@ from proxid.protocol.request import Utterance
 from proxid.runtime.transport.channel import TlsFiles, open_channel
 from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.wire.v1 import gateway_pb2 as wire
-from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
+
+_CONVERSE: Final = "/proxid.wire.v1.Gateway/Converse"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -68,6 +69,8 @@ async def drive(
 ) -> Round:
     """Send everything, `concurrency` at once on as many streams of one channel; every answer is verified afterwards.
 
+    Messages are made bytes before, and read after, as in the echo that this is compared with.
+
     Args:
         ended: called when the last answer has come, before they are verified.
 
@@ -76,20 +79,16 @@ async def drive(
     """
     tls = TlsFiles(config.tls.key, config.tls.certificate, config.tls.ca)
     channel = open_channel(config.gateway, tls, config.gateway_name, config.trust.certificates("gateway"))
-    stub: Any = GatewayStub(channel)
-    latencies: list[float] = []
-    answers: list[tuple[Prepared, wire.AskOutcome]] = []
-    waiting = iter(prepared)
+    converse: Any = channel.stream_stream(_CONVERSE)
+    found: list[tuple[Prepared, bytes, float]] = []
+    waiting = iter([(one, one.message.SerializeToString()) for one in prepared])
 
     async def worker() -> None:
-        stream = stub.Converse()
-        for one in waiting:
+        stream = converse()
+        for one, data in waiting:
             begun = time.perf_counter()
-            await stream.write(one.message)
-            outcome = await stream.read()
-            if outcome.HasField("message"):
-                answers.append((one, outcome))
-                latencies.append(time.perf_counter() - begun)
+            await stream.write(data)
+            found.append((one, await stream.read(), time.perf_counter() - begun))
         await stream.done_writing()
 
     begun = time.perf_counter()
@@ -98,6 +97,12 @@ async def drive(
     if ended is not None:
         await ended()
     await channel.close()
+    answers, latencies = list[tuple[Prepared, wire.AskOutcome]](), list[float]()
+    for one, data, seconds in found:
+        outcome = wire.AskOutcome.FromString(data)
+        if outcome.HasField("message"):
+            answers.append((one, outcome))
+            latencies.append(seconds)
     if not answers:
         raise UpstreamError("no request of the round was answered")
     for one, reply in answers:

@@ -32,6 +32,8 @@ _log = structlog.get_logger(__name__)
 FIRST_DELAY: Final = 0.5
 MAX_DELAY: Final = 5.0
 STEADY_SECONDS: Final = 2.0
+GATHER: Final = 0.1
+"""Seconds between two words to MS of what is stored here: each tells of everything until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,32 @@ class _Link:
         self.delay = min(2 * self.delay, MAX_DELAY)
 
 
+class _Stored:
+    """Tells MS up to which cursor releases are stored here, until it has heard so."""
+
+    def __init__(self, upstream: MainServiceClient) -> None:
+        self._upstream = upstream
+        self._cursor = 0
+        self._new = asyncio.Event()
+
+    def until(self, cursor: int) -> None:
+        """Everything up to a cursor is; 0: nothing."""
+        self._cursor = cursor
+        if cursor:
+            self._new.set()
+
+    async def tell(self) -> None:
+        """Run until cancelled."""
+        while True:
+            await self._new.wait()
+            self._new.clear()
+            try:
+                await self._upstream.acknowledge(self._cursor)
+            except (UpstreamError, UpstreamRefusedError):
+                self._new.set()
+            await asyncio.sleep(FIRST_DELAY if self._new.is_set() else GATHER)
+
+
 class Releases:
     """Follows MS's releases and fills the feeds."""
 
@@ -94,18 +122,23 @@ class Releases:
 
         Attempts become rarer while nothing comes; an interruption is logged when it begins and when it is over.
         """
-        link = _Link()
-        while True:
-            try:
-                with link.attempt():
-                    cursor = await self._store.released_cursor()
-                    async for group in self._upstream.releases(cursor):
-                        link.works()
-                        await self.handle(group)
-                        await self._upstream.acknowledge(group.cursor)
-            except (UpstreamError, UpstreamRefusedError, StoreError) as error:
-                link.broke(error)
-            await asyncio.sleep(link.delay)
+        link, stored = _Link(), _Stored(self._upstream)
+        telling = asyncio.create_task(stored.tell())
+        try:
+            while True:
+                try:
+                    with link.attempt():
+                        cursor = await self._store.released_cursor()
+                        stored.until(cursor)
+                        async for group in self._upstream.releases(cursor):
+                            link.works()
+                            await self.handle(group)
+                            stored.until(group.cursor)
+                except (UpstreamError, UpstreamRefusedError, StoreError) as error:
+                    link.broke(error)
+                await asyncio.sleep(link.delay)
+        finally:
+            telling.cancel()
 
     async def handle(self, group: ReleasedGroup) -> str:
         """Append one group, portion or content message to its feed or drop it; `NEW`, `DROPPED` or `SAME`."""

@@ -113,7 +113,11 @@ class _Measured:
 async def _measure(trial: DemoTrial, options: Options, echo: bool = True) -> _Measured:
     done = _Measured([], [], {}, {}, [])
 
+    answered = 0.0
+
     async def look() -> None:
+        nonlocal answered
+        answered = time.process_time()  # the client verifies what it got after the clock has stopped
         for name, count in (await _left(trial)).items():
             done.left[name] = max(done.left.get(name, 0), count)
 
@@ -126,7 +130,7 @@ async def _measure(trial: DemoTrial, options: Options, echo: bool = True) -> _Me
             prepared = await prepare(speakers, options.requests)
             before, begun = _processor_seconds(trial), time.time()
             done.rounds.append(await drive(config, prepared, options.concurrency, look))
-            after = _processor_seconds(trial)
+            after = _processor_seconds(trial) | {"client": answered}
             done.windows.append((begun, time.time()))
             for name in after:
                 spent = 1e6 * (after[name] - before.get(name, 0.0)) / options.requests

@@ -164,6 +164,7 @@ class EmbeddedStore:
             "maxmemory-policy": "noeviction",
             "maxmemory": str(self._max_memory or 0),
             "databases": "1",
+            "latency-tracking": "no",  # a histogram for each command, which nobody reads
             "loglevel": "notice",
             "logfile": '""',
             "always-show-logo": "no",
