@@ -73,8 +73,10 @@ end
 
 -- Why nothing of a person may go out under a grant PARTY|TYPE|FIDELITY of an epoch; nil if it may.
 local function refusal(prefix, user, epoch, grant)
-  if redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return 'erased' end
-  if redis.call('EXISTS', key(prefix, 'ob', user)) == 1 then return 'objected' end
+  local erased = key(prefix, 'x', user)
+  if redis.call('EXISTS', erased, key(prefix, 'ob', user)) > 0 then
+    return redis.call('EXISTS', erased) == 1 and 'erased' or 'objected'
+  end
   if redis.call('HEXISTS', key(prefix, 'c', user, epoch), grant) == 0 then return 'no_consent' end
   return took_back(prefix, user, epoch, grant) and 'withdrawn' or nil
 end

@@ -139,23 +139,30 @@ local function forget_record(p, r)
   redis.call('DEL', k(p, 'r', r.id))
 end
 
+-- Units, which stand one after the other, and whether enough people of an audience issued each.
+local function issued(p, audience, units)
+  local all = {}
+  for i = 1, #units / 16 do all[i] = units:sub(16 * i - 15, 16 * i) end
+  if #all == 0 then return all, {} end
+  local enough = redis.call('HMGET', k(p, 'count', audience), unpack(all))
+  for i = 1, #all do enough[i] = tonumber(enough[i] or '0') >= p.threshold end
+  return all, enough
+end
+
 -- The rung of the ladder (8.7): the first listed unit that enough people issued.
 local function rung_of(p, r)
-  for i = 1, #r.units / 16 do
-    local unit = r.units:sub(16 * i - 15, 16 * i)
-    if tonumber(redis.call('HGET', k(p, 'count', r.audience), unit) or '0') >= p.threshold then
-      return i == 1 and 'text' or 'unit', i - 1
-    end
+  local all, enough = issued(p, r.audience, r.units)
+  for i = 1, #all do
+    if enough[i] then return i == 1 and 'text' or 'unit', i - 1 end
   end
   return 'category', -1
 end
 
 -- Once enough people issued a unit, nobody needs to be counted, or kept, any more.
 local function count_issues(p, audience, person, units)
-  for i = 1, #units / 16 do
-    local unit = units:sub(16 * i - 15, 16 * i)
-    if tonumber(redis.call('HGET', k(p, 'count', audience), unit) or '0') < p.threshold
-      and redis.call('SADD', k(p, 'by', audience, person), unit) == 1 then
+  local all, enough = issued(p, audience, units)
+  for i, unit in ipairs(all) do
+    if not enough[i] and redis.call('SADD', k(p, 'by', audience, person), unit) == 1 then
       redis.call('HINCRBY', k(p, 'count', audience), unit, 1)
     end
   end
