@@ -17,7 +17,7 @@ WRITTEN = "written:"
 """Prefix of the classes that stand for a group of written utterances of one type: they have a type and no intent."""
 PUBLIC = f"{WRITTEN}general_q"
 """Prefix of the groups of public questions."""
-OWN_WEIGHT, OTHER_WEIGHT, ASKED_WEIGHT = 1 / 6, 0.5, 2.5
+OWN_WEIGHT, OTHER_WEIGHT, ASKED_WEIGHT = 1 / 6, 1 / 3, 2.5
 """What the groups of public questions weigh where somebody speaks of what is their own ("my", "our"), since the public
 asks about nobody's; where a text does not begin as the public asks; and where it does ("why", "what is") and speaks
 neither of who asks nor to who answers. Chosen on left-out sources and held-out texts (docs/models.md).
