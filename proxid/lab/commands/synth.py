@@ -54,4 +54,4 @@ def command(
 
 
 def _said(people: OwnLog | None) -> str:
-    return f", {len(people):,} of them mixed in" if people else ""
+    return f", {len(people):,} records mixed in" if people else ""
