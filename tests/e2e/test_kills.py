@@ -21,6 +21,8 @@ from proxid.errors import ProxidError
 
 PEOPLE = 30
 SETTLE_SECONDS = 60.0
+AUDIT_SECONDS = 180.0
+"""That a busy machine may need to start an audit and end it."""
 ATTEMPTS = 100
 """Of a device, five minutes: on a busy machine a service may take longer to start than a person would wait."""
 
@@ -91,9 +93,9 @@ async def settle(trial: DemoTrial) -> None:
 
 
 def audit(trial: DemoTrial) -> dict[str, Any]:
-    assert trial.witness().finish(60) == 0
+    assert trial.witness().finish(AUDIT_SECONDS) == 0
     child = trial.audit()
-    assert child.finish(60) in {0, 1}, child.errors.read_text()
+    assert child.finish(AUDIT_SECONDS) in {0, 1}, child.errors.read_text()
     report = json.loads(child.output.read_text())
     assert isinstance(report, dict)
     return report

@@ -55,7 +55,7 @@ def body(text: str) -> dict[str, Any]:
         "messages": [
             {"role": "system", "content": SYSTEM}, {"role": "user", "content": "has Ferdinand a Nierenstein"},
             {"role": "assistant", "content": "Presumably Ferdinand complains."},
-            {"role": "user", "content": [image, {"type": "text", "text": text}]},
+            {"role": "user", "name": "Schwiegersohn", "content": [image, {"type": "text", "text": text}]},
         ],
     }  # fmt: skip
 
