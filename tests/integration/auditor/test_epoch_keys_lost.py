@@ -8,11 +8,12 @@ import pytest
 
 from auditor.checks.c9_receipts import read_receipts
 from auditor.findings import Report, Verdict
+from gateway.upstream import MainServiceClient
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.household.household import Household
 from proxid.clients.household.rights import RightsClient
-from proxid.errors import ProxidError, RefusedError
+from proxid.errors import Code, ProxidError, RefusedError
 from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
@@ -48,12 +49,17 @@ async def test_an_epoch_that_both_services_forgot_begins_again_and_accuses_nobod
             await trial.busy(1)
 
 
+def opened(trial: Trial) -> Household:
+    """The trial's household, opened again."""
+    config = load(DeviceConfig, trial.folder / "devices/household-1/device.toml")
+    return Household(config, GatewayClient.open(config), trial.clocks["device"].wall)
+
+
 def forgetful(trial: Trial) -> Household:
     """A household, in the place of the trial's, that has lost the epoch key of one of its people."""
-    config = load(DeviceConfig, trial.folder / "devices/household-1/device.toml")
     (key,) = trial.device._users[USER]._folder.glob("epoch-*.key")
     key.unlink()
-    return Household(config, GatewayClient.open(config), trial.clocks["device"].wall)
+    return opened(trial)
 
 
 async def lost(trial: Trial) -> None:
@@ -116,6 +122,27 @@ async def test_who_lost_an_epoch_key_goes_on_in_the_epoch_under_another(
         trial.leap(1)
         assert (await trial.device.session(USER)).seasoned
         assert (await trial.audit(state=True)).verdict is Verdict.CLEAN
+
+
+@pytest.mark.slow
+async def test_nothing_is_taken_under_another_key_before_what_waits_under_the_lost_one_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def forgotten(*_: object) -> None:
+        """The gateway does not tell the main service."""
+
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        await lost(trial)
+        with monkeypatch.context() as patch:
+            patch.setattr(MainServiceClient, "restrict", forgotten)
+            with pytest.raises(RefusedError) as error:
+                await trial.device.ask(USER, "node1 question")
+            assert error.value.remote is Code.UPSTREAM_REFUSED
+        await trial.device.close()
+        trial.device = opened(trial)
+        assert (await trial.device.ask(USER, "node1 question")).text
+        await audits(trial)
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ CODECS: dict[type[Any], st.SearchStrategy[Any]] = {
     Enrolment: st.builds(Enrolment, TEXT, KEYS, U64, SIGNATURES),
     Link: st.builds(Link, TEXT, KEYS, KEYS, U64, TEXT, KEYS, st.binary(min_size=128, max_size=128)),
     Credential: st.builds(
-        Credential, KEYS, U64, TEXT, U64, st.booleans(), st.sampled_from([b"", bytes(PUBLIC_SIZE)]), SIGNATURES
+        Credential, KEYS, U64, TEXT, U64, st.booleans(), st.sampled_from([b"", bytes(PUBLIC_SIZE)]), SIGNATURES, TEXT
     ),
     EpochKey: st.builds(
         EpochKey,
