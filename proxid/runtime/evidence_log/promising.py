@@ -5,6 +5,7 @@ that it shows lacks what it promised a merge delay before.
 """
 
 import asyncio
+import math
 from typing import Any, Final
 
 from redis.asyncio import Redis
@@ -45,12 +46,14 @@ class Promises:
             LogFullError: the log is behind by half the merge delay. StoreError.
             LogDamagedError: none can be read, nor could within half the merge delay.
         """
-        if not self._head or self._watch.monotonic - self._read > _FRESH:
-            # Once for all who ask meanwhile, whichever of them go.
+        age = self._watch.monotonic - self._read if self._head else math.inf
+        if age > _FRESH / 2:
+            # Once for all who ask meanwhile, whichever of them go; in time, since a busy service takes a while for it.
             if self._looking is None:
                 self._looking = asyncio.create_task(self._look())
                 self._looking.add_done_callback(self._looked)
-            await asyncio.shield(self._looking)
+            if age > _FRESH:
+                await asyncio.shield(self._looking)
         return self._head
 
     async def _look(self) -> None:
