@@ -207,6 +207,28 @@ def test_who_has_less_time_than_an_answer_takes_is_not_taken_while_too_much_is_a
     assert told[-1] == ("patient", True)
 
 
+def test_who_has_time_is_taken_however_long_requests_took_before() -> None:
+    """As when a service stood still for a while, or is so slow that its fewest places take longer."""
+    places, told = Places(most=8, fewest=8), list[bool]()
+    for second in range(200):
+        ticket = Ticket("home", 0, second, lambda _: None)
+        places.enter(ticket)
+        places.leave(ticket, second + 0.5, took=9.0)
+    held = [Ticket(number, 0, 300.0, lambda _: None) for number in range(9)]
+    for ticket in held:
+        places.enter(ticket)
+    places.look(300.0 + LONGEST)
+    places.leave(held[0], 300.2, 9.0)
+    places.enter(Ticket("patient", 0, 300.2, told.append, left=4.0))
+    assert told == [True]
+
+
+def test_a_service_however_slow_carries_no_more_than_it_answers_in_time() -> None:
+    house = House(8.0)
+    load(house, 3, 12)
+    assert house.served(6, 12) >= 0.8 * 8
+
+
 def test_before_a_message_is_read_whoever_cannot_have_a_place_is_turned_away_and_nobody_else() -> None:
     places = Places(most=8, fewest=8)
     held = [Ticket("many", number, 0.0, lambda _: None) for number in range(4)]
