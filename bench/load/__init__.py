@@ -20,7 +20,7 @@ are the bottleneck. What they then answer, 32 questions under way, is the capaci
                                       all, and what ends by itself (nonces, answers, rates) has ended
     restart_s_at_100k_people          from the start of a gateway to serving, with `people` linked in its store
 
-Options: seconds (60), share (0.15), abuse_seconds (20), refusal_seconds (40), requests (1000, for the store),
+Options: seconds (60), share (0.15), abuse_seconds (40), refusal_seconds (40), requests (1000, for the store),
 people (100000), part (`overload`: all of this; `soak`, `growth`, `idle`: the modules of these names say what), streams
 (500, of `idle`).
 """
@@ -58,7 +58,7 @@ class Options:
 
     seconds: int = 60
     share: float = 0.15
-    abuse_seconds: int = 20
+    abuse_seconds: int = 40  # a hundredth of the answers is three
     refusal_seconds: int = 40
     requests: int = 1000
     people: int = 100_000

@@ -26,12 +26,14 @@ LONGEST: Final = 0.1
 """Seconds that a request may wait for a place otherwise."""
 SLOW: Final = 1.5
 """Seconds that an answer takes when a service carries too much."""
-FEWEST: Final = 32
+FEWEST: Final = 8
 FIRST: Final = 64
 MOST: Final = 256
 """Places at least, at first, and at most."""
 WAITING: Final = 256
 """Requests that wait at most."""
+LATELY: Final = 32
+"""Requests by which it is known how long one takes."""
 MEMORY: Final = 1.0
 """Seconds after which what was answered or refused counts half, and a queue that was refused is no more expected."""
 PUSHBACK: Final = (0.5, 8.0)
@@ -84,7 +86,7 @@ class Places:
             self._emptied = ticket.since
         self._lines.setdefault((ticket.peer, ticket.person), {})[ticket] = None
         self.waiting += 1
-        if self.is_over(ticket.since) and ticket.left < self._took:
+        if self.is_over(ticket.since) and ticket.left < min(self._took, SLOW):
             self._refuse(ticket)
             return
         self._fill(ticket.since)
@@ -186,7 +188,7 @@ class Places:
     def _adapt(self, now: float, took: float) -> None:
         self._forget(now)
         self._served += 1
-        self._took += (took - self._took) / FEWEST
+        self._took += (took - self._took) / LATELY
         if took <= SLOW:
             # Only what is carried says that more could be. At first one more for each, until it was once too much.
             if 2 * (self.held + 1) >= self.limit:
