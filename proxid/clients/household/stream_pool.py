@@ -24,7 +24,7 @@ from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 
 MOST: Final = 96
 """Streams at once: a gateway takes 128 calls of a connection, and there are others than these."""
-FIRST: Final = 16
+FIRST: Final = 8
 LEAST: Final = 4
 """Streams at first, and when nothing is answered."""
 LATE: Final = 1.0
