@@ -78,16 +78,42 @@ async def test_every_failure_is_the_sentence(says: Says, capsys: pytest.CaptureF
     assert "secret" not in said.out + said.err and server.url not in said.out + said.err
 
 
-@pytest.mark.parametrize("thought", ["<think>\nWell, {}?\n</think>\n\n", "Well, {}?\n</think>", "<think></think>", ""])
+@pytest.mark.parametrize(
+    "thought",
+    ["<think>\nWell, {}?\n</think>\n\n", "Well, {}?\n</think>", "<think></think>", "", "<THINK>{}</Think>",
+     " <thinking>{}</thinking>", "[THINK]{}[/THINK]"],
+)  # fmt: skip
 async def test_what_a_model_thinks_aloud_is_not_spoken(thought: str) -> None:
     """Of those whose server leaves it in the answer, with or without what opens it."""
     with chat_server(lambda text: f"{thought.format(text)}Because it is.") as server:
         assert await asked(server.url, "why is the sky blue") == [Reply("Because it is.")]
 
 
-async def test_who_thinks_until_there_is_no_room_left_gave_no_answer() -> None:
-    with chat_server(lambda _: "<think> well, if") as server:
-        assert (await asked(server.url, SECRET))[0].outcome is Outcome.FAILED
+@pytest.mark.parametrize(
+    "answer",
+    ["It sits between <think> and </think>, as in HTML.", "In its output <think> opens the reasoning.",
+     "4.<think>check</think>"],
+)  # fmt: skip
+async def test_an_answer_that_speaks_of_thoughts_stays_whole(answer: str) -> None:
+    with chat_server(lambda _: f"<think>a</think>{answer}") as server:
+        assert await asked(server.url, "what is it") == [Reply(answer)]
+    with chat_server(lambda _: answer) as server:
+        assert await asked(server.url, "what is it") == [Reply(answer)]
+
+
+@pytest.mark.parametrize("thought", ["<think> well, if", "[THINK] well", "<Thinking>"])
+async def test_who_thinks_until_there_is_no_room_left_gave_no_answer(thought: str) -> None:
+    """Again and again: that is no reason to ask nobody for a while."""
+    with chat_server(lambda _: thought) as server:
+        replies = await asked(server.url, *[SECRET] * 7)
+        assert {reply.outcome for reply in replies} == {Outcome.FAILED} and len(server.seen) == 7
+
+
+@pytest.mark.parametrize(("thinks", "outcome"), [(True, Outcome.FAILED), (False, Outcome.ANSWERED)])
+async def test_a_thought_that_its_template_began_and_that_was_cut_is_no_answer(thinks: bool, outcome: Outcome) -> None:
+    said = b'{"choices": [{"message": {"content": "Well, who asks is ill"}, "finish_reason": "length"}]}'
+    with chat_server(lambda _: said) as server:
+        assert (await asked(server.url, SECRET, thinks=thinks))[0].outcome is outcome
 
 
 async def test_nobody_there_and_nobody_in_time() -> None:
