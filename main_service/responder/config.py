@@ -25,6 +25,7 @@ class UpstreamSettings(Section):
     Attributes:
         url: up to `/v1`. key_file: one line, sent as a bearer token. timeout: seconds of a question, waiting included.
         concurrency: questions at the server at once, from one worker. prompt: what it is told beforehand.
+        thinks: its prompt begins its thoughts for it: an answer that was cut before they end is none.
         identifiers: `replace` sends stand-ins for them, `off` what was said. locale: whether it is told.
         failed: what is said when it gives no answer.
     """
@@ -35,6 +36,7 @@ class UpstreamSettings(Section):
     timeout: Duration = Field(default=12.0, gt=0)
     concurrency: int = Field(default=32, ge=1, le=1024)
     max_tokens: int = Field(default=200, ge=1)
+    thinks: bool = False
     prompt: str = (
         "Answer in at most two short sentences, to be spoken. You cannot control devices, send messages or set timers:"
         " say so when asked."

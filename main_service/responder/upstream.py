@@ -6,6 +6,7 @@ once; whatever goes wrong is a fixed sentence, for the question was received and
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -35,6 +36,10 @@ _LONGEST: Final = 4_000
 _FAILURES: Final = 5
 """In a row, after which nobody is asked for _PAUSE seconds; then one question tries."""
 _PAUSE: Final = 10.0
+_THOUGHT: Final = re.compile(r"\s*(?:<think(?:ing)?>|\[THINK\])", re.IGNORECASE)
+"""How thoughts begin that a server leaves in an answer."""
+_ENDED: Final = re.compile(r"</think(?:ing)?>|\[/THINK\]", re.IGNORECASE)
+_TAG: Final = re.compile(r"<think(?:ing)?>|\[THINK\]", re.IGNORECASE)
 
 _log = structlog.get_logger(__name__)
 
@@ -49,11 +54,11 @@ class Reader(Protocol):
 
 
 class _NoAnswerError(Exception):
-    """The server gave none; `status` is its class, 0 for none."""
+    """The server gave none; `status` is its class, 0 for none. fault: the server's, and not the question's."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, fault: bool = True) -> None:
         super().__init__()
-        self.status = status
+        self.status, self.fault = status, fault
 
 
 class Upstream:
@@ -126,7 +131,7 @@ class Upstream:
         except TimeoutError:
             return self._broke(Outcome.LATE, 0)
         except _NoAnswerError as error:
-            return self._broke(Outcome.FAILED, error.status)
+            return self._broke(Outcome.FAILED, error.status, error.fault)
         self._failures, self._closed_until = 0, 0.0
         return Reply(_spoken(put_back(text, words)))
 
@@ -134,8 +139,8 @@ class Upstream:
         assert self._reader is not None
         return self._reader.read(utterance)
 
-    def _broke(self, outcome: Outcome, status: int) -> Reply:
-        self._failures += 1
+    def _broke(self, outcome: Outcome, status: int, fault: bool = True) -> Reply:
+        self._failures += fault
         if self._failures >= _FAILURES:
             self._closed_until = self._now() + _PAUSE
         # What a server says of a failure quotes the question.
@@ -158,7 +163,7 @@ class Upstream:
             raise _NoAnswerError(0) from None
         if response.status_code != 200:
             raise _NoAnswerError(response.status_code // 100 * 100)
-        return _text(data)
+        return _text(data, self._settings.thinks)
 
     @property
     def _address(self) -> str:
@@ -181,20 +186,33 @@ def _key(path: Path) -> str:
     return key
 
 
-def _text(data: bytes) -> str:
+def _text(data: bytes, thinks: bool) -> str:
     try:
-        text = _said(json.loads(data)["choices"][0]["message"]["content"])
-        text.encode("utf-8")
+        choice = json.loads(data)["choices"][0]
+        content = choice["message"]["content"]
+        content.encode("utf-8")
+        text = _said(content, thinks and choice.get("finish_reason") == "length")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise _NoAnswerError(200) from None
     if not text:
-        raise _NoAnswerError(200)
-    return str(text)
+        # One person may ask for that again and again: others are asked for all the same.
+        raise _NoAnswerError(200, fault=False)
+    return text
 
 
-def _said(content: str) -> str:
-    """What comes after a model's thoughts, where its server leaves them in; empty if it has not ended them."""
-    return content.rpartition("</think>")[2].partition("<think>")[0].strip()
+def _said(content: str, cut: bool) -> str:
+    """What comes after a model's thoughts, where its server leaves them in; empty if it has not ended them.
+
+    Args:
+        cut: its thoughts may have been begun for it, and there was no room left for their end.
+    """
+    begun, ended = _THOUGHT.match(content), _ENDED.search(content)
+    if ended is None:
+        return "" if begun or cut else content.strip()
+    # Without a beginning it is the prompt that began them; a tag in the midst is what the answer speaks of.
+    if begun or not _TAG.search(content, 0, ended.start()):
+        return content[ended.end() :].strip()
+    return content.strip()
 
 
 def _spoken(text: str) -> str:
