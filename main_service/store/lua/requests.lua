@@ -15,7 +15,8 @@ local mkey = below
 local KEPT = 172800
 
 -- Enter keys into their owner's index, which lasts longer than any of them: the second (`now`: this one), then of each the
--- seconds after which it ends, and its name. Once a minute what has ended leaves the index.
+-- seconds after which it ends, and its name. What has ended leaves the index once the first of it did a minute ago, so that
+-- this is done once a minute, whatever else the index holds.
 local function own(prefix, prox, now, ...)
   local index, longest, entries = mkey(prefix, 'i', prox), 0, {...}
   for i = 1, #entries, 2 do
@@ -23,10 +24,8 @@ local function own(prefix, prox, now, ...)
     longest, entries[i] = math.max(longest, ttl), now + ttl + 1
   end
   redis.call('ZADD', index, unpack(entries))
-  if redis.call('TTL', index) < longest + KEPT then
-    redis.call('EXPIRE', index, longest + KEPT + 60)
-    redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
-  end
+  if redis.call('TTL', index) < longest + KEPT then redis.call('EXPIRE', index, longest + KEPT + 60) end
+  if redis.call('ZCOUNT', index, '-inf', now - 60) > 0 then redis.call('ZREMRANGEBYSCORE', index, '-inf', now) end
 end
 
 -- SUPPRESSED of a request that never waited. `payload`: what would have waited, if the reason is about that; `pipeline`: the version

@@ -2,6 +2,7 @@
 
 from proxid.crypto.sansig import SignedMessage
 from proxid.encoding import decode
+from proxid.errors import EncodingError
 from proxid.wire.v1 import common_pb2
 
 
@@ -14,7 +15,10 @@ def to_wire(signed: SignedMessage) -> common_pb2.SignedMessage:
 
 def encoded_to_wire(data: bytes) -> common_pb2.SignedMessage:
     """The wire form of an encoded message of one's own, of which nothing is looked at; raises EncodingError."""
-    header, signature, *blocks = decode(data)
+    items = decode(data)
+    if len(items) < 3:
+        raise EncodingError("a signed message has a header, a signature and blocks")
+    header, signature, *blocks = items
     return common_pb2.SignedMessage(header=header, blocks=blocks, signature=signature)
 
 
