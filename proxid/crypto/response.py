@@ -6,6 +6,7 @@
 The salt is random for each sealing, so a key is used once and its nonce may be fixed.
 """
 
+import hmac
 import os
 from collections.abc import Callable
 from typing import Final
@@ -13,7 +14,6 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from proxid.crypto.mac import hmac_sha256
 from proxid.crypto.padding import pad, unpad
 from proxid.encoding import label
 from proxid.errors import SealInvalidError
@@ -35,8 +35,8 @@ def _cipher(response_key: bytes, salt: bytes, request_hash: bytes) -> ChaCha20Po
     if len(salt) != SALT_SIZE or len(request_hash) != REQUEST_HASH_SIZE:
         raise SealInvalidError("a salt has 16 bytes and a request hash 64")
     # HKDF of one block is an HMAC to extract and one to expand (RFC 5869).
-    extracted = hmac_sha256(salt + request_hash, response_key)
-    return ChaCha20Poly1305(hmac_sha256(extracted, _INFO + b"\x01"))
+    extracted = hmac.digest(salt + request_hash, response_key, "sha256")
+    return ChaCha20Poly1305(hmac.digest(extracted, _INFO + b"\x01", "sha256"))
 
 
 def seal_response(

@@ -11,6 +11,7 @@ A payload key encrypts one payload with ChaCha20-Poly1305 under the zero nonce.
 """
 
 import hashlib
+import hmac
 import os
 from collections.abc import Callable
 from typing import Final
@@ -19,7 +20,6 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from proxid.crypto.hpke import OpeningKey, SealingKey
-from proxid.crypto.mac import hmac_sha256
 from proxid.encoding import encode, label
 from proxid.errors import PayloadUnreadableError, SealInvalidError
 
@@ -44,7 +44,7 @@ def subject_tag(evidence_key: bytes) -> bytes:
 
 def owner_salt(evidence_seed: bytes) -> bytes:
     """What hides the user in an owner commitment until IS discloses it in ERASED; 32 bytes."""
-    return hmac_sha256(evidence_seed, _OWNER_SALT)
+    return hmac.digest(evidence_seed, _OWNER_SALT, "sha256")
 
 
 def owner_commitment(user_id: str, salt: bytes) -> bytes:
@@ -76,8 +76,8 @@ class Chain:
 
     def encrypt(self, plaintext: bytes, context: bytes) -> tuple[int, bytes]:
         """(index, ciphertext) of one payload; the key it used is gone afterwards."""
-        index, key = self.index, hmac_sha256(self._key, _KEY)
-        self._key = hmac_sha256(self._key, _NEXT)
+        index, key = self.index, hmac.digest(self._key, _KEY, "sha256")
+        self._key = hmac.digest(self._key, _NEXT, "sha256")
         self.index += 1
         return index, ChaCha20Poly1305(key).encrypt(_NONCE, plaintext, context)
 
@@ -125,7 +125,7 @@ class ChainReader:
             raise PayloadUnreadableError("payload key was used before")
         while self._index < index:
             self._advance()
-        key = hmac_sha256(self._key, _KEY)
+        key = hmac.digest(self._key, _KEY, "sha256")
         self._advance()
         try:
             return ChaCha20Poly1305(key).decrypt(_NONCE, ciphertext, context)
@@ -133,5 +133,5 @@ class ChainReader:
             raise PayloadUnreadableError("payload does not open under its key") from None
 
     def _advance(self) -> None:
-        self._key = hmac_sha256(self._key, _NEXT)
+        self._key = hmac.digest(self._key, _NEXT, "sha256")
         self._index += 1

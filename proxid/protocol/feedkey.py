@@ -9,17 +9,19 @@ Whoever knows the seed, MS and the auditor, computes the same bytes. A party kno
 body key belongs to one plaintext, so that its nonce may be fixed; its digest is signed beside it.
 """
 
+import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, NoReturn
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from proxid.crypto import ed25519
 from proxid.crypto.ed25519 import SIGNATURE_SIZE, SigningKey
 from proxid.crypto.hpke import OVERHEAD, OpeningKey, SealingKey
-from proxid.crypto.mac import hmac_sha256
 from proxid.encoding import decode, decode_int, decode_text, encode, label
 from proxid.errors import EncodingError, KeyInvalidError, RecordMismatchError, SealInvalidError
 
@@ -47,11 +49,10 @@ class FeedKey:
     @classmethod
     def of(cls, seed: bytes, service: str, epoch: int, party: str) -> "FeedKey":
         """The key of a party and epoch."""
-        return cls(hmac_sha256(seed, encode(_KEY, service, epoch, party)))
+        return cls(hmac.digest(seed, encode(_KEY, service, epoch, party), "sha256"))
 
     def _cipher(self, digest: bytes, context: bytes) -> ChaCha20Poly1305:
-        # HKDF-Expand of one block is one HMAC (RFC 5869).
-        return ChaCha20Poly1305(hmac_sha256(self._key, encode(_BODY, digest, context) + b"\x01"))
+        return ChaCha20Poly1305(HKDFExpand(SHA256(), 32, encode(_BODY, digest, context)).derive(self._key))
 
     def encrypt(self, plaintext: bytes, digest: bytes, context: bytes) -> bytes:
         """A body, 16 bytes longer than its plaintext.

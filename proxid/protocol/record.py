@@ -14,6 +14,7 @@ random, and aliases are HMACs under a lasting key of IS's: E("alias", TP, period
 
 import base64
 import hashlib
+import hmac
 import os
 import re
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from typing import Final, Protocol
 
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey, SealingKey
-from proxid.crypto.mac import hmac_sha256
 from proxid.crypto.padding import pad, unpad
 from proxid.crypto.sansig import Direction, Expectation, Header, Limit, Message, SignedMessage, sign
 from proxid.crypto.sansig.message import NONCE_SIZE
@@ -78,7 +78,7 @@ def audience_tag(audience: str, seed: bytes = b"") -> str:
     """
     if not seed:
         return hashlib.sha256(encode(_AUDIENCE, audience)).hexdigest()[:32]
-    return hmac_sha256(seed, encode(_AUDIENCE_2, audience)).hex()[:32]
+    return hmac.digest(seed, encode(_AUDIENCE_2, audience), "sha256").hex()[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class Filling:
         cls, body: RecordBody, where: bytes, party: str, service: str, seed: bytes, key: FeedKey | None = None
     ) -> "Filling":
         """Of a body at a place (m_5), for a party, whose feed key follows from the seed; raises OversizedError."""
-        padded = body.encode(hmac_sha256(seed, encode(_RECORD_SALT, party, where)))
+        padded = body.encode(hmac.digest(seed, encode(_RECORD_SALT, party, where), "sha256"))
         digest, key = body_hash(padded), key or FeedKey.of(seed, service, body.epoch, party)
         encrypted = key.encrypt(padded, digest, seal_info(service, body.epoch, party, where))
         return cls(padded, encrypted, digest, nonce_of(party, where, digest))
@@ -321,7 +321,7 @@ def alias_before(key: bytes, party: str, period: int, user_id: str) -> str:
 
 
 def _alias(key: bytes, of: bytes) -> str:
-    return ALIAS_PREFIX + base64.b32encode(hmac_sha256(key, of)[:20]).decode("ascii").lower()
+    return ALIAS_PREFIX + base64.b32encode(hmac.digest(key, of, "sha256")[:20]).decode("ascii").lower()
 
 
 def alias_commitment(party: str, period: int, key: bytes) -> bytes:

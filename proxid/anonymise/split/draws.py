@@ -8,10 +8,10 @@ Records of one person sorted by their places, in rounds and in slots (8.8), are 
 the seed is secret; parties see entry ids, which tell nothing of the places.
 """
 
+import hmac
 from typing import Final
 
 from proxid.anonymise.mix.cycle import SEED_BYTES
-from proxid.crypto.mac import hmac_sha256
 from proxid.encoding import encode, label
 from proxid.errors import InputError
 
@@ -50,4 +50,4 @@ class Draws:
         return self._draw(_SURPLUS, record)
 
     def _draw(self, purpose: bytes, record: bytes) -> bytes:
-        return hmac_sha256(self._seed, encode(purpose, record))
+        return hmac.digest(self._seed, encode(purpose, record), "sha256")
