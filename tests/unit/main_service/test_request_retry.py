@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from main_service.requests import RequestPath
+from proxid.runtime.transport.fairness import Turn
 
 
 class Held(RequestPath):
@@ -70,3 +71,14 @@ async def test_both_given_up_at_once_are_both_given_up() -> None:
         task.cancel()
     found = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(isinstance(one, asyncio.CancelledError) for one in found) and len(path.gates) == 1
+
+
+async def test_what_a_retry_waits_for_its_original_costs_nothing() -> None:
+    path, turn = Held(), Turn()
+    original = asyncio.create_task(path.ask(SIGNED, b""))
+    await asyncio.sleep(0)
+    retry = asyncio.create_task(path.ask(SIGNED, b"", turn))
+    await asyncio.sleep(0.05)
+    path.gates[0].set()
+    await asyncio.gather(original, retry)
+    assert turn.waited >= 0.04

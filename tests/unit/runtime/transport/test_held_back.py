@@ -2,13 +2,18 @@
 
 import asyncio
 import time
+import weakref
+from contextlib import suppress
 from types import SimpleNamespace
+from typing import Any
 
+import grpc
 import pytest
 
 from proxid.errors import EncodingError, OverloadedError, RateLimitError, SignatureInvalidError
-from proxid.runtime.transport.methods import held_back
+from proxid.runtime.transport.methods import held_back, unary
 from proxid.runtime.transport.peers import Peer, PeerRegistry
+from proxid.runtime.transport.streams import ordered_stream
 
 HOSTILE = Peer("device", "hostile")
 LONG = 3600.0
@@ -78,3 +83,45 @@ async def test_a_broken_message_is_told_later_once_there_were_many_and_never_to_
     of.peers.close()
     async with asyncio.timeout(20):
         await held
+
+
+class Message:
+    def __len__(self) -> int:
+        return 1
+
+    def parsed(self) -> "Message":
+        return self
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_refusal_that_waits_keeps_nothing_of_its_message(monkeypatch: pytest.MonkeyPatch, stream: bool) -> None:
+    async def method(self: Any, request: Message, peer: Peer) -> None:
+        raise OverloadedError("too much", LONG)
+
+    kept = list[bool]()
+
+    async def held(servicer: Any, peer: Peer, error: Exception | None) -> float:
+        kept.append((error is not None and error.__traceback__ is not None) or alive() is not None)
+        return 0.0
+
+    of = service()
+    monkeypatch.setattr(of.peers, "identify", lambda _: HOSTILE)
+    monkeypatch.setattr(f"proxid.runtime.transport.{'streams' if stream else 'methods'}.held_back", held)
+    messages = [Message()]
+    alive = weakref.ref(messages[0])
+
+    class Context:
+        async def read(self) -> Any:
+            return messages.pop() if messages else grpc.aio.EOF
+
+        async def write(self, _: Any) -> None: ...
+
+        async def abort(self, *_: Any) -> None:
+            raise grpc.aio.AbortError
+
+    if stream:
+        await ordered_stream("Ask", lambda *_: None, "device")(method)(of, None, Context())
+    else:
+        with suppress(grpc.aio.AbortError):
+            await unary("device")(method)(of, messages.pop(), Context())
+    assert kept == [False]

@@ -110,11 +110,11 @@ def test_while_too_much_waits_the_newest_go_first_and_soon_nobody_old_is_left() 
     places, told = Places(most=1, fewest=1), list[tuple[str, bool]]()
 
     def come(name: str, at: float) -> Ticket:
-        ticket = Ticket("home", name, at, lambda placed: told.append((name, placed)))
+        ticket = Ticket(name == "first", name, at, lambda placed: told.append((name, placed)))
         places.enter(ticket)
         return ticket
 
-    first, _ = come("first", 0.0), come("old", 0.0)
+    first, _ = come("first", 0.0), come("old", 0.0)  # of two households: one alone would wait on
     come("older", 0.01)
     assert told == [("first", True)]
     come("new", LONGEST - TARGET / 2)
@@ -200,10 +200,14 @@ def test_who_has_less_time_than_an_answer_takes_is_not_taken_while_too_much_is_a
     late = come("late", 300.0, 9.0)
     places.look(300.0 + LONGEST)
     assert told[-1] == ("late", False) and not late.placed
-    places.leave(held[0], 300.2, 0.5)
-    come("hurried", 300.2, 0.4)
+    for number in range(40):
+        places.leave(held.pop(0), 300.2, 0.5)
+        held.append(come(f"next {number}", 300.2, 0.6))
+    come("hurried", 300.2, 0.3)
     assert told[-1] == ("hurried", False)
     come("patient", 300.2, 0.6)
+    assert told[-1] != ("patient", False), "it waits"
+    places.leave(held[0], 300.2, 0.5)
     assert told[-1] == ("patient", True)
 
 
@@ -234,12 +238,18 @@ def test_before_a_message_is_read_whoever_cannot_have_a_place_is_turned_away_and
     held = [Ticket("many", number, 0.0, lambda _: None) for number in range(4)]
     for ticket in held:
         places.enter(ticket)
+    other = Ticket("other", 0, 0.0, lambda _: None)
+    held += [Ticket(f"home {number}", 0, 0.0, lambda _: None) for number in range(3)]
+    for ticket in (other, *held[4:]):
+        places.enter(ticket)
     assert not places.turns_away("many", 0.0), "it may wait for a moment"
     places.enter(Ticket("many", 9, 0.0, lambda _: None))
     places.look(LONGEST)
+    places.leave(other, LONGEST, None)
     assert places.turns_away("many", LONGEST) and not places.turns_away("few", LONGEST)
     assert places.pushback(LONGEST) > 1.5, "it is counted"
-    places.leave(held[0], LONGEST)
+    for ticket in held[1:4]:
+        places.leave(ticket, LONGEST, None)
     assert not places.turns_away("many", LONGEST)
     assert not places.turns_away("many", LONGEST + 2 * MEMORY)
 
@@ -271,3 +281,66 @@ def test_whatever_happens_everybody_is_told_once_and_counts_come_out(
     for ticket in inside:
         house.places.leave(ticket, house.now)
     assert (house.places.held, house.places.waiting, house.places.due(house.now)) == (0, 0, None)
+
+
+def test_a_household_that_asks_alone_waits_however_few_places_a_slow_moment_has_left() -> None:
+    house = House(40.0, Places(most=64, fewest=4, first=4))
+    asked = [house.come(person=number) for number in range(32)]
+    while house.now < 10:
+        house.step()
+        while len(house.done) > len(asked) - 32:
+            assert not house.places.turns_away("home", house.now)
+            asked.append(house.come(person=len(asked)))
+    assert not house.refused() and house.served(1, 10) >= 0.9 * 40
+    assert max(at - t.since for at, t in house.done) <= 1.5, "in turns"
+    for number in range(40):
+        house.come(person=number)
+    house.come("other")
+    for _ in range(200):
+        house.step()
+    assert house.refused(), "what is too much, or when another asks"
+
+
+def test_while_places_are_free_nobody_is_refused_for_want_of_time() -> None:
+    places, told = Places(), list[bool]()
+    for second in range(60):
+        carry(places, second, 9.0, 64)
+    for number in range(8):
+        places.enter(Ticket(number, 0, 60.5, lambda _: None))
+    for number in range(300):
+        places.enter(Ticket("more" + str(number), 0, 60.5, lambda _: None))
+    places.look(60.5 + LONGEST)
+    places.held, places._peers = 0, type(places._peers)()
+    places.enter(Ticket("hurried", 0, 60.7, told.append, left=0.5))
+    assert told == [True]
+
+
+def test_how_long_requests_took_is_forgotten_while_none_is_answered() -> None:
+    places, told = Places(most=2, fewest=2), list[bool]()
+    for second in range(60):
+        carry(places, second, 9.0, 2)
+    held = [Ticket(number, 0, 70.0, lambda _: None) for number in range(3)]
+    for ticket in held:
+        places.enter(ticket)
+    places.look(70.0 + LONGEST)
+    places._served = 1e9  # places come back fast
+    places.enter(Ticket("hurried", 0, 70.2, told.append, left=0.5))
+    assert told == [], "it waits"
+
+
+def test_one_peer_over_its_own_share_says_nothing_of_the_others() -> None:
+    places = Places(most=8, fewest=8)
+    for number in range(4):
+        places.enter(Ticket("many", number, 0.0, lambda _: None))
+    places.enter(Ticket("other", 0, 0.0, lambda _: None))
+    places._over = 0.0
+    assert places.turns_away("many", MEMORY / 2) and not places.is_over(MEMORY + 0.01)
+
+
+def test_what_nobody_knows_the_time_of_takes_no_places() -> None:
+    places = Places()
+    for second in range(10):
+        ticket = Ticket("home", 0, second, lambda _: None)
+        places.enter(ticket)
+        places.leave(ticket, second + 0.5, None)
+    assert places.limit == FIRST and places.held == 0
