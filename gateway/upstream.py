@@ -1,5 +1,6 @@
 """The Identity Screener's client of the Main Service: the one caller that MS accepts."""
 
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -129,7 +130,12 @@ class MainServiceClient:
         return await self._call(self._stub.Ask, asked)
 
     async def _ask_on_stream(self, asked: wire.ForwardRequest, turn: Turn) -> wire.ForwardReply:
-        outcome = await self._asked.ask(asked, turn.until)
+        begun = time.monotonic()
+        try:
+            outcome = await self._asked.ask(asked, turn.until)
+        except UpstreamError:
+            turn.untold = time.monotonic() - begun >= self._timeout
+            raise
         turn.waited += outcome.waited_ms / 1000
         if outcome.HasField("reply"):
             return outcome.reply

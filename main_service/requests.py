@@ -8,7 +8,6 @@ The answer never waits for anonymisation: what may be logged is left in the stor
 """
 
 import asyncio
-import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -144,11 +143,12 @@ class RequestPath:
             CredentialNeededError: repeat with the credential. ProxidError: a check failed, and REFUSED is recorded,
                 once: the same bytes get the same refusal for `nonce_ttl`.
         """
-        session = signed.session_id
+        session, turn = signed.session_id, turn or Turn()
         while (running := self._running.get(session)) is not None:
             # A retry has overtaken its original: both get the one answer.
             try:
-                return await asyncio.shield(running)
+                with turn.waiting():
+                    return await asyncio.shield(running)
             except asyncio.CancelledError:
                 task = asyncio.current_task()
                 if not running.cancelled() or (task is not None and task.cancelling()):
@@ -156,7 +156,7 @@ class RequestPath:
                 # The original was given up, not the retry, which takes its place.
         future = self._running[session] = asyncio.get_running_loop().create_future()
         try:
-            answer = await self._ask(signed, shown, turn or Turn())
+            answer = await self._ask(signed, shown, turn)
             future.set_result(answer)
         except (asyncio.CancelledError, OverloadedError):
             future.cancel()
@@ -209,9 +209,7 @@ class RequestPath:
         if request.asks_access(accepted.signed):
             text = await self._share(accepted.person.prox_id)
         else:
-            begun = time.monotonic()
-            reply = await self._reply(accepted, utterance)
-            turn.waited += time.monotonic() - begun
+            reply = await self._reply(accepted, utterance, turn)
             if isinstance(reply, SignedMessage):
                 return reply
             text = reply.text
@@ -220,18 +218,19 @@ class RequestPath:
         head = await self._promises.head()
         return response.make(text, utterance.response_key, accepted.signed, prox_id, service.key, now_ms, head)
 
-    async def _reply(self, accepted: Accepted, utterance: Utterance) -> Reply | SignedMessage:
+    async def _reply(self, accepted: Accepted, utterance: Utterance, turn: Turn) -> Reply | SignedMessage:
         """What is said, or the response that another worker gave meanwhile."""
         context = Context(utterance.time_ms, utterance.locale)
-        reply = await self._responder.answer(utterance.text, context)
+        reply = await self._responder.answer(utterance.text, context, turn)
         if reply.outcome is not Outcome.UNKNOWN or self._upstream is None:
             return reply
         # Whoever enters the session asks, and nobody after: a question costs money, or more.
         signed, ttl = accepted.signed, self._service.nonce_ttl
         left = await self._store.begin(signed, accepted.person.prox_id, ttl, self._upstream.seconds + _SETTLE)
         if left is None:
-            return await self._upstream.answer(utterance.text, context)
-        stored = await self._elsewhere(signed, left)
+            return await self._upstream.answer(utterance.text, context, turn)
+        with turn.waiting():
+            stored = await self._elsewhere(signed, left)
         return self._upstream.failed(Outcome.LATE) if stored is None else stored
 
     async def _elsewhere(self, signed: SignedMessage, left: float) -> SignedMessage | None:

@@ -37,7 +37,7 @@ import uvloop
 
 from bench import Figure, parse_options
 from bench.load import growth, idle, soak
-from bench.load.asking import Devices, answered_within, per_second, quantile, settled
+from bench.load.asking import Devices, Refusals, answered_within, per_second, quantile, settled
 from bench.load.beside import beside_abuse
 from bench.load.house import Held
 from bench.load.remains import LIMIT, evidence_of_refusals, restart_seconds, store_of_requests
@@ -133,7 +133,7 @@ async def threefold(devices: Devices, options: Options) -> dict[str, Figure]:
     held = f"{capacity:,.0f}/s with {options.share:.0%} of a processor each"
     devices.begin()
     await devices.open(3 * capacity, options.seconds)
-    refusals = list(devices.refusals)
+    refusals = Refusals(list(devices.refusals.told), list(devices.refusals.late), devices.refusals.own)
     changed = time.monotonic()
     await devices.open(0.5 * capacity, RECOVERY_SECONDS)
     await devices.end()
@@ -145,8 +145,10 @@ async def threefold(devices: Devices, options: Options) -> dict[str, Figure]:
         "goodput_ratio_at_3x": _figure(sum(seconds) / len(seconds) / capacity, "ratio", held, 0.8),
         "goodput_ratio_worst_second": _figure(min(seconds) / capacity, "ratio", held),
         "answered_ratio_after": _figure(answered_within(after, PATIENCE), "ratio"),
-        "refusals": _figure(len(refusals), "calls"),
-        "refusal_ms_p99": _figure(1e3 * quantile(refusals, 0.99), "ms", None, 200.0),
+        "refusals": _figure(len(refusals.told), "calls"),
+        "refusals_late": _figure(len(refusals.late), "calls"),
+        "refusals_by_the_client": _figure(refusals.own, "calls"),
+        "refusal_ms_p99": _figure(1e3 * quantile(refusals.told + refusals.late, 0.99), "ms", None, 200.0),
         "recovery_s": _figure(settled(after, changed, PATIENCE), "s", None, 5.0),
         "client_lag_ms": _figure(1e3 * devices.lag, "ms"),
     }

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count, cycle
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from proxid.clients.household.stream_pool import StreamPool
 from proxid.errors import OverloadedError, ProxidError
 from proxid.protocol import request
 from proxid.protocol.request import Utterance
+from proxid.runtime.transport.throttle import Throttle
 
 _TICK: Final = 0.005
 
@@ -35,19 +36,59 @@ class Asked:
     took: float
 
 
+@dataclass(slots=True)
+class Refusals:
+    """Refusals for overload: seconds of each, of those that came when nobody waited any more; and how many a client
+    told by itself.
+    """
+
+    told: list[float] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)
+    own: int = 0
+
+
 class _Streams(StreamPool):
     """Notes how long a refusal for overload took."""
 
-    def __init__(self, stub: Any, timeout: float, refusals: list[float]) -> None:
+    def __init__(self, stub: Any, timeout: float, refusals: Refusals) -> None:
         super().__init__(stub, timeout)
         self._refusals = refusals
+        self._begun: dict[Any, float] = {}
+        self._throttle = _Throttle(refusals)
 
     async def _exchange(self, asked: Any, *rest: Any) -> Any:
-        begun = time.monotonic()
-        stream, found = await super()._exchange(asked, *rest)
+        begun = self._begun[asyncio.current_task()] = time.monotonic()
+        try:
+            stream, found = await super()._exchange(asked, *rest)
+        finally:
+            del self._begun[asyncio.current_task()]
         if found.refused.code == OverloadedError.code:
-            self._refusals.append(time.monotonic() - begun)
+            self._refusals.told.append(time.monotonic() - begun)
         return stream, found
+
+    def _late(self, stream: Any, reading: Any) -> None:
+        begun = self._begun[asyncio.current_task()]
+
+        def came(done: Any) -> None:
+            found = None if done.cancelled() or done.exception() is not None else done.result()
+            if found is not None and found.refused.code == OverloadedError.code:
+                self._refusals.late.append(time.monotonic() - begun)
+
+        reading.add_done_callback(came)
+        super()._late(stream, reading)
+
+
+class _Throttle(Throttle):
+    """Counts what it does not let through."""
+
+    def __init__(self, refusals: Refusals) -> None:
+        super().__init__()
+        self._refusals = refusals
+
+    def admits(self, now: float) -> bool:
+        admitted = super().admits(now)
+        self._refusals.own += not admitted
+        return admitted
 
 
 class Devices:
@@ -58,7 +99,7 @@ class Devices:
 
     Attributes:
         people: USER_ID and household of everybody, household by household in turns.
-        asked: questions that have ended, since `begin`. refusals: seconds of each. lag: the longest that this process
+        asked: questions that have ended, since `begin`. refusals: since then, too. lag: the longest that this process
             was late.
     """
 
@@ -69,7 +110,7 @@ class Devices:
         self._stack = AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
         self.asked: list[Asked] = []
-        self.refusals: list[float] = []
+        self.refusals = Refusals()
         self.lag = 0.0
 
     async def __aenter__(self) -> "Devices":
@@ -121,7 +162,7 @@ class Devices:
     def begin(self) -> None:
         """Forget what was asked so far."""
         self.asked, self.lag = [], 0.0
-        self.refusals.clear()
+        self.refusals.told, self.refusals.late, self.refusals.own = [], [], 0
 
     async def open(self, rate: float, seconds: float, households: int | None = None) -> None:
         """So many questions a second, whatever becomes of them.

@@ -17,6 +17,7 @@ import structlog
 from main_service.responder.base import Context, Reply, Responder
 from main_service.responder.skills import BuiltInSkills
 from proxid.errors import ResponderError
+from proxid.runtime.transport.fairness import Turn
 
 AT_ONCE: Final = 192
 """Answers under way at once; a question beyond them is refused."""
@@ -39,8 +40,11 @@ class Answering:
         self._seconds = seconds
         self._under_way = 0
 
-    async def answer(self, utterance: str, context: Context) -> Reply:
+    async def answer(self, utterance: str, context: Context, turn: Turn | None = None) -> Reply:
         """The answer.
+
+        Args:
+            turn: how long a plug-in took is added to what it has waited.
 
         Raises:
             ResponderError: it failed, took too long, or gave no text; or too many are under way.
@@ -53,7 +57,8 @@ class Answering:
         task = asyncio.ensure_future(self._called(utterance, context))
         self._count(task)
         try:
-            done, _ = await asyncio.wait({task}, timeout=self._seconds)
+            with (turn or Turn()).waiting():
+                done, _ = await asyncio.wait({task}, timeout=self._seconds)
         except asyncio.CancelledError:
             task.cancel()
             raise

@@ -21,6 +21,7 @@ from main_service.responder.stand_ins import put_back, replace
 from proxid.classify.types import RequestType
 from proxid.errors import ConfigError
 from proxid.runtime.observability.metrics import RESPONDER_CALLS, RESPONDER_SECONDS
+from proxid.runtime.transport.fairness import Turn
 
 if TYPE_CHECKING:
     from proxid.classify.state import State
@@ -103,15 +104,15 @@ class Upstream:
         """The fixed sentence of a question that got no answer."""
         return Reply(self._settings.failed, outcome)
 
-    async def answer(self, utterance: str, context: Context) -> Reply:
-        """The server's answer, or a fixed sentence."""
+    async def answer(self, utterance: str, context: Context, turn: Turn | None = None) -> Reply:
+        """The server's answer, or a fixed sentence; how long the server took is added to what the turn has waited."""
         begun = self._now()
-        reply = await self._answered(utterance, context)
+        reply = await self._answered(utterance, context, turn or Turn())
         RESPONDER_CALLS.labels(reply.outcome.value).inc()
         RESPONDER_SECONDS.observe(self._now() - begun)
         return reply
 
-    async def _answered(self, utterance: str, context: Context) -> Reply:
+    async def _answered(self, utterance: str, context: Context, turn: Turn) -> Reply:
         words: dict[str, str] = {}
         if self._settings.identifiers == "replace":
             state = await asyncio.to_thread(self._read, utterance)
@@ -127,7 +128,8 @@ class Upstream:
             self._closed_until = self._now() + self._settings.timeout
         try:
             async with asyncio.timeout(self._settings.timeout), self._places:
-                text = await self._asked(utterance, context)
+                with turn.waiting():
+                    text = await self._asked(utterance, context)
         except TimeoutError:
             return self._broke(Outcome.LATE, 0)
         except _NoAnswerError as error:

@@ -35,25 +35,31 @@ class Admission:
         decided: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
         def told(placed: bool) -> None:
+            turn.waited += time.monotonic() - ticket.since  # for others' answers, or its own before it
             if not decided.done():  # its caller may have gone
                 decided.set_result(placed)
 
         ticket = Ticket(turn.who, turn.person, time.monotonic(), told, turn.left())
         self._places.enter(ticket)
         try:
-            if not decided.done():
-                self._watch()
+            self._watch()  # others may wait no longer, now that there is one more
             if not await decided:
                 raise self._full()
             turn.require()
             yield
         finally:
-            self._places.leave(ticket, time.monotonic(), turn.took)
+            self._places.leave(ticket, time.monotonic(), None if turn.untold else turn.took)
 
     def _watch(self) -> None:
         due = self._places.due(time.monotonic())
-        if due is not None and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(due, self._look)
+        if due is None:
+            return
+        loop = asyncio.get_running_loop()
+        if self._timer is not None:
+            if self._timer.when() <= loop.time() + due:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_later(due, self._look)
 
     def _look(self) -> None:
         self._timer = None

@@ -9,7 +9,8 @@ import asyncio
 import math
 import time
 from collections import OrderedDict, deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,7 +27,8 @@ class Turn:
     Attributes:
         who: whose it is, as far as that is known: nobody holds up others with many. person: the same, of the person.
         until: monotonic time at which its caller gives up. begun: when it came. waited: seconds for the answer of
-            somebody whom this house asked, which cost it nothing.
+            somebody whom this house asked, which cost it nothing. untold: none came within this house's own time,
+            so that nobody knows how much of it was waiting.
     """
 
     who: Hashable = None
@@ -34,6 +36,7 @@ class Turn:
     until: float = math.inf
     begun: float = field(default_factory=time.monotonic)
     waited: float = 0.0
+    untold: bool = False
 
     @classmethod
     def of(cls, left_ms: int, who: Hashable = None, person: Hashable = None) -> "Turn":
@@ -44,6 +47,15 @@ class Turn:
     def took(self) -> float:
         """Seconds that it has taken this house until now."""
         return time.monotonic() - self.begun - self.waited
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """While the block runs it waits for somebody else, however that ends."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self.waited += time.monotonic() - begun
 
     def left(self) -> float:
         """Seconds until its caller gives up."""

@@ -81,11 +81,11 @@ async def fail(context: Any, error: Exception, method: str) -> None:
     """Answer a call with an error's status; never returns."""
     note(error, method)
     status, text, metadata = status_of(error), public_text(error), trailing(error)
-    _let_go(error)
+    let_go(error)
     await context.abort(status, text, metadata)
 
 
-def _let_go(error: BaseException) -> None:
+def let_go(error: BaseException) -> None:
     """Drop what led to an error: its frames hold the caller's message.
 
     gRPC keeps what ended a call in a circle with the call, until the garbage collector comes by, which counts objects
@@ -142,6 +142,7 @@ def unary(
                         reply = await method(self, request.parsed(), peer)
                     except ProxidError as error:
                         request = None
+                        let_go(error)
                         start += await held_back(self, peer, error)
                         raise
                     await held_back(self, peer, None)

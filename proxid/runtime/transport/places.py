@@ -5,7 +5,8 @@ Two measures keep what is answered from falling while more is asked than can be 
 - The queue is bounded by time. While it empties now and then, a request may wait for LONGEST; once it has not for so
   long, or somebody was just refused, only the newest are worth a place, for TARGET (CoDel, Nichols and Jacobson 2012;
   adaptive LIFO, Maurer 2015). Where places come back more seldom than that, nobody waits: a refusal that comes late
-  has cost its caller time and brought nobody a place. Nor is then taken whose caller gives up before an answer is due.
+  has cost its caller time and brought nobody a place. Nor does then wait whose caller gives up before an answer
+  is due. Only one peer that asks alone, and not much, waits for as long as it has time.
 - Places follow what they cause: a request says at its end how long it has taken, here and at the service behind. Above
   SLOW they become fewer by a third, else more, as TCP's window does, and as with that only while they are used: what
   was never carried may be too much. What waits for somebody else's answer costs no processor and is not counted, so a
@@ -36,6 +37,8 @@ LATELY: Final = 32
 """Requests by which it is known how long one takes."""
 MEMORY: Final = 1.0
 """Seconds after which what was answered or refused counts half, and a queue that was refused is no more expected."""
+ALONE: Final = 32
+"""Requests of one peer that wait for as long as they have time, if nobody else asks: it delays itself alone."""
 PUSHBACK: Final = (0.5, 8.0)
 """Seconds, the least and the most, after which who was refused may come back."""
 
@@ -73,11 +76,13 @@ class Places:
         self._over = float("-inf")
         """When somebody was last refused."""
         self._served = self._refused = self._counted = 0.0
-        self._took = 0.0
-        """Seconds that a request has taken of late."""
+        self._took, self._ended = 0.0, float("-inf")
+        """Seconds that a request has taken of late, and when the last one ended."""
 
     def is_over(self, now: float) -> bool:
         """Whether the queue has not emptied for so long that it will not by itself, or was just now refused."""
+        if self._is_alone():
+            return False
         return now - self._over < MEMORY or (bool(self._lines) and now - self._emptied > LONGEST)
 
     def enter(self, ticket: Ticket) -> None:
@@ -86,13 +91,14 @@ class Places:
             self._emptied = ticket.since
         self._lines.setdefault((ticket.peer, ticket.person), {})[ticket] = None
         self.waiting += 1
-        if self.is_over(ticket.since) and ticket.left < min(self._took, SLOW):
-            self._refuse(ticket)
-            return
         self._fill(ticket.since)
-        if not ticket.placed and self._is_hopeless(ticket.since):
+        if ticket.placed:
+            return
+        if self._is_hopeless(ticket.since):
             self._refuse(ticket)
-            self._over = ticket.since
+            self._note_over(ticket.peer, ticket.since)
+        elif self.is_over(ticket.since) and ticket.left < self._expected(ticket.since):
+            self._refuse(ticket)
         elif self.waiting > WAITING:
             self._refuse(max((t for line in self._lines.values() for t in line), key=self._burden))
             self._over = ticket.since
@@ -102,14 +108,14 @@ class Places:
         if self._peers[peer] < int(self.limit) - self.held or not self._is_hopeless(now):
             return False
         self._refused += 1
-        self._over = now
+        self._note_over(peer, now)
         return True
 
-    def leave(self, ticket: Ticket, now: float, took: float = 0.0) -> None:
+    def leave(self, ticket: Ticket, now: float, took: float | None = 0.0) -> None:
         """A request has ended, or its caller gave it up while it waited.
 
         Args:
-            took: seconds, without those for which it waited for somebody else.
+            took: seconds, without those for which it waited for somebody else; None: nobody knows.
         """
         if not ticket.placed:
             self._drop(ticket)
@@ -120,7 +126,8 @@ class Places:
             held[key] -= 1
             if not held[key]:
                 del held[key]
-        self._adapt(now, took)
+        if took is not None:
+            self._adapt(now, took)
         self._fill(now)
 
     def look(self, now: float) -> None:
@@ -128,12 +135,14 @@ class Places:
         longest = TARGET if self.is_over(now) else LONGEST
         late = [t for line in self._lines.values() for t in line if now - t.since >= longest]
         for ticket in late:
+            if self._is_alone():
+                return
             self._refuse(ticket)
             self._over = now
 
     def due(self, now: float) -> float | None:
-        """Seconds until somebody may have waited for too long; None while nobody waits."""
-        if not self._lines:
+        """Seconds until somebody may have waited for too long; None while nobody waits, or only who may."""
+        if not self._lines or self._is_alone():
             return None
         oldest = min(next(iter(line)).since for line in self._lines.values())
         return max(0.0, oldest + (TARGET if self.is_over(now) else LONGEST) - now)
@@ -150,6 +159,21 @@ class Places:
             return False
         self._forget(now)
         return self._served * math.log(2) * TARGET < MEMORY
+
+    def _is_alone(self) -> bool:
+        """Whether all that is asked is one peer's, and not much."""
+        if self.held + self.waiting > ALONE:
+            return False
+        return len({*self._peers, *(peer for peer, _ in self._lines)}) <= 1
+
+    def _note_over(self, peer: Hashable, now: float) -> None:
+        """Somebody was refused; of who has more than others, who find a place, that says nothing of them."""
+        if self.held >= int(self.limit) or self._peers[peer] * len(self._peers) <= self.held:
+            self._over = now
+
+    def _expected(self, now: float) -> float:
+        """Seconds that an answer takes at least; the less is known of it the longer none has come."""
+        return min(SLOW, self._took * math.exp2((self._ended - now) / MEMORY))
 
     def _burden(self, ticket: Ticket) -> tuple[int, int, float]:
         return self._peers[ticket.peer], self._people[ticket.peer, ticket.person], -ticket.since
@@ -188,6 +212,7 @@ class Places:
     def _adapt(self, now: float, took: float) -> None:
         self._forget(now)
         self._served += 1
+        self._ended = now
         self._took += (took - self._took) / LATELY
         if took <= SLOW:
             # Only what is carried says that more could be. At first one more for each, until it was once too much.

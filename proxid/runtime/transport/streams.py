@@ -15,7 +15,7 @@ import grpc
 
 from proxid.errors import OverloadedError, ProxidError
 from proxid.runtime.observability.metrics import GONE, OK, observe_call
-from proxid.runtime.transport.methods import Before, Revoked, Servicer, fail, held_back, note, require
+from proxid.runtime.transport.methods import Before, Revoked, Servicer, fail, held_back, let_go, note, require
 from proxid.runtime.transport.peers import Peer
 from proxid.runtime.transport.status import public_code, public_text, pushback_ms
 
@@ -81,6 +81,7 @@ async def _frame(
                 try:
                     await body(talk, peer)
                 except ProxidError as error:
+                    let_go(error)
                     start += await held_back(servicer, peer, error)
                     raise
         except asyncio.CancelledError:
@@ -109,7 +110,7 @@ def ordered_stream(
 
     def decorate(method: Method) -> Callable[..., Any]:
         async def answered(self: Servicer, raw: Any, peer: Peer) -> Any:
-            code, start, broken = OK, time.perf_counter(), True
+            code, start, broken, request = OK, time.perf_counter(), True, None
             try:
                 if before is not None:
                     before(self, peer)
@@ -126,6 +127,8 @@ def ordered_stream(
                 if broken and not isinstance(error, OverloadedError):  # it ends the stream
                     raise
                 code = note(error, call).value
+                raw = request = None  # a refusal may wait, and its message is not kept for that
+                let_go(error)
                 start += await held_back(self, peer, error)
                 return refusal(public_code(error).value, public_text(error), pushback_ms(error))
             finally:
@@ -136,7 +139,8 @@ def ordered_stream(
             async def serve(talk: _Talk, peer: Peer) -> None:
                 while (raw := await talk.heard()) is not grpc.aio.EOF:
                     with self.peers.budget.call(peer, len(raw)):
-                        answer = await answered(self, raw, peer)
+                        answering, raw = answered(self, raw, peer), None
+                        answer = await answering
                     talk.sending = True
                     await context.write(answer)
                     talk.check()

@@ -200,7 +200,7 @@ def test_who_has_less_time_than_an_answer_takes_is_not_taken_while_too_much_is_a
     late = come("late", 300.0, 9.0)
     places.look(300.0 + LONGEST)
     assert told[-1] == ("late", False) and not late.placed
-    for number in range(40):
+    for number in range(100):
         places.leave(held.pop(0), 300.2, 0.5)
         held.append(come(f"next {number}", 300.2, 0.6))
     come("hurried", 300.2, 0.3)
@@ -277,7 +277,7 @@ def test_whatever_happens_everybody_is_told_once_and_counts_come_out(
         placed = sum(t.placed for t in inside)
         waiting = [t for t in inside if t not in house.told]
         assert placed == house.places.held <= most and len(waiting) == house.places.waiting
-        assert (house.places.due(house.now) is None) == (not waiting)
+        assert (house.places.due(house.now) is None) == (not waiting or house.places._is_alone())
     for ticket in inside:
         house.places.leave(ticket, house.now)
     assert (house.places.held, house.places.waiting, house.places.due(house.now)) == (0, 0, None)
