@@ -20,7 +20,7 @@ NOTICE = "ab" * 32
 @pytest.fixture
 def found() -> Iterator[Obligations]:
     people: Any = SimpleNamespace(of_prox=lambda prox: SimpleNamespace(user_id=prox.removeprefix("px1")))
-    trust: Any = SimpleNamespace()
+    trust: Any = SimpleNamespace(clock_skew=120.0)
     sets = Sets()
     yield Obligations(trust, people, sets)
     sets.close()
@@ -88,3 +88,16 @@ def test_what_the_main_service_never_carried_out_is_named_as_its_part(found: Obl
     found.check(9, report)
     assert [(v.rule, v.log, v.event) for v in report.violations] == [(ERASURE, MAIN_SERVICE, 0)]
     assert "gateway's leaf 9" in report.violations[0].text
+
+
+def test_who_objected_is_withheld_no_longer_than_clocks_and_the_minute_explain(found: Obligations) -> None:
+    """Or if the gateway passed it on before it recorded that the objection was over, as it does once MS was told."""
+    until, margin = 10**12, 60_000 + 2 * 120_000
+    for number, (right, time_ms) in enumerate([(Right.OBJECT, 5), (Right.RESUME, until)], 8):
+        asked: Any = SimpleNamespace(right=right, user_id="ann", time_ms=time_ms)
+        found.objected(Event(number, EventType.OBJECTED, bytes(16), encode_header(notices=[]), b""), asked)
+    assert found.objected_after("ann", "", until + margin) and not found.objected_after("ann", "", until + margin + 1)
+    found.sets.forwarded("ab" * 32, until, 8)
+    found.sets.forwarded("cd" * 32, until, 10)
+    assert found.objected_after("ann", "ab" * 32, until + 10 * margin)
+    assert not found.objected_after("ann", "cd" * 32, until + 10 * margin)

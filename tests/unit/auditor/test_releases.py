@@ -37,6 +37,16 @@ def test_one_release_back_and_forward_again_is_one_time_however_much_is_said_in_
         said(again, "refused/2")
 
 
+def test_who_goes_back_release_by_release_and_forward_again_went_back_once() -> None:
+    """Each release says one thing less than the next: on the way some are in full again, and others are not yet."""
+    releases = Releases("gateway", 1)
+    full, two, one = ("a/2", "b/2", "c/2"), ("a/2", "b/2", "c/1"), ("a/2", "b/1", "c/1")
+    said(releases, *full, *two, *one, "a/1", "b/1", "c/1", *one, *two, *full)
+    assert told(releases) == ["the service went back to an earlier release once: 9 entries say less than those before"]
+    with pytest.raises(RecordMismatchError):
+        said(releases, "b/1")
+
+
 @pytest.mark.parametrize("most", [0, 1, 3])
 def test_who_says_less_now_and_then_is_of_no_release(most: int) -> None:
     releases = Releases("gateway", most)
@@ -44,4 +54,4 @@ def test_who_says_less_now_and_then_is_of_no_release(most: int) -> None:
     for _ in range(2):
         with pytest.raises(RecordMismatchError):
             said(releases, "enrolled/1")
-    assert releases.state() == ReleasesState({"enrolled": 2}, {"enrolled"}, most + 1, most + 2)
+    assert releases.state() == ReleasesState({"enrolled": 2}, {"enrolled"}, {"enrolled": most + 1}, most + 2)
