@@ -123,7 +123,7 @@ class GatewayLog(Log):
     def begin(self, generation: int, base: int) -> None:
         """See `Log.begin`."""
         super().begin(generation, base)
-        self._obligations.feeds.follows = generation > 1
+        self._obligations.feeds.follows = self._people.lost.follows = generation > 1
 
     def state(self) -> GatewayState:
         """For storing."""
@@ -146,7 +146,7 @@ class GatewayLog(Log):
 
     def _linked(self, event: Event) -> None:
         tag, payload = self._erasures.linked(event), LinkedPayload.decode(event.payload)
-        self._people.linked(payload, tag)
+        self._people.linked(payload, tag, event.number)
         link = Link.decode(payload.link)
         if event.fields["epoch"] != link.epoch:
             raise CredentialError("event names another epoch than the link")
@@ -155,7 +155,7 @@ class GatewayLog(Log):
 
     def _linked_unread(self, event: Event) -> None:
         tag = self._erasures.linked(event)
-        self._people.lost.unread.add(int(str(event.fields["epoch"])))
+        self._people.lost.unread_link(int(str(event.fields["epoch"])), tag)
         if event.gone:
             self.unlinked.add(tag)
 

@@ -74,7 +74,10 @@ class RightsEvents:
             self.untold |= {str(party): event.number for party in untold if str(party) not in self.untold}
 
     def _forget(self, tags: set[bytes], forgotten: set[bytes]) -> None:
-        left = {epoch: tag for tag in tags & forgotten if (epoch := self._erasures.epochs.get(tag)) is not None}
+        left: dict[int, set[bytes]] = {}
+        for tag in tags & forgotten:  # two of an epoch, if a key was lost in it
+            if (epoch := self._erasures.epochs.get(tag)) is not None:
+                left.setdefault(epoch, set()).add(tag)
         for tag in tags:
             person = self._people.erased(tag)
             self._split.erased("" if person is None else person.user_id, left)

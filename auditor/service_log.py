@@ -128,11 +128,11 @@ class ServiceLog(Log):
         fields = event.fields
         epoch = int(str(fields["epoch"]))
         sealed = self._policies.began(event, self._report)
-        if (feeds := self._policies.has_feeds(event)) is not None:
-            self._withheld.releases.said("feeds", int(feeds))
         self._opened.add(epoch)
         self._groups.opened(epoch, bytes.fromhex(str(fields["commitment"])), sealed)
         self._times.opened(event)
+        if (feeds := self._policies.has_feeds(event)) is not None:
+            self._withheld.releases.said("feeds", int(feeds))
 
     def _epoch_opened_unread(self, event: Event) -> None:
         epoch = int(str(event.fields["epoch"]))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from auditor.checks.c3_ended import EndedKey, EndedKeys, name_of_key
-from auditor.checks.c3_lost import LostKeys
+from auditor.checks.c3_lost import LostKeys, LostState, Shown
 from auditor.policies import Policies
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.crypto.revocation import Revocation
@@ -42,12 +42,11 @@ _JUST_AFTER: Final = 256
 """Events."""
 
 PeopleState = tuple[
-    dict[bytes, Person], dict[bytes, bytes], dict[bytes, bytes], set[bytes], dict[str, EnrolledKey], dict[str, bytes],
-    dict[bytes, EndedKey], list[bytes], int, bool, set[int],
+    dict[bytes, Person], dict[bytes, bytes], dict[bytes, Shown], set[bytes], dict[str, EnrolledKey], dict[str, bytes],
+    dict[bytes, EndedKey], list[bytes], int, bool, LostState,
 ]  # fmt: skip
-"""People by key, keys by subject tag, digests of credentials that were shown, who is gone, keys and parts by user, keys
-that are over, those of unconfirmed times, the latest request, whether some ENROLLED cannot be read, and epochs of which
-some LINKED cannot be."""
+"""People by key, keys by subject tag, credentials that were shown, who is gone, keys and parts by user, keys that are
+over, those of unconfirmed times, the latest request, whether some ENROLLED cannot be read, and lost keys."""
 
 
 class People:
@@ -60,8 +59,8 @@ class People:
         self._by_prox: dict[str, Person] = {}
         self._live: dict[tuple[str, int], bytes] = {}
         self._tags: dict[bytes, bytes] = {}
-        self._shown: dict[bytes, bytes] = {}
-        """Digests of credentials that MS has shown and LINKED has not, by key."""
+        self._shown: dict[bytes, Shown] = {}
+        """Credentials that MS has shown and LINKED has not, by key."""
         self.gone: set[bytes] = set()
         self._keys: dict[str, EnrolledKey] = {}
         self._parts: dict[str, bytes] = {}
@@ -116,9 +115,11 @@ class People:
         self.ended.end(name_of_key(revocation.user_id, revocation.user_key), time, True)
 
     def is_in_use(self, user_id: str, key: bytes) -> bool:
-        """Whether a key is the one that was enrolled last for a user, and is not over."""
+        """Whether a key is the one that was enrolled last for a user, or linked if that is not known, and not over."""
         held = self._keys.get(user_id)
-        return held is not None and held.key == key and name_of_key(user_id, key) not in self.ended.keys
+        linked = (person.user_key for person in reversed(self._by_key.values()) if person.user_id == user_id)
+        newest = next(linked, b"") if held is None else held.key
+        return newest == key and name_of_key(user_id, key) not in self.ended.keys
 
     def verify_not_revoked(self, person: Person, time_ms: int) -> None:
         """Something is taken under an epoch key; raises RegistrationError if it was lost, or its user's key revoked.
@@ -155,11 +156,11 @@ class People:
         if enrolment.user_key != held.before or event - held.event > _JUST_AFTER:
             raise CredentialError("a right was exercised with another key than the person's")
 
-    def linked(self, payload: LinkedPayload, tag: bytes) -> None:
+    def linked(self, payload: LinkedPayload, tag: bytes, event: int = 0) -> None:
         """Check a LINKED event and register its key.
 
         Args:
-            tag: the subject tag of its header.
+            tag: the subject tag of its header. event: its number.
 
         Raises:
             ProxidError: a document does not hold, names something else, or the key or user is linked twice.
@@ -176,7 +177,7 @@ class People:
             raise RegistrationError("epoch key is linked twice")
         credential = self._credential(payload.credential, link)
         earlier = self._by_key.get(self._live.get((link.user_id, link.epoch), b""))
-        self.lost.verify(earlier, credential.instead, link.epoch)
+        self.lost.verify(earlier, credential.instead, link.epoch, event)
         if not credential.instead:
             self._verify_season(enrolment, credential)
         if subject_tag(credential.evidence_key) != tag:
@@ -184,6 +185,7 @@ class People:
         said = (link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, credential.digest)
         person = Person(*said, payload.part, credential.instead)
         self.lost.linked(person)
+        self.lost.compare(person, self._shown.get(link.epoch_key))
         self._by_key[link.epoch_key] = self._by_prox[link.prox_id] = person
         self._live[link.user_id, link.epoch] = link.epoch_key
         self._tags[tag] = link.epoch_key
@@ -255,16 +257,16 @@ class People:
         """For storing."""
         return (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self.ended.latest, self.incomplete, self.lost.unread,
+            self.ended.said, self.ended.latest, self.incomplete, self.lost.state(),
         )  # fmt: skip
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
         (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self.ended.latest, self.incomplete, unread,
+            self.ended.said, self.ended.latest, self.incomplete, lost,
         ) = state  # fmt: skip
-        self.lost.restore(unread, self._by_key.values())
+        self.lost.restore(lost, self._by_key.values())
         self._by_prox = {person.prox_id: person for person in self._by_key.values()}
         self._live = {(person.user_id, person.epoch): key for key, person in self._by_key.items()}
 
@@ -306,7 +308,8 @@ class People:
         """
         linked = self._by_key.get(key)
         if len(shown) == DIGEST_SIZE:
-            if shown not in {linked.credential if linked else b"", self._shown.get(key)}:
+            known = self._shown.get(key)
+            if shown not in {linked.credential if linked else b"", known.digest if known else b""}:
                 raise CredentialError("request was accepted under a credential that nobody has shown")
             return
         credential = Credential.decode(shown)
@@ -316,7 +319,8 @@ class People:
         if credential.epoch_key != key:
             raise CredentialError("credential is of another key")
         credential.verify(trust.screener, trust.service, epoch, trust.epochs.start(epoch))
-        self._shown[key] = credential.digest
+        self._shown[key] = Shown(credential.digest, credential.seasoned, credential.instead)
+        self.lost.compare(linked, self._shown[key])
 
     def of_prox(self, prox_id: str) -> Person:
         """The person of a PROX_ID; raises RegistrationError."""

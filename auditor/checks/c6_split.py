@@ -175,16 +175,16 @@ class SplitDeliveries:
             raise RecordMismatchError("contents were dropped for a reason that there is not")
         return True
 
-    def erased(self, user_id: str, forgotten: dict[int, bytes]) -> None:
+    def erased(self, user_id: str, forgotten: dict[int, set[bytes]]) -> None:
         """A user was erased, who is not named if nothing of theirs was ever read.
 
         Args:
-            forgotten: by epoch, the subject tag under which MS was to forget the user.
+            forgotten: by epoch, the subject tags under which MS was to forget the user.
         """
         self._erases = True
         for lane in self._entered.pop(user_id, set()):
             if lane[1] in forgotten:
-                self._erased.setdefault(lane, set()).add(forgotten[lane[1]])
+                self._erased.setdefault(lane, set()).update(forgotten[lane[1]])
             else:
                 self._barred.add(lane)
         self._objected.discard(user_id)

@@ -86,6 +86,7 @@ class TakenBack:
         self._loose = {
             prox_id: epoch for prox_id, epoch in self._loose.items() if not (unread or self._is_explained(prox_id))
         }
+        self._over, self._again = ({prox for prox in of if self._people.find(prox)} for of in (self._over, self._again))
         if late := sum(epoch < newest for epoch in self._loose.values()):
             text = f"records of {late} people were taken back who neither withdrew, objected nor were erased"
             self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, text))

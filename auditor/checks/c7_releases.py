@@ -17,7 +17,7 @@ class ReleasesState(NamedTuple):
 
     newest: dict[str, int]
     back: set[str]
-    times: int
+    times: dict[str, int]
     entries: int
 
 
@@ -32,27 +32,30 @@ class Releases:
         self._log, self._most = log, most
         self._newest: dict[str, int] = {}
         self._back: set[str] = set()
-        """What is said in an earlier form now; while it is nothing, the service has not gone back."""
-        self._times = self._entries = 0
+        """What is said in an earlier form now."""
+        self._times: dict[str, int] = {}
+        """How often each has gone from what was said in full to less: whoever goes back by steps is in full again in
+        one thing, and not yet in another."""
+        self._entries = 0
 
     def said(self, what: str, form: int) -> None:
         """An entry says something in a form; raises RecordMismatchError if the log went back to it too often."""
         newest = self._newest.setdefault(what, form)
         if form >= newest:
             self._newest[what] = form
-            if what in self._back:
-                self._back.clear()
+            self._back.discard(what)
             return
-        self._times += not self._back
+        self._times[what] = self._times.get(what, 0) + (what not in self._back)
         self._back.add(what)
         self._entries += 1
-        if self._times > self._most:
+        if self._times[what] > self._most:
             raise RecordMismatchError(LESS)
 
     def finish(self, report: Report) -> None:
         """At the end: what is left open, in this audit and all after it."""
         if self._entries:
-            times = "once" if self._times == 1 else f"{self._times} times"
+            most = max(self._times.values())
+            times = "once" if most == 1 else f"{most} times"
             text = f"went back to an earlier release {times}: {self._entries} entries say less than those before"
             report.missing.append(
                 Unchecked(COMPLETENESS, self._log, f"the service {text}", EvidenceOlderError.code.value)

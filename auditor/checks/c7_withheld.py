@@ -56,7 +56,7 @@ class Claim:
     """A request that was withheld on the gateway's word, which its log does not hold yet.
 
     Attributes:
-        again: whether something of the person's has waited since.
+        session: the request's, hexadecimal. again: whether something of the person's has waited since.
     """
 
     event: int
@@ -64,6 +64,7 @@ class Claim:
     epoch: int
     time_ms: int
     reason: str
+    session: str
     again: bool = False
 
 
@@ -181,7 +182,9 @@ class Withheld:
         if reason in TEXTS:
             self._report.believe(COMPLETENESS, "texts")
         elif reason in TOLD:
-            claim = Claim(event.number, asked.prox_id, asked.epoch, asked.time_ms, reason)
+            claim = Claim(
+                event.number, asked.prox_id, asked.epoch, asked.time_ms, reason, str(event.fields["session"])
+            )  # fmt: skip
             self._claims.setdefault(asked.prox_id, []).append(claim)
         else:
             return False
@@ -197,7 +200,8 @@ class Withheld:
 
     def _is_unseasoned(self, _: Event, asked: Asked) -> bool:
         judge, person = self._policies.of(asked.epoch), self._people.of_prox(asked.prox_id)
-        return not person.seasoned and (judge is None or judge.split is not None)
+        unseasoned = not person.seasoned or self._people.lost.has_two(asked.prox_id)
+        return unseasoned and (judge is None or judge.split is not None)
 
     def _allows_nobody(self, event: Event, asked: Asked) -> bool:
         judge = self._policies.of(asked.epoch)
@@ -270,7 +274,7 @@ class Withheld:
             self._report.believe(COMPLETENESS, "lost")  # from when on the main service was told, nobody says
             return True
         user = self._people.user_of(claim.prox_id)
-        return claim.reason == "restricted" and self._obligations.objected_after(user, claim.time_ms)
+        return claim.reason == "restricted" and self._obligations.objected_after(user, claim.session, claim.time_ms)
 
     def state(self) -> WithheldState:
         """For storing."""

@@ -23,6 +23,7 @@ from proxid.evidence.events import Event, Header
 from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import Right, RightsRequest
 
+_MINUTE_MS: Final = 60_000
 _TOLD_MS: Final = 600_000
 """Milliseconds by which clocks and delays may move a request against the time at which an objection was taken back."""
 
@@ -99,13 +100,19 @@ class Obligations:
             begun < forwarded and (not ended or time_ms + _TOLD_MS <= until) for ended, begun, until in made or ()
         )
 
-    def objected_after(self, user_id: str, time_ms: int) -> bool:
+    def objected_after(self, user_id: str, session: str, time_ms: int) -> bool:
         """Whether a user may have objected when a request of theirs came that says this time (Unix ms), or later.
 
-        A request says its minute alone, a right its second, each by the clock of the device that sent it.
+        A request says its minute alone, a right its second, each by the clock of the device that sent it. And MS may
+        have been away when an objection was taken back: that is recorded once it was told, and what it withheld until
+        then was forwarded before.
         """
-        made = self.objections.get(user_id, [])
-        return any(not ended or until + _TOLD_MS >= time_ms for ended, _, until in made)
+        made, forwarded = self.objections.get(user_id, []), self.sets.forwarded_at(session)
+        margin = _MINUTE_MS + int(2000 * self.trust.clock_skew)
+        return any(
+            not ended or time_ms <= until + margin or (forwarded is not None and forwarded < ended)
+            for ended, _, until in made
+        )
 
     def verify_grants(self, user_id: str, grants: int) -> None:
         """A consent was taken; raises ConsentError if its user objects (1)."""

@@ -1,4 +1,4 @@
-"""Lost epoch keys as the auditor reads them: what it cannot read is told, and what a gateway makes up is its own fault."""
+"""Lost epoch keys as the auditor reads them: what nobody can read is told, and what a gateway makes up is its fault."""
 
 from dataclasses import replace
 from typing import Any
@@ -116,7 +116,7 @@ def test_a_key_is_in_use_by_its_links_if_its_enrolment_cannot_be_read(people: Pe
 def test_nothing_is_kept_of_who_was_erased(people: People) -> None:
     groups: Any = type("Held", (), {"held": lambda *_: []})()
     policies: Any = people._policies
-    obligations: Any = None
+    obligations: Any = type("Nobody", (), {"objections": {}})()
     taken = TakenBack(policies, people, groups, obligations, Report())
     linked(people, word(instead="", seasoned=True))
     after = scene.MALLORY

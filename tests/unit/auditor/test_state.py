@@ -16,16 +16,18 @@ KEY = OpeningKey(bytes(range(96)))
 
 def nothing() -> Saved:
     times: tuple[set[int], int, int, bool, int, set[int]] = (set(), -1, -1, False, 0, set())
+    from auditor.checks.c3_lost import LostState
     from auditor.checks.c6_consents import Consents
     from auditor.checks.c7_arrivals import ArrivalsState
     from auditor.checks.c7_limits import LimitsState
     from auditor.checks.c7_releases import ReleasesState
     from auditor.checks.c7_withheld import WithheldState
 
-    releases = ReleasesState({}, set(), 0, 0)
+    lost = LostState({}, [], set(), set())
+    releases = ReleasesState({}, set(), {}, 0)
     withheld = WithheldState({}, {}, {}, releases, set(), ArrivalsState({}, 0))
     parts = Parts(
-        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, set()), ({}, {}, False, {}),
+        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, lost), ({}, {}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
          LimitsState({}, 0, False, releases)),
         (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}),
