@@ -242,8 +242,7 @@ class People:
 
     def user_of(self, prox_id: str) -> str:
         """The USER_ID of a PROX_ID; empty if it is not linked."""
-        found = self._by_prox.get(prox_id)
-        return "" if found is None else found.user_id
+        return found.user_id if (found := self._by_prox.get(prox_id)) else ""
 
     def is_erased(self, prox_id: str) -> bool:
         """Whether this PROX_ID was of somebody who has been erased."""
