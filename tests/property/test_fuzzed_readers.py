@@ -130,7 +130,8 @@ NOT_FUZZED: Final = {
         "proxid/lab/commands/study/output.py:write_study", "proxid/lab/studies/view.py:_histograms",
         "proxid/lab/studies/view.py:contents_texts", "proxid/runtime/process/child.py:Child.wait_ready",
         "proxid/runtime/provision/trial.py:_certify", "proxid/runtime/store/embedded.py:EmbeddedStore._last_words",
-        "proxid/clients/household/history.py:OwnHistory.add", "proxid/classify/weights.py:to_bytes",
+        "proxid/clients/household/history.py:OwnHistory.add", "proxid/clients/household/history.py:OwnHistory.reseal",
+        "proxid/classify/weights.py:to_bytes",
         "proxid/lab/studies/thesis/processes.py:_resident",
     },
     "what a peer said: the fuzzer of calls, tests of that door": {

@@ -30,7 +30,7 @@ async def alive(client: Redis) -> set[bytes]:
 
 async def a_minute_passes(client: Redis) -> None:
     """For the index of the person, whose other keys the store has let go of already."""
-    await client.zadd(INDEX, {name: end - MINUTE for name, end in (await indexed(client)).items()})
+    await client.zadd(INDEX, {name: end - MINUTE - 2 for name, end in (await indexed(client)).items()})
 
 
 async def test_the_index_of_who_consents_to_nothing_holds_what_lives(client: Redis) -> None:

@@ -69,7 +69,7 @@ def test_group_opens_under_the_feed_key_that_came_sealed() -> None:
         open_group(group(), 7, 4, READER, key)
     theirs = FeedKey.of(SEED, "main-service", 7, "globex")
     with pytest.raises(ProxidError):
-        open_group(keyed(theirs), 7, 4, READER, theirs)
+        open_group(keyed(theirs), 7, 4, READER, key)
     for wrong in (theirs.seal(KEY.public, "main-service", 7, "globex"), replace(FEED_SENT, epoch=8)):
         with pytest.raises(ProxidError):
             feed_key(wrong.sign(MS).encode(), 7, READER)
