@@ -99,6 +99,7 @@ async def test_what_was_acknowledged_outlives_a_power_cut_and_what_was_only_writ
             trial.device.ask(CHOSE, "node question"),
         )
         await trial.ask("node question", (CHOSE, OBJECTS))
+        await trial.settle()  # what is asked is classified a moment later, before the cut or after it
         held = await rights.access(CHOSE)
         await trial.stop()
         await lazy(trial)
