@@ -37,10 +37,9 @@ _LONGEST: Final = 4_000
 _FAILURES: Final = 5
 """In a row, after which nobody is asked for _PAUSE seconds; then one question tries."""
 _PAUSE: Final = 10.0
-_THOUGHT: Final = re.compile(r"\s*(?:<think(?:ing)?>|\[THINK\])", re.IGNORECASE)
-"""How thoughts begin that a server leaves in an answer."""
+_BEGUN: Final = re.compile(r"<think(?:ing)?>|\[THINK\]", re.IGNORECASE)
 _ENDED: Final = re.compile(r"</think(?:ing)?>|\[/THINK\]", re.IGNORECASE)
-_TAG: Final = re.compile(r"<think(?:ing)?>|\[THINK\]", re.IGNORECASE)
+"""How thoughts begin and end that a server leaves in an answer."""
 
 _log = structlog.get_logger(__name__)
 
@@ -208,13 +207,14 @@ def _said(content: str, cut: bool) -> str:
     Args:
         cut: its thoughts may have been begun for it, and there was no room left for their end.
     """
-    begun, ended = _THOUGHT.match(content), _ENDED.search(content)
+    content = content.strip()
+    begun, ended = _BEGUN.match(content), _ENDED.search(content)
     if ended is None:
-        return "" if begun or cut else content.strip()
+        return "" if begun or cut else content
     # Without a beginning it is the prompt that began them; a tag in the midst is what the answer speaks of.
-    if begun or not _TAG.search(content, 0, ended.start()):
+    if begun or not _BEGUN.search(content, 0, ended.start()):
         return content[ended.end() :].strip()
-    return content.strip()
+    return content
 
 
 def _spoken(text: str) -> str:
