@@ -16,6 +16,7 @@ from proxid.crypto import ed25519, hpke
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import KeyInvalidError, OutputError
+from proxid.runtime.evidence_log.files import replace_file
 
 SIGNING: Final = "proxid-ed25519-seed"
 OPENING: Final = "proxid-hpke-seed"
@@ -49,11 +50,8 @@ def write_private(path: Path, data: bytes) -> bool:
 
 def replace_private(path: Path, data: bytes) -> None:
     """Put a file that its owner alone may read in the place of another, or of none; raises OutputError."""
-    temporary = path.with_name(f"{path.name}.part")
     try:
-        temporary.unlink(missing_ok=True)
-        write_private(temporary, data)
-        os.replace(temporary, path)
+        replace_file(path, data)
     except OSError:
         raise OutputError(f"{path.name}: the file cannot be written").at(str(path)) from None
 
