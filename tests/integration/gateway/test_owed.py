@@ -2,11 +2,17 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateway.store.steps import PREFIX
+from main_service.store.library import PREFIX as SERVICE
+from main_service.store.library import library
+from main_service.store.subjects import SubjectStore
 from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.gateway import GatewayClient
+from proxid.clients.household.household import Household
 from proxid.clients.household.rights import RightsClient
 from proxid.errors import ProxidError, UpstreamError
 from proxid.protocol.rights import Right
@@ -146,3 +152,82 @@ async def test_contents_are_formed_without_whoever_went_meanwhile(tmp_path: Path
         report = await trial.audit()
     clean(report)
     assert all(any(one.contents is not None for one in groups) for groups in got.values())
+
+
+async def loses_a_key(trial: Trial, user: str) -> None:
+    """The main service is away when somebody's other epoch key is linked, which nobody asks for again."""
+    (key,) = trial.device._users[user]._folder.glob("epoch-*.key")
+    key.unlink()
+    await trial.device.close()
+    await trial.halt("main-service")
+    config = load(DeviceConfig, trial.folder / "devices/household-1/device.toml")
+    trial.device = Household(config, GatewayClient.open(config), trial.clocks["device"].wall)
+    with pytest.raises((ProxidError, TimeoutError)):
+        async with asyncio.timeout(1):
+            await trial.device.session(user)
+
+
+async def kept(trial: Trial, prox_id: str) -> set[str]:
+    """What the main service's store names by somebody's PROX_ID."""
+    main = connect(trial.url("main-service"))
+    try:
+        return {name.decode() async for name in main.scan_iter(match=f"{SERVICE}:*:{prox_id}")}
+    finally:
+        await main.aclose()
+
+
+def waiting(names: set[str]) -> set[str]:
+    return {name for name in names if ":mine:" in name or (":split:" in name and ":by:" in name)}
+
+
+async def resumed_late(trial: Trial, prox_id: str) -> None:
+    """That somebody resumed comes to the main service after all else."""
+    main = connect(trial.url("main-service"))
+    await SubjectStore(library(main)).unrestrict(prox_id)
+    await main.aclose()
+
+
+SPLIT = {"form": "split", "bucket": 21600}
+
+
+@pytest.mark.parametrize(("anonymiser", "right"), [
+    pytest.param({"form": "pairs"}, None, id="pairs"),
+    pytest.param({"form": "pairs"}, Right.OBJECT, id="pairs-objects", marks=pytest.mark.slow),
+    pytest.param(SPLIT, Right.OBJECT, id="split-objects", marks=pytest.mark.slow),
+    pytest.param(SPLIT, Right.ERASE, id="split-erases", marks=pytest.mark.slow),
+])  # fmt: skip
+async def test_of_a_lost_key_nothing_waits_though_nobody_asks_again(
+    tmp_path: Path, anonymiser: dict[str, Any], right: Right | None
+) -> None:
+    async with running(tmp_path, anonymiser=anonymiser) as trial:
+        await trial.consent()
+        lost = (await trial.device.session(OBJECTS)).prox_id
+        await trial.ask("waits here", [OBJECTS])
+        await trial.settle()
+        assert waiting(await kept(trial, lost))
+        await loses_a_key(trial, OBJECTS)
+        if right is Right.OBJECT:
+            with pytest.raises(UpstreamError):
+                await object_once(trial)
+        elif right is Right.ERASE:
+            config = load(DeviceConfig, trial.folder / "devices/household-1/device.toml")
+            client = RightsClient(config, trial.device, trial.clocks["device"].wall)
+            await client.accept(OBJECTS)
+            await client.close()
+        await trial.halt("gateway")
+        await trial.serve("main-service")
+        await trial.serve("gateway")
+        if right is Right.ERASE:
+            await object_once(trial, Right.ERASE)
+        await told(trial)
+        names = await kept(trial, lost)
+        assert not waiting(names)
+        if right is not Right.ERASE:
+            await resumed_late(trial, lost)
+            assert f"{SERVICE}:ob:{lost}" in await kept(trial, lost)
+        await trial.ask("node9 question", [STAYS])
+        report = await trial.audit()
+    clean(report)
+    assert report.counts["main-service.WITHDRAWN"] >= 1
+    if right is Right.ERASE:
+        assert not names and report.counts["main-service.ERASED"] == 2

@@ -73,6 +73,33 @@ async def test_a_revocation_is_in_effect_before_its_time_is_known(store: Gateway
     assert await store.revoke(BOB.user_tag, one, b"sealed", 5.0) is Revoked.ERASED
 
 
+async def test_a_lost_key_is_told_from_the_one_in_its_place_and_listed_as_before_there_were_lost_ones(
+    store: GatewayStore, client: Redis
+) -> None:
+    """An earlier release reads the list of a person's keys: what it erases, it erases whole."""
+    anew = Registration("alice", ALICE.user_tag, 7, "px1anew", False, b"link-n", b"cred-n instead of px1alice")
+    other = OpeningKey(b"1" * 96)
+    assert await store.link("kn", anew, b"pk-a", 1000, (b"", b"linked"), other, instead="px1alice")
+    assert await store.due(9) == [f"lost|{ALICE.user_tag}|7"]
+    listed = await client.hvals(f"{PREFIX}:s:{ALICE.user_tag}")
+    assert sorted(listed) == [b"7|px1alice", b"7|px1anew"]
+    subjects = (await RightsStore(store).erasure(ALICE.user_tag)).subjects
+    assert {subject.prox_id: subject.over for subject in subjects} == {"px1alice": True, "px1anew": False}
+    held = await RightsStore(store).held(ALICE.user_tag)
+    assert [epoch for epoch, *_ in held.epochs] == [7]
+    await RightsStore(store).begin_erasure(ALICE.user_tag, b"request", b"enrolment", b"pk-a")
+    assert await store.due(9) == []
+
+
+async def test_what_a_gateway_was_telling_when_it_was_killed_is_told_at_once(store: GatewayStore) -> None:
+    anew = Registration("alice", ALICE.user_tag, 7, "px1anew", False, b"link-n", b"cred-n instead of px1alice")
+    await store.link("kn", anew, b"pk-a", 1000, (b"", b"linked"), OpeningKey(b"1" * 96), instead="px1alice")
+    (name,) = await store.due(9)
+    assert await store.claim(name, 150) and await store.due(9) == []
+    await store.claims_end()
+    assert await store.due(9) == [name] and await store.claim(name, 150)
+
+
 async def test_link_is_idempotent_and_refuses_a_second_key(store: GatewayStore, client: Redis) -> None:
     assert not await store.link("ka", ALICE, b"pk-a", 1000, (b"enrol", b"linked"), EVIDENCE)
     with pytest.raises(RegistrationError, match="registered before"):
