@@ -3,7 +3,7 @@
 A person has one epoch key in an epoch. One that is lost is replaced, once: whoever links another one says that it is
 (ADR 0039). In that step nothing is taken by the lost one any more; the other one does not count as seasoned in that
 epoch, and its credential names the PROX_ID before. Its device hears of it once MS has given up what waits under that,
-and MS takes nothing under it before.
+and MS takes nothing under it before. That MS is to do so is owed from that step on (`gateway.owed`).
 """
 
 import os
@@ -11,10 +11,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gateway.epochs import OpenEpochs
+from gateway.erasures import newest
 from gateway.identity import Screener, key_tag
 from gateway.names import name_forms
 from gateway.store.library import GatewayStore
 from gateway.store.links import KeyLiveError, Registration
+from gateway.store.rights import RightsStore
 from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import OpeningKey
 from proxid.crypto.identity import Credential, Enrolment, Link
@@ -36,6 +38,7 @@ class Links:
         self._upstream = upstream
         self._epochs = epochs
         self._store = store
+        self._rights = RightsStore(store)
         self._random = random
 
     async def link(self, enrolment_bytes: bytes, link_bytes: bytes) -> Credential:
@@ -75,8 +78,22 @@ class Links:
             credential = replace(credential, seasoned=False, instead=lost).issue(screener.key)
             credential = await self._register(enrolment, link, credential, evidence, ttl)
         if credential.instead:
-            await self._upstream.restrict(credential.instead, True)
+            await self.tell(screener.user_tag(link.user_id), link.epoch)
         return credential
+
+    async def tell(self, user_tag: str, epoch: int) -> None:
+        """Have MS give up, for good, what waits under a user's lost key of an epoch, if it may have that open.
+
+        To be told twice, or twice at a time, changes nothing.
+
+        Raises:
+            UpstreamError, UpstreamRefusedError: it could not be told. StoreError.
+        """
+        own = [one for one in (await self._rights.erasure(user_tag)).subjects if one.epoch == epoch]
+        for subject in newest(self._screener, own, self._screener.clock()):
+            if subject.over:
+                await self._upstream.restrict(subject.prox_id, True, lost=True)
+        await self._store.owes_no_more(f"lost|{user_tag}|{epoch}")
 
     async def _register(
         self, enrolment: Enrolment, link: Link, credential: Credential, evidence: OpeningKey, ttl: int

@@ -84,8 +84,8 @@ class Objections:
             await self._rights.settle(user_tag, "objected")
         person = await self._rights.erasure(user_tag)
         told = newest(self._screener, person.subjects, self._screener.clock())
-        if told:  # of a lost key MS does not forget that it is over
-            await self._upstream.restrict(told[0].prox_id, objects)
+        for subject in told if objects else told[:1]:  # nothing waits under a lost key again
+            await self._upstream.restrict(subject.prox_id, objects, lost=subject.over)
         without = left_out(self._screener, told)
         notices = self._notices.make("object", request.user_id, person.recipients) if fresh else []
         last = {"last": ""} if fresh else {}

@@ -1,4 +1,4 @@
-"""What MS is owed, as durable jobs (DESIGN 7, 11): consents and objections that it could not be told of at once.
+"""What MS is owed, as durable jobs (DESIGN 7, 11): consents, objections and lost keys that it was not told of at once.
 
 They are in effect at IS since then. Worker 0 tells MS as soon as it is back, in the order in which a person said them,
 as the device would by asking again; nothing rests on its doing so.
@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from gateway.consents import Consents
+from gateway.links import Links
 from gateway.objections import HELD, Objections
 from gateway.store.library import GatewayStore
 from proxid.errors import ProxidError, UpstreamError
@@ -24,8 +25,9 @@ _AT_ONCE: Final = 64
 class Owed:
     """Worker 0's job."""
 
-    def __init__(self, store: GatewayStore, consents: Consents, objections: Objections) -> None:
+    def __init__(self, store: GatewayStore, consents: Consents, objections: Objections, links: Links) -> None:
         self._store = store
+        self._links = links
         self._consents = consents
         self._objections = objections
 
@@ -56,5 +58,7 @@ class Owed:
         kind, user_tag, *epoch = name.split("|")
         if kind == "object":
             await self._objections.tell(user_tag)
+        elif kind == "lost":
+            await self._links.tell(user_tag, int(epoch[0]))
         else:
             await self._consents.tell(user_tag, int(epoch[0]))

@@ -113,6 +113,7 @@ async def _recover(config: GatewayConfig, store: GatewayStore, screener: Screene
     await index_people(store.client, screener)
     drop_unfinished(config.data_dir)
     await Revocations(screener, store, _auditor(config), config.data_dir).step()
+    await store.claims_end()
     await requests.recover()
 
 
@@ -176,7 +177,7 @@ async def serve(
     told = (screener, store, upstream, auditor, notices)
     erasures, objections = Erasures(*told, config.data_dir), Objections(*told)
     rights = Rights(screener, store, auditor, objections, erasures, epochs, promises)
-    asked = (Links(screener, store, epochs, upstream), consents, requests, rights)
+    asked = (links := Links(screener, store, epochs, upstream), consents, requests, rights)
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)
     add_GatewayServicer_to_server(GatewayService(peers, epochs, promises, asked), server)
     add_FeedServicer_to_server(FeedService(peers, Feeds(screener, store, notices, epochs, promises), notices), server)
@@ -191,7 +192,7 @@ async def serve(
     if writer is not None:
         background += jobs_of(config, evidence, store.client, writer, screener.watch)
         background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]
-        keeper, owed = Timekeeper(screener, upstream, heard, heads.renewed), Owed(store, consents, objections)
+        keeper, owed = Timekeeper(screener, upstream, heard, heads.renewed), Owed(store, consents, objections, links)
         background += [owed.run(), *_jobs(config, screener, store, upstream, epochs, keeper)]
     background += [] if source is None else [AllowListWatch(source, GatewayConfig, peers).run()]
     try:

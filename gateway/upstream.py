@@ -158,9 +158,13 @@ class MainServiceClient:
         """Have MS forget a PROX_ID, whose evidence has this subject tag; raises UpstreamError, UpstreamRefusedError."""
         await self._call(self._stub.Erase, wire.EraseRequest(prox_id=prox_id, tag=tag), _ERASE_SECONDS)
 
-    async def restrict(self, prox_id: str, restricted: bool) -> None:
-        """Have MS log and release nothing of a PROX_ID, or again what is consented to; raises as `erase`."""
-        asked = wire.RestrictRequest(prox_id=prox_id, restricted=restricted)
+    async def restrict(self, prox_id: str, restricted: bool, lost: bool = False) -> None:
+        """Have MS log and release nothing of a PROX_ID, or again what is consented to; raises as `erase`.
+
+        Args:
+            lost: its key was lost, so that this does not end.
+        """
+        asked = wire.RestrictRequest(prox_id=prox_id, restricted=restricted, lost=lost)
         await self._call(self._stub.Restrict, asked, _ERASE_SECONDS)
 
     async def _forward(

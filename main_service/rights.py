@@ -85,8 +85,11 @@ class Subjects:
         await wait_logged(self._client, PREFIX)
         await rewrite_aof(self._client)
 
-    async def restrict(self, prox_id: str, restricted: bool) -> None:
+    async def restrict(self, prox_id: str, restricted: bool, lost: bool = False) -> None:
         """Log and release nothing of a PROX_ID, whatever it consented to, or end that.
+
+        Args:
+            lost: its key was lost: that does not end, and once this returns another key may take its place (ADR 0039).
 
         Raises:
             LimitError: it is no PROX_ID. StoreError: as `erase`.
@@ -99,8 +102,10 @@ class Subjects:
         # Until every epoch that the PROX_ID may be of is over.
         ttl = service.kept_for(service.epochs.near(service.clock(), service.clock_skew)[-1])
         for epoch in await self._epochs.open_epochs():
-            await self._pool.restrict(epoch, prox_id, ttl)
+            await self._pool.restrict(epoch, prox_id, ttl, lost)
         await self._released(prox_id)
+        if lost:
+            await self._store.given_up(prox_id, ttl)
 
     async def _released(self, prox_id: str) -> None:
         """Wait until no formed group and no release on its way to IS holds the person."""

@@ -107,7 +107,7 @@ class MainService(MainServiceServicer):
     async def Restrict(self, request: wire.RestrictRequest, peer: Peer) -> wire.RestrictReply:
         """Log nothing of a live PROX_ID, or again."""
         await self._compared()
-        await self._subjects.restrict(request.prox_id, request.restricted)
+        await self._subjects.restrict(request.prox_id, request.restricted, request.lost)
         return wire.RestrictReply()
 
     @streaming("gateway", endless=True)

@@ -112,7 +112,7 @@ class LinkSteps(Steps):
             forms: of a new person's name; each must be nobody else's (`gateway.names`).
             part: of the person's aliases, as LINKED holds it: what `part` says, or what is kept from now on.
             replaces: the keys in whose place the enrolment puts this one. now: Unix seconds.
-            instead: the PROX_ID that `lost` gave, by whose key nothing is taken from here on.
+            instead: the PROX_ID that `lost` gave, by whose key nothing is taken from here on, as MS is owed.
 
         Raises:
             KeyLiveError, RegistrationError, NameAlikeError.

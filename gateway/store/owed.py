@@ -1,6 +1,6 @@
 """What MS is to be told of a person and was not yet (DESIGN 7, 11): each method is one atomic step of `lua/owed.lua`.
 
-It is named `object|UTAG` or `consent|UTAG|EPOCH`.
+It is named `object|UTAG`, `consent|UTAG|EPOCH` or `lost|UTAG|EPOCH`.
 """
 
 from gateway.store.steps import PREFIX, Steps
@@ -17,6 +17,11 @@ class OwedSteps(Steps):
     async def claim(self, name: str, seconds: int) -> bool:
         """Whether the caller is to tell it: for so long nobody else is. False if it is told, or somebody tells it."""
         return bool(await self.call("gw_claim", name, seconds))
+
+    async def claims_end(self) -> None:
+        """Nobody is telling anything just then: all that is owed may be told."""
+        with store_errors():
+            await self.client.zunionstore(f"{PREFIX}:owed", {f"{PREFIX}:owed": 0})
 
     async def put_off(self, name: str, seconds: int) -> None:
         """It could not be told, and will be so much later."""

@@ -140,11 +140,11 @@ class RightsStore:
 
     async def erasure(self, user_tag: str) -> ErasureJob:
         """An erasure under way, and what there is to erase."""
-        (request, enrolment, logged, receipt), pairs, names = await self._call("gw_erase_job", user_tag)
+        (request, enrolment, logged, receipt), pairs, names, lost = await self._call("gw_erase_job", user_tag)
         subjects = []
         for tag, value in zip(pairs[::2], pairs[1::2], strict=True):
-            epoch, prox_id, *over = value.decode().split("|")
-            subjects.append(Subject(tag.decode(), int(epoch), prox_id, bool(over)))
+            epoch, _, prox_id = value.decode().partition("|")
+            subjects.append(Subject(tag.decode(), int(epoch), prox_id, prox_id.encode() in lost))
         return ErasureJob(
             request or b"", enrolment or b"", logged == b"1", receipt or b"", tuple(subjects), _recipients(names)
         )

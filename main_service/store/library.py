@@ -24,8 +24,8 @@ SOURCES: Final = (
 )
 
 DURABLE: Final = frozenset({
-    "ms_close_epoch", "ms_consent", "ms_erase", "ms_erased", "ms_keep_opening", "ms_open_epoch", "ms_pool_withdraw",
-    "ms_restrict", "ms_unrestrict",
+    "ms_close_epoch", "ms_consent", "ms_erase", "ms_erased", "ms_given_up", "ms_keep_opening", "ms_open_epoch",
+    "ms_pool_withdraw", "ms_restrict", "ms_unrestrict",
 })  # fmt: skip
 """Steps that are on disk before anybody is told of them: consents, objections, erasures, epochs."""
 TOLD: Final = frozenset({"ms_receive", "ms_refuse"})

@@ -118,9 +118,10 @@ class PoolStore:
         """Remove what waits of a person in an epoch, and what was counted of it; how many records."""
         return int(await self._call("ms_erase", epoch, prox_id=person, salt=self._random(SALT_SIZE)))
 
-    async def restrict(self, epoch: int, person: str, ttl: int) -> int:
-        """Log nothing of a person for `ttl` seconds, and remove what waits; how many records."""
-        return int(await self._call("ms_restrict", epoch, prox_id=person, salt=self._random(SALT_SIZE), ttl=ttl))
+    async def restrict(self, epoch: int, person: str, ttl: int, lost: bool = False) -> int:
+        """Log nothing of a person for `ttl` seconds, and remove what waits; how many records. lost: their key was."""
+        salt, mark = self._random(SALT_SIZE), 2 if lost else 1
+        return int(await self._call("ms_restrict", epoch, prox_id=person, salt=salt, ttl=ttl, mark=mark))
 
     async def close(self, epoch: int, limit: int = STEP_LIMIT) -> StoreStep:
         """End the epoch: nothing more enters, and at most `limit` waiting records are suppressed."""

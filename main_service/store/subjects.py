@@ -68,6 +68,10 @@ class SubjectStore:
             "ms_erased", KEYS, prox_id, name, self._random(SALT_SIZE), encode_header(tag=tag.hex())
         )  # fmt: skip
 
+    async def given_up(self, prox_id: str, ttl: int) -> None:
+        """Nothing waits under a lost key any more: for `ttl` seconds another one may take its place."""
+        await self._call("ms_given_up", KEYS, prox_id, ttl)
+
     async def unrestrict(self, prox_id: str) -> None:
-        """What a person consented to counts again."""
+        """What a person consented to counts again, unless their key was lost."""
         await self._call("ms_unrestrict", KEYS, prox_id)

@@ -8,7 +8,7 @@
 --   ek:SUBJECT  private evidence key            es:NAME        public one of a PROX_ID, for the writer
 --   ob:UTAG     the user objected: no grant is taken; 1 until that is recorded, then 2
 --   rq:DIGEST   a right was exercised by this request, which is not carried out twice: the place of that in the log; of an erasure for good
---   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID, and |over once another has taken its place
+--   s:UTAG      hash of the user's person-epochs: subject tag → EPOCH|PROX_ID; two of an epoch if a key was lost in it
 --   n:NONCE     request hash seen under a nonce a:SESSION      stored answer          open   sessions not answered
 --   c:UTAG:E    hash of a consent: v version, w payload, at its place in the log, and a field PARTY|TYPE|FIDELITY for each grant; more in owed.lua
 --   gs:UTAG     hash PARTY|TYPE, once granted → newest epoch in which the person took that back, or 0: nothing of epochs before goes
@@ -81,7 +81,23 @@ local function refusal(prefix, user, epoch, grant)
   return took_back(prefix, user, epoch, grant) and 'withdrawn' or nil
 end
 
--- Another key took the place of a person's in an epoch: versions count from 1 again, and what MS was owed of the lost one it is not.
+-- PROX_IDs of a person's whose keys were lost: the credential of the key that took the place of one's names it.
+local function lost_of(prefix, user)
+  local lost, found = {}, {}
+  for _, value in ipairs(redis.call('HVALS', key(prefix, 's', user))) do
+    local epoch, prox = string.match(value, '^([^|]+)|(.+)$')
+    local other = found[epoch]
+    if other then
+      local credential = redis.call('HGET', key(prefix, 'k', redis.call('GET', key(prefix, 'p', prox)) or ''), 'c')
+      lost[#lost + 1] = credential and string.find(credential, other, 1, true) and other or prox
+    end
+    found[epoch] = prox
+  end
+  return lost
+end
+
+-- Another key took the place of a person's in an epoch: versions count from 1 again, and MS is owed no choice of the lost one's any
+-- more, but that all that waits under it goes.
 -- What was granted goes on for what is on its way, until something else is chosen.
 local function choose_anew(prefix, user, epoch)
   local entry = key(prefix, 'c', user, epoch)

@@ -20,7 +20,7 @@ end
 local function only_key(prefix, user, epoch)
   local found = {}
   for _, value in ipairs(redis.call('HVALS', key(prefix, 's', user))) do
-    local at, prox = string.match(value, '^([^|]+)|([^|]+)')
+    local at, prox = string.match(value, '^([^|]+)|(.+)$')
     if at == tostring(epoch) then found[#found + 1] = prox end
   end
   return #found == 1 and found[1] or ''
@@ -73,11 +73,8 @@ local function gw_link(keys, a)
   redis.call('SET', f.evidence_name, f.evidence_key, 'EX', f.ttl)
   forget_expired(prefix, user)
   if f.instead ~= '' then
-    for _, subject in ipairs(redis.call('HKEYS', key(prefix, 's', user))) do
-      local is = redis.call('HGET', key(prefix, 's', user), subject)
-      if is == epoch .. '|' .. f.instead then redis.call('HSET', key(prefix, 's', user), subject, is .. '|over') end
-    end
     choose_anew(prefix, user, epoch)
+    owe(prefix, 'lost|' .. user .. '|' .. epoch, 0)
   end
   redis.call('HSET', key(prefix, 's', user), f.subject, epoch .. '|' .. prox)
   append_event(prefix, 'LINKED', f.linked_salt, f.linked_header, f.linked)

@@ -1,6 +1,6 @@
 -- What the main service is to be told of a person and was not yet (DESIGN 7, 11). Keys and helpers are common.lua's; beside those:
 --
---   owed        sorted set of `object|UTAG` and `consent|UTAG|EPOCH` by the second from which whoever asks may tell it
+--   owed        sorted set of `object|UTAG`, `consent|UTAG|EPOCH` and `lost|UTAG|EPOCH` by the second from which whoever asks may tell it
 --   oj:UTAG     hash of an objection that is in effect and not recorded: r request, e enrolment, d digest, l the last
 --               release that was handled when it took effect
 --   c:UTAG:E    o1, o2, … payloads of consents by version that were not acknowledged; k the newest version that was

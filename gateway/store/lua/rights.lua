@@ -20,6 +20,9 @@ local function gw_erase_begin(keys, a)
   end
   redis.call('DEL', key(prefix, 'oj', user))
   redis.call('ZREM', key(prefix, 'owed'), 'object|' .. user)
+  for _, value in ipairs(redis.call('HVALS', key(prefix, 's', user))) do
+    redis.call('ZREM', key(prefix, 'owed'), 'lost|' .. user .. '|' .. string.match(value, '^[^|]+'))
+  end
   return ''
 end
 
@@ -28,11 +31,12 @@ local function gw_erase_jobs(keys, a)
   return redis.call('SMEMBERS', key(keys[1], 'jobs'))
 end
 
--- ARGV: user tag: request, enrolment, 1 if ERASED is recorded, the receipt then made; person-epochs; names at parties.
+-- ARGV: user tag: request, enrolment, 1 if ERASED is recorded, the receipt then made; person-epochs; names at parties; those
+-- of the PROX_IDs whose keys were lost.
 local function gw_erase_job(keys, a)
   local prefix, user = keys[1], a[1]
   return {redis.call('HMGET', key(prefix, 'j', user), 'r', 'e', 'v', 'c'), redis.call('HGETALL', key(prefix, 's', user)),
-    redis.call('HGETALL', key(prefix, 'it', user))}
+    redis.call('HGETALL', key(prefix, 'it', user)), lost_of(prefix, user)}
 end
 
 -- items: of each notice its id, party, kind, sealed bytes, second from which the party gets it
@@ -187,11 +191,12 @@ end
 -- ARGV: user tag: what IS holds: pk_U, then person-epochs with their consent, then groups.
 local function gw_share(keys, a)
   local prefix, user, epochs, groups = keys[1], a[1], {}, {}
-  local subjects = redis.call('HVALS', key(prefix, 's', user))
-  for _, value in ipairs(subjects) do
-    local epoch = string.match(value, '^([^|]+)|[^|]+$')
-    if epoch then epochs[#epochs + 1] = {epoch, redis.call('HKEYS', key(prefix, 'c', user, epoch)),
+  local chosen = {}
+  for _, value in ipairs(redis.call('HVALS', key(prefix, 's', user))) do
+    local epoch = string.match(value, '^[^|]+')
+    if not chosen[epoch] then epochs[#epochs + 1] = {epoch, redis.call('HKEYS', key(prefix, 'c', user, epoch)),
       redis.call('HGET', key(prefix, 'c', user, epoch), 'v') or '0'} end
+    chosen[epoch] = true
   end
   for _, group in ipairs(groups_of(prefix, user, 'e', 'n', 'k', 'a', 'at')) do
     local f = group[3]

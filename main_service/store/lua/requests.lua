@@ -6,7 +6,8 @@
 --   c:PROX    hash of a consent: b bundle, v version, h hash of the message, a acknowledgement, at place in the log
 --   rf:SESSION  the code by which a message was refused, which the same bytes are refused by again
 --   closed    the newest epoch that was closed    opening   hash of IS's latest word that an epoch has begun
---   epoch:N   hash of an epoch's secrets          ob:PROX   the person objected: nothing is logged, whatever was consented
+--   epoch:N   hash of an epoch's secrets
+--   ob:PROX   nothing is logged, whatever was consented: 1 the person objected, 2 their key was lost, 3 and nothing waits under it
 --   i:PROX    what is found by the person's own index alone: sorted set of q, n, a, b and w keys by the second at which they
 --             are gone by themselves; everything else of a person is named by the PROX_ID
 
@@ -46,7 +47,7 @@ end
 -- this one takes, or ''), under which IS must have had everything given up, for good
 local function ms_put_credential(keys, a)
   local prefix, f = keys[1], named(a)
-  if (f.instead or '') ~= '' and redis.call('EXISTS', mkey(prefix, 'ob', f.instead)) == 0 then return 'WAITS' end
+  if (f.instead or '') ~= '' and redis.call('GET', mkey(prefix, 'ob', f.instead)) ~= '3' then return 'WAITS' end
   own(prefix, f.prox_id, tonumber(redis.call('TIME')[1]), f.ttl, 'q:' .. f.key_tag)
   redis.call('SET', f.evidence_name, f.evidence_key, 'EX', f.ttl)
   return redis.call('SET', mkey(prefix, 'q', f.key_tag), f.credential, 'EX', f.ttl)

@@ -46,11 +46,17 @@ local function ms_erased(keys, a)
   return append_event(prefix, 'ERASED', a[3], a[4], '')
 end
 
--- Named fields: settings, prox_id, salt, ttl (s). Nothing of a person is logged from here on, and what waits goes.
+-- That a key was lost is not undone by what is said of an objection.
+local function mark(prefix, prox, how, ttl)
+  local name = mkey(prefix, 'ob', prox)
+  redis.call('SET', name, math.max(tonumber(redis.call('GET', name) or '0'), tonumber(how)), 'EX', ttl)
+end
+
+-- Named fields: settings, prox_id, salt, ttl (s), mark (1 or 2). Nothing of a person is logged from here on, and what waits goes.
 local function ms_restrict(keys, a)
   local f = named(a)
   local p, prox = open_pool(keys[1], f), f.prox_id
-  redis.call('SET', mkey(p.prefix, 'ob', prox), '1', 'EX', f.ttl)
+  mark(p.prefix, prox, f.mark, f.ttl)
   suppress_pending(p.prefix, prox, salts_of(f.salt .. 'w'), 'restricted')
   local gone = pool_withdraw(p, prox, {})
   slots_withdraw(p.prefix, p.epoch, f.salt, prox, {})
@@ -58,9 +64,15 @@ local function ms_restrict(keys, a)
   return gone
 end
 
--- ARGV: PROX_ID. What a person consented to counts again.
+-- ARGV: PROX_ID, ttl (s). Of a lost key: nothing waits under it any more, in no epoch, and no release is on its way.
+local function ms_given_up(keys, a)
+  mark(keys[1], a[1], 3, a[2])
+end
+
+-- ARGV: PROX_ID. What a person consented to counts again, unless their key was lost.
 local function ms_unrestrict(keys, a)
-  return redis.call('DEL', mkey(keys[1], 'ob', a[1]))
+  local name = mkey(keys[1], 'ob', a[1])
+  if redis.call('GET', name) == '1' then redis.call('DEL', name) end
 end
 
 -- ARGV: PROX_ID: its credential, if it is here.
@@ -139,6 +151,7 @@ end
 redis.register_function('ms_erase', ms_erase)
 redis.register_function('ms_erased', ms_erased)
 redis.register_function('ms_restrict', ms_restrict)
+redis.register_function('ms_given_up', ms_given_up)
 redis.register_function('ms_unrestrict', ms_unrestrict)
 redis.register_function{function_name = 'ms_credential_of', callback = ms_credential_of, flags = {'no-writes'}}
 redis.register_function{function_name = 'ms_share', callback = ms_share, flags = {'no-writes'}}

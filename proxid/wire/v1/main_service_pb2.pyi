@@ -397,17 +397,21 @@ class RestrictRequest(_message.Message):
 
     PROX_ID_FIELD_NUMBER: _builtins.int
     RESTRICTED_FIELD_NUMBER: _builtins.int
+    LOST_FIELD_NUMBER: _builtins.int
     prox_id: _builtins.str
     restricted: _builtins.bool
+    lost: _builtins.bool
+    """Its key was lost: for good."""
     def __init__(
         self,
         *,
         prox_id: _builtins.str = ...,
         restricted: _builtins.bool = ...,
+        lost: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["prox_id", b"prox_id", "restricted", b"restricted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lost", b"lost", "prox_id", b"prox_id", "restricted", b"restricted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -128,7 +128,7 @@ async def test_who_lost_an_epoch_key_goes_on_in_the_epoch_under_another(
 async def test_nothing_is_taken_under_another_key_before_what_waits_under_the_lost_one_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def forgotten(*_: object) -> None:
+    async def forgotten(*_: object, **__: object) -> None:
         """The gateway does not tell the main service."""
 
     async with running(tmp_path) as trial:

@@ -32,8 +32,8 @@ LAST = {
         "gw_objected", "gw_open_epoch",
     },
     "main-service": {
-        "ms_close_epoch", "ms_consent", "ms_erase", "ms_erased", "ms_keep_opening", "ms_open_epoch", "ms_pool_withdraw",
-        "ms_restrict", "ms_unrestrict",
+        "ms_close_epoch", "ms_consent", "ms_erase", "ms_erased", "ms_given_up", "ms_keep_opening", "ms_open_epoch",
+        "ms_pool_withdraw", "ms_restrict", "ms_unrestrict",
     },
 }  # fmt: skip
 """Steps that nobody may forget."""
