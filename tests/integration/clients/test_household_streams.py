@@ -21,9 +21,13 @@ class Counter(GatewayServicer):
     def __init__(self) -> None:
         self.streams = self.messages = 0
         self.gate, self.told = asyncio.Barrier(1), asyncio.Event()
+        self.takes_up = asyncio.Event()
+        self.takes_up.set()
 
     async def Converse(self, _requests: Any, context: Any) -> None:
         self.streams += 1
+        await self.takes_up.wait()
+        await context.send_initial_metadata(())
         while (raw := await context.read()) is not grpc.aio.EOF:
             self.messages, request = self.messages + 1, raw.parsed()
             await self.gate.wait()
@@ -169,6 +173,37 @@ async def test_a_stream_whose_answer_came_too_late_is_used_again_and_has_its_pla
                 await asyncio.sleep(0.01)
         assert (await streams.ask(said("next"))).message.header == b"next"
         assert (counter.streams, counter.messages) == (1, 3)
+
+
+async def test_few_streams_are_opened_that_a_busy_gateway_has_not_taken_up(trial: Path) -> None:
+    """It takes one in a turn of its loop: what others open meanwhile would be looked at when nobody waits any more."""
+    counter = Counter()
+    counter.takes_up.clear()
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+        asked = asyncio.gather(*(streams.ask(said(f"{n}")) for n in range(8)))
+        async with asyncio.timeout(20):
+            while counter.streams < stream_pool.OPENING:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        hurried = StreamPool(GatewayStub(to), 20)  # has another connection's place: what it opens arrives after theirs
+        late = asyncio.create_task(hurried.ask(said("next")))
+        async with asyncio.timeout(20):
+            while counter.streams == stream_pool.OPENING:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert counter.streams == stream_pool.OPENING + 1 and len(streams._waiting) == 8 - stream_pool.OPENING
+        counter.takes_up.set()
+        assert len(await asyncio.gather(asked, late)) == 2
+
+
+async def test_an_answer_that_takes_long_keeps_nobody_from_a_stream(trial: Path) -> None:
+    counter = Counter()
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+        slow = [asyncio.create_task(streams.ask(said("late"))) for _ in range(stream_pool.FIRST - 1)]
+        assert (await streams.ask(said("soon"))).message.header == b"soon"
+        assert not any(one.done() for one in slow)
+        counter.told.set()
+        await asyncio.gather(*slow)
 
 
 async def test_an_overloaded_gateway_says_when_to_come_back(trial: Path) -> None:

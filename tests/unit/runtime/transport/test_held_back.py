@@ -116,6 +116,8 @@ async def test_a_refusal_that_waits_keeps_nothing_of_its_message(monkeypatch: py
 
         async def write(self, _: Any) -> None: ...
 
+        async def send_initial_metadata(self, _: Any) -> None: ...
+
         async def abort(self, *_: Any) -> None:
             raise grpc.aio.AbortError
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxid.runtime.transport.places import (
+    CALM,
     FEWEST,
     FIRST,
     LONGEST,
@@ -209,6 +210,32 @@ def test_who_has_less_time_than_an_answer_takes_is_not_taken_while_too_much_is_a
     assert told[-1] != ("patient", False), "it waits"
     places.leave(held[0], 300.2, 0.5)
     assert told[-1] == ("patient", True)
+
+
+def test_who_has_less_time_than_an_answer_takes_is_not_carried_in_vain_though_a_place_is_free() -> None:
+    """Where most places are held, what its caller gives up before it ends takes the processor from everybody."""
+    places, told = Places(first=16), list[tuple[str, bool]]()
+    for second in range(60):
+        carry(places, second, 1.2, 8)
+    for number in range(8):
+        places.enter(Ticket(number, 0, 60.0, lambda _: None))
+    for name, left in (("hurried", 0.5), ("patient", 2.0)):
+        places.enter(Ticket(name, 0, 60.1, lambda placed, name=name: told.append((name, placed)), left))
+    assert told == [("hurried", False), ("patient", True)]
+
+
+def test_too_much_at_once_is_cut_to_what_is_answered_in_time_and_not_by_one_slow_answer() -> None:
+    house = House(45.0)
+    load(house, 3, 6)
+    assert CALM * 45 <= house.places.limit <= SLOW * 45
+    assert all(house.served(second, second + 1) >= 0.95 * 45 for second in range(1, 6)), "also while it is cut"
+    calm = Places()
+    for number in range(20):
+        carry(calm, number, 0.1, 32)
+    before = calm.limit
+    carry(calm, 20.0, 0.1, 31)
+    carry(calm, 20.4, 4 * SLOW, 1)
+    assert calm.limit >= before
 
 
 def test_who_has_time_is_taken_however_long_requests_took_before() -> None:
