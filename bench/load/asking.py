@@ -56,15 +56,15 @@ class _Streams(StreamPool):
         self._begun: dict[Any, float] = {}
         self._throttle = _Throttle(refusals)
 
-    async def _exchange(self, asked: Any, *rest: Any) -> Any:
+    async def _exchange(self, *asked: Any) -> Any:
         begun = self._begun[asyncio.current_task()] = time.monotonic()
         try:
-            stream, found = await super()._exchange(asked, *rest)
+            found = await super()._exchange(*asked)
         finally:
             del self._begun[asyncio.current_task()]
-        if found.refused.code == OverloadedError.code:
+        if found is not None and found.refused.code == OverloadedError.code:
             self._refusals.told.append(time.monotonic() - begun)
-        return stream, found
+        return found
 
     def _late(self, stream: Any, reading: Any) -> None:
         begun = self._begun[asyncio.current_task()]

@@ -3,8 +3,9 @@
 Never more than the gateway takes, and no more than it has answered of late. Like TCP's window, the number of streams
 grows with each answer, shrinks with each `overloaded`, and halves with each answer that does not come: a gateway with
 little of its processor would be busy with streams that are opened, given up and opened again before it comes to read
-one. In gRPC's own queue a stream is opened when its caller has long gone, asks nothing, and is ended. What waits
-here goes newest first, since whoever has waited for long has little time left.
+one. In gRPC's own queue a stream is opened when its caller has long gone, asks nothing, and is ended: so no more than
+OPENING are opened before the gateway has taken them up, which it says at once. What waits here goes newest first, since
+whoever has waited for long has little time left.
 """
 
 import asyncio
@@ -27,6 +28,10 @@ MOST: Final = 96
 FIRST: Final = 8
 LEAST: Final = 4
 """Streams at first, and when nothing is answered."""
+OPENING: Final = 2
+"""Streams at once that were opened and are not taken up: a gateway takes one in a turn of its event loop or two, which
+are long when it has much to do.
+"""
 LATE: Final = 1.0
 """Seconds for which a stream is kept whose answer comes too late: a gateway gives up when its caller does."""
 _CODES: Final = frozenset(Code)
@@ -45,8 +50,8 @@ class StreamPool:
         self._idle: list[Any] = []
         self._throttle = Throttle()
         self._window = min(FIRST, MOST)
-        self._under_way = 0
-        self._waiting: dict[asyncio.Future[None], None] = {}
+        self._under_way = self._opening = 0
+        self._waiting: dict[asyncio.Future[Any], None] = {}
 
     async def ask(self, request: wire.AskRequest, until: float = math.inf) -> wire.AskOutcome:
         """The answer to one request.
@@ -62,12 +67,9 @@ class StreamPool:
             raise OverloadedError("the gateway was just now")
         until = min(until, time.monotonic() + self._timeout)
         try:
-            async with self._place(until):
-                request.left_ms = max(1, int(1000 * (until - time.monotonic())))
-                stream, found = await self._answered(request, until)
+            found = await self._answered(request, until)
         except TimeoutError:
             raise UpstreamError("gives no answer in time; see to the network, and whether it is overloaded") from None
-        self._idle.append(stream)
         overloaded = found.refused.code == Code.OVERLOADED
         if overloaded or not found.HasField("refused"):  # a refusal of another kind is neither, as the gateway counts
             self._throttle.ended(time.monotonic(), not overloaded)
@@ -77,65 +79,102 @@ class StreamPool:
             raise RefusedError(Code(found.refused.code) if found.refused.code in _CODES else Code.INTERNAL)
         return found
 
-    async def _answered(self, request: wire.AskRequest, until: float) -> tuple[Any, wire.AskOutcome]:
+    async def _answered(self, request: wire.AskRequest, until: float) -> wire.AskOutcome:
         try:
-            stream, found = await self._exchange(request, until)
+            found = None
+            while found is None:
+                async with self._place(until) as stream:
+                    request.left_ms = max(1, int(1000 * (until - time.monotonic())))
+                    if stream is None:
+                        found = await self._open(request, until)
+                        continue
+                    # The gateway ends an idle stream when it stops; what it may have read is sent again unchanged.
+                    with suppress(grpc.aio.AioRpcError):
+                        found = await self._exchange(stream, request, until)
         except BaseException:  # as when its time is over
             self._grow(-self._window // 2)
             raise
         if found.refused.code != Code.OVERLOADED and 2 * self._under_way >= self._window:
             self._grow(1)
-        return stream, found
+        return found
 
     def _grow(self, streams: int) -> None:
         self._window = min(MOST, max(LEAST, self._window + streams))
 
     @asynccontextmanager
-    async def _place(self, until: float) -> AsyncIterator[None]:
-        """One of the streams while the block runs."""
-        if self._under_way >= self._window:
-            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    async def _place(self, until: float) -> AsyncIterator[Any]:
+        """One of the streams while the block runs; None: it is to be opened."""
+        if self._has_place():
+            stream = self._take()
+        else:
+            waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             self._waiting[waiting] = None
             try:
                 async with asyncio.timeout(until - time.monotonic()):
-                    await waiting
+                    stream = await waiting
             except (asyncio.CancelledError, TimeoutError):
                 self._waiting.pop(waiting, None)
-                if not waiting.cancelled():
-                    self._leave()  # it was its turn
+                if not waiting.cancelled():  # it was its turn
+                    self._give_back(waiting.result())
                 raise
-        else:
-            self._under_way += 1
         try:
-            yield
+            yield stream
         finally:
             self._leave()
 
+    def _has_place(self) -> bool:
+        return self._under_way < self._window and (bool(self._idle) or self._opening < OPENING)
+
+    def _take(self) -> Any:
+        self._under_way += 1
+        if self._idle:
+            return self._idle.pop()
+        self._opening += 1
+        return None
+
+    def _give_back(self, stream: Any) -> None:
+        if stream is None:
+            self._opening -= 1
+        else:
+            self._idle.append(stream)
+        self._leave()
+
     def _leave(self) -> None:
-        """Places, as many as there are now, go to those who came last."""
         self._under_way -= 1
-        while self._waiting and self._under_way < self._window:
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Places, as many as there are now, go to those who came last."""
+        while self._waiting and self._has_place():
             waiting, _ = self._waiting.popitem()
             if not waiting.done():
-                waiting.set_result(None)
-                self._under_way += 1
+                waiting.set_result(self._take())
 
-    async def _exchange(self, request: wire.AskRequest, until: float) -> tuple[Any, wire.AskOutcome]:
-        while self._idle:
-            stream = self._idle.pop()
-            # The gateway ends an idle stream when it stops; a request that it may have read is sent again unchanged.
-            with suppress(asyncio.InvalidStateError, grpc.aio.AioRpcError):
-                await _write(stream, request, until)
-                found = await self._read(stream, until)
-                if found is not None:
-                    return stream, found
+    async def _open(self, request: wire.AskRequest, until: float) -> wire.AskOutcome:
+        """The answer on a stream of its own, which is kept."""
         stream = self._stub.Converse()
+        # A gateway says at once that it has taken it up; one of before, with its first answer.
+        taken = asyncio.ensure_future(stream.initial_metadata())
+        taken.add_done_callback(self._taken_up)
+        found = await self._exchange(stream, request, until)
+        if found is None:
+            raise UpstreamError("ended the stream; try again")
+        return found
+
+    def _taken_up(self, taken: "asyncio.Future[Any]") -> None:
+        if not taken.cancelled():
+            taken.exception()  # whoever reads the stream hears of it
+        self._opening -= 1
+        self._hand_out()
+
+    async def _exchange(self, stream: Any, request: wire.AskRequest, until: float) -> wire.AskOutcome | None:
+        """The answer on a stream, which is then idle; None if it has ended."""
         with suppress(asyncio.InvalidStateError):  # it has ended: reading tells with what
             await _write(stream, request, until)
         found = await self._read(stream, until)
-        if found is None:
-            raise UpstreamError("ended the stream; try again")
-        return stream, found
+        if found is not None:
+            self._idle.append(stream)
+        return found
 
     async def _read(self, stream: Any, until: float) -> wire.AskOutcome | None:
         """The next answer, None at the stream's end; raises TimeoutError when the caller gives up."""

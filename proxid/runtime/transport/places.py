@@ -5,12 +5,15 @@ Two measures keep what is answered from falling while more is asked than can be 
 - The queue is bounded by time. While it empties now and then, a request may wait for LONGEST; once it has not for so
   long, or somebody was just refused, only the newest are worth a place, for TARGET (CoDel, Nichols and Jacobson 2012;
   adaptive LIFO, Maurer 2015). Where places come back more seldom than that, nobody waits: a refusal that comes late
-  has cost its caller time and brought nobody a place. Nor does then wait whose caller gives up before an answer
-  is due. Only one peer that asks alone, and not much, waits for as long as it has time.
-- Places follow what they cause: a request says at its end how long it has taken, here and at the service behind. Above
-  SLOW they become fewer by a third, else more, as TCP's window does, and as with that only while they are used: what
-  was never carried may be too much. What waits for somebody else's answer costs no processor and is not counted, so a
-  slow responder takes no place from anybody.
+  has cost its caller time and brought nobody a place. Only one peer that asks alone, and not much, waits for as long as
+  it has time.
+- Places follow what they cause: a request says at its end how long it has taken, here and at the service behind. Up to
+  CALM they become more, as TCP's window does, and as with that only while they are used: what was never carried may be
+  too much. Above SLOW they become as many as are answered in between. What waits for somebody else's answer costs no
+  processor and is not counted, so a slow responder takes no place from anybody.
+
+While there is much to do, whose caller gives up before an answer is due has no place, though there be one: it would
+take the processor from others and be answered to nobody.
 
 The next place goes to the peer that has fewest, of it to the person that has fewest. Nothing here reads a clock.
 """
@@ -27,13 +30,15 @@ LONGEST: Final = 0.1
 """Seconds that a request may wait for a place otherwise."""
 SLOW: Final = 1.5
 """Seconds that an answer takes when a service carries too much."""
+CALM: Final = 1.0
+"""Seconds that it takes when a service carries what it can."""
 FEWEST: Final = 8
 FIRST: Final = 64
 MOST: Final = 256
 """Places at least, at first, and at most."""
 WAITING: Final = 256
 """Requests that wait at most."""
-LATELY: Final = 32
+LATELY: Final = 16
 """Requests by which it is known how long one takes."""
 MEMORY: Final = 1.0
 """Seconds after which what was answered or refused counts half, and a queue that was refused is no more expected."""
@@ -71,8 +76,9 @@ class Places:
         self._people: Counter[Hashable] = Counter()
         self._lines: dict[tuple[Hashable, Hashable], dict[Ticket, None]] = {}
         """Who waits, by person; within a line the oldest first."""
-        self._emptied = self._fewer = float("-inf")
-        """When the queue last began, and when places became fewer."""
+        self._emptied = float("-inf")
+        """When the queue last began."""
+        self._was_too_much = False
         self._over = float("-inf")
         """When somebody was last refused."""
         self._served = self._refused = self._counted = 0.0
@@ -91,14 +97,15 @@ class Places:
             self._emptied = ticket.since
         self._lines.setdefault((ticket.peer, ticket.person), {})[ticket] = None
         self.waiting += 1
+        if self._is_in_vain(ticket):
+            self._refuse(ticket)
+            return
         self._fill(ticket.since)
         if ticket.placed:
             return
         if self._is_hopeless(ticket.since):
             self._refuse(ticket)
             self._note_over(ticket.peer, ticket.since)
-        elif self.is_over(ticket.since) and ticket.left < self._expected(ticket.since):
-            self._refuse(ticket)
         elif self.waiting > WAITING:
             self._refuse(max((t for line in self._lines.values() for t in line), key=self._burden))
             self._over = ticket.since
@@ -158,7 +165,12 @@ class Places:
         if not self.is_over(now):
             return False
         self._forget(now)
-        return self._served * math.log(2) * TARGET < MEMORY
+        return self._rate() * TARGET < 1
+
+    def _is_in_vain(self, ticket: Ticket) -> bool:
+        """Whether there is much to do, and its caller gives up before an answer is due."""
+        busy = 2 * self.held >= self.limit or self.is_over(ticket.since)
+        return busy and not self._is_alone() and ticket.left < self._expected(ticket.since)
 
     def _is_alone(self) -> bool:
         """Whether all that is asked is one peer's, and not much."""
@@ -212,17 +224,23 @@ class Places:
     def _adapt(self, now: float, took: float) -> None:
         self._forget(now)
         self._served += 1
+        kept = math.exp2((self._ended - now) / MEMORY)
+        self._took += (min(took, 2 * SLOW) - self._took) * (1 - kept * (1 - 1 / LATELY))  # one that hung is one
         self._ended = now
-        self._took += (took - self._took) / LATELY
-        if took <= SLOW:
-            # Only what is carried says that more could be. At first one more for each, until it was once too much.
+        if self._took <= CALM:
+            # Only what is carried says that more could be. At first one more for each, until that takes a while.
             if 2 * (self.held + 1) >= self.limit:
-                more = 1.0 if self._fewer == float("-inf") else 8 / self.limit
+                begins = not self._was_too_much and self._took <= CALM / 4
+                more = 1.0 if begins else 8 / self.limit
                 self.limit = min(float(self._most), self.limit + more)
-        elif now - self._fewer >= SLOW:
-            self._fewer = now
-            # From what is really carried: places that nobody took have slowed nothing down.
-            self.limit = max(float(self._fewest), min(self.limit, self.held + 1.0) * 2 / 3)
+        elif took > SLOW:
+            self._was_too_much = True
+            # As many as are answered in a time between the two (Little 1961).
+            self.limit = max(float(self._fewest), min(self.limit, self._rate() * (CALM + SLOW) / 2))
+
+    def _rate(self) -> float:
+        """Requests that are answered in a second."""
+        return self._served * math.log(2) / MEMORY
 
     def _forget(self, now: float) -> None:
         kept = 0.5 ** ((now - self._counted) / MEMORY)

@@ -137,6 +137,7 @@ def ordered_stream(
         @wraps(method)
         async def framed(self: Servicer, _requests: Any, context: Any) -> None:
             async def serve(talk: _Talk, peer: Peer) -> None:
+                await context.send_initial_metadata(())  # until then its caller opens few others
                 while (raw := await talk.heard()) is not grpc.aio.EOF:
                     with self.peers.budget.call(peer, len(raw)):
                         answering, raw = answered(self, raw, peer), None
