@@ -1,7 +1,9 @@
 """Lies about when something was logged, against what the gateway promised of it (check 9)."""
 
+import asyncio
 import dataclasses
 import os
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from auditor.checks.c9_receipts import read_receipts
 from gateway.store.consents import Chosen
 from gateway.store.library import GatewayStore
+from proxid.clients.auditing.heads import FOLDER
 from proxid.errors import HistoryForkedError
 from proxid.evidence.checkpoint import Checkpoint, origin
 from proxid.evidence.events import EventType
@@ -98,10 +101,23 @@ def forks(liar: Liar, role: str) -> None:
     liar.patch.setattr(Promises, "head", head)
 
 
+async def holds_a_head(liar: Liar) -> None:
+    """Until the device was shown a head of the gateway's log that has entries: every log continues one without."""
+    folder = liar.trial.folder / "devices/household-1/data" / FOLDER
+    async with asyncio.timeout(20):
+        for bundle in cycle(("nothing", "everything")):  # what is chosen already is not asked for again
+            await liar.trial.device.consent(PEOPLE[1], bundle)
+            held = [path.read_text().split("\n") for path in folder.glob("*.head")]
+            if any(name == origin("main-service", GATEWAY) and int(size) for name, size, *_ in held):
+                return
+            await asyncio.sleep(0.2)
+
+
 @lie(1, quick=True)
 async def screener_promises_over_another_history(liar: Liar) -> None:
     """The device refuses the head that it is given with the promise, and keeps the promise, which convicts."""
     await liar.trial.busy(1)
+    await holds_a_head(liar)
     forks(liar, GATEWAY)
     with pytest.raises(HistoryForkedError):
         await liar.trial.device.consent(PEOPLE[0], "nothing")

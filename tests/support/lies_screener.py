@@ -171,7 +171,8 @@ async def screener_delivers_after_a_withdrawal(liar: Liar) -> None:
 
 async def _kept(self: GatewayStore, user_tag: str, epoch: int, version: int, payload: bytes, *rest: Any) -> Chosen:
     """A change that is recorded, and promised, and not carried out: grants stay as they were."""
-    header = encode_header(epoch=epoch, version=version, phase="received", message=rest[-1].hex())
+    *_, session_id, _key = rest
+    header = encode_header(epoch=epoch, version=version, phase="received", message=session_id.hex())
     said = named(user_tag="-", epoch=epoch, version=version, salt=os.urandom(16), header=header, payload=payload)
     return Chosen(f" {await self.call('gw_consent_acknowledged', *said)}", [])
 
