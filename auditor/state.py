@@ -28,7 +28,7 @@ from proxid.crypto.hpke import OpeningKey
 from proxid.encoding import label
 from proxid.errors import AuditBusyError, AuditStateError, OutputError
 
-VERSION: Final = 34
+VERSION: Final = 35
 STATE: Final = "state"
 _SETS: Final = "sets.*.db"
 _WORKING: Final = "sets-next.db"

@@ -14,15 +14,18 @@ from auditor.checks.c5_groups import Groups
 from auditor.checks.c8_obligations import Obligations
 from auditor.findings import CONSENT, MAIN_SERVICE, Report, Unchecked
 from auditor.policies import Policies
-from proxid.errors import ConsentError, RegistrationError
+from proxid.errors import ConsentError
 from proxid.evidence.events import Event, EventType
 from proxid.protocol import consent
 
 _KEPT: Final = "somebody took a consent back, and what waited was kept"
 
-TakenBackState = tuple[set[bytes], dict[str, int], set[str], set[str]]
+_SETTLED: Final = 2
+"""Epochs that have begun when nothing of one before them can wait any more."""
+
+TakenBackState = tuple[set[bytes], dict[str, int], set[str], set[str], set[str]]
 """The sessions that are owed; by PROX_ID the epoch in which records went for a reason that is not known yet, and those
-of which something has waited since; lost keys' PROX_IDs that are over."""
+of which something has waited since; lost keys' PROX_IDs that are over; those for which this is believed."""
 
 
 class TakenBack:
@@ -37,6 +40,7 @@ class TakenBack:
         self._loose: dict[str, int] = {}
         self._again: set[str] = set()
         self._over: set[str] = set()
+        self._believed: set[str] = set()
 
     def consented(self, epoch: int, prox_id: str, bundle: str) -> None:
         """CONSENT: what waits for another audience than the bundle's goes now."""
@@ -83,29 +87,32 @@ class TakenBack:
         """
         if self._owed:  # heads lie between steps
             self._report.once(CONSENT, MAIN_SERVICE, _KEPT)
-        self._loose = {
-            prox_id: epoch for prox_id, epoch in self._loose.items() if not (unread or self._is_explained(prox_id))
-        }
+        for prox_id, epoch in [*self._loose.items()]:
+            known = not unread and self._people.find(prox_id) is not None
+            believed = known and self._believes(prox_id)
+            if not known or self._is_explained(prox_id) or (believed and newest >= epoch + _SETTLED):
+                del self._loose[prox_id]
+        self._believed &= self._loose.keys()
         self._over, self._again = ({prox for prox in of if self._people.find(prox)} for of in (self._over, self._again))
-        if late := sum(epoch < newest for epoch in self._loose.values()):
+        if late := sum(epoch < newest for prox_id, epoch in self._loose.items() if prox_id not in self._believed):
             text = f"records of {late} people were taken back who neither withdrew, objected nor were erased"
             self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, text))
 
     def _is_explained(self, prox_id: str) -> bool:
-        if self._people.is_erased(prox_id):
-            return True
-        if self._people.lost.is_lost(prox_id) and prox_id not in self._again:
-            self._report.believe(CONSENT, "lost")  # from when on the main service was told, nobody says
-            return True
-        try:
-            return self._people.of_prox(prox_id).user_id in self._obligations.objections
-        except RegistrationError:
-            return True  # the link has expired
+        return self._people.user_of(prox_id) in self._obligations.objections
+
+    def _believes(self, prox_id: str) -> bool:
+        """Whether its key was lost, as long as nothing says otherwise: nobody says when the main service was told."""
+        lost = self._people.lost.is_lost(prox_id) and prox_id not in self._again and not self._is_explained(prox_id)
+        if lost is not (prox_id in self._believed):
+            self._report.believe(CONSENT, "lost", 1 if lost else -1)
+            self._believed ^= {prox_id}
+        return lost
 
     def state(self) -> TakenBackState:
         """For storing."""
-        return self._owed, self._loose, self._again, self._over
+        return self._owed, self._loose, self._again, self._over, self._believed
 
     def restore(self, state: TakenBackState) -> None:
         """Go on from a state."""
-        self._owed, self._loose, self._again, self._over = state
+        self._owed, self._loose, self._again, self._over, self._believed = state

@@ -56,7 +56,8 @@ class Claim:
     """A request that was withheld on the gateway's word, which its log does not hold yet.
 
     Attributes:
-        session: the request's, hexadecimal. again: whether something of the person's has waited since.
+        session: the request's, hexadecimal. again: whether something of the person's has waited since. believed: that
+            it was withheld because the person's key was lost, as long as nothing says otherwise.
     """
 
     event: int
@@ -66,6 +67,7 @@ class Claim:
     reason: str
     session: str
     again: bool = False
+    believed: bool = False
 
 
 class WithheldState(NamedTuple):
@@ -254,7 +256,11 @@ class Withheld:
         newest = max((epoch for _, epoch in self._policies.begins[GATEWAY]), default=-1)
         under_way = 0
         for claim in waiting:
+            if claim.believed and newest >= claim.epoch + PATIENCE:
+                continue
             self._claims.setdefault(claim.prox_id, []).append(claim)
+            if claim.believed:
+                continue
             if newest >= claim.epoch + PATIENCE:
                 text = f"a request was withheld as {claim.reason}, and the gateway's log knows of no such right"
                 self._report.add(COMPLETENESS, MAIN_SERVICE, claim.event, f"SUPPRESSED: {text}")
@@ -270,11 +276,14 @@ class Withheld:
     def _is_told(self, claim: Claim) -> bool:
         if self._people.is_erased(claim.prox_id):
             return True
-        if claim.reason == "restricted" and not claim.again and self._people.lost.is_lost(claim.prox_id):
-            self._report.believe(COMPLETENESS, "lost")  # from when on the main service was told, nobody says
-            return True
-        user = self._people.user_of(claim.prox_id)
-        return claim.reason == "restricted" and self._obligations.objected_after(user, claim.session, claim.time_ms)
+        user, restricted = self._people.user_of(claim.prox_id), claim.reason == "restricted"
+        told = restricted and self._obligations.objected_after(user, claim.session, claim.time_ms)
+        # From when on the main service was told that a key was lost, nobody says.
+        lost = restricted and not told and not claim.again and self._people.lost.is_lost(claim.prox_id)
+        if lost is not claim.believed:
+            self._report.believe(COMPLETENESS, "lost", 1 if lost else -1)
+            claim.believed = lost
+        return told
 
     def state(self) -> WithheldState:
         """For storing."""
