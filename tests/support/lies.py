@@ -7,8 +7,8 @@ import asyncio
 import dataclasses
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +154,17 @@ async def _wait_empty(self: EvidenceService) -> None:
 
 async def store_of(liar: Liar, role: str) -> Any:
     return connect(liar.trial.url(role))
+
+
+@asynccontextmanager
+async def keys_kept_live(liar: Liar) -> AsyncIterator[None]:
+    """Epoch keys that end meanwhile are afterwards taken by the gateway as they were before."""
+    store = await store_of(liar, GATEWAY)
+    live = {name: await store.get(name) async for name in store.scan_iter(match="{gw}:u:*")}
+    yield
+    for name, tag in live.items():
+        await store.set(name, tag)
+    await store.aclose()
 
 
 def flip(data: bytes, at: int = -1) -> bytes:

@@ -12,7 +12,7 @@ from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.provision.keyfile import load_signing_key
 from tests.integration.gateway.test_keys_of_people import at_home, revoke, taken
 from tests.integration.gateway.test_rights import rights
-from tests.support.lies import GATEWAY, Liar, lie, store_of
+from tests.support.lies import GATEWAY, Liar, keys_kept_live, lie, store_of
 from tests.support.trial import PEOPLE
 
 E = EventType
@@ -92,13 +92,9 @@ async def gateway_links_by_a_key_that_was_revoked(liar: Liar) -> None:
 async def gateway_forwards_what_comes_under_a_key_that_was_revoked(liar: Liar) -> None:
     trial = liar.trial
     await trial.busy(1)
-    store = await store_of(liar, GATEWAY)
-    live = {name: await store.get(name) async for name in store.scan_iter(match="{gw}:u:*")}
-    revoke(trial, PEOPLE[1])
-    await taken(trial)
-    for name, tag in live.items():
-        await store.set(name, tag)
-    await store.aclose()
+    async with keys_kept_live(liar):
+        revoke(trial, PEOPLE[1])
+        await taken(trial)
     await trial.ask("node words", PEOPLE[1:2])
 
 

@@ -4,11 +4,14 @@ import dataclasses
 from typing import Any
 
 import gateway.links
+from gateway.links import Links
 from gateway.store.links import KeyLiveError, LinkSteps
 from main_service.intake import Anonymiser, NotLogged, Withheld
 from main_service.rights import Subjects
+from proxid.crypto.identity import Credential
+from proxid.runtime.provision.keyfile import load_signing_key
 from tests.integration.auditor.test_epoch_keys_lost import USER, forgetful, lost
-from tests.support.lies import GATEWAY, Liar, lie, store_of, unseen
+from tests.support.lies import GATEWAY, Liar, keys_kept_live, lie, store_of, unseen
 
 
 @lie(3)
@@ -42,6 +45,45 @@ async def gateway_gives_a_person_a_second_key_beside_the_first(liar: Liar) -> No
 
 
 @lie(3)
+async def gateway_shows_another_credential_of_a_key_than_its_log_holds(liar: Liar) -> None:
+    """Where the main service looks, the key in a lost one's place counts as seasoned, and takes nobody's place."""
+    trial = liar.trial
+    await trial.busy(1)
+    await lost(trial)
+    await trial.device.session(USER)
+    key, store = load_signing_key(trial.folder / "gateway/signing.key"), await store_of(liar, GATEWAY)
+    async for name in store.scan_iter(match="{gw}:k:*"):
+        said = Credential.decode(await store.hget(name, "c"))
+        if said.instead:
+            other = dataclasses.replace(said, seasoned=True, instead="").issue(key)
+            await store.hset(name, "c", other.encode())
+    await store.aclose()
+    await trial.ask("node1 question", [USER])
+
+
+@lie(3)
+async def gateway_makes_up_a_key_that_was_lost(liar: Liar) -> None:
+    """Somebody's first key of an epoch is said to take the place of one that there never was: it does not count."""
+    honest, made_up = LinkSteps.link, "px1" + "a" * 32
+
+    async def link(self: LinkSteps, *said: Any) -> bool:
+        if said[1].user_id == USER and not said[-1]:
+            raise KeyLiveError("so it says")
+        return await honest(self, *said)
+
+    async def never(*_: Any) -> str:
+        return made_up
+
+    async def tell(self: Links, *_: Any) -> None:
+        await self._upstream.restrict(made_up, True, lost=True)
+
+    liar.patch.setattr(LinkSteps, "link", link)
+    liar.patch.setattr(LinkSteps, "lost", never)
+    liar.patch.setattr(Links, "tell", tell)
+    await liar.trial.busy(1)
+
+
+@lie(3)
 async def gateway_replaces_a_persons_key_twice_in_an_epoch(liar: Liar) -> None:
     await liar.trial.busy(1)
     before = (await liar.trial.device.session(USER)).prox_id.encode()
@@ -61,14 +103,10 @@ async def gateway_replaces_a_persons_key_twice_in_an_epoch(liar: Liar) -> None:
 async def gateway_forwards_what_comes_under_a_key_that_was_lost(liar: Liar) -> None:
     trial = liar.trial
     await trial.busy(1)
-    store = await store_of(liar, GATEWAY)
-    live = {name: await store.get(name) async for name in store.scan_iter(match="{gw}:u:*")}
-    anew = forgetful(trial)
-    await anew.session(USER)
-    await anew.close()
-    for name, tag in live.items():
-        await store.set(name, tag)
-    await store.aclose()
+    async with keys_kept_live(liar):
+        anew = forgetful(trial)
+        await anew.session(USER)
+        await anew.close()
     await trial.ask("node words", [USER])
 
 

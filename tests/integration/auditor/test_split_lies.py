@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.store.library import GatewayStore
+from main_service.rights import Subjects
 from proxid.anonymise.split import rounds
 from proxid.classify import Classification
 from proxid.clients.subscriber.config import PartyConfig
@@ -16,9 +17,10 @@ from proxid.clients.subscriber.subscriber import open_subscriber
 from proxid.protocol.rights import Right
 from proxid.runtime.config import load
 from proxid.runtime.store import connect
+from tests.integration.auditor.test_epoch_keys_lost import lost
 from tests.support.lies import GATEWAY, Liar
 from tests.support.lies_split import LIES, E, a_path_without_the_ladder, a_row_under_the_threshold, a_tick_early, fields
-from tests.support.split_house import NODES, House, begun, contents, house, released, served
+from tests.support.split_house import NODES, House, begun, clean, contents, house, released, served
 from tests.support.trial import PARTIES, PEOPLE, FixedClassifier, running
 
 
@@ -273,3 +275,30 @@ async def test_contents_sent_after_an_objection_or_withdrawal_are_found(
             got = [group async for group in subscriber.groups(False)]
         assert contents(got)
         assert 6 in await liar.caught()
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+async def test_a_key_that_is_lost_before_an_epochs_close(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keeps: bool
+) -> None:
+    """Nothing of it is shown: of a main service that keeps it, everything is, and that is found."""
+
+    async def restrict(self: Subjects, prox_id: str, *_: bool) -> None:
+        await self._store.given_up(prox_id, 1000)
+
+    async with house(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        await trial.evening()
+        if keeps:
+            monkeypatch.setattr(Subjects, "restrict", restrict)
+        await lost(trial)
+        await trial.consent(people=PEOPLE[1:2])
+        await trial.ask("news of tonight", PEOPLE[1:2])
+        await trial.close()
+        (shown,) = contents((await trial.receive())["acme"])
+        left = len(NODES) * len(PEOPLE) + 5 - (0 if keeps else 5)
+        assert sum(row.records for row in shown.rows) + shown.withheld == left
+        if keeps:
+            assert await liar.caught() == {6}
+        else:
+            clean(await trial.audit())
