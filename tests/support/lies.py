@@ -50,6 +50,8 @@ class Liar:
         patch.setattr(LogReader, "_is_cosigned", lambda *_: True)
         self.hides = False
         """Whether the lie is told by keeping something back: then it cannot be proven, but is not clean either."""
+        self.accused: set[str] = set()
+        """Whose logs hold a violation, by the audit that has caught the lie."""
 
     def records(self, role: str, transform: Transform) -> None:
         """From now on a service's recorder logs what `transform` makes of its events, numbered without a gap."""
@@ -139,6 +141,7 @@ class Liar:
     async def caught(self) -> set[int]:
         """The checks that an audit reports as violated, or as not to be made if the lie `hides`."""
         report = await self.trial.audit(**self.options)
+        self.accused = {violation.log for violation in report.violations}
         if self.hides:
             assert report.verdict is Verdict.UNCHECKED
             return {reason.rule for reason in report.reasons}

@@ -53,6 +53,8 @@ def told(people: People, erased: set[bytes] | None = None) -> tuple[list[str], l
 def test_a_key_in_the_place_of_none_is_made_up(people: People) -> None:
     with pytest.raises(RegistrationError):
         linked(people, word())
+    # The main service, which was shown that credential, takes what comes under it.
+    assert not people.of_key(scene.DEVICE.public).seasoned
 
 
 def test_somebody_elses_erasure_hides_no_key_that_was_lost(people: People) -> None:
