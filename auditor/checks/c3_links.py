@@ -167,28 +167,28 @@ class People:
         """
         trust = self._trust
         enrolment, link = Enrolment.decode(payload.enrolment), Link.decode(payload.link)
-        enrolment.verify(trust.authority)
-        link.verify(enrolment)
         if (link.service, link.screener) != (trust.service, trust.screener):
             raise CredentialError("link is for another service or screener")
-        self._verify_enrolled(enrolment, (link.prox_id, tag))
-        enrolment.verify_time(trust.epochs.start(link.epoch))
         if link.epoch_key in self._by_key:
             raise RegistrationError("epoch key is linked twice")
         credential = self._credential(payload.credential, link)
         earlier = self._by_key.get(self._live.get((link.user_id, link.epoch), b""))
+        # The main service goes by the credential alone: whatever else is wrong is no reason to accuse it.
+        said = (link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, credential.digest)
+        person = Person(*said, payload.part, credential.instead)
+        self.lost.linked(person, self._shown.get(link.epoch_key))
+        self._by_key[link.epoch_key] = self._by_prox[link.prox_id] = person
+        self._live[link.user_id, link.epoch] = link.epoch_key
+        self._tags[tag] = link.epoch_key
+        enrolment.verify(trust.authority)
+        link.verify(enrolment)
+        self._verify_enrolled(enrolment, (link.prox_id, tag))
+        enrolment.verify_time(trust.epochs.start(link.epoch))
         self.lost.verify(earlier, credential.instead, link.epoch, event)
         if not credential.instead:
             self._verify_season(enrolment, credential)
         if subject_tag(credential.evidence_key) != tag:
             raise CredentialError("link is filed under another evidence key than its credential's")
-        said = (link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, credential.digest)
-        person = Person(*said, payload.part, credential.instead)
-        self.lost.linked(person)
-        self.lost.compare(person, self._shown.get(link.epoch_key))
-        self._by_key[link.epoch_key] = self._by_prox[link.prox_id] = person
-        self._live[link.user_id, link.epoch] = link.epoch_key
-        self._tags[tag] = link.epoch_key
         if not payload.part and link.epoch in self._policies.keyed:
             raise RegistrationError("link says nothing of the person's aliases")
         before, self._parts[link.user_id] = self._parts.get(link.user_id), payload.part

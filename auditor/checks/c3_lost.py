@@ -80,10 +80,11 @@ class LostKeys:
         elif before.instead:
             raise RegistrationError("epoch keys of one person were replaced twice in one epoch")
 
-    def linked(self, key: Replacing) -> None:
-        """A key was linked."""
+    def linked(self, key: Replacing, shown: Shown | None = None) -> None:
+        """A key was linked, of which the main service was shown a credential before, perhaps."""
         if key.instead:
             self._taken[key.instead], self._before[key.prox_id] = key.prox_id, key.instead
+        self.compare(key, shown)
 
     def unread_link(self, epoch: int, tag: bytes) -> None:
         """A LINKED that cannot be read."""
