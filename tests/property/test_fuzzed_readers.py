@@ -20,7 +20,9 @@ from proxid.errors import STEPS, ProxidError, next_of
 from tests.support.chosen import again_of
 from tests.support.chosen import number as number_of
 from tests.support.fuzzing.files import change
+from tests.support.fuzzing.found import FOUND, Found
 from tests.support.fuzzing.known import ran, readers
+from tests.support.fuzzing.places import PLACES, misplace
 from tests.support.fuzzing.readers import READERS, Reader
 from tests.support.fuzzing.reading import BY_COMMAND
 from tests.support.fuzzing.stock import PLANTED, make_stock
@@ -29,6 +31,8 @@ SEED: Final = number_of("PROXID_FUZZ_SEED", 1)
 ROUNDS: Final = number_of("PROXID_FUZZ_ROUNDS", 150)
 FEW: Final = 40
 """Readers of which every run of the tests damages a file."""
+MISPLACED: Final = 1 / 6
+"""Of the damages: there is no file in its place, but something else."""
 SECONDS: Final = 20
 """That a reader may take for a small file, on a busy machine."""
 
@@ -77,8 +81,11 @@ def damaged(reader: Reader, stock: Path, folder: Path, source: Random) -> tuple[
     """A copy of what a reader needs, one file of it changed: which, and how."""
     shutil.copytree(stock / reader.root, folder)
     path = source.choice(sorted(path for glob in reader.files for path in folder.glob(glob) if path.is_file()))
-    data, said = change(source, path.read_bytes())
-    path.write_bytes(data)
+    if source.random() < MISPLACED:
+        said = misplace(source, path, pipes=not reader.streams)
+    else:
+        data, said = change(source, path.read_bytes())
+        path.write_bytes(data)
     return path.relative_to(folder).as_posix(), said
 
 
@@ -86,6 +93,12 @@ def tried(reader: Reader, stock: Path, folder: Path, number: int, good: Any, end
     """What is wrong with what becomes of one damaged file; None if nothing is. Counts in `ended` what that was."""
     source = Random(f"{SEED}/{number}/{reader.name}")
     name, said = damaged(reader, stock, folder, source)
+    found = outcome(reader, folder, name, good, ended)
+    return found and f"{found}\n    round {number}, {name}: {said}"
+
+
+def outcome(reader: Reader, folder: Path, name: str, good: Any, ended: Counter[str]) -> str | None:
+    """What is wrong with how a file of this name is taken; None if nothing is."""
     found: str | None = None
     try:
         given = read(reader, folder)
@@ -102,7 +115,7 @@ def tried(reader: Reader, stock: Path, folder: Path, number: int, good: Any, end
             at = f"{Path(code.co_filename).name}:{trace.tb_lineno}" if "/tests/" not in code.co_filename else at
             trace = trace.tb_next
         found = f"{type(error).__name__} {str(error)[:300]} at {at}"
-    return found and f"{found}\n    round {number}, {name}: {said}"
+    return found
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["few", "many"])
@@ -124,12 +137,27 @@ def test_a_damaged_file_is_refused_by_a_rule_that_says_where(stock: Path, tmp_pa
     assert ended["refused"] and ended["read"], "what is damaged is all refused, or nothing of it"
 
 
+@pytest.mark.parametrize("one", FOUND, ids=lambda one: f"{one.reader}: {one.file}")
+@pytest.mark.filterwarnings("ignore")
+def test_what_was_once_taken_badly_is_refused(stock: Path, tmp_path: Path, one: Found) -> None:
+    (reader,) = (reader for reader in READERS if reader.name == one.reader)
+    folder, ended = tmp_path / "it", Counter[str]()
+    shutil.copytree(stock / reader.root, folder)
+    good = read(reader, folder) if reader.whole else None
+    path = next(folder.glob(one.file))
+    if isinstance(one.change, str):
+        PLACES[one.change](path)
+    else:
+        path.write_bytes(one.change(path.read_bytes()))
+    assert outcome(reader, folder, path.relative_to(folder).as_posix(), good, ended) is None
+
+
 NOT_FUZZED: Final = {
     "what it wrote itself a moment ago, or a process beside it": {
         "proxid/cli/demo/__init__.py:command", "proxid/cli/demo/run.py:_audit", "proxid/cli/report.py:_write",
         "proxid/lab/commands/study/output.py:write_study", "proxid/lab/studies/view.py:_histograms",
         "proxid/lab/studies/view.py:contents_texts", "proxid/runtime/process/child.py:Child.wait_ready",
-        "proxid/runtime/provision/trial.py:_certify", "proxid/runtime/store/embedded.py:EmbeddedStore._last_words",
+        "proxid/runtime/store/embedded.py:EmbeddedStore._last_words",
         "proxid/clients/household/history.py:OwnHistory.add", "proxid/clients/household/history.py:OwnHistory.reseal",
         "proxid/classify/weights.py:to_bytes",
         "proxid/lab/studies/thesis/processes.py:_resident",

@@ -9,7 +9,9 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[3]
 PACKAGES: Final = ("proxid", "gateway", "main_service", "auditor", "device_sim")
-_NAMES: Final = {"read_text", "read_bytes", "load_json", "file_digest"}
+_NAMES: Final = {
+    "read_text", "read_bytes", "load_json", "file_digest", "open_regular", "regular_bytes", "regular_text",
+}  # fmt: skip
 """Methods and functions that read, whatever they are called on."""
 _CALLS: Final = {
     "tomllib.loads", "json.loads", "json.load", "gzip.open", "gzip.decompress", "gzip.GzipFile", "zipfile.ZipFile",

@@ -84,7 +84,7 @@ class Reader:
     Attributes:
         root: folder of the stock that it needs. files: of it, by glob, those that are changed.
         read: of a copy of the folder; what it gives. whole: what it takes is what was written: the same is given.
-        says: a word that a refusal has, if not the file's name.
+        says: a word that a refusal has, if not the file's name. streams: a pipe is as good as a file.
     """
 
     name: str
@@ -93,11 +93,12 @@ class Reader:
     read: Callable[[Path], Any]
     whole: bool = False
     says: str = ""
+    streams: bool = False
 
 
 def _each(title: str, read: Callable[[Path], Any], *names: str) -> list[Reader]:
     """A reader that takes files of several formats."""
-    return [Reader(f"{title} {name}", "lab", (name,), _of(read, name)) for name in names]
+    return [Reader(f"{title} {name}", "lab", (name,), _of(read, name), streams=True) for name in names]
 
 
 LOGS: Final = ("log.tsv", "log.tsv.gz", "log.jsonl", "log.jsonl.gz", "log.parquet")
@@ -183,7 +184,7 @@ READERS: Final = [
     Reader("a store's file", "store", ("appendonlydir/*",), cut_torn_end),
     Reader("population", "lab", ("population.tsv",), _of(load_population.__wrapped__, "population.tsv")),
     Reader("an upstream's key", "lab", ("upstream.key",), _of(_key, "upstream.key"), says="key_file"),
-    Reader("utterances", "lab", ("utterances.txt",), _listed(_lines, "utterances.txt")),
+    Reader("utterances", "lab", ("utterances.txt",), _listed(_lines, "utterances.txt"), streams=True),
     Reader("patterns", "lab", ("patterns.jsonl",), _of(_patterns, "patterns.jsonl"), says="patterns"),
     Reader("weights", "lab", ("weights.npz",), _of(read_arrays, "weights.npz"), says="weights"),
     Reader("an ontology", "lab", ("ontology.csv",), _of(Ontology.load, "ontology.csv"), says="ontology"),
@@ -193,14 +194,14 @@ READERS: Final = [
     *_each("what is said in", lambda path: list(read_events(path)), *LOGS[:4]),
     *_each("items", read_published, *ITEMS),
     *_each("whether items are counted in", is_counted, *ITEMS),
-    *(Reader(f"a source, {name}", "lab", (name,), _source(name)) for name in ("log.tsv", "log.parquet")),
+    *(Reader(f"a source, {name}", "lab", (name,), _source(name), streams=True) for name in ("log.tsv", "log.parquet")),
     Reader("budgets", "lab", ("ledger.json",), lambda at: Budgets(at / "ledger.json").accounts()),
     Reader("spent", "lab", ("spent.json",), lambda at: load_stream_budget(at / "spent.json", 1.0, 9), says="spent"),
     Reader("a manifest", "lab", ("r.tsv.manifest.json",), _manifest, says="r.tsv"),
     Reader("a study's cell", "lab", ("cells/*",), _finished, says="cell"),
     Reader("truth", "lab", ("truth.tsv",), _two),
     Reader("groups", "lab", ("groups.tsv",), _of(read_groups, "groups.tsv")),
-    Reader("Google's", "lab", ("MyActivity.json",), _history(read_takeout, "MyActivity.json")),
+    Reader("Google's", "lab", ("MyActivity.json",), _history(read_takeout, "MyActivity.json"), streams=True),
     Reader("Google's zip", "lab", ("takeout.zip",), _history(read_takeout, "takeout.zip"), says="takeout"),
     Reader("Amazon's zip", "lab", ("alexa.zip",), _history(read_alexa, "alexa.zip"), says="alexa"),
 ]

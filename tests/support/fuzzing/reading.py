@@ -127,8 +127,9 @@ def _keep_heads(folder: Path) -> None:
     heads = SeenHeads(folder, trust.service, (trust.screener, trust.service_key), _proved)
     note = (folder / "reports/000001/gateway.head").read_bytes()
     asyncio.run(heads.take(note))
-    for path in (folder / "heads").glob("gateway.head"):
-        path.replace(next((folder / "heads").glob("[0-9a-f]*.head")))
+    for kept in (folder / "heads").glob("[0-9a-f]*.head"):
+        kept.unlink()
+        kept.symlink_to("gateway.head")
     asyncio.run(heads.take(note))
 
 
@@ -145,7 +146,7 @@ def _auditor_keeps(folder: Path) -> Any:
         store.expire()
     log = Verifier(origin(trust.service, "gateway"), trust.screener)
     witness = Witness(folder / "witness", WITNESS, load_signing_key(config.signing_key), log)
-    witness._path(1).write_bytes((folder / "heads/gateway.head").read_bytes())
+    witness._path(1).symlink_to(folder / "heads/gateway.head")
     return len(exchange.shown()), exchange.compared != [], witness.last().size, len(witness.memory())
 
 
@@ -275,7 +276,7 @@ def _compared(folder: Path) -> Any:
 
 def _verified(folder: Path) -> Any:
     config = str(folder / "auditor/auditor.toml")
-    return command("audit", "--config", config, "--verify", str(folder / "reports"), "--json")
+    return command("audit", "--config", config, "--verify", str(folder / "reports/000002"), "--json")
 
 
 def _document(folder: Path) -> Any:

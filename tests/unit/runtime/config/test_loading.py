@@ -149,3 +149,21 @@ def test_ten_thousand_parties_load_quickly(tmp_path: Path) -> None:
     policy = load_policy(path)
     assert len(policy.audience("all", RequestType.COMMAND)) == 10_000
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    "value", ["[" * 5_000, '{"a":' * 5_000, '{"\\ud800": 1}', '{"\\u001b[2J": 1}', '{"a": NaN}', "nan"]
+)
+def test_a_variable_may_hold_anything_and_is_refused_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("PROXID_GATEWAY__TLS", value)
+    with pytest.raises(ConfigError, match="PROXID_GATEWAY__TLS") as refused:
+        load(GatewayConfig, write(tmp_path, 'name = "g"' + TRUST))
+    assert refused.value.rule.isprintable()
+
+
+def test_a_key_that_is_no_word_is_not_repeated(tmp_path: Path) -> None:
+    for key in (r"\u001b[2J", "x" * 5_000):
+        with pytest.raises(ConfigError, match="…: no such key"):
+            load(GatewayConfig, write(tmp_path, f'name = "g"\n"{key}" = 1' + TRUST))
