@@ -14,7 +14,7 @@ from auditor.generations import Part
 from auditor.reading.belongs import shown_head
 from auditor.reading.opening import Opener, Unopened
 from auditor.reading.source import Heads
-from proxid.errors import EvidenceUnreadableError, ProxidError
+from proxid.errors import MALFORMED, EvidenceUnreadableError, ProxidError
 from proxid.evidence.events import Event, EventType
 from proxid.evidence.merkle import Frontier
 
@@ -72,5 +72,5 @@ class BeyondHeads:
                 self.erasures.took_effect(event)
             elif event.type is EventType.EXPIRED:
                 self.erasures.expiry(log, event, base)
-        except (ProxidError, KeyError, TypeError, ValueError):
+        except (ProxidError, *MALFORMED):
             return  # covers nothing; the next audit names it

@@ -20,6 +20,7 @@ from auditor.trust import Trust
 from proxid.errors import InputError, NoteInvalidError
 from proxid.evidence.checkpoint import generation_of, open_checkpoint, origin
 from proxid.evidence.note import Verifier
+from proxid.regular import regular_bytes
 from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.provision.policies import PolicyFolder
 
@@ -107,7 +108,7 @@ def _heads(path: Path, trust: Trust) -> list[bytes]:
 def _head(path: Path, trust: Trust) -> bytes:
     """One head. What no log has signed shows nothing, whoever brings it."""
     try:
-        data = path.read_bytes()
+        data = regular_bytes(path)
     except OSError:
         raise InputError(f"{path}: cannot be read") from None
     named = data.partition(b"\n")[0].decode("utf-8", "replace")

@@ -7,7 +7,7 @@ from typing import Final
 
 from auditor.findings import COMPLETENESS, HEADS, Basis, Report
 from auditor.reading.damage import Damage
-from proxid.errors import Code, EncodingError, ProxidError
+from proxid.errors import MALFORMED, Code, EncodingError, ProxidError
 from proxid.evidence.events import Event, EventType
 from proxid.evidence.succession import Succession
 
@@ -88,7 +88,7 @@ class Log:
             self._report.add(broken.rule, self.name, event.number, f"{event.type.value}: {broken.error.rule}")
         except ProxidError as error:
             self._report.add(rule, self.name, event.number, f"{event.type.value}: {error.rule}")
-        except (KeyError, TypeError, ValueError):
+        except MALFORMED:
             self._report.add(rule, self.name, event.number, f"{event.type.value}: header is malformed")
 
     def _verify_form(self, event: Event) -> None:

@@ -44,7 +44,7 @@ def dumps(kind: Any, value: Any) -> bytes:
 
 def loads(kind: Any, data: str | bytes) -> Any:
     """The value that `dumps` wrote; raises ValueError for anything that is none of this type."""
-    return form(kind).take(load_json(data))
+    return form(kind).take(load_json(data, any_text=True))
 
 
 @cache

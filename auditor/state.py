@@ -27,6 +27,7 @@ from auditor.saved import Saved
 from proxid.crypto.hpke import OpeningKey
 from proxid.encoding import label
 from proxid.errors import AuditBusyError, AuditStateError, OutputError
+from proxid.regular import open_regular, regular_bytes
 
 VERSION: Final = 35
 STATE: Final = "state"
@@ -63,7 +64,7 @@ class AuditState:
     def _locked(self) -> TextIO:
         """The open file that holds the lock; it goes with this object, or with the process."""
         try:
-            file = (self._folder / "lock").open("a")
+            file = (self._folder / "lock").open("a+")
         except OSError:
             raise OutputError(f"{self._folder}: the auditor's folder cannot be written") from None
         try:
@@ -90,14 +91,18 @@ class AuditState:
         sets = self._sets(digest)
         if not sets.exists():
             raise AuditStateError(f"{sets}: file is missing; {_ANEW}")
-        if digest != _digest(sets):
+        try:
+            known = _digest(sets)
+        except OSError:
+            raise AuditStateError(f"{sets}: cannot be read; {_ANEW}") from None
+        if digest != known:
             raise AuditStateError(f"{sets}: damaged, or of another audit than {STATE}; {_ANEW}")
         shutil.copyfile(sets, self.working)
         return saved
 
     def _open(self, path: Path) -> bytes:
         try:
-            data = path.read_bytes()
+            data = regular_bytes(path)
         except OSError:
             raise AuditStateError(f"{path}: cannot be read; {_ANEW}") from None
         for key in (self._key, *self._older):
@@ -152,5 +157,5 @@ def _read(plain: bytes, path: Path) -> tuple[str, Saved]:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -28,6 +28,7 @@ from proxid.evidence.checkpoint import Checkpoint, cosign, generation_of, open_c
 from proxid.evidence.merkle import EMPTY_ROOT, verify_consistency, verify_inclusion
 from proxid.evidence.note import Verifier
 from proxid.evidence.succession import Succession
+from proxid.regular import regular_bytes
 from proxid.runtime.evidence_log.files import archive
 
 
@@ -90,7 +91,7 @@ class Witness:
         if not path.exists():
             return Checkpoint(log.name, 0, EMPTY_ROOT)
         try:
-            return open_checkpoint(path.read_bytes(), log)[0]
+            return open_checkpoint(regular_bytes(path), log)[0]
         except (OSError, NoteInvalidError):
             # Without its memory it could be made to cosign another history.
             raise InputError(f"{path}: the witness's memory is damaged, or of a log under another key") from None
@@ -99,7 +100,7 @@ class Witness:
         """The newest head of each log that it has cosigned."""
         generation, notes = 1, []
         while self._path(generation).exists():
-            notes.append(self._path(generation).read_bytes())
+            notes.append(regular_bytes(self._path(generation)))
             generation += 1
         return notes
 

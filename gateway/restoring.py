@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 
 from gateway.identity import Screener
 from gateway.store.steps import PREFIX
-from proxid.errors import EncodingError, LogDamagedError
+from proxid.errors import MALFORMED, EncodingError, LogDamagedError
 from proxid.evidence.events import EventType, Header
 from proxid.evidence.leaf import Leaf, LeafHeader
 from proxid.protocol.rights import Right, RightsReceipt
@@ -55,7 +55,7 @@ class Exercised:
                 self.erased[str(header.values["tombstone"])] = bytes.fromhex(str(header.values["request"]))
             elif header.type is EventType.OBJECTED and "person" in header.values:
                 self._objected(header.values)
-        except (KeyError, ValueError):
+        except MALFORMED:
             raise EncodingError(f"{header.type.value} is malformed") from None
 
     def _objected(self, values: Header) -> None:

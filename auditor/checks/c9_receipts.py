@@ -25,13 +25,14 @@ from proxid.crypto.identity import EpochKey
 from proxid.crypto.revocation import Revocation
 from proxid.crypto.sansig import Role, SignedMessage
 from proxid.crypto.sansig.scheme import Expectation, verify_signatures
-from proxid.errors import InputError, ProxidError, RecordMismatchError
+from proxid.errors import MALFORMED, InputError, ProxidError, RecordMismatchError
 from proxid.evidence.promise import Promise
 from proxid.jsontext import load_json
 from proxid.protocol import consent, response
 from proxid.protocol.opened import OpenedRequest
 from proxid.protocol.receipt import DeliveryAck
 from proxid.protocol.rights import RightsReceipt
+from proxid.regular import regular_bytes
 from proxid.runtime.provision.revocations import read_revocations
 
 
@@ -83,14 +84,14 @@ def _presented(line: bytes, written_ms: int) -> Presented | None:
         message = base64.b64decode(data["message"], validate=True)
         at = int(data.get("time_ms", written_ms))
         return Presented(str(data["kind"]), bytes.fromhex(data.get("session", "")), message, at)
-    except (ValueError, KeyError, TypeError, OverflowError):
+    except MALFORMED:
         return None
 
 
 def _read(file: Path) -> tuple[bytes, int]:
     """What a file holds, and when it was written to last."""
     try:
-        return file.read_bytes(), int(file.stat().st_mtime * 1000)
+        return regular_bytes(file), int(file.stat().st_mtime * 1000)
     except OSError:
         raise InputError(f"{file}: receipts cannot be read") from None
 

@@ -27,10 +27,11 @@ from auditor.reading.manifest import begin_manifest, verify_manifest, write_mani
 from auditor.reading.source import EvidenceSource, Heads, KeySource
 from proxid.crypto.hpke import OpeningKey
 from proxid.encoding import label
-from proxid.errors import EvidenceForeignError, EvidenceUnreadableError, ProxidError
+from proxid.errors import MALFORMED, EvidenceForeignError, EvidenceUnreadableError, ProxidError
 from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader
 from proxid.evidence.merkle import HASH_SIZE, Frontier, consistency_proof, inclusion_proof
 from proxid.jsontext import load_json
+from proxid.regular import open_regular, regular_text
 
 _LENGTH: Final = struct.Struct(">I")
 _KEYS: Final = label("exported-evidence-key")
@@ -161,18 +162,18 @@ class FolderLog:
     def heads(self) -> Heads:
         """The heads as exported; raises EvidenceUnreadableError."""
         try:
-            notes = load_json((self._folder / "heads.json").read_text(encoding="utf-8"))
+            notes = load_json(regular_text(self._folder / "heads.json"))
             cosigned = tuple(note.encode() for note in notes["cosigned"])
             later = notes["later"].encode()
             return Heads(notes["latest"].encode(), cosigned, float(notes["time"]), int(notes["seen"]), later)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        except (OSError, *MALFORMED):
             raise EvidenceUnreadableError(f"{self._folder / 'heads.json'}: exported heads cannot be read") from None
 
     def leaves(self, first: int, end: int) -> Iterator[Leaf]:
         """Leaves `first` … `end`−1; raises EvidenceUnreadableError."""
         number, path = 0, self._folder / "leaves"
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 for number in range(1, end):
                     head = file.read(_LENGTH.size)
                     if not head:
@@ -202,7 +203,7 @@ class FolderLog:
 
     def _hashes(self) -> Iterator[bytes]:
         try:
-            with (self._folder / "hashes").open("rb") as file:
+            with open_regular(self._folder / "hashes") as file:
                 while data := file.read(HASH_SIZE):
                     yield data
         except OSError:
@@ -247,8 +248,8 @@ class FolderKeys:
         self._auditor = auditor
         path = folder / "keys.json"
         try:
-            self._sealed: dict[str, str] = dict(load_json(path.read_text(encoding="ascii")))
-        except (OSError, ValueError, TypeError):
+            self._sealed: dict[str, str] = dict(load_json(regular_text(path, "ascii")))
+        except (OSError, *MALFORMED):
             raise EvidenceUnreadableError(f"{path}: exported keys cannot be read") from None
         self._empty = f"{path}: holds no key, not even an empty one: it is not the file that was exported"
 
@@ -264,5 +265,5 @@ class FolderKeys:
             return b""
         try:
             return self._auditor.open(base64.b64decode(sealed), _KEYS + tag)
-        except (TypeError, ValueError, ProxidError):
+        except (ProxidError, *MALFORMED):
             return b""

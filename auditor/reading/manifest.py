@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from auditor.findings import GATEWAY, MAIN_SERVICE
-from proxid.errors import EvidenceUnreadableError, OutputError
+from proxid.errors import MALFORMED, EvidenceUnreadableError, OutputError
 from proxid.jsontext import load_json
+from proxid.regular import open_regular, regular_text
 
 MANIFEST: Final = "manifest.json"
 
@@ -86,7 +87,7 @@ def _differs(found: tuple[int, str], expected: tuple[int, str]) -> str:
 def _read(path: Path) -> dict[str, tuple[int, str]]:
     """Size and SHA-256 (hex) of every file."""
     try:
-        text = path.read_text(encoding="ascii")
+        text = regular_text(path, "ascii")
     except FileNotFoundError:
         raise EvidenceUnreadableError(
             f"{path}: is missing: no export, or one that was broken off; export again"
@@ -97,7 +98,7 @@ def _read(path: Path) -> dict[str, tuple[int, str]]:
         data = load_json(text)
         files = {str(name): (int(entry["bytes"]), str(entry["sha256"])) for name, entry in data["files"].items()}
         version = data["version"]
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+    except MALFORMED:
         raise EvidenceUnreadableError(f"{path}: is damaged; export again") from None
     if version != _VERSION or not _is_export(files):
         raise EvidenceUnreadableError(f"{path}: is not the list of an export's files; export again")
@@ -116,7 +117,7 @@ def _names(folder: Path) -> set[str]:
 def _measure(path: Path) -> tuple[int, str]:
     """Size in bytes and SHA-256 (hex), read in pieces."""
     size, digest = 0, hashlib.sha256()
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while data := file.read(_BUFFER):
             size += len(data)
             digest.update(data)

@@ -21,9 +21,11 @@ from typing import Any, Final
 
 from auditor.findings import Report
 from proxid.crypto.ed25519 import SigningKey
-from proxid.errors import InputError, NoteInvalidError, OutputError
+from proxid.errors import MALFORMED, InputError, NoteInvalidError, OutputError
 from proxid.evidence.note import Note, Verifier
 from proxid.jsontext import load_json
+from proxid.regular import regular_bytes
+from proxid.runtime.provision.public import write_public
 
 JSON, PAGE, NOTE, INDEX = "report.json", "report.html", "report.note", "index.json"
 _DIGITS: Final = 6
@@ -61,7 +63,7 @@ def report_folder(folder: Path, number: int) -> Path | None:
 
 
 def _numbered(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.glob("[0-9]" * _DIGITS + "*") if path.name.isdigit() and (path / NOTE).exists())
+    return (path for path in folder.glob("[0-9]" * _DIGITS + "*") if path.name.isdecimal() and (path / NOTE).exists())
 
 
 class Series:
@@ -109,7 +111,7 @@ class Series:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with (self._folder / "lock").open("a") as file:
+        with (self._folder / "lock").open("a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
@@ -127,14 +129,14 @@ class Series:
 
     def _index(self) -> None:
         rows = [_row(path) for path in sorted(_numbered(self._folder), reverse=True)]
-        (self._folder / INDEX).write_text(json.dumps(rows, indent=1), encoding="utf-8")
-        (self._folder / "index.html").write_text(self._index_page(rows), encoding="utf-8")
+        write_public(self._folder / INDEX, json.dumps(rows, indent=1))
+        write_public(self._folder / "index.html", self._index_page(rows))
 
 
 def _issue(last: Path | None, now: float) -> Issue:
     if last is None:
         return Issue(1, "", now)
-    data = (last / JSON).read_bytes()
+    data = regular_bytes(last / JSON)
     said = _loaded(data, last / JSON)
     return Issue(int(last.name) + 1, hashlib.sha256(data).hexdigest(), now, before=_read_something(last, said))
 
@@ -143,7 +145,7 @@ def _read_something(last: Path, said: dict[str, Any]) -> dict[str, Any] | None:
     """The last report of evidence that could be read: of the others nothing can be said to be new."""
     for path in sorted(_numbered(last.parent), reverse=True):
         if path != last:
-            said = _loaded((path / JSON).read_bytes(), path / JSON)
+            said = _loaded(regular_bytes(path / JSON), path / JSON)
         if said["scope"]["logs"]:
             return said
     return None
@@ -153,7 +155,7 @@ def _loaded(data: bytes, path: Path) -> dict[str, Any]:
     try:
         said = load_json(data)
         int(said["report"]["number"])
-    except (ValueError, KeyError, TypeError, OverflowError):
+    except MALFORMED:
         raise InputError(f"{path}: is no report") from None
     assert isinstance(said, dict)
     return said
@@ -186,7 +188,7 @@ def _key(violation: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _row(folder: Path) -> dict[str, Any]:
-    data = (folder / JSON).read_bytes()
+    data = regular_bytes(folder / JSON)
     said = _loaded(data, folder / JSON)
     return {
         **said["report"], "hash": hashlib.sha256(data).hexdigest(), "verdict": said["verdict"],
@@ -237,7 +239,7 @@ def verify(path: Path, verifier: Verifier) -> Verified:
 def _signed(folder: Path, verifier: Verifier) -> tuple[dict[str, Any], str]:
     """What a report says, and its hash; raises NoteInvalidError, InputError."""
     try:
-        data, html, signed = ((folder / name).read_bytes() for name in (JSON, PAGE, NOTE))
+        data, html, signed = (regular_bytes(folder / name) for name in (JSON, PAGE, NOTE))
     except OSError:
         raise InputError(f"{folder}: holds no report") from None
     said = _loaded(data, folder / JSON)

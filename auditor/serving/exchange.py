@@ -18,6 +18,7 @@ from auditor.trust import Trust
 from proxid.errors import NoteInvalidError, OversizedError
 from proxid.evidence.checkpoint import Checkpoint, generation_of, open_checkpoint, origin
 from proxid.evidence.note import Verifier
+from proxid.regular import regular_bytes
 from proxid.runtime.provision.public import write_public
 
 MOST: Final = 64
@@ -74,7 +75,7 @@ class Exchange:
         notes = []
         for path in [*own, *sorted(self._folder.glob("*.head"))][:MOST]:
             with suppress(OSError):  # an older one just went
-                notes.append(path.read_bytes())
+                notes.append(regular_bytes(path))
         return notes
 
     @property

@@ -19,7 +19,15 @@ from typing import Any, Final, NamedTuple, Self
 
 from auditor.checks.c9_receipts import ACKNOWLEDGEMENT, OF_DEVICES, PROMISE, acknowledged, read_receipts
 from auditor.trust import Trust
-from proxid.errors import InputError, MessageInvalidError, OutputError, OversizedError, PeerRefusedError, RateLimitError
+from proxid.errors import (
+    MALFORMED,
+    InputError,
+    MessageInvalidError,
+    OutputError,
+    OversizedError,
+    PeerRefusedError,
+    RateLimitError,
+)
 from proxid.runtime.entry_file import EntryFile, read_entries
 from proxid.runtime.transport.peers import Peer
 
@@ -52,7 +60,7 @@ def _alone(folder: Path) -> Iterator[None]:
     """For one process at a time; raises OutputError."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (folder / "lock").open("a") as file:
+        with (folder / "lock").open("a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
     except BlockingIOError:
@@ -134,7 +142,7 @@ class PresentedStore:
                 try:
                     rows = {_name(row): row for _, row in read_entries(path)}
                     kept = {name: row for name, row in rows.items() if row["time_ms"] >= least}
-                except (AttributeError, KeyError, TypeError, ValueError):
+                except MALFORMED:
                     raise InputError(f"{path}: a line is nothing that was presented; take it out") from None
                 if len(kept) < len(rows):
                     file.rewrite(kept.values())

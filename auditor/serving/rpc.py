@@ -15,6 +15,7 @@ from auditor.trust import Trust
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import EvidenceUnreadableError, PeerRefusedError
+from proxid.regular import regular_bytes
 from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.runtime.transport.methods import streaming, unary
 from proxid.runtime.transport.peers import Peer, PeerRegistry
@@ -84,6 +85,9 @@ class AuditorService(AuditorServicer):
         if folder is None:
             raise EvidenceUnreadableError("there is no such report")
         for name in (JSON, PAGE, NOTE):
-            data = await asyncio.to_thread((folder / name).read_bytes)
+            try:
+                data = await asyncio.to_thread(regular_bytes, folder / name)
+            except OSError:
+                raise EvidenceUnreadableError("a file of the report cannot be read here") from None
             for at in range(0, max(1, len(data)), _PIECE):
                 yield wire.ReportPart(name=name, data=data[at : at + _PIECE])

@@ -19,7 +19,8 @@ from main_service.responder.base import Context, Outcome, Reply
 from main_service.responder.config import UpstreamSettings
 from main_service.responder.stand_ins import put_back, replace
 from proxid.classify.types import RequestType
-from proxid.errors import ConfigError
+from proxid.errors import MALFORMED, ConfigError
+from proxid.regular import regular_text
 from proxid.runtime.observability.metrics import RESPONDER_CALLS, RESPONDER_SECONDS
 from proxid.runtime.transport.fairness import Turn
 
@@ -179,7 +180,7 @@ class Upstream:
 
 def _key(path: Path) -> str:
     try:
-        key = path.read_text("ascii").strip()
+        key = regular_text(path, "ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"responder.upstream.key_file cannot be read ({type(error).__name__})") from None
     if not key or any(not "!" <= letter <= "~" for letter in key):
@@ -193,7 +194,7 @@ def _text(data: bytes, thinks: bool) -> str:
         content = choice["message"]["content"]
         content.encode("utf-8")
         text = _said(content, thinks and choice.get("finish_reason") == "length")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except MALFORMED:
         raise _NoAnswerError(200) from None
     if not text:
         # One person may ask for that again and again: others are asked for all the same.

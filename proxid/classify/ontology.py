@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from proxid.errors import InputError
+from proxid.regular import regular_text
 
 MAX_LEVELS = 13
 DEEPEST = 64
@@ -60,7 +61,7 @@ class Ontology:
         try:
             if path.stat().st_size > MAX_BYTES:
                 raise InputError("an ontology file may have 256 MiB")
-            text = path.read_text(encoding="utf-8-sig")
+            text = regular_text(path, "utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError("the ontology file cannot be read as UTF-8 text") from error
         head = text.split("\n", 1)[0]

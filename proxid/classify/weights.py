@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proxid.errors import ConfigError
+from proxid.regular import regular_bytes
 
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]
@@ -82,5 +83,9 @@ def from_bytes(data: bytes) -> dict[str, NDArray[Any]]:
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a file."""
-    return from_bytes(path.read_bytes())
+    """The arrays of a file; raises ConfigError."""
+    try:
+        data = regular_bytes(path)
+    except OSError:
+        raise ConfigError("the classifier's weights cannot be read: install them again").at(str(path)) from None
+    return from_bytes(data)

@@ -80,7 +80,8 @@ def _lines(path: Path | None) -> Iterator[str]:
             for line in stream:
                 yield line.rstrip("\r\n")
     except OSError as error:
-        raise InputError("the file of utterances cannot be read") from error
+        rule = f"the file of utterances cannot be read: {error.strerror}"
+        raise InputError(rule).at("standard input" if path is None else str(path)) from None
 
 
 def _print(found: Classification, why: dict[str, Any]) -> None:

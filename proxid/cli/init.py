@@ -36,7 +36,7 @@ from proxid.runtime.provision import (
 )
 from proxid.runtime.provision.host import Host
 from proxid.runtime.provision.party import sign_request
-from proxid.runtime.provision.public import write_public
+from proxid.runtime.provision.public import read_public, write_public
 from proxid.runtime.provision.revocations import bring_revocations, read_revocations
 from proxid.runtime.provision.roles import ROLES
 from proxid.runtime.provision.templates import Settings, render_policy
@@ -168,7 +168,7 @@ def _sign(options: Mapping[str, Any]) -> dict[str, list[str]]:
     out = _need(options, "out")
     ca, csr = _need(options, "ca"), options["sign"]
     with about(csr):
-        pem = sign_request(ca, csr.read_bytes(), _now(), options["hosts"])
+        pem = sign_request(ca, read_public(csr).encode("ascii"), _now(), options["hosts"])
     write_public(out, pem.decode("ascii"))
     return {"written": [str(out)]}
 
@@ -179,7 +179,7 @@ def _into(options: Mapping[str, Any]) -> dict[str, list[str]]:
     if options["certificate"] is not None:
         ca = _need(options, "ca_certificate")
         with about(options["into"]):
-            install_certificate(party, options["certificate"].read_bytes(), ca.read_bytes())
+            install_certificate(party, *(read_public(path).encode("ascii") for path in (options["certificate"], ca)))
         written.append(str(party.folder / "tls.crt"))
     imports = _revoked(party, options["imports"])
     if imports:

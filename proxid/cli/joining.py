@@ -27,7 +27,7 @@ from proxid.clients.household.keys_lock import KeysLock
 from proxid.clients.household.state import HouseholdState
 from proxid.crypto.identity import Enrolment
 from proxid.errors import ConfigError, CredentialError, InputError
-from proxid.runtime.config.loading import load, load_section
+from proxid.runtime.config.loading import load, load_section, made_section
 from proxid.runtime.config.trust import Trust
 from proxid.runtime.provision import Party, PublicFile, init_party, install_certificate
 from proxid.runtime.provision.host import Host, next_steps, serving_at, settings_of
@@ -200,10 +200,11 @@ def _answer(invitation: Invitation, folder: Path, users: Sequence[str], settings
     party = init_party(folder, invitation.role, invitation.name, settings, invitation.policy, _now())
     _pin(folder, invitation.ca)
     csr = folder / "tls.csr"
-    request = JoinRequest(
-        role=party.role, name=party.name, invitation=digest(invitation), fresh=before or secrets.token_hex(32),
-        csr=read_public(csr) if csr.exists() else "", public=party.public, people=_people(folder, users),
-    )  # fmt: skip
+    request = made_section(JoinRequest, folder, {
+        "role": party.role, "name": party.name, "invitation": digest(invitation),
+        "fresh": before or secrets.token_hex(32), "csr": read_public(csr) if csr.exists() else "",
+        "public": party.public, "people": _people(folder, users),
+    })  # fmt: skip
     request.write(path)
     return {"written": [str(path)], "words": words_of(request), **_keys(party, invitation.known)}
 
@@ -256,7 +257,7 @@ def _take(admission: Admission, file: Path, folder: Path, yes: bool) -> dict[str
     party = Party.at(folder)
     if (party.role, party.name) != (admission.role, admission.name):
         raise InputError(f"{folder.name}: is not the folder of {admission.role} {admission.name}")
-    ca = (folder / "ca.crt").read_bytes()
+    ca = read_public(folder / "ca.crt").encode("ascii")
     admission.verify(ca)
     path = folder / f"{admission.stem}.request"
     request = read_letter(path) if path.exists() else None

@@ -16,6 +16,7 @@ from main_service.config import MainServiceConfig
 from proxid.errors import ConfigError, EncodingError, InputError, ProxidError
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.policy import PolicyDocument, differences
+from proxid.regular import regular_text
 from proxid.runtime.config.base import GovernedConfig, require_parties
 from proxid.runtime.config.loading import load
 from proxid.runtime.config.terms import Grid, below, document_of, grid_digest, grid_of, terms_of
@@ -85,10 +86,11 @@ class _Holder:
             config = load(self.kind, self.path, policy=file)
             return document_of(config), grid_of(config)
         try:
-            document = PolicyDocument.decode(file.read_text(encoding="ascii").rstrip("\r\n"))
+            document = PolicyDocument.decode(regular_text(file, "ascii").rstrip("\r\n"))
         except (OSError, ValueError, EncodingError):
             raise InputError(f"{file.name}: is no policy document").at(str(file)) from None
-        named = document.settings.get("anonymiser", {}).get("population")
+        anonymiser = document.settings.get("anonymiser")
+        named = anonymiser.get("population") if isinstance(anonymiser, dict) else None
         return document, None if named is None else self._grid(named, file)
 
     def _grid(self, digest: str, file: Path) -> Grid | None:

@@ -9,7 +9,7 @@ import click
 from auditor.report.series import JSON, NOTE, PAGE, Verified, verify
 from proxid.cli.doctor import load_party
 from proxid.clients.auditing.client import open_auditor
-from proxid.errors import InputError, NoteInvalidError, OutputError
+from proxid.errors import MALFORMED, InputError, NoteInvalidError, OutputError
 from proxid.evidence.note import Verifier
 from proxid.jsontext import load_json
 from proxid.runtime.config.base import PartyBase
@@ -54,7 +54,7 @@ def _write(out: Path, files: dict[str, bytes]) -> Path:
         said: Any = load_json(files[JSON])
         folder = out / f"{int(said['report']['number']):06}"
         parts = {name: files[name] for name in (JSON, PAGE, NOTE)}
-    except (ValueError, KeyError, TypeError, OverflowError):
+    except MALFORMED:
         raise InputError("what the auditor sent is no report") from None
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -45,6 +45,7 @@ from proxid.errors.evidence import (
     VersionUnknownError,
 )
 from proxid.errors.files import BudgetError, ChildError, ConfigError, HouseholdBusyError, InputError, OutputError
+from proxid.errors.malformed import MALFORMED
 from proxid.errors.messages import (
     CommitMismatchError,
     ConsentError,
@@ -66,6 +67,7 @@ from proxid.errors.messages import (
 from proxid.errors.steps import STEPS, next_of, told
 
 __all__ = [
+    "MALFORMED",
     "STEPS",
     "AuditBusyError",
     "AuditStateError",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from proxid.errors import InputError
+from proxid.regular import regular_bytes
 
 LEAST = 0.9
 """Share of records with a category under which a report warns."""
@@ -42,7 +43,7 @@ class Filing:
         """What a manifest says of it: the method and, of another ontology, its SHA-256."""
         if self.ontology is None:
             return {"by": self.by}
-        return {"by": self.by, "ontology": hashlib.sha256(self.ontology.read_bytes()).hexdigest()}
+        return {"by": self.by, "ontology": hashlib.sha256(regular_bytes(self.ontology)).hexdigest()}
 
 
 def filing_as(said: Mapping[str, str], asked: Filing | None) -> Filing:

@@ -21,6 +21,7 @@ from proxid.lab.logs.base import Classifier
 from proxid.lab.logs.jit import Codes, Longs
 from proxid.lab.mechanism import METHODS, MODES, Mechanism
 from proxid.lab.released_log import Release, make_release, origin_column
+from proxid.regular import open_regular, regular_text
 
 Progress = Callable[[int, int], None]
 
@@ -119,12 +120,12 @@ def read_truth(path: Path, released_rows: int, original: LogBatch) -> tuple[Long
     The latter two are None where the sidecar does not say. Raises InputError when the file cannot be a sidecar.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file, warnings.catch_warnings():
             head = file.readline()
-        skip = 0 if head[:1].isdigit() or not head else 1
-        with warnings.catch_warnings():
+            skip = 0 if head[:1].isdigit() or not head else 1
+            file.seek(0)
             warnings.simplefilter("ignore")  # a release of no records has an empty truth file
-            lines = np.loadtxt(path, np.int64, delimiter="\t", skiprows=skip, ndmin=2, comments=None)
+            lines = np.loadtxt(file, np.int64, delimiter="\t", skiprows=skip, ndmin=2, comments=None)
     except (OSError, ValueError, OverflowError):
         raise InputError(f"{path.name}: the truth file has whole numbers, separated by tabs") from None
     lines = lines if lines.size else np.zeros((0, 4), np.int64)
@@ -145,7 +146,7 @@ def manifest_of(released: Path) -> dict[str, Any]:
     for path in (released.with_name(released.name + ".manifest.json"), released.with_suffix(".manifest.json")):
         if path.is_file():
             try:
-                found = load_json(path.read_text())
+                found = load_json(regular_text(path))
             except (OSError, ValueError):
                 raise InputError(f"{path.name}: the manifest beside the release is no JSON") from None
             found = found if isinstance(found, dict) else {}

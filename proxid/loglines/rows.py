@@ -98,7 +98,7 @@ def _of_object(line: bytes, extra: Mapping[str, str] | None) -> Cells:
     if len(line) > MAX_LINE:
         raise _Unreadable(TOO_LONG)
     try:
-        found = load_json(line.decode("utf-8"))
+        found = load_json(line.decode("utf-8"), any_text=True)
         names = fields_of(list(found), extra) if isinstance(found, dict) else []
     except UnicodeDecodeError:
         raise _Unreadable(NOT_UTF8) from None

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from proxid.encoding import encode, label
-from proxid.errors import EncodingError
+from proxid.errors import MALFORMED, EncodingError
 from proxid.jsontext import load_json
 from proxid.protocol.consent import FIDELITIES, NOTHING, TYPES, Bundles, Grant
 
@@ -50,7 +50,7 @@ class PolicyDocument:
             return _CANONICAL.encode(
                 {"bundles": bundles, "parties": list(self.parties), "settings": dict(self.settings)}
             )
-        except (ValueError, TypeError):
+        except MALFORMED:
             raise EncodingError(_MALFORMED) from None
 
     @cached_property
@@ -72,7 +72,7 @@ class PolicyDocument:
             good = bundles[NOTHING] == () and list(parties) == sorted(set(parties)) and names <= set(parties)
             if not good or not isinstance(settings, dict) or document.text != text:
                 raise EncodingError(_MALFORMED)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except MALFORMED:
             raise EncodingError(_MALFORMED) from None
         return document
 

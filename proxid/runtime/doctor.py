@@ -19,6 +19,7 @@ from redis.exceptions import RedisError
 from proxid.errors import ProxidError
 from proxid.evidence.checkpoint import WITNESS, verify_cosignature, witness
 from proxid.evidence.note import Note
+from proxid.regular import regular_bytes
 from proxid.runtime.config.base import GovernedConfig, PartyBase, ServiceConfig
 from proxid.runtime.config.trust import Tls
 from proxid.runtime.evidence_log import generations
@@ -71,7 +72,7 @@ def of_files(config: PartyBase) -> Iterator[Finding]:
         return
     yield Finding("files", State.GOOD, "keys and certificates fit each other", ready=True)
     for path in (config.tls.certificate, config.tls.ca):
-        ends = x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc
+        ends = x509.load_pem_x509_certificate(regular_bytes(path)).not_valid_after_utc
         left = ends - datetime.datetime.now(datetime.UTC)
         state = State.WRONG if left.total_seconds() <= 0 else State.NOTE if left < _SOON else State.GOOD
         what = "have a new one signed and import it at the others" if state is not State.GOOD else ""
@@ -208,7 +209,7 @@ def of_witness(config: ServiceConfig) -> Finding:
     times = [0.0]
     for path in (folder / generations.COSIGNED).glob("*.note"):
         try:
-            times.append(verify_cosignature(Note.decode(path.read_bytes()), witness(WITNESS, config.trust.witness)))
+            times.append(verify_cosignature(Note.decode(regular_bytes(path)), witness(WITNESS, config.trust.witness)))
         except (OSError, ProxidError):
             continue
     age = time.time() - max(times)

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from proxid.errors import InputError, OutputError
 from proxid.jsontext import load_json
+from proxid.regular import open_regular, regular_bytes
 from proxid.runtime.whole import append_whole
 
 
@@ -23,10 +24,11 @@ class EntryFile:
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
+            end = regular_bytes(self._path).rfind(b"\n") + 1
+            os.ftruncate(self._file, end)
         except OSError:
-            raise OutputError(f"{self._path.name}: the file cannot be opened") from None
-        end = self._path.read_bytes().rfind(b"\n") + 1
-        os.ftruncate(self._file, end)
+            self.__exit__()
+            raise OutputError(f"{self._path.name}: the file cannot be opened").at(str(self._path)) from None
         os.lseek(self._file, end, os.SEEK_SET)
         return self
 
@@ -68,7 +70,7 @@ class EntryFile:
 def read_entries(path: Path) -> Iterator[tuple[int, Any]]:
     """Number and value of each line; raises InputError naming the file, and the line that is no JSON."""
     try:
-        file = path.open("rb")
+        file = open_regular(path)
     except OSError as error:
         raise InputError(f"{path.name}: the file cannot be read: {error.strerror}") from None
     with file:

@@ -9,6 +9,7 @@ from spacy.language import Language
 
 from proxid.classify.components.identifiers import OPERATOR
 from proxid.errors import ConfigError
+from proxid.regular import regular_text
 
 _KIND = re.compile(r"[A-Z][A-Z_]{0,30}")
 MAX_BYTES = 4 * 1024 * 1024
@@ -34,7 +35,7 @@ def _patterns(path: Path) -> list[dict[str, Any]]:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ConfigError("classify.patterns: a file of patterns may have 4 MiB")
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = regular_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError("classify.patterns: the file cannot be read as UTF-8 text") from error
     found = []

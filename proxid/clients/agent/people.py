@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from proxid.errors import InputError
+from proxid.regular import regular_text
 from proxid.runtime.provision.keyfile import write_private
 
 _FOLDER: Final = "tokens"
@@ -60,6 +61,6 @@ class Tokens:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text("utf-8")
+        return regular_text(path)
     except (OSError, UnicodeDecodeError):
         return None

@@ -27,6 +27,7 @@ from proxid.evidence.events import EventType
 from proxid.evidence.merkle import verify_consistency
 from proxid.evidence.note import Verifier
 from proxid.evidence.promise import Promise, opened
+from proxid.regular import regular_bytes
 from proxid.runtime.provision.public import write_public
 
 FOLDER: Final = "heads"
@@ -106,7 +107,7 @@ class SeenHeads:
 
     def _held(self, path: Path, first: Verifier) -> Checkpoint | None:
         try:
-            return opened(path.read_bytes(), first)[0]
+            return opened(regular_bytes(path), first)[0]
         except FileNotFoundError:
             return None
         except (OSError, ValueError, ProxidError):

@@ -12,8 +12,9 @@ from typing import Final
 
 from proxid.clients.auditing.client import AuditorClient, open_auditor
 from proxid.clients.auditing.config import PresentingConfig
-from proxid.errors import Code, RefusedError
+from proxid.errors import MALFORMED, Code, RefusedError
 from proxid.jsontext import load_json
+from proxid.regular import open_regular, regular_bytes
 from proxid.runtime.provision.public import write_public
 
 BATCH: Final = 128
@@ -69,9 +70,9 @@ def _from(file: Path, mark: Path, auditor: str) -> int | None:
 
 def _offset(mark: Path, auditor: str, size: int) -> int:
     try:
-        said = load_json(mark.read_bytes())
+        said = load_json(regular_bytes(mark))
         at = int(said["offset"]) if said["auditor"] == auditor else 0
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+    except (OSError, *MALFORMED):
         return 0
     return at if 0 <= at <= size else 0
 
@@ -79,7 +80,7 @@ def _offset(mark: Path, auditor: str, size: int) -> int:
 def _batches(file: Path, at: int) -> Iterator[tuple[list[Item], int]]:
     """Items of whole lines from an offset on, and the offset behind them; what is no item is passed over."""
     items: list[Item] = []
-    with file.open("rb") as lines:
+    with open_regular(file) as lines:
         lines.seek(at)
         for line in lines:
             if not line.endswith(b"\n"):
@@ -89,7 +90,7 @@ def _batches(file: Path, at: int) -> Iterator[tuple[list[Item], int]]:
                 data = load_json(line)
                 message = base64.b64decode(data["message"], validate=True)
                 items.append((str(data["kind"]), bytes.fromhex(data.get("session", "")), message))
-            except (ValueError, KeyError, TypeError):
+            except MALFORMED:
                 continue
             if len(items) == BATCH:
                 yield items, at

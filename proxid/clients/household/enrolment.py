@@ -16,9 +16,10 @@ from proxid.clients.household.state import HouseholdState
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.revocation import Revocation
 from proxid.encoding import encode_text
-from proxid.errors import EncodingError, InputError
+from proxid.errors import MALFORMED, EncodingError, InputError
 from proxid.jsontext import load_json
 from proxid.protocol.request import MAX_USER_BLOCK
+from proxid.regular import regular_text
 from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.provision.public import write_public
 
@@ -101,7 +102,7 @@ def read_request(path: Path) -> list[Request]:
     """The requests of a file; raises InputError."""
     try:
         return [(str(user["user_id"]), base64.b64decode(user["key"])) for user in _read(path)["users"]]
-    except (KeyError, TypeError, ValueError):
+    except MALFORMED:
         raise InputError(f"{path.name}: not an enrolment request") from None
 
 
@@ -115,12 +116,12 @@ def read_answer(path: Path) -> list[Enrolment]:
     """The enrolments of a file; raises InputError."""
     try:
         return [Enrolment.decode(base64.b64decode(text)) for text in _read(path)["enrolments"]]
-    except (KeyError, TypeError, ValueError, EncodingError):
+    except (EncodingError, *MALFORMED):
         raise InputError(f"{path.name}: not an enrolment answer") from None
 
 
 def _read(path: Path) -> Any:
     try:
-        return load_json(path.read_text(encoding="utf-8"))
+        return load_json(regular_text(path))
     except (OSError, ValueError):
         raise InputError(f"{path.name}: the file cannot be read") from None

@@ -18,8 +18,9 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from proxid.crypto.ed25519 import SigningKey
 from proxid.encoding import label
-from proxid.errors import OutputError
+from proxid.errors import MALFORMED, InputError, OutputError
 from proxid.jsontext import load_json
+from proxid.regular import regular_bytes
 from proxid.runtime.provision.keyfile import replace_private, write_private
 from proxid.runtime.whole import append_whole
 
@@ -71,12 +72,19 @@ class OwnHistory:
             raise OutputError("the own history cannot be deleted") from None
 
     def reseal(self, key: SigningKey) -> None:
-        """Seal all of it for another key of the person's; what does not open stays as it is. Raises OutputError."""
+        """Seal all of it for another key of the person's; what does not open stays as it is.
+
+        Raises InputError, OutputError.
+        """
         if not self.kept:
             return
         cipher = ChaCha20Poly1305(hmac.digest(key.seed, _KEY, "sha256"))
+        try:
+            kept = regular_bytes(self._path).split(b"\n")
+        except OSError:
+            raise InputError("the own history cannot be read").at(str(self._path)) from None
         lines = []
-        for line in self._path.read_bytes().split(b"\n"):
+        for line in kept:
             try:
                 data = base64.b64decode(line, validate=True)
                 said, nonce = self._cipher.decrypt(data[:_NONCE], data[_NONCE:], _KEY), self._random(_NONCE)
@@ -108,7 +116,7 @@ class OwnHistory:
     def asked(self) -> Iterator[Asked]:
         """What was kept, newest first; lines that do not open (torn by a crash, another key's) are passed over."""
         try:
-            lines = self._path.read_bytes().split(b"\n")
+            lines = regular_bytes(self._path).split(b"\n")
         except OSError:
             return
         for line in reversed(lines):
@@ -117,5 +125,5 @@ class OwnHistory:
                 time, text, *kept = load_json(self._cipher.decrypt(data[:_NONCE], data[_NONCE:], _KEY))
                 session, opening = kept or ("", "")
                 yield Asked(int(time), str(text), bytes.fromhex(session), base64.b64decode(opening))
-            except (ValueError, TypeError, OverflowError, InvalidTag):
+            except (InvalidTag, *MALFORMED):
                 continue

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import InputError, OutputError, ProxidError
+from proxid.errors import MALFORMED, InputError, OutputError, ProxidError
 from proxid.jsontext import load_json
+from proxid.regular import regular_bytes
 from proxid.runtime.whole import append_whole
 
 
@@ -41,26 +42,26 @@ class ReceiptBook:
         """Append the signed key of an epoch, unless it is the one that was appended last. Raises OutputError."""
         last = self._path.with_name("epoch.kept")
         try:
-            if last.exists() and last.read_bytes() == key:
+            if last.exists() and regular_bytes(last) == key:
                 return
             self.add_bytes("epoch", commitment, key)
             last.write_bytes(key)
         except OSError:
-            raise OutputError("receipts cannot be written") from None
+            raise OutputError(f"{self._path.name}: receipts cannot be written").at(str(self._path)) from None
 
     def add_bytes(self, kind: str, session: bytes, message: bytes) -> None:
         """Append a receipt of whatever kind by its encoding. Raises OutputError."""
         encoded = base64.b64encode(message).decode("ascii")
         line = json.dumps({"kind": kind, "session": session.hex(), "message": encoded}) + "\n"
         try:
-            descriptor = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+            descriptor = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 append_whole(descriptor, line.encode("ascii"))
             finally:
                 os.close(descriptor)
         except OSError:
-            raise OutputError("receipts cannot be written") from None
+            raise OutputError(f"{self._path.name}: receipts cannot be written").at(str(self._path)) from None
 
 
 def read_receipts(path: Path) -> Iterator[Receipt]:
@@ -68,7 +69,10 @@ def read_receipts(path: Path) -> Iterator[Receipt]:
 
     Receipts of rights, keys of epochs and promises are no such messages: the auditor reads those.
     """
-    lines = path.read_bytes().split(b"\n")
+    try:
+        lines = regular_bytes(path).split(b"\n")
+    except OSError:
+        raise InputError(f"{path.name}: receipts cannot be read").at(str(path)) from None
     for number, line in enumerate(lines[:-1], 1):
         try:
             data = load_json(line)
@@ -76,5 +80,5 @@ def read_receipts(path: Path) -> Iterator[Receipt]:
                 continue
             message = SignedMessage.decode(base64.b64decode(data["message"]))
             yield Receipt(str(data["kind"]), bytes.fromhex(data["session"]), message)
-        except (ValueError, KeyError, TypeError, ProxidError):
+        except (ProxidError, *MALFORMED):
             raise InputError(f"{path.name}: line {number} is no receipt") from None

@@ -14,8 +14,9 @@ from typing import Any, Final, Self
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.lookalike import looks, looks_of_any
 from proxid.encoding import encode_text
-from proxid.errors import CredentialError, InputError, NameAlikeError, OutputError
+from proxid.errors import MALFORMED, CredentialError, EncodingError, InputError, NameAlikeError, OutputError
 from proxid.jsontext import load_json
+from proxid.regular import regular_bytes
 
 FILE: Final = "register.jsonl"
 
@@ -34,18 +35,23 @@ class Register:
     def open(cls, folder: Path) -> Self:
         """The register of an authority's folder; raises InputError if it is damaged."""
         register = cls(folder / FILE)
-        if register.path.exists():
-            for number, line in enumerate(register.path.read_bytes().splitlines(), 1):
-                register._read(number, line)
+        try:
+            lines = regular_bytes(register.path).splitlines()
+        except FileNotFoundError:
+            return register
+        except OSError:
+            raise InputError(f"{FILE}: the register cannot be read").at(str(register.path)) from None
+        for number, line in enumerate(lines, 1):
+            register._read(number, line)
         return register
 
     def _read(self, number: int, line: bytes) -> None:
         try:
             entry: dict[str, Any] = load_json(line)
-            user_id, key = str(entry["user_id"]), str(entry["key"])
+            user_id, key = entry["user_id"], bytes.fromhex(entry["key"]).hex()
             encode_text(user_id)
-        except (ValueError, KeyError, TypeError):
-            raise InputError(f"{FILE}: line {number} is damaged") from None
+        except (EncodingError, *MALFORMED):
+            raise InputError(f"{FILE}: line {number} is damaged").at(str(self.path)) from None
         if "revoked" in entry:
             self.revoked.add((user_id, key))
         else:
@@ -99,7 +105,7 @@ class Register:
 
     def _append(self, lines: Sequence[dict[str, Any]]) -> None:
         try:
-            with open(os.open(self.path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "wb") as file:
+            with open(os.open(self.path, os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600), "wb") as file:
                 file.writelines(json.dumps(line).encode("ascii") + b"\n" for line in lines)
                 file.flush()
                 os.fsync(file.fileno())

@@ -15,6 +15,7 @@ each person one that was forgotten is replaced in an epoch, and no more.
 import base64
 import hashlib
 import json
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +24,10 @@ from typing import Final
 from proxid.clients.household.history import OwnHistory
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.identity import Enrolment
-from proxid.errors import EncodingError, InputError, OutputError
+from proxid.errors import MALFORMED, EncodingError, InputError, OutputError
 from proxid.jsontext import load_json
 from proxid.protocol.consent import NOTHING
+from proxid.regular import regular_text
 from proxid.runtime.provision.keyfile import (
     SIGNING,
     create_key,
@@ -115,10 +117,10 @@ class UserState:
         if not path.exists():
             return None
         try:
-            data = load_json(path.read_text(encoding="utf-8"))
+            data = load_json(regular_text(path))
             return Lasting(str(data["bundle"]), frozenset(str(row) for row in data["meaning"]))
-        except (ValueError, KeyError, TypeError):
-            raise InputError(f"{path.name}: the lasting choice is damaged; choose again") from None
+        except (OSError, *MALFORMED):
+            raise InputError(f"{path.name}: the lasting choice is damaged; choose again").at(str(path)) from None
 
     def keep_choice(self, choice: Lasting | None) -> None:
         """Replace the lasting choice, None for none; raises OutputError."""
@@ -132,7 +134,8 @@ class UserState:
     def objection(self) -> float | None:
         """Unix seconds since when the user objects, 0 if that is not known here; None for who does not."""
         try:
-            return float((self._folder / "objection").read_text(encoding="utf-8"))
+            since = float(regular_text(self._folder / "objection"))
+            return since if math.isfinite(since) else 0.0
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
@@ -167,13 +170,13 @@ class UserState:
         if not path.exists():
             return ConsentState()
         try:
-            data = load_json(path.read_text(encoding="utf-8"))
+            data = load_json(regular_text(path))
             pending = tuple(base64.b64decode(part) for part in data["pending"]) if data["pending"] else None
             if pending is not None and len(pending) != 2:
                 raise ValueError
             return ConsentState(int(data["version"]), str(data["bundle"]), pending)
-        except (ValueError, KeyError, TypeError, OverflowError):
-            raise InputError(f"{path.name}: the consent's state is damaged") from None
+        except (OSError, *MALFORMED):
+            raise InputError(f"{path.name}: the consent's state is damaged").at(str(path)) from None
 
     def save_consent(self, epoch: int, state: ConsentState) -> None:
         """Replace the consent of an epoch; raises OutputError."""

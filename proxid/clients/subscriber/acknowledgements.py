@@ -6,12 +6,11 @@ was taken back because somebody withdrew is not among them.
 """
 
 import base64
-import binascii
 from pathlib import Path
 from typing import Final, Self
 
 from proxid.clients.subscriber.ledger import GroupId
-from proxid.errors import EncodingError, InputError
+from proxid.errors import MALFORMED, EncodingError, InputError
 from proxid.protocol.receipt import DeliveryAck
 from proxid.runtime.entry_file import EntryFile, read_entries
 
@@ -36,7 +35,7 @@ class Acknowledgements:
                 if entry.get("kind") == PROMISE:
                     continue
                 ack = DeliveryAck.decode(base64.b64decode(entry["message"], validate=True))
-            except (EncodingError, binascii.Error, AttributeError, KeyError, TypeError, ValueError):
+            except (EncodingError, *MALFORMED):
                 raise InputError(f"{self._path.name}: line {number} is damaged") from None
             self._groups.add(GroupId(ack.epoch, ack.group))
         return self

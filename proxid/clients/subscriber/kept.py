@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from proxid.errors import InputError
+from proxid.errors import MALFORMED, InputError
 from proxid.protocol.record import group_name
 from proxid.runtime.entry_file import read_entries
 
@@ -17,12 +17,22 @@ def feed_entries(path: Path) -> Iterator[Entry]:
     for number, entry in read_entries(path):
         try:
             if "notice" in entry:
-                hash(tuple(entry[name] for name in ("notice", "kind", "user", "time_ms")))
+                _need(entry, str, "notice", "kind", "user")
+                _need(entry, int, "time_ms")
             else:
-                hash((entry["epoch"], entry["group"], entry["cursor"] > 0, bytes.fromhex(entry.get("digest", ""))))
-        except (AttributeError, ValueError, KeyError, TypeError):
+                _need(entry, int, "epoch", "group", "cursor")
+                bytes.fromhex(entry.get("digest", ""))
+                if not all(isinstance(row, dict) for row in entry.get("records", ())):
+                    raise ValueError
+        except MALFORMED:
             raise InputError(f"{path.name}: line {number} is damaged") from None
         yield entry
+
+
+def _need(entry: Entry, kind: type, *names: str) -> None:
+    """Raises ValueError, KeyError unless all of these are of a type; true and false are no numbers."""
+    if not all(type(entry[name]) is kind for name in names):
+        raise ValueError
 
 
 def kept_entries(path: Path, after: int = 0) -> Iterator[Entry]:

@@ -18,6 +18,7 @@ from typing import Final, Self
 from proxid.clients.subscriber.kept import Entry, kept_rows
 from proxid.errors import InputError, OutputError
 from proxid.profiles import Counts, count
+from proxid.regular import open_regular
 
 FILE: Final = "profiles.sqlite"
 FEED: Final = "feed.jsonl"
@@ -92,8 +93,9 @@ class Profiles:
     def _opened(self) -> sqlite3.Connection:
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+            _verify(self._path)
         except OSError:
-            raise OutputError(f"{FILE}: the file cannot be opened") from None
+            raise OutputError(f"{FILE}: the file cannot be opened").at(str(self._path)) from None
         database = sqlite3.connect(self._path)
         try:
             database.executescript(_TABLES)
@@ -104,8 +106,11 @@ class Profiles:
 
     def _anew(self) -> sqlite3.Connection:
         """In the place of a file that is no such database."""
-        for path in (self._path, *(self._path.with_name(FILE + end) for end in ("-wal", "-shm"))):
-            path.unlink(missing_ok=True)
+        try:
+            for path in (self._path, *(self._path.with_name(FILE + end) for end in ("-wal", "-shm"))):
+                path.unlink(missing_ok=True)
+        except OSError:
+            raise OutputError(f"{FILE}: cannot be made anew").at(str(self._path)) from None
         return self._opened()
 
 
@@ -137,11 +142,17 @@ def _counts(places: Places, kind: str) -> Counts:
 def _stored(feed: Path) -> Places | None:
     """What the database has, None if that is not what is in the file now."""
     try:
+        _verify(feed.with_name(FILE))
         with closing(sqlite3.connect(f"{feed.with_name(FILE).absolute().as_uri()}?mode=ro", uri=True)) as database:
             found = Counter({row[:3]: row[3] for row in database.execute("SELECT * FROM profiles")})
             return found if _counted(database) == _state_of(feed) else None
-    except sqlite3.DatabaseError:
+    except (OSError, sqlite3.DatabaseError):
         return None
+
+
+def _verify(path: Path) -> None:
+    """Raises OSError unless it is a file: for a pipe's writer SQLite would wait, whatever signal comes."""
+    open_regular(path).close()
 
 
 def _counted(database: sqlite3.Connection) -> str:
@@ -150,7 +161,7 @@ def _counted(database: sqlite3.Connection) -> str:
 
 
 def _state_of(feed: Path) -> str:
-    with feed.open("rb") as file:
+    with open_regular(feed) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _TAIL))
         return f"{size}:{hashlib.sha256(file.read()).hexdigest()}"

@@ -63,7 +63,7 @@ def session_header(session: bytes) -> bytes:
 def decode_header(data: bytes) -> Header:
     """The fields of a header; raises EncodingError."""
     try:
-        fields = load_json(data)
+        fields = load_json(data, any_text=True)
     except ValueError:
         raise EncodingError("event header is not JSON") from None
     if not isinstance(fields, dict):

@@ -24,6 +24,7 @@ from proxid.lab.release.published import read_published
 from proxid.lab.release.zealous.mechanism import sanitise
 from proxid.lab.release.zealous.plan import zealous_plan
 from proxid.lab.released_log import Release
+from proxid.regular import regular_text
 
 NAMES: Final = ("homogeneity", "active")
 TRIALS: Final = 200
@@ -92,7 +93,7 @@ def _published(released: Path) -> set[str]:
 def read_groups(path: Path) -> dict[str, str]:
     """The group of each user, of lines of user TAB group. Raises InputError."""
     try:
-        rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line)
+        rows = (line.split("\t") for line in regular_text(path).splitlines() if line)
         return dict(rows)
     except (OSError, ValueError):
         raise InputError(f"{path.name}: every line has a user, a tab and a group") from None

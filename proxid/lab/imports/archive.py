@@ -9,12 +9,13 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 from unicodedata import normalize
 
 from proxid.errors import InputError
+from proxid.regular import open_regular
 
 LARGEST: Final = 2 << 30
 """Bytes of one file in a zip."""
@@ -89,9 +90,10 @@ def _readable(name: str) -> Iterator[None]:
 
 
 def _members(path: Path, wanted: Wanted) -> Iterator[tuple[str, BinaryIO]]:
-    with _readable(path.name):
-        archive = zipfile.ZipFile(path)
-    with archive:
+    with ExitStack() as stack:
+        with _readable(path.name):
+            file = stack.enter_context(open_regular(path))
+            archive, packed = stack.enter_context(zipfile.ZipFile(file)), file.seek(0, io.SEEK_END)
         infos = sorted(archive.infolist(), key=lambda info: info.filename)
         for info in infos:
             name = _nfc(info.filename.replace("\\", "/"))
@@ -99,9 +101,10 @@ def _members(path: Path, wanted: Wanted) -> Iterator[tuple[str, BinaryIO]]:
                 raise InputError(f"{path.name} holds a name that leads out of it: nothing was imported")
         for info in infos:
             name = _nfc(info.filename.replace("\\", "/"))
-            if info.is_dir() or not wanted(name):
+            if not info.filename or info.is_dir() or not wanted(name):  # the library takes a name to be one
                 continue
-            where, most = f"{path.name}: {name.name}", min(LARGEST, max(_SMALL, RATIO * info.compress_size))
+            where = f"{path.name}: {name.name}"
+            most = min(LARGEST, max(_SMALL, RATIO * min(info.compress_size, packed)))
             if info.file_size > most:
                 raise InputError(f"{where} is packed too tightly to be an export: nothing was imported")
             with _readable(where):

@@ -25,6 +25,9 @@ _BEFORE: Final = (
 _ACTS: Final = ("Used ", "Created ", "Selected preferred draft", "Gave feedback", "Visited ", "Viewed ", "Besucht: ")
 _ACTS_AFTER: Final = (" verwendet", " erstellt", " angesehen", " gegeben", " ausgewählt")
 """Titles of what was done, not said: in English they begin so, in German they end so."""
+_DEEPEST: Final = 32
+"""Brackets within each other; exports have five."""
+_OTHER_BYTES: Final = bytes(set(range(256)) - set(b'[]{}"'))
 OTHER, UNKNOWN, NO_RECORD = "another product", "unknown verb", "no record"
 
 
@@ -50,27 +53,47 @@ def _is_activity(path: PurePosixPath) -> bool:
 
 def _read(name: str, stream: BinaryIO, history: History) -> None:
     try:
-        head = stream.read(3)
-        whole = stream if head == b"\xef\xbb\xbf" else _Again(head, stream)
-        for record in ijson.items(whole, "item", use_float=True):
+        for record in ijson.items(_Shallow(stream), "item", use_float=True):
             _add(record, history)
     except (ijson.JSONError, UnicodeDecodeError):
         # What the parser says quotes the text beside the fault.
         raise InputError(f"{name} is no whole JSON: nothing was imported; download the export again") from None
 
 
-class _Again:
-    """A stream whose first bytes were looked at."""
+class _Shallow:
+    """A stream of JSON without the mark that may stand before it; raises JSONError once it is nested too deeply.
 
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head, self._rest = head, rest
+    For each value the parser writes down the whole path to it: a megabyte of brackets would take it hours.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._head: bytes | None = stream.read(3).removeprefix(b"\xef\xbb\xbf")
+        self._open, self._slashes, self._inside = b"", b"", 0
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes."""
-        if size == 0 or not self._head:
-            return self._rest.read(size)
-        head, self._head = self._head, b""
-        return head
+        if size == 0:
+            return b""
+        data = self._head or self._stream.read(size)
+        self._head = None
+        self._look(data)
+        return data
+
+    def _look(self, data: bytes) -> None:
+        """Follow what is open: brackets outside of texts, without those that are closed again."""
+        data = self._slashes + data
+        whole = data.rstrip(b"\\")
+        self._slashes = data[len(whole) :]  # what they stand before is not known yet
+        marks = whole.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _OTHER_BYTES)
+        parts = marks.split(b'"')
+        found = self._open + b"".join(parts[self._inside :: 2])
+        self._inside ^= 1 - len(parts) % 2
+        for _ in range(_DEEPEST):
+            found = found.replace(b"[]", b"").replace(b"{}", b"")
+        if len(found) > _DEEPEST:
+            raise ijson.JSONError
+        self._open = found
 
 
 def _add(record: Any, history: History) -> None:

@@ -11,6 +11,7 @@ an account is taken over by the key of the file when it is seen again.
 
 import fcntl
 import json
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,11 +19,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from proxid.errors import BudgetError, InputError
+from proxid.errors import MALFORMED, BudgetError, InputError
 from proxid.jsontext import load_json
 from proxid.lab.logs.whole import whole_file
-from proxid.lab.release.account import Account, Entry, Part
+from proxid.lab.release.account import MOST_PARTS, Account, Entry, Part
 from proxid.lab.release.guarantee import DeltaKind, Guarantee, Relation
+from proxid.regular import regular_text
 
 VERSION: Final = 2
 _READ: Final = (1, 2)
@@ -130,7 +132,7 @@ class Ledger:
 
     def _read(self) -> Book:
         try:
-            text = self.path.read_text(encoding="utf-8")
+            text = regular_text(self.path)
         except FileNotFoundError:
             return Book()
         except (OSError, UnicodeDecodeError):
@@ -141,7 +143,7 @@ class Ledger:
                 raise InputError(f"{self.path.name}: the ledger has a version that this release does not know")
             accounts = {str(key): _account(item) for key, item in data["inputs"].items()}
             return Book(accounts, {str(file): str(key) for file, key in data.get("files", {}).items()})
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        except MALFORMED:
             raise InputError(f"{self.path.name}: the ledger is damaged: nothing is released without it") from None
 
     def _write(self, book: Book) -> None:
@@ -171,18 +173,27 @@ def _as_dict(account: Account) -> dict[str, Any]:
 
 
 def _account(item: dict[str, Any]) -> Account:
+    if type(item["declared"]) is not bool:
+        raise ValueError
     entries = tuple(
-        Entry(str(e["time"]), str(e["mechanism"]), Part(int(e["part"][0]), int(e["part"][1])), _guarantee(e))
-        for e in item["entries"]
+        Entry(str(e["time"]), str(e["mechanism"]), _part(e["part"]), _guarantee(e)) for e in item["entries"]
     )
-    return Account(_guarantee(item["budget"]), bool(item["declared"]), entries, str(item.get("name", "")))
+    return Account(_guarantee(item["budget"]), item["declared"], entries, str(item.get("name", "")))
 
 
 def _cost(cost: Guarantee) -> dict[str, Any]:
     return {k: v for k, v in cost.as_dict().items() if k not in ("kind", "unit")}
 
 
+def _part(item: Any) -> Part:
+    part, parts = item
+    if type(part) is not int or type(parts) is not int or not 0 <= part < parts <= MOST_PARTS:
+        raise ValueError
+    return Part(part, parts)
+
+
 def _guarantee(item: dict[str, Any]) -> Guarantee:
-    return Guarantee(
-        float(item["epsilon"]), float(item["delta"]), Relation(item["relation"]), DeltaKind(item["delta_kind"])
-    )
+    epsilon, delta = float(item["epsilon"]), float(item["delta"])
+    if not (0 <= epsilon < math.inf and 0 <= delta <= 1):  # of what is no number all sums stay within any budget
+        raise ValueError
+    return Guarantee(epsilon, delta, Relation(item["relation"]), DeltaKind(item["delta_kind"]))

@@ -18,10 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proxid.errors import InputError
+from proxid.errors import MALFORMED, InputError
 from proxid.jsontext import load_json
 from proxid.lab.logs.whole import whole_file
 from proxid.loglines.layout import layout_of
+from proxid.regular import regular_bytes
 
 Item = tuple[str, ...]
 SEQUENCE: Final = "sequence"
@@ -72,10 +73,10 @@ def read_published(path: Path) -> Published:
     try:
         if layout.format == "parquet":
             return _from_rows(pq.read_table(path).to_pylist())
-        data = path.read_bytes()
+        data = regular_bytes(path)
         text = (gzip.decompress(data) if layout.compressed else data).decode()
         return _from_tsv(text) if layout.format == "tsv" else _from_rows([load_json(x) for x in text.splitlines()])
-    except (OSError, EOFError, zlib.error, pa.ArrowException, ArithmeticError, ValueError, LookupError, TypeError):
+    except (OSError, EOFError, zlib.error, pa.ArrowException, *MALFORMED):
         raise InputError(f"{path.name}: the file is no release of items and counts") from None
 
 

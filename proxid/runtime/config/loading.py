@@ -4,6 +4,7 @@ The environment wins over the file. A message names the file or variable, the ke
 be a secret in the wrong place and is never repeated. A file may say whose it is (`role = "gateway"`).
 """
 
+import json
 import os
 import re
 import stat
@@ -19,7 +20,8 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from proxid.errors import ConfigError
-from proxid.runtime.config.wording import describe
+from proxid.regular import regular_text
+from proxid.runtime.config.wording import describe, shown
 
 _folder: ContextVar[Path | None] = ContextVar("proxid_config_folder", default=None)
 _POSITION = re.compile(r"line (\d+)")
@@ -98,7 +100,7 @@ def _text(path: Path) -> str:
             raise ConfigError(f"{path.name}: not a regular file").at(str(path))
         if status.st_size > MAX_BYTES:
             raise ConfigError(f"{path.name}: larger than {MAX_BYTES} bytes").at(str(path))
-        return path.read_text(encoding="utf-8")
+        return regular_text(path)
     except UnicodeDecodeError:
         raise ConfigError(f"{path.name}: not UTF-8").at(str(path)) from None
     except (OSError, ValueError):  # a name with a NUL is a ValueError
@@ -134,10 +136,15 @@ def load(model: type[C], path: Path, policy: Path | None = None) -> C:
 
 def load_section(model: type[S], path: Path) -> S:
     """A section that stands in a file of its own; raises ConfigError."""
+    return made_section(model, path, read_toml(path))
+
+
+def made_section(model: type[S], where: Path, said: Mapping[str, Any]) -> S:
+    """A section of what is said in a file or a folder; raises ConfigError, which names that."""
     try:
-        return model.model_validate(read_toml(path))
+        return model.model_validate(said)
     except ValidationError as error:
-        raise ConfigError(f"{path.name}: {explain(model, error)}").at(str(path)) from None
+        raise ConfigError(f"{where.name}: {explain(model, error)}").at(str(where)) from None
 
 
 def explain(model: type[BaseModel], error: ValidationError) -> str:
@@ -191,9 +198,9 @@ def _roles(model: type[Config] = Config) -> Iterator[type[Config]]:
 def _verify_role(model: type[Config], path: Path, role: object) -> None:
     if role is None or role == model.role:
         return
-    if role in {known.role for known in _roles()}:
+    if role in [known.role for known in _roles()]:
         raise ConfigError(f"{path.name}: this is the configuration of role {role}, not of {model.role}").at(str(path))
-    raise ConfigError(f"{path.name}: role must be '{model.role}' here")
+    raise ConfigError(f"{path.name}: role must be '{model.role}' here").at(str(path))
 
 
 def _prefix(model: type[Config]) -> str:
@@ -240,7 +247,15 @@ def _reject_private_keys(path: Path, data: Mapping[str, Any]) -> None:
 def _reject_unknown_variables(model: type[Config]) -> None:
     prefix = _prefix(model)
     known = {name.upper() for name in model.model_fields}
-    for variable in os.environ:
+    for variable, value in os.environ.items():
         name = variable.upper()
-        if prefix and name.startswith(prefix) and name[len(prefix) :].split(_SEPARATOR)[0] not in known:
-            raise ConfigError(f"environment variable {variable}: no such key")
+        if not prefix or not name.startswith(prefix):
+            continue
+        if name[len(prefix) :].split(_SEPARATOR)[0] not in known:
+            raise ConfigError(f"environment variable {shown(variable)}: no such key")
+        try:
+            json.loads(value)
+        except ValueError:
+            continue  # a text; what must be an object and is none the settings library says
+        except RecursionError:
+            raise ConfigError(f"environment variable {shown(variable)}: is nested too deeply") from None

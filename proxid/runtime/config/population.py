@@ -9,6 +9,7 @@ from pathlib import Path
 
 from proxid.anonymise.slotted.places import population_totals
 from proxid.errors import ConfigError
+from proxid.regular import regular_text
 
 _LINE = re.compile(r"^([0-9a-f]{15})[\t,; ]+(\d{1,10}(?:\.\d{1,9})?)$")
 
@@ -20,7 +21,7 @@ def load_population(path: Path) -> dict[str, int]:
 
     grid: dict[str, int] = {}
     try:
-        text = path.read_text(encoding="utf-8")
+        text = regular_text(path)
     except (OSError, UnicodeDecodeError):
         raise ConfigError(f"anonymiser.population: {path.name} cannot be read") from None
     for number, line in enumerate(text.splitlines(), 1):

@@ -8,15 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.slotted.noise import PlaceNoise
 from proxid.anonymise.slotted.places import PlaceRules
 from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.split.settings import SplitSettings
 from proxid.encoding import encode, label
-from proxid.errors import ConfigError, EncodingError
+from proxid.errors import MALFORMED, ConfigError, EncodingError
 from proxid.protocol.consent import Bundles
 from proxid.protocol.naming import ALIAS_EPOCH, Naming
 from proxid.protocol.policy import PolicyDocument
@@ -120,7 +118,7 @@ def terms_of(document: PolicyDocument, grids: Grids = lambda digest: None) -> Te
             seconds, float(said["epoch_grace"]), float(said["clock_skew"]),
             float(said["season_days"]) * 86_400, naming, str(said["pipeline"]),
         )  # fmt: skip
-    except (ValidationError, EncodingError, KeyError, TypeError, ValueError, OverflowError):
+    except (EncodingError, *MALFORMED):
         raise ConfigError("policy document holds a setting that this version of proxid cannot use") from None
 
 

@@ -20,6 +20,8 @@ PATTERNS: Final = {
     LOCALE_PATTERN: "must be a language tag, as en-US",
     FINGERPRINT_PATTERN: "must be a fingerprint: 64 hexadecimal digits in lower case",
 }
+_LONGEST: Final = 80
+"""Characters of a key that are repeated; the longest variable's name has half of them."""
 _REMOVED: Final = {
     "rate_burst": "is no key any more and never had an effect: take it out",
     "alias_period": "is no key here any more, since aliases last an epoch: take it out",
@@ -60,6 +62,12 @@ _WORDS: Final[Mapping[str, str | Callable[[Mapping[str, Any]], str]]] = {
 }
 
 
+def shown(part: str | int) -> str:
+    """A part of a key as it may stand on a terminal: whoever wrote the file may have written anything there."""
+    text = str(part)
+    return text if text.isprintable() and len(text) <= _LONGEST else "…"
+
+
 def describe(model: type[BaseModel], error: ErrorDetails, skip: int = 0) -> str:
     """One fault: `KEY: WHAT`, or `KEY WHAT` where that reads on.
 
@@ -67,7 +75,7 @@ def describe(model: type[BaseModel], error: ErrorDetails, skip: int = 0) -> str:
         skip: parts of the key that are left out, because they are a file's name.
     """
     location = error["loc"]
-    key = ".".join(str(part) for part in location[skip:])
+    key = ".".join(shown(part) for part in location[skip:])
     if error["type"] == "extra_forbidden":
         return f"{key}: {_REMOVED.get(key) or f'no such key{_meant(model, location)}'}"
     words = _WORDS.get(error["type"], "is not valid")

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from proxid.errors import LogDamagedError
+from proxid.errors import MALFORMED, LogDamagedError
 from proxid.jsontext import load_json
+from proxid.regular import regular_text
 from proxid.runtime.evidence_log.files import replace_file
 
 FILE: Final = "damaged"
@@ -47,11 +48,11 @@ class Admitted:
         if not path.exists():
             return NOTHING
         try:
-            rows = [load_json(row) for row in path.read_text(encoding="ascii").splitlines()]
+            rows = [load_json(row) for row in regular_text(path, "ascii").splitlines()]
             return cls(
                 tuple(Damage(int(r["first"]), int(r["last"]), str(r["reason"]), bool(r["logged"])) for r in rows)
             )
-        except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        except (OSError, *MALFORMED):
             raise LogDamagedError(f"{path}: cannot be read; admit the damage again after deleting it") from None
 
     def write(self, folder: Path) -> None:

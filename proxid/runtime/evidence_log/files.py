@@ -7,13 +7,14 @@ A crash leaves a torn end; bits that rot leave a record whose check sum does not
 """
 
 import datetime
+import errno
 import fcntl
 import os
 import struct
 import time
 import zlib
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +41,17 @@ def read_record(descriptor: int, offset: int) -> bytes:
     if len(data) != length or zlib.crc32(data) != check:
         raise LogDamagedError("a record of the log is damaged")
     return data
+
+
+@contextmanager
+def usable(folder: Path) -> Iterator[None]:
+    """Within the block what cannot be opened is damage of a log; that nothing more fits stays an OSError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise LogDamagedError(f"{error.filename or folder}: cannot be used: {error.strerror}") from None
 
 
 class AppendFile:

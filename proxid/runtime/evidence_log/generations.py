@@ -15,6 +15,7 @@ from typing import Final
 from proxid.errors import InputError, LogDamagedError, NoteInvalidError
 from proxid.evidence.checkpoint import Checkpoint, open_checkpoint
 from proxid.evidence.note import Verifier
+from proxid.regular import regular_bytes
 from proxid.runtime.evidence_log.files import lock_folder, replace_file, sync_folder
 
 FOLDER: Final = "evidence"
@@ -46,7 +47,10 @@ def mark_version(folder: Path) -> None:
     """Mark a new log's folder; raises LogDamagedError if it holds a log of another version."""
     path = folder / _VERSION_FILE
     if path.exists():
-        found = path.read_bytes()
+        try:
+            found = regular_bytes(path)
+        except OSError:
+            raise LogDamagedError(f"{path}: cannot be read; nothing was changed") from None
         if found != _VERSION:
             raise LogDamagedError(f"{path}: the log is of a later version of proxid; nothing was changed")
         return
@@ -112,7 +116,7 @@ def _longest(folder: Path, old: Verifier, given: Iterable[Path]) -> tuple[Checkp
 
 def _head(path: Path, log: Verifier) -> tuple[Checkpoint, bytes] | None:
     try:
-        data = path.read_bytes()
+        data = regular_bytes(path)
         return open_checkpoint(data, log)[0], data
     except (OSError, ValueError, NoteInvalidError):
         return None

@@ -17,6 +17,7 @@ from proxid.errors import LogDamagedError, ProxidError
 from proxid.evidence.checkpoint import Checkpoint, generation_of, open_checkpoint
 from proxid.evidence.merkle import EMPTY_ROOT
 from proxid.evidence.note import Verifier
+from proxid.regular import regular_bytes
 from proxid.runtime.evidence_log.files import replace_file
 from proxid.runtime.evidence_log.generations import HEADS, OWN, SUCCESSOR
 from proxid.runtime.evidence_log.reading import LogReader
@@ -76,7 +77,7 @@ class HeldHeads:
 
     def _kept(self, name: str, log: Verifier) -> Head | None:
         try:
-            return _opened((self._folder / name).read_bytes(), log)
+            return _opened(regular_bytes(self._folder / name), log)
         except OSError:
             return None
 

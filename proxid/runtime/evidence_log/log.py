@@ -25,8 +25,9 @@ from proxid.evidence.checkpoint import Checkpoint, open_checkpoint
 from proxid.evidence.leaf import Leaf
 from proxid.evidence.merkle import EMPTY_ROOT, root_of
 from proxid.evidence.note import Verifier
+from proxid.regular import regular_bytes
 from proxid.runtime.evidence_log.admitted import Admitted, Damage, runs
-from proxid.runtime.evidence_log.files import lock_folder, replace_file
+from proxid.runtime.evidence_log.files import lock_folder, replace_file, usable
 from proxid.runtime.evidence_log.followed import FollowedLog, expire_followed
 from proxid.runtime.evidence_log.generations import CHECKPOINT, mark_version
 from proxid.runtime.evidence_log.segments import SEGMENT_BYTES, SegmentWriter, parts_of, read_leaves, segment_names
@@ -55,9 +56,10 @@ class LeafLog:
         self, folder: Path, origin: str, key: SigningKey, segment_bytes: int = SEGMENT_BYTES, least: int = 0,
         followed: Sequence[FollowedLog] = (),
     ) -> None:  # fmt: skip
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
-        self._lock = lock_folder(folder)
+        with usable(folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = lock_folder(folder)
         self.origin = origin
         self._key = key
         self.followed = tuple(followed)
@@ -65,9 +67,10 @@ class LeafLog:
         self.unfinished = False
         """Leaves are on disk that no head covers yet."""
         try:
-            mark_version(folder)
-            self.admitted = Admitted.read(folder)
-            self._open(segment_bytes, least)
+            with usable(folder):
+                mark_version(folder)
+                self.admitted = Admitted.read(folder)
+                self._open(segment_bytes, least)
         except BaseException:
             os.close(self._lock)
             raise
@@ -87,7 +90,7 @@ class LeafLog:
         """The newest signed head: what it covers is never cut off."""
         path = self.folder / CHECKPOINT
         try:
-            return open_checkpoint(path.read_bytes(), Verifier(self.origin, self._key.public))[0]
+            return open_checkpoint(regular_bytes(path), Verifier(self.origin, self._key.public))[0]
         except FileNotFoundError:
             return None
         except (ProxidError, ValueError):

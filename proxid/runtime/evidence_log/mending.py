@@ -7,6 +7,7 @@ from pathlib import Path
 from proxid.errors import ConfigError, InputError
 from proxid.evidence.checkpoint import Checkpoint
 from proxid.evidence.note import Note
+from proxid.regular import regular_bytes
 from proxid.runtime.config.base import ServiceConfig
 from proxid.runtime.evidence_log.admitted import Admitted, Damage
 from proxid.runtime.evidence_log.files import lock_folder
@@ -43,7 +44,7 @@ def _names(folder: Path) -> list[int]:
 
 def _size(folder: Path) -> int:
     try:
-        return Checkpoint.parse(Note.decode((folder / CHECKPOINT).read_bytes()).text).size
+        return Checkpoint.parse(Note.decode(regular_bytes(folder / CHECKPOINT)).text).size
     except (OSError, ValueError):
         raise InputError(f"{folder / CHECKPOINT}: there is no signed head, so no entry can be admitted") from None
 

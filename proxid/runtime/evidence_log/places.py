@@ -15,6 +15,7 @@ from pathlib import Path
 from proxid.encoding import decode
 from proxid.errors import LogDamagedError, ProxidError
 from proxid.evidence.leaf import LeafHeader, part_hash
+from proxid.regular import open_regular
 from proxid.runtime.evidence_log.files import FRAME, MAX_RECORD
 
 LEAVES, PARTS, INDEX = "leaves", "parts", "index"
@@ -88,9 +89,12 @@ class _Bytes:
         self._map: mmap.mmap | None = None
 
     def __enter__(self) -> "_Bytes":
-        with suppress(FileNotFoundError), self._path.open("rb") as file:
-            self.size = file.seek(0, 2)
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self.size else None
+        try:
+            with suppress(FileNotFoundError), open_regular(self._path) as file:
+                self.size = file.seek(0, 2)
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self.size else None
+        except OSError as error:
+            raise LogDamagedError(f"{self._path}: cannot be read: {error.strerror}; nothing was changed") from None
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from proxid.errors import LogDamagedError, NoteInvalidError, ProxidError, TreeProofError
@@ -17,6 +17,7 @@ from proxid.evidence.merkle import (
     verify_inclusion,
 )
 from proxid.evidence.note import Note, Verifier
+from proxid.regular import regular_bytes
 from proxid.runtime.evidence_log.files import archive, replace_file
 from proxid.runtime.evidence_log.generations import CHECKPOINT, COSIGNED
 from proxid.runtime.evidence_log.log import SEGMENTS, TREE
@@ -42,7 +43,7 @@ class LogReader:
         """The newest signed head; raises LogDamagedError if there is none, or its file is damaged."""
         path = self._folder / CHECKPOINT
         try:
-            data = path.read_bytes()
+            data = regular_bytes(path)
             open_checkpoint(data, self._log)
         except FileNotFoundError:
             raise LogDamagedError("the log has no signed head yet") from None
@@ -64,7 +65,10 @@ class LogReader:
     def cosigned(self) -> list[bytes]:
         """For each witness the newest head that it cosigned; one whose file is damaged is left out."""
         folder = self._folder / COSIGNED
-        notes = [p.read_bytes() for p in sorted(folder.iterdir()) if p.suffix == ".note"] if folder.exists() else []
+        notes = []
+        for path in sorted(folder.glob("*.note")):
+            with suppress(OSError):
+                notes.append(regular_bytes(path))
         return [note for note in notes if self._is_cosigned(note)]
 
     def _is_cosigned(self, data: bytes) -> bool:

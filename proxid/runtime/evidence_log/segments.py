@@ -17,6 +17,7 @@ from typing import Final, Self
 from proxid.encoding import decode
 from proxid.errors import LogDamagedError, ProxidError
 from proxid.evidence.leaf import Leaf, LeafHeader
+from proxid.regular import open_regular, regular_bytes
 from proxid.runtime.evidence_log.admitted import NOTHING, Admitted, runs
 from proxid.runtime.evidence_log.files import AppendFile, append_records, read_record, sync_folder
 from proxid.runtime.evidence_log.generations import SUCCESSOR
@@ -79,7 +80,7 @@ def rebuild_index(index: AppendFile, folder: Path, places: Places, last: int) ->
         for n in range(places.first, last + 1)
     )
     path = folder / INDEX
-    stored = path.read_bytes() if path.exists() else b""
+    stored = regular_bytes(path) if path.exists() else b""
     if places.expired:  # where the payloads lay is of no use to anybody any more
         stored_at = [entry[0] for entry in _ENTRY.iter_unpack(stored[: len(stored) // _ENTRY.size * _ENTRY.size])]
         if stored_at == [entry[0] for entry in _ENTRY.iter_unpack(expected)]:
@@ -291,6 +292,9 @@ class SegmentReader:
 
 def _open(path: Path) -> int | None:
     try:
-        return os.open(path, os.O_RDONLY)
+        with open_regular(path) as file:
+            return os.dup(file.fileno())
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise LogDamagedError(f"{path}: cannot be read: {error.strerror}") from None

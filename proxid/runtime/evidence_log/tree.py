@@ -11,6 +11,7 @@ from pathlib import Path
 
 from proxid.errors import LogDamagedError
 from proxid.evidence.merkle import HASH_SIZE, Frontier, node_hash, root_of, subtrees
+from proxid.regular import regular_bytes
 from proxid.runtime.evidence_log.files import AppendFile, replace_file
 
 
@@ -65,12 +66,12 @@ class TreeWriter:
         """Whether every stored subtree is what the stored leaf hashes come to, and they come to a signed root."""
         if self.size < size:
             return False
-        leaves = (self._folder / "0").read_bytes()
+        leaves = regular_bytes(self._folder / "0")
         hashes = [leaves[at : at + HASH_SIZE] for at in range(0, len(leaves), HASH_SIZE)]
         if root_of(hashes[:size]) != root:
             return False
         made = levels_of(hashes)
-        return all((self._folder / str(at)).read_bytes() == b"".join(made[at]) for at in range(len(made)))
+        return all(regular_bytes(self._folder / str(at)) == b"".join(made[at]) for at in range(len(made)))
 
     @property
     def size(self) -> int:

@@ -23,6 +23,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from proxid import __version__
+from proxid.regular import regular_bytes
 from proxid.runtime.addresses import split, unusable
 from proxid.runtime.config.base import PartyBase
 from proxid.runtime.observability.metrics import FOLDER_VARIABLE
@@ -61,7 +62,7 @@ class Facts(Collector):
         )
         for name, path in self.certificates.items():
             try:
-                last = x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc
+                last = x509.load_pem_x509_certificate(regular_bytes(path)).not_valid_after_utc
             except (OSError, ValueError):
                 continue
             ends.add_metric([name], last.timestamp())

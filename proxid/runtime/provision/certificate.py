@@ -11,12 +11,12 @@ import re
 from typing import Final
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from proxid.errors import CredentialError, KeyInvalidError
+from proxid.runtime.pem import malformed_as
 from proxid.runtime.provision.roles import ROLES, SERVERS
 
 DAYS: Final = 825
@@ -36,10 +36,8 @@ def new_tls_key() -> bytes:
 
 
 def _load_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
-    try:
+    with malformed_as(KeyInvalidError("TLS key is malformed")):
         key = serialization.load_pem_private_key(pem, None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise KeyInvalidError("TLS key is malformed") from None
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise KeyInvalidError("TLS key is not on P-256")
     return key
@@ -86,10 +84,8 @@ def sign_request(
     """
     csr, role, name = _read_request(csr_pem)
     key = _load_key(ca_key_pem)
-    try:
+    with malformed_as(CredentialError("the CA's certificate is malformed")):
         issuer = x509.load_pem_x509_certificate(ca_pem).subject
-    except ValueError:
-        raise CredentialError("the CA's certificate is malformed") from None
     public = csr.public_key()
     assert isinstance(public, ec.EllipticCurvePublicKey)
     builder = _builder(_subject(role, name), issuer, public, now, DAYS)
@@ -113,13 +109,11 @@ def named_by(csr_pem: bytes) -> tuple[str, str]:
 
 
 def _read_request(csr_pem: bytes) -> tuple[x509.CertificateSigningRequest, str, str]:
-    try:
+    with malformed_as(CredentialError("certificate request is malformed")):
         csr = x509.load_pem_x509_csr(csr_pem)
         names = csr.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         uris = names.get_values_for_type(x509.UniformResourceIdentifier)
         public, proven = csr.public_key(), csr.is_signature_valid
-    except (ValueError, UnsupportedAlgorithm, x509.ExtensionNotFound):
-        raise CredentialError("certificate request is malformed") from None
     if not proven or not isinstance(public, ec.EllipticCurvePublicKey) or public.curve.name != "secp256r1":
         raise CredentialError("certificate request does not prove a P-256 key")
     match = _URI.match(uris[0]) if len(uris) == 1 else None
@@ -158,31 +152,25 @@ def sign_with_ca(ca_key_pem: bytes, data: bytes) -> bytes:
 
 def verify_by_ca(ca_pem: bytes, data: bytes, signature: bytes) -> None:
     """Raises CredentialError unless the CA of a certificate signed some data."""
-    try:
+    with malformed_as(CredentialError("the signature is not this CA's")):
         key = x509.load_pem_x509_certificate(ca_pem).public_key()
-        if isinstance(key, ec.EllipticCurvePublicKey):
-            key.verify(signature, data, ec.ECDSA(hashes.SHA256()))
-            return
-    except (ValueError, UnsupportedAlgorithm, InvalidSignature):
-        pass
-    raise CredentialError("the signature is not this CA's")
+        if not isinstance(key, ec.EllipticCurvePublicKey):
+            raise CredentialError("the CA's key is none on P-256")
+        key.verify(signature, data, ec.ECDSA(hashes.SHA256()))
 
 
 def fingerprint(certificate_pem: bytes) -> str:
     """SHA-256 of the DER form, lower-case hexadecimal; raises CredentialError."""
-    try:
+    with malformed_as(CredentialError("certificate is malformed")):
         certificate = x509.load_pem_x509_certificate(certificate_pem)
-    except ValueError:
-        raise CredentialError("certificate is malformed") from None
     return hashlib.sha256(certificate.public_bytes(serialization.Encoding.DER)).hexdigest()
 
 
 def verify_issued(certificate_pem: bytes, key_pem: bytes, ca_pem: bytes) -> None:
     """That a certificate is for this key and by this CA; raises CredentialError."""
-    try:
+    with malformed_as(CredentialError("certificate is not issued by this CA")):
         certificate, ca = x509.load_pem_x509_certificate(certificate_pem), x509.load_pem_x509_certificate(ca_pem)
         certificate.verify_directly_issued_by(ca)
-    except Exception:  # the library raises several unrelated classes for a certificate that is not the CA's
-        raise CredentialError("certificate is not issued by this CA") from None
-    if certificate.public_key() != _load_key(key_pem).public_key():
+        own = certificate.public_key()
+    if own != _load_key(key_pem).public_key():
         raise CredentialError("certificate is for another key")

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from proxid.errors import InputError
 from proxid.runtime.config.fields import check_name
-from proxid.runtime.config.loading import load_section, parse_toml
+from proxid.runtime.config.loading import load_section, made_section, parse_toml
 from proxid.runtime.config.policy import SETTINGS, load_policy
 from proxid.runtime.provision import certificate, templates
 from proxid.runtime.provision.invitation import (
@@ -29,6 +29,7 @@ from proxid.runtime.provision.invitation import (
     read_letter,
     stem,
 )
+from proxid.runtime.provision.keyfile import read_private
 from proxid.runtime.provision.party import Party, init_party, install_certificate, introduce, make_folder, sign_request
 from proxid.runtime.provision.public import PublicFile, read_public, write_public
 from proxid.runtime.provision.roles import ROLES, SERVERS
@@ -76,8 +77,8 @@ class Host:
         for role in own:
             party = init_party(folder / role, role, role, serving_at(role, settings), policy, now)
             if ROLES[role].networked and not (party.folder / "tls.crt").exists():
-                pem = sign_request(folder / "ca", (party.folder / "tls.csr").read_bytes(), now)
-                install_certificate(party, pem, (folder / "ca/ca.crt").read_bytes())
+                pem = sign_request(folder / "ca", read_public(party.folder / "tls.csr").encode("ascii"), now)
+                install_certificate(party, pem, read_public(folder / "ca/ca.crt").encode("ascii"))
         for party in host.own():
             _introduce(party, host.known())
         return host
@@ -107,11 +108,11 @@ class Host:
             raise InputError(
                 f"{policy}: does not name the party {name}; add it to parties and bundles, and invite again"
             )
-        invitation = Invitation(
-            role=role, name=name, house=load_section(House, self.folder / "house.toml"),
-            ca=read_public(self.folder / "ca/ca.crt"), known=_for(role, self.known()),
-            policy=read_public(policy, "utf-8") if role in templates.GOVERNED else "",
-        )  # fmt: skip
+        invitation = made_section(Invitation, self.folder, {
+            "role": role, "name": name, "house": load_section(House, self.folder / "house.toml"),
+            "ca": read_public(self.folder / "ca/ca.crt"), "known": _for(role, self.known()),
+            "policy": read_public(policy, "utf-8") if role in templates.GOVERNED else "",
+        })  # fmt: skip
         invitation.write(self.place("invited", role, name, "invitation"))
         return invitation
 
@@ -176,10 +177,11 @@ class Host:
         """
         came, known, found = list(newcomers), self.known(), []
         roles = {role for role, _, _ in (name.partition("/") for name in came)}
-        key = (self.folder / "ca/ca.key").read_bytes()
+        key = read_private(self.folder / "ca/ca.key")
         for path in sorted((self.folder / "admitted").glob("*.request")):
             request = read_letter(path)
-            assert isinstance(request, JoinRequest)
+            if not isinstance(request, JoinRequest):
+                raise InputError(f"{path.name}: is no request").at(str(path), "take it out, and admit again")
             if f"{request.role}/{request.name}" in came or roles & ROLES[request.role].knows:
                 last, number = path.with_suffix(".admission"), int(now.timestamp())
                 if last.exists():
@@ -191,12 +193,11 @@ class Host:
     def _admission(self, request: JoinRequest, number: int, known: Iterable[PublicFile]) -> Admission:
         place = (request.role, request.name)
         crt = self.place("admitted", *place, "crt")
-        return Admission(
-            role=request.role, name=request.name, request=digest(request), number=number,
-            known=_for(request.role, known),
-            certificate=read_public(crt) if crt.exists() else "",
-            enrolments=tuple(read_public(self.place("admitted", *place, "enrolled")).split()),
-        )  # fmt: skip
+        return made_section(Admission, crt, {
+            "role": request.role, "name": request.name, "request": digest(request), "number": number,
+            "known": _for(request.role, known), "certificate": read_public(crt) if crt.exists() else "",
+            "enrolments": tuple(read_public(self.place("admitted", *place, "enrolled")).split()),
+        })  # fmt: skip
 
 
 def next_steps(

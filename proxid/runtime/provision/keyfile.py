@@ -8,7 +8,6 @@ The kind stands in the file, so a key can not be used for what it was not made f
 import base64
 import binascii
 import os
-import stat
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +15,7 @@ from proxid.crypto import ed25519, hpke
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import KeyInvalidError, OutputError
+from proxid.regular import open_regular
 from proxid.runtime.evidence_log.files import replace_file
 
 SIGNING: Final = "proxid-ed25519-seed"
@@ -63,9 +63,9 @@ def read_private(path: Path) -> bytes:
         KeyInvalidError: missing, too large, or others may read it: then the key counts as lost.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077:
+            if status.st_mode & 0o077:
                 raise KeyInvalidError(f"{path.name}: the key file may be read by others than its owner").at(str(path))
             data = file.read(_MAX_FILE + 1)
     except OSError:

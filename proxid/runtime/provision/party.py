@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proxid.errors import CredentialError, InputError, OutputError
+from proxid.regular import regular_bytes
 from proxid.runtime.config.fields import Fingerprint, check_name
-from proxid.runtime.config.loading import Section, load_section
+from proxid.runtime.config.loading import Section, load_section, made_section
 from proxid.runtime.config.trust import PartyKeys, Trust
 from proxid.runtime.provision import certificate, templates
 from proxid.runtime.provision.keyfile import (
@@ -111,20 +112,21 @@ def _write_public(party: Party) -> None:
     folder = party.folder
     files = {kind: folder / file for file, kind in ROLES[party.role].keys}
     crt = folder / "tls.crt"
-    PublicFile(
-        role=party.role,
-        name=party.name,
-        sign=load_signing_key(files[SIGNING]).public if SIGNING in files else None,
-        seal=load_opening_key(files[OPENING]).public.data if OPENING in files else None,
-        fingerprint=certificate.fingerprint(crt.read_bytes()) if crt.exists() else None,
-        certificate=read_public(crt) if party.role in SERVERS and crt.exists() else None,
-    ).write(folder / "public.toml")
+    pem = read_public(crt) if crt.exists() else None
+    public = made_section(PublicFile, folder, {
+        "role": party.role, "name": party.name,
+        "sign": load_signing_key(files[SIGNING]).public if SIGNING in files else None,
+        "seal": load_opening_key(files[OPENING]).public.data if OPENING in files else None,
+        "fingerprint": None if pem is None else certificate.fingerprint(pem.encode("ascii")),
+        "certificate": pem if party.role in SERVERS else None,
+    })  # fmt: skip
+    public.write(folder / "public.toml")
 
 
 def sign_request(ca_folder: Path, csr: bytes, now: datetime.datetime, hosts: tuple[str, ...] = ()) -> bytes:
     """A certificate (PEM) by the CA of a folder; raises CredentialError, KeyInvalidError, InputError."""
     try:
-        ca = (ca_folder / "ca.crt").read_bytes()
+        ca = regular_bytes(ca_folder / "ca.crt")
     except OSError:
         raise InputError(f"{ca_folder.name}: no CA's folder, ca.crt cannot be read") from None
     return certificate.sign_request(csr, read_private(ca_folder / "ca.key"), ca, now, hosts)

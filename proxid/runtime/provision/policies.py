@@ -10,21 +10,24 @@ policies/configured      digest of the document that the configuration said when
 import fcntl
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import structlog
 
-from proxid.errors import ConfigError, EncodingError, InputError, OutputError, PolicyError
+from proxid.errors import MALFORMED, ConfigError, EncodingError, InputError, OutputError, PolicyError
 from proxid.jsontext import load_json
 from proxid.protocol.policy import DIGEST_SIZE, PolicyDocument
+from proxid.regular import regular_text
 from proxid.runtime.config.base import GovernedConfig
 from proxid.runtime.config.terms import Grid, Terms, document_of, grid_digest, grid_of, terms_of
 
 _log = structlog.get_logger(__name__)
 FOLDER: Final = "policies"
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class PolicyFolder:
@@ -42,7 +45,7 @@ class PolicyFolder:
         """The document of a digest; None if it is not held. Raises ConfigError for a file that is not what it was."""
         path = self.folder / f"{digest.hex()}.json"
         try:
-            return PolicyDocument.named(path.read_text(encoding="ascii"), digest)
+            return PolicyDocument.named(regular_text(path, "ascii"), digest)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, EncodingError):
@@ -68,14 +71,14 @@ class PolicyFolder:
     def grid_at(folder: Path, digest: str) -> Grid | None:
         """The same of any folder."""
         try:
-            found: Grid = load_json((folder / f"{digest}.grid").read_text(encoding="ascii"))
-        except (OSError, ValueError):
+            found: Grid = load_json(regular_text(folder / f"{digest}.grid", "ascii"))
+            return found if grid_digest(found) == digest else None
+        except (OSError, EncodingError, *MALFORMED):
             return None
-        return found if isinstance(found, Mapping) and grid_digest(found) == digest else None
 
     def digests(self) -> list[bytes]:
         """Of all documents that are held, sorted."""
-        return sorted(bytes.fromhex(path.stem) for path in self.folder.glob("*.json"))
+        return sorted(bytes.fromhex(path.stem) for path in self.folder.glob("*.json") if _DIGEST.fullmatch(path.stem))
 
     def find(self, prefix: str) -> PolicyDocument:
         """The one document whose digest begins so; raises InputError."""
@@ -97,7 +100,7 @@ class PolicyFolder:
         """(first epoch, digest) of each activation, in their order; raises ConfigError for a damaged file."""
         path = self.folder / "activations"
         try:
-            rows = [line.split() for line in path.read_text(encoding="ascii").splitlines()]
+            rows = [line.split() for line in regular_text(path, "ascii").splitlines()]
             return [(int(epoch), bytes.fromhex(digest)) for epoch, digest in rows]
         except FileNotFoundError:
             return []
@@ -133,7 +136,7 @@ class PolicyFolder:
         """The newest epoch that was opened here, and its document; -1 if there is none. Raises ConfigError."""
         path = self.folder / "gone-by"
         try:
-            epoch, digest = path.read_text(encoding="ascii").split()
+            epoch, digest = regular_text(path, "ascii").split()
             return int(epoch), bytes.fromhex(digest)
         except FileNotFoundError:
             return -1, b""
@@ -165,7 +168,7 @@ class PolicyFolder:
         seen, path = document.digest.hex(), self.folder / "configured"
         with self._locked():
             self.verify_epochs(document)
-            before = path.read_text(encoding="ascii") if path.exists() else ""
+            before = _said(path)
             known, first = self.activations(), None
             to_come = (
                 {self.counting(at)[0] for at in {max(known)[0], *(at for at, _ in known if at > epoch)}}
@@ -200,7 +203,7 @@ class PolicyFolder:
         path = self.folder / "lock"
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file = path.open("w")
+            file = path.open("a+")
         except OSError:
             raise OutputError(f"{path}: cannot be written") from None
         with file:
@@ -219,6 +222,16 @@ class PolicyFolder:
             partial.replace(path)
         except OSError:
             raise OutputError(f"{path}: cannot be written") from None
+
+
+def _said(path: Path) -> str:
+    """What a small file says, nothing if it is not there; raises ConfigError."""
+    try:
+        return regular_text(path, "ascii")
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError):
+        raise ConfigError(f"{path}: cannot be read; take it out, and the configuration is looked at anew") from None
 
 
 class Held:

@@ -14,6 +14,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from proxid.errors import CredentialError, InputError, OutputError
+from proxid.regular import regular_text
 from proxid.runtime.config.fields import Fingerprint, Name, SealKey, VerifyKey
 from proxid.runtime.config.loading import Section, load_section
 from proxid.runtime.config.trust import PartyKeys, Peer, Server, Trust
@@ -137,7 +138,7 @@ def write_trust(path: Path, trust: Trust) -> None:
 def read_public(path: Path, encoding: str = "ascii") -> str:
     """What a file that is no secret says; raises InputError, which names it, if it is no such text."""
     try:
-        return path.read_text(encoding)
+        return regular_text(path, encoding)
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{path.name}: the file cannot be read, or is no text").at(str(path)) from None
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from proxid.crypto.revocation import Revocation
-from proxid.errors import InputError, OutputError, ProxidError
+from proxid.errors import MALFORMED, InputError, OutputError, ProxidError
 from proxid.jsontext import load_json
+from proxid.regular import regular_bytes, regular_text
 from proxid.runtime.provision.public import write_public
 
 FOLDER: Final = "revoked"
@@ -30,15 +31,15 @@ def write_revocations(path: Path, revocations: Iterable[Revocation]) -> None:
 def read_revocations(path: Path) -> list[Revocation] | None:
     """The revocations of an answer, None for another file; raises InputError for one that is damaged."""
     try:
-        data = load_json(path.read_text(encoding="utf-8"))
+        data = load_json(regular_text(path))
         texts = data["revoked"]
     except OSError:
         raise InputError(f"{path.name}: the file cannot be read") from None
-    except (ValueError, KeyError, TypeError):
+    except MALFORMED:
         return None
     try:
         return [Revocation.decode(base64.b64decode(text, validate=True)) for text in texts]
-    except (ValueError, TypeError, ProxidError):
+    except (ProxidError, *MALFORMED):
         raise InputError(f"{path.name}: a revocation is damaged") from None
 
 
@@ -92,7 +93,7 @@ def brought(data_dir: Path, known: Container[Seen]) -> Iterator[tuple[Seen, Revo
             seen = path.name, path.stat().st_mtime_ns
             if seen in known:
                 continue
-            data = path.read_bytes()
+            data = regular_bytes(path)
         except FileNotFoundError:
             continue  # its writer has put it in its place
         except OSError:

@@ -15,7 +15,7 @@ from proxid.runtime.config.policy import load_policy
 from proxid.runtime.provision import templates
 from proxid.runtime.provision.host import ONE_OF_EACH
 from proxid.runtime.provision.party import Party, import_public, init_party, install_certificate, sign_request
-from proxid.runtime.provision.public import write_public
+from proxid.runtime.provision.public import read_public, write_public
 from proxid.runtime.provision.roles import ROLES
 from proxid.runtime.provision.templates import Settings
 
@@ -64,8 +64,8 @@ def _members(options: TrialOptions) -> Iterator[tuple[str, str]]:
 
 
 def _certify(party: Party, ca: Path, hosts: tuple[str, ...], now: datetime.datetime) -> None:
-    pem = sign_request(ca, (party.folder / "tls.csr").read_bytes(), now, hosts)
-    install_certificate(party, pem, (ca / "ca.crt").read_bytes())
+    pem = sign_request(ca, read_public(party.folder / "tls.csr").encode("ascii"), now, hosts)
+    install_certificate(party, pem, read_public(ca / "ca.crt").encode("ascii"))
 
 
 def _introduce(parties: list[Party]) -> None:

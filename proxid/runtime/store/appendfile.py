@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Final
 
 from proxid.errors import StoreError
+from proxid.regular import regular_bytes
 
 FOLDER: Final = "appendonlydir"
 _COUNT: Final = re.compile(rb"[*$](\d{1,10})\r\n")
 _ANNOTATION: Final = re.compile(rb"#[^\r\n]*\r\n")
+_NUMBER: Final = re.compile(r"\.[0-9]{1,18}\.incr\.aof$")
 _LONGEST: Final = 32
 
 
 def newest(folder: Path) -> Path | None:
     """The file that a store in a folder appends to, which alone can have a torn end; None if there is none."""
-    files = (folder / FOLDER).glob("*.incr.aof")
+    files = [path for path in (folder / FOLDER).glob("*.incr.aof") if _NUMBER.search(path.name)]
     return max(files, key=lambda path: int(path.name.split(".")[-3]), default=None)
 
 
@@ -64,8 +66,11 @@ def cut_torn_end(folder: Path) -> tuple[str, int]:
     """
     path = newest(folder)
     if path is None:
-        raise StoreError(f"{folder}: holds no append-only file")
-    data = path.read_bytes()
+        raise StoreError(f"{folder}: holds no append-only file").at(str(folder))
+    try:
+        data = regular_bytes(path)
+    except OSError:
+        raise StoreError(f"{path}: cannot be read; nothing was changed").at(str(path)) from None
     whole = whole_until(data)
     rest = data[whole:].rstrip(b"\0")
     # A command that was cut off is the last thing in its file; one that is damaged is followed by others.

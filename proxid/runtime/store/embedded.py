@@ -21,6 +21,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from proxid.errors import ConfigError, StoreError
+from proxid.regular import regular_bytes
 from proxid.runtime.folder import make_private, socket_path, take_lock
 from proxid.runtime.process.parent import die_with_parent
 from proxid.runtime.store.resolve import resolve_server
@@ -174,7 +175,7 @@ class EmbeddedStore:
     def _last_words(self) -> str:
         """Why the server says that it ended; it names files and offsets, never what they hold."""
         try:
-            lines = (self._folder / "server.log").read_bytes()[-4096:].decode("utf-8", "replace").splitlines()
+            lines = regular_bytes(self._folder / "server.log")[-4096:].decode("utf-8", "replace").splitlines()
         except OSError:
             lines = []
         said = next((line.partition(" # ")[2] for line in reversed(lines) if " # " in line), "")

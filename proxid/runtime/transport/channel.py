@@ -7,11 +7,12 @@ from typing import Final, TypeVar
 
 import grpc
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from proxid.errors import ConfigError
+from proxid.regular import regular_bytes
 from proxid.runtime.addresses import bind_error, unusable
+from proxid.runtime.pem import malformed_as
 from proxid.runtime.transport.parsing import Unparsed
 
 MAX_MESSAGE: Final = 4 * 1024 * 1024
@@ -87,36 +88,38 @@ class TlsFiles:
             _read("tls.ca", self.authority),
         )
         # gRPC would take a wrong one, and fail to bind or to connect for a reason that it keeps to itself.
-        own = _parsed("tls.certificate", self.certificate, contents[1], x509.load_pem_x509_certificate)
-        _parsed("tls.ca", self.authority, contents[2], x509.load_pem_x509_certificate)
-        secret = _parsed("tls.key", self.key, contents[0], lambda data: load_pem_private_key(data, None))
-        if secret.public_key() != own.public_key():
+        own = _parsed("tls.certificate", self.certificate, contents[1], _public_key)
+        _parsed("tls.ca", self.authority, contents[2], _public_key)
+        secret = _parsed("tls.key", self.key, contents[0], lambda data: load_pem_private_key(data, None).public_key())
+        if secret != own:
             raise ConfigError(f"tls.key: {self.key.name} is not the key of {self.certificate.name}")
         return contents
 
     def verify_issued(self) -> None:
         """That the certificate is of the CA, or else no peer of that CA accepts it; raises ConfigError."""
         _, certificate, authority = self.read()
-        try:
+        rule = f"tls.certificate: {self.certificate.name} is not of the CA of {self.authority.name}"
+        with malformed_as(ConfigError(rule)):
             x509.load_pem_x509_certificate(certificate).verify_directly_issued_by(
                 x509.load_pem_x509_certificate(authority)
             )
-        except (ValueError, TypeError, InvalidSignature):
-            rule = f"tls.certificate: {self.certificate.name} is not of the CA of {self.authority.name}"
-            raise ConfigError(rule) from None
+
+
+def _public_key(certificate: bytes) -> object:
+    found = x509.load_pem_x509_certificate(certificate)
+    assert found.not_valid_after_utc  # read late, as the key is
+    return found.public_key()
 
 
 def _parsed(key: str, path: Path, data: bytes, parse: Callable[[bytes], T]) -> T:
-    try:
+    kind = "private key" if key == "tls.key" else "certificate"
+    with malformed_as(ConfigError(f"{key}: {path.name} holds no {kind} in PEM that can be used").at(str(path))):
         return parse(data)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        kind = "private key" if key == "tls.key" else "certificate"
-        raise ConfigError(f"{key}: {path.name} holds no {kind} in PEM") from None
 
 
 def _read(key: str, path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return regular_bytes(path)
     except OSError:
         raise ConfigError(f"{key}: {path.name} cannot be read") from None
 

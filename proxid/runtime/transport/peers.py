@@ -13,6 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from proxid.errors import PeerRefusedError
+from proxid.runtime.pem import malformed_as
 from proxid.runtime.transport.budget import Budget
 from proxid.runtime.transport.throttle import Heed
 
@@ -39,15 +40,14 @@ def fingerprint(pem: bytes) -> str:
 
 def peer_of_certificate(pem: bytes) -> Peer:
     """Role and name in the subject alternative name `URI:proxid:ROLE/NAME`; raises PeerRefusedError."""
-    try:
+    with malformed_as(PeerRefusedError("certificate has no readable subject alternative name")):
         certificate = x509.load_pem_x509_certificate(pem)
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (ValueError, x509.ExtensionNotFound):
-        raise PeerRefusedError("certificate has no readable subject alternative name") from None
-    for uri in names.get_values_for_type(x509.UniformResourceIdentifier):
+        uris, ends = names.get_values_for_type(x509.UniformResourceIdentifier), certificate.not_valid_after_utc
+    for uri in uris:
         role, slash, name = uri.removeprefix(URI_SCHEME).partition("/")
         if uri.startswith(URI_SCHEME) and slash and role and name:
-            return Peer(role, name, certificate.not_valid_after_utc.timestamp())
+            return Peer(role, name, ends.timestamp())
     raise PeerRefusedError("certificate names no role")
 
 

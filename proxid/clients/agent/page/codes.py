@@ -12,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from proxid.errors import InputError
+from proxid.errors import MALFORMED, InputError
 from proxid.jsontext import load_json
+from proxid.regular import regular_text
 from proxid.runtime.provision.keyfile import write_private
 
 MINUTES: Final = 10
@@ -39,7 +40,7 @@ class Codes:
             raise InputError("nobody of that name is enrolled in this household")
         with suppress(OSError):  # then the file cannot be created either, which says so
             self._folder.mkdir(mode=0o700, exist_ok=True)
-        for path in self._folder.glob("*"):
+        for path in self._files():
             if self._whose(path) is None:
                 path.unlink(missing_ok=True)
         code = "".join(secrets.choice(_SIGNS) for _ in range(_LENGTH))
@@ -49,7 +50,7 @@ class Codes:
 
     def forget(self) -> None:
         """None is good any more: who typed one while the agent was away told it to whoever had its port meanwhile."""
-        for path in self._folder.glob("*"):
+        for path in self._files():
             path.unlink(missing_ok=True)
 
     def take(self, code: str) -> str | None:
@@ -62,11 +63,14 @@ class Codes:
             return None  # somebody else was quicker
         return user
 
+    def _files(self) -> list[Path]:
+        return [path for path in self._folder.glob("*") if not path.is_dir()]
+
     def _whose(self, path: Path) -> str | None:
         try:
-            said = load_json(path.read_text("utf-8"))
+            said = load_json(regular_text(path))
             user, ends = str(said["user"]), float(said["ends"])
-        except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        except (OSError, *MALFORMED):
             return None
         return user if user in self._users and self._clock() < ends else None
 

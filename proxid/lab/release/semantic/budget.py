@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from proxid.errors import ConfigError, InputError
+from proxid.errors import MALFORMED, ConfigError, InputError
 from proxid.jsontext import load_json
 from proxid.lab.logs.whole import whole_file
 from proxid.lab.release.guarantee import require_epsilon_delta
 from proxid.lab.release.semantic.exponential import check_epsilon
+from proxid.regular import regular_text
 
 STATE_VERSION = 1
 
@@ -81,10 +82,10 @@ def load_stream_budget(path: Path, epsilon: float, maximum: int) -> StreamBudget
     if not path.exists():
         return StreamBudget(epsilon, maximum)
     try:
-        kept = load_json(path.read_text())
+        kept = load_json(regular_text(path))
         spent = {str(user): int(count) for user, count in kept["spent"].items()}
         same = (kept["version"], kept["epsilon"], kept["maximum"]) == (STATE_VERSION, epsilon, maximum)
-    except (OSError, ValueError, KeyError, AttributeError, TypeError, OverflowError):
+    except (OSError, *MALFORMED):
         raise InputError(f"{path.name}: the file of spent budgets is damaged") from None
     if not same or not all(0 <= count <= maximum for count in spent.values()):
         raise InputError("the file of spent budgets was made for another epsilon or max_queries")

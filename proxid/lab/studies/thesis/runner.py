@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from proxid.errors import InputError
+from proxid.jsontext import load_json
 from proxid.lab.logs import Dictionaries, LogBatch
 from proxid.lab.logs.whole import whole_file
 from proxid.lab.studies.thesis.cell import run_cell
 from proxid.lab.studies.thesis.plan import Cell, Plan, Source, fingerprint
 from proxid.lab.studies.thesis.source import load_source
+from proxid.regular import regular_bytes
 
 Done = Callable[[Cell, int], None]
 _WARM = 4_000
@@ -117,7 +119,7 @@ def _write(folder: Path, cell: Cell, mark: str, result: dict[str, Any]) -> None:
 def finished(folder: Path, cell: Cell, mark: str) -> dict[str, Any] | None:
     """The result of a cell that an earlier run finished, if it is of the same study."""
     try:
-        found = json.loads(_path(folder, cell).read_bytes())
+        found = load_json(regular_bytes(_path(folder, cell)))
     except FileNotFoundError:
         return None
     except (OSError, ValueError):

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proxid.errors import InputError
+from proxid.errors import MALFORMED, InputError
 from proxid.jsontext import load_json
 from proxid.lab.load import manifest_of
 from proxid.lab.release.engines import open_engine
@@ -34,7 +34,7 @@ def is_counted(path: Path) -> bool:
         with gzip.open(path) if layout.compressed else path.open("rb") as file:
             line = file.readline(1 << 20)
         return line.startswith(b"count\t") if layout.format == "tsv" else "count" in load_json(line or b"{}")
-    except (OSError, EOFError, zlib.error, ValueError, TypeError, pa.ArrowException):
+    except (OSError, EOFError, zlib.error, pa.ArrowException, *MALFORMED):
         return False
 
 
