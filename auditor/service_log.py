@@ -161,6 +161,7 @@ class ServiceLog(Log):
         with check_of(GROUPS):
             self._times.verify_received(signed.header.epoch, signed.header.time_ms)
         with check_of(CONSENT):
+            self._taken_back.verify_objections(signed.header.epoch, session, signed.header.time_ms)
             self._taken_back.received(signed.header.epoch, signed.message.user_block.decode("utf-8", "replace"))
         if signed.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")

@@ -17,6 +17,14 @@ class EndedKey(NamedTuple):
     revoked: bool
 
 
+class EnrolledKey(NamedTuple):
+    """The key of a user that was enrolled last, by which event, and the one before; empty if there is none."""
+
+    key: bytes
+    event: int
+    before: bytes
+
+
 def name_of_key(user_id: str, key: bytes) -> bytes:
     """What a user's key is remembered by, 16 bytes."""
     return hashlib.sha256(encode(user_id, key)).digest()[:16]

@@ -2,9 +2,9 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
-from auditor.checks.c3_ended import EndedKey, EndedKeys, name_of_key
+from auditor.checks.c3_ended import EndedKey, EndedKeys, EnrolledKey, name_of_key
 from auditor.checks.c3_lost import LostKeys, LostState, Shown
 from auditor.policies import Policies
 from proxid.crypto.identity import Credential, Enrolment, Link
@@ -28,14 +28,6 @@ class Person:
     credential: bytes
     part: bytes = b""  # of the person's aliases
     instead: str = ""
-
-
-class EnrolledKey(NamedTuple):
-    """The key of a user that was enrolled last, by which event, and the one before; empty if there is none."""
-
-    key: bytes
-    event: int
-    before: bytes
 
 
 _JUST_AFTER: Final = 256
@@ -172,7 +164,7 @@ class People:
         if link.epoch_key in self._by_key:
             raise RegistrationError("epoch key is linked twice")
         credential = self._credential(payload.credential, link)
-        earlier = self._by_key.get(self._live.get((link.user_id, link.epoch), b""))
+        earlier = self.last_of(link.user_id, link.epoch)
         # The main service goes by the credential alone: whatever else is wrong is no reason to accuse it.
         said = (link.user_id, link.user_key, link.prox_id, link.epoch, credential.seasoned, credential.digest)
         person = Person(*said, payload.part, credential.instead)
@@ -239,6 +231,10 @@ class People:
     def find(self, prox_id: str) -> Person | None:
         """The person of a PROX_ID; None if it is not linked (any more)."""
         return self._by_prox.get(prox_id)
+
+    def last_of(self, user_id: str, epoch: int) -> Person | None:
+        """The key of a user's that was linked last in an epoch; None if none was, or it is not known any more."""
+        return self._by_key.get(self._live.get((user_id, epoch), b""))
 
     def user_of(self, prox_id: str) -> str:
         """The USER_ID of a PROX_ID; empty if it is not linked."""

@@ -31,7 +31,8 @@ def nothing() -> Saved:
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
          LimitsState({}, 0, False, releases)),
         (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}),
-        ((bytes(32), {}, {}), withheld, set(), ({}, set()), times, ({}, {}), (set(), {}, set(), set(), set())),
+        ((bytes(32), {}, {}), withheld, set(), ({}, set()), times, ({}, {}),
+         (set(), {}, set(), set(), set(), {}, set())),
         ({}, {}, {}, set(), {}, -1, set(), []), ({}, {}, False),
     )  # fmt: skip
     return Saved({}, parts, [], {}, {"groups": 1})
