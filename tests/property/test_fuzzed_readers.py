@@ -158,7 +158,6 @@ NOT_FUZZED: Final = {
         "proxid/lab/commands/study/output.py:write_study", "proxid/lab/studies/view.py:_histograms",
         "proxid/lab/studies/view.py:contents_texts", "proxid/runtime/process/child.py:Child.wait_ready",
         "proxid/runtime/store/embedded.py:EmbeddedStore._last_words",
-        "proxid/clients/household/history.py:OwnHistory.add", "proxid/clients/household/history.py:OwnHistory.reseal",
         "proxid/classify/weights.py:to_bytes",
         "proxid/lab/studies/thesis/processes.py:_resident",
     },
@@ -166,8 +165,7 @@ NOT_FUZZED: Final = {
         "device_sim/commands/rights.py:_exercise", "main_service/responder/upstream.py:_text",
         "proxid/clients/agent/openai_door.py:_body", "proxid/clients/agent/page/deeds.py:Deeds._access",
         "proxid/clients/agent/page/deeds.py:Deeds._status", "proxid/clients/agent/page/deeds.py:Deeds.everything",
-        "proxid/clients/household/rights.py:RightsClient.access",
-        "proxid/clients/household/rights.py:RightsClient.status", "proxid/evidence/events/kinds.py:decode_header",
+        "proxid/clients/household/rights.py:document_of", "proxid/evidence/events/kinds.py:decode_header",
     },
     "of an installed package, whose files pip has the digests of": {
         "device_sim/corpus.py:shipped_events", "proxid/classify/components/trained.py:Trained.from_disk",

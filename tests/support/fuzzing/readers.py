@@ -162,7 +162,7 @@ READERS: Final = [
     Reader("register", "joined/house/ea", ("register.jsonl",), lambda at: Register.open(at).keys),
     Reader("feed", "joined/acme", ("data/feed.jsonl",), _listed(received_rows, "data/feed.jsonl")),
     Reader("a party's folder", "joined/acme", ("data/feed.jsonl", "data/profiles.sqlite"), _profiled, says="feed"),
-    Reader("profiles", "joined/acme", ("data/profiles.sqlite",), _of(read_profiles, "data"), whole=True),
+    Reader("profiles", "joined/acme", ("data/profiles.sqlite",), _of(read_profiles, "data")),
     Reader("ledger", "joined/acme", ("data/*",), _ledger),
     Reader("acknowledgements", "joined/acme", ("data/acknowledgements.jsonl",), _acknowledged),
     Reader("receipts", "recorded", ("receipts/receipts.jsonl",), _listed(c9_receipts.read_receipts, "receipts")),

@@ -19,7 +19,7 @@ from proxid.clients.agent.people import Tokens
 from proxid.clients.auditing import presenting
 from proxid.clients.auditing.heads import SeenHeads
 from proxid.clients.household.receipts import ReceiptBook, read_receipts
-from proxid.clients.household.state import HouseholdState
+from proxid.clients.household.state import HouseholdState, UserState
 from proxid.clients.subscriber.acknowledgements import Acknowledgements
 from proxid.clients.subscriber.ledger import Ledger
 from proxid.errors import Code, InputError
@@ -89,17 +89,14 @@ def _audit(folder: Path, *more: str) -> tuple[Any, ...]:
 def _household(folder: Path) -> Any:
     state = HouseholdState(folder / "data")
     state.names()
-    return [
-        (
-            user.lasting,
-            user.objection,
-            user.consent(EPOCH),
-            list(user.history.asked()),
-            user.epoch_key(EPOCH),
-            user.erased,
-        )
-        for user in state.users().values()
-    ]
+    return [_of_user(user) for user in state.users().values()]
+
+
+def _of_user(user: UserState) -> Any:
+    asked = list(user.history.asked())
+    user.history.add(1_767_225_700.0, "and more")
+    user.history.reseal(user.key)
+    return user.lasting, user.objection, user.consent(EPOCH), asked, user.epoch_key(EPOCH), user.erased
 
 
 def _revoked(folder: Path) -> Any:
