@@ -18,6 +18,7 @@ from proxid.errors import InputError
 from proxid.jsontext import load_json
 from proxid.lab.logs import LogBatch, LogReader, open_log
 from proxid.lab.logs.base import Classifier
+from proxid.lab.logs.files import naming
 from proxid.lab.logs.jit import Codes, Longs
 from proxid.lab.mechanism import METHODS, MODES, Mechanism
 from proxid.lab.released_log import Release, make_release, origin_column
@@ -133,10 +134,13 @@ def read_truth(path: Path, released_rows: int, original: LogBatch) -> tuple[Long
         raise InputError(f"{path.name}: the truth file has two to four numbers a line")
     if not np.array_equal(np.sort(lines[:, 0]), np.arange(released_rows)):
         raise InputError(f"{path.name}: the truth file has one line for each record of the release")
-    origin = origin_column(lines[:, :2], released_rows, original)
-    at = origin_column(lines[:, [0, 2]], released_rows, original) if lines.shape[1] > 2 else None
+    with naming(path):
+        origin = origin_column(lines[:, :2], released_rows, original)
+        at = origin_column(lines[:, [0, 2]], released_rows, original) if lines.shape[1] > 2 else None
     groups = np.full(released_rows, -1, np.int32)
     if lines.shape[1] > 3:
+        if not ((lines[:, 3] >= -1) & (lines[:, 3] <= np.iinfo(np.int32).max)).all():
+            raise InputError(f"{path.name}: the truth file has a group that is none")
         groups[lines[:, 0]] = lines[:, 3]
     return origin, None if at is None else at + 1, groups if (groups >= 0).any() else None
 

@@ -1,6 +1,5 @@
 """An operator's own identifiers: patterns of spaCy's `span_ruler`, which run before the product's rules."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from spacy.language import Language
 
 from proxid.classify.components.identifiers import OPERATOR
 from proxid.errors import ConfigError
+from proxid.jsontext import load_json
 from proxid.regular import regular_text
 
 _KIND = re.compile(r"[A-Z][A-Z_]{0,30}")
@@ -42,7 +42,7 @@ def _patterns(path: Path) -> list[dict[str, Any]]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                found.append(json.loads(line))
+                found.append(load_json(line))
             except ValueError as error:
                 raise ConfigError(f"classify.patterns: line {number} is no JSON") from error
             if not _usable(found[-1]):

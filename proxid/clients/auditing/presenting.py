@@ -7,12 +7,13 @@ import base64
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
 from proxid.clients.auditing.client import AuditorClient, open_auditor
 from proxid.clients.auditing.config import PresentingConfig
-from proxid.errors import MALFORMED, Code, RefusedError
+from proxid.errors import MALFORMED, Code, InputError, RefusedError
 from proxid.jsontext import load_json
 from proxid.regular import open_regular, regular_bytes
 from proxid.runtime.provision.public import write_public
@@ -77,10 +78,17 @@ def _offset(mark: Path, auditor: str, size: int) -> int:
     return at if 0 <= at <= size else 0
 
 
+def _opened(file: Path) -> BufferedReader:
+    try:
+        return open_regular(file)
+    except OSError:
+        raise InputError(f"{file.name}: receipts cannot be read").at(str(file)) from None
+
+
 def _batches(file: Path, at: int) -> Iterator[tuple[list[Item], int]]:
     """Items of whole lines from an offset on, and the offset behind them; what is no item is passed over."""
     items: list[Item] = []
-    with open_regular(file) as lines:
+    with _opened(file) as lines:
         lines.seek(at)
         for line in lines:
             if not line.endswith(b"\n"):

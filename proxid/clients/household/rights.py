@@ -18,7 +18,7 @@ from proxid.clients.household.receipts import Receipt, ReceiptBook
 from proxid.clients.household.session import Session
 from proxid.clients.household.state import HouseholdState, UserState
 from proxid.crypto.sansig import Role
-from proxid.errors import ConfigError, InputError, ResponseMismatchError
+from proxid.errors import ConfigError, InputError, MessageInvalidError, ResponseMismatchError
 from proxid.evidence.events import EventType
 from proxid.jsontext import load_json
 from proxid.protocol import request, response
@@ -34,6 +34,22 @@ _RECORDED: Final = {
 _FIRST_PAUSE: Final = 0.1
 _LAST_PAUSE: Final = 2.0
 """Seconds between two questions for the receipt of an erasure."""
+
+
+def document_of(share: str | bytes, *lists: str) -> dict[str, Any]:
+    """What a service says of a person, as an object; raises MessageInvalidError for anything else.
+
+    Args:
+        lists: fields that it has, each a list of objects.
+    """
+    try:
+        found = load_json(share)
+    except ValueError:
+        found = None
+    rows = [found.get(name) for name in lists] if isinstance(found, dict) else [None]
+    if not all(isinstance(row, list) and all(isinstance(item, dict) for item in row) for row in rows):
+        raise MessageInvalidError("what the service says of the person is no such document")
+    return dict(found)
 
 
 class RightsClient:
@@ -126,7 +142,7 @@ class RightsClient:
             acknowledgement in base64.
         """
         _, share = await self.exercise(Right.STATUS, user_id)
-        found: dict[str, Any] = load_json(share)
+        found = document_of(share)
         user = self._user(user_id)
         objects = found.setdefault("objects", user.objection is not None)  # a gateway of before does not say it
         if objects is not (user.objection is not None):
@@ -140,7 +156,7 @@ class RightsClient:
             RefusedError, UpstreamError: a service did not answer; as `exercise`.
         """
         _, share = await self.exercise(Right.ACCESS, user_id)
-        held = load_json(share)
+        held = document_of(share, "deliveries")
         epoch, share = await self._household.in_epoch(user_id, self._ask_share)
         deliveries = [{**item, "record": "one record of a group"} for item in held["deliveries"]]
         return {
@@ -148,7 +164,7 @@ class RightsClient:
             "made": int(self._clock()),
             "user_id": user_id,
             "identity_screener": {**held, "deliveries": deliveries},
-            "main_service": {"epoch": epoch, **load_json(share)},
+            "main_service": {"epoch": epoch, **document_of(share)},
         }
 
     async def _ask_share(self, session: Session) -> tuple[int, str]:

@@ -38,6 +38,7 @@ FROM profiles;
 _ADD: Final = """
 INSERT INTO profiles VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET records = records + excluded.records
 """
+_TYPES: Final = (str, str, str, int)
 Places = Counter[tuple[str, str, str]]
 """Records by person, kind and category."""
 
@@ -56,7 +57,7 @@ class Profiles:
             self._database = self._opened()
             if _counted(self._database) != _state_of(self._feed):
                 self.renew()
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, UnicodeDecodeError):
             self.__exit__()
             self._database = self._anew()
             self.renew()
@@ -144,9 +145,11 @@ def _stored(feed: Path) -> Places | None:
     try:
         _verify(feed.with_name(FILE))
         with closing(sqlite3.connect(f"{feed.with_name(FILE).absolute().as_uri()}?mode=ro", uri=True)) as database:
-            found = Counter({row[:3]: row[3] for row in database.execute("SELECT * FROM profiles")})
-            return found if _counted(database) == _state_of(feed) else None
-    except (OSError, sqlite3.DatabaseError):
+            rows = list(database.execute("SELECT user, kind, category, records FROM profiles"))
+            if _counted(database) != _state_of(feed) or any(tuple(map(type, row)) != _TYPES for row in rows):
+                return None
+            return Counter({row[:3]: row[3] for row in rows})
+    except (OSError, sqlite3.DatabaseError, UnicodeDecodeError):
         return None
 
 
