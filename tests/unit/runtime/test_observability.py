@@ -15,11 +15,12 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxid.errors import ConfigError
+from proxid.errors import Code, ConfigError
 from proxid.runtime.observability.endpoint import Facts, metrics_endpoint
 from proxid.runtime.observability.events import EVENTS, FIELDS, UNLISTED, keep_listed
 from proxid.runtime.observability.logging import configure_logging
 from proxid.runtime.observability.metrics import observe_call
+from proxid.runtime.transport.methods import note
 from tests.support.logs import logging_restored
 
 PLANTED = "my name is Zebulon Quux"
@@ -83,6 +84,16 @@ def test_other_ways_of_printing_are_led_through_the_filter(output: io.StringIO) 
     assert [line["event"] for line in found] == ["library message", "failed", "uncaught", "uncaught"]
     assert [line["error_type"] for line in found] == ["ValueError", "ValueError", "ValueError", "KeyError"]
     assert "test_observability.py:" in str(found[0]["where"])
+
+
+def test_a_failed_call_says_where_it_failed_and_nothing_of_what_it_was_about(output: io.StringIO) -> None:
+    try:
+        getattr(None, PLANTED)
+    except AttributeError as error:
+        assert note(error, "Ask") is Code.INTERNAL
+    (line,) = lines(output)
+    assert (line["event"], line["error_type"]) == ("failed", "AttributeError")
+    assert "test_observability.py:" in str(line["where"]) and "Zebulon" not in output.getvalue()
 
 
 def test_closed_output_is_no_failure(output: io.StringIO) -> None:
