@@ -23,6 +23,7 @@ from proxid.evidence.disclosure import mix_record, slot_record
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.consent import audience, audience_id
 from proxid.protocol.request import Utterance
+from proxid.runtime.observability.logging import described
 
 _log = structlog.get_logger(__name__)
 
@@ -75,7 +76,7 @@ _Decided = Submission | SlotSubmission | NotLogged
 
 
 def _failed(error: Exception) -> Withheld:
-    _log.error("classifier failed", error_type=type(error).__name__)
+    _log.error("classifier failed", **described(error))
     return Withheld(NotLogged.CLASSIFIER_FAILED)
 
 

@@ -10,6 +10,7 @@ import structlog
 
 from proxid.classify.types import Classification, RequestType
 from proxid.errors import Code, ProxidError
+from proxid.runtime.observability.logging import described
 
 AWAY: Final = "Sorry, I can't reach the assistant just now."
 TOO_LONG: Final = "Sorry, that was too long for me."
@@ -99,7 +100,7 @@ class Asking:
         except ProxidError as error:
             return said_of(error)
         except Exception as error:  # a person is spoken to, whatever broke
-            _log.error("failed", error_type=type(error).__name__)
+            _log.error("failed", **described(error))
             return _failed(Code.INTERNAL)
 
     def _is_home(self, text: str) -> bool:

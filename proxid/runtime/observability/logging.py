@@ -80,18 +80,19 @@ class _Handler(logging.Handler):
         logger = structlog.get_logger()
         level = record.levelname.lower() if record.levelname.lower() in _LEVELS else "error"
         error = record.exc_info[1] if record.exc_info else None
-        getattr(logger, level)("library message", library=record.name, **_of(error))
+        getattr(logger, level)("library message", library=record.name, **described(error))
 
 
 def _describe_exception(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
     info = event.pop("exc_info", None)
     error = sys.exc_info()[1] if info is True else info[1] if isinstance(info, tuple) else info
     if isinstance(error, BaseException):
-        event.update(_of(error))
+        event.update(described(error))
     return event
 
 
-def _of(error: BaseException | None) -> dict[str, Any]:
+def described(error: BaseException | None) -> dict[str, Any]:
+    """Fields of a log line that say of an error what it is and where, and nothing of what it was about."""
     if error is None:
         return {}
     frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
@@ -104,4 +105,4 @@ def _file(frame: traceback.FrameSummary) -> str:
 
 
 def _uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
-    structlog.get_logger().error("uncaught", **(_of(error) or {"error_type": kind.__name__}))
+    structlog.get_logger().error("uncaught", **(described(error) or {"error_type": kind.__name__}))

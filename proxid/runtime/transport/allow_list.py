@@ -12,6 +12,7 @@ import structlog
 from proxid.errors import Code, ProxidError
 from proxid.runtime.config.base import PartyBase
 from proxid.runtime.config.loading import load, read_toml
+from proxid.runtime.observability.logging import described
 from proxid.runtime.transport.peers import PeerRegistry
 
 POLL: Final = 0.5
@@ -64,7 +65,7 @@ class AllowListWatch:
         except Exception as error:
             # Whatever a file holds, it must not end the service: an error that nobody foresaw is the worst slip of all.
             code = error.code if isinstance(error, ProxidError) else Code.INTERNAL
-            _log.error("allow-list kept", code=code.value, error_type=type(error).__name__)
+            _log.error("allow-list kept", code=code.value, **described(error))
             return
         if self._peers.replace(allowed):
             _log.info("allow-list changed", peers=len(allowed))

@@ -16,6 +16,7 @@ import grpc
 import structlog
 
 from proxid.errors import Code, OverloadedError, PeerRefusedError, ProxidError, UpstreamError
+from proxid.runtime.observability.logging import described
 from proxid.runtime.observability.metrics import GONE, OK, observe_call
 from proxid.runtime.transport.budget import SERVICE_ROLES
 from proxid.runtime.transport.peers import Peer, PeerRegistry
@@ -73,7 +74,7 @@ def note(error: Exception, method: str) -> Code:
         if not isinstance(error, OverloadedError):
             _log.info("refused", method=method, code=error.code.value)
         return error.code
-    _log.error("failed", method=method, error_type=type(error).__name__)
+    _log.error("failed", method=method, **described(error))
     return Code.INTERNAL
 
 

@@ -14,6 +14,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from proxid.errors import ProxidError
 from proxid.runtime.observability.endpoint import Facts, metrics_endpoint
+from proxid.runtime.observability.logging import described
 from proxid.runtime.observability.metrics import set_ready
 from proxid.runtime.transport.health import Health, Reflection
 from proxid.runtime.transport.peers import PeerRegistry
@@ -51,7 +52,7 @@ def _guard(task: asyncio.Task[None], stop: asyncio.Event, failed: list[ProxidErr
     def ended(done: asyncio.Task[None]) -> None:
         if not done.cancelled():
             error = done.exception()
-            _log.error("background task ended", error_type=type(error).__name__)
+            _log.error("background task ended", **described(error))
             failed.append(error if isinstance(error, ProxidError) else ProxidError("a background task has failed"))
             stop.set()
 
