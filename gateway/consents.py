@@ -86,8 +86,9 @@ class Consents:
         """Tell MS what it is owed of a person and epoch, in its order; of an epoch that it has ended, nothing any more.
 
         Raises:
-            UpstreamError, UpstreamRefusedError: it could not be told. StoreError.
+            UpstreamError, UpstreamRefusedError: it could not be told. ClockError: what is open is not sure. StoreError.
         """
+        self._screener.watch.require()
         if self._screener.clock() < self._screener.epochs.end(epoch) + LIVE_SECONDS:
             with suppress(RegistrationError, StaleKeyError):
                 await self._tell_before(user_tag, epoch)

@@ -87,8 +87,9 @@ class Links:
         To be told twice, or twice at a time, changes nothing.
 
         Raises:
-            UpstreamError, UpstreamRefusedError: it could not be told. StoreError.
+            UpstreamError, UpstreamRefusedError: it could not be told. ClockError: what is open is not sure. StoreError.
         """
+        self._screener.watch.require()
         own = [one for one in (await self._rights.erasure(user_tag)).subjects if one.epoch == epoch]
         for subject in newest(self._screener, own, self._screener.clock()):
             if subject.over:

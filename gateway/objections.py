@@ -72,7 +72,8 @@ class Objections:
                 await asyncio.sleep(_POLL)
 
     async def tell(self, user_tag: str) -> None:
-        """Carry out the objection that is owed of a user's, which the caller has claimed. Raises as `take`."""
+        """Carry out a user's objection that is owed, which the caller has claimed. Raises as `take`, and ClockError."""
+        self._screener.watch.require()
         owed = await self._store.owed_objection(user_tag)
         if owed is not None:
             request, enrolment = RightsRequest.decode(owed[0]), Enrolment.decode(owed[1])
