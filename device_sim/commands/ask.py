@@ -1,6 +1,7 @@
 """`proxid device ask`: one question, or a conversation (DESIGN 5.1)."""
 
 import asyncio
+import io
 import json
 import sys
 import unicodedata
@@ -50,6 +51,8 @@ def ask(path: Path, user: str, location: str, text: str | None, as_json: bool) -
 async def _converse(home: Home, user: str, location: str) -> None:
     """Until /bye or the end of the input; a prompt only for people."""
     shown = sys.stdin.isatty()
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")  # a line that is no text is told so, as any that is refused
     await home.consent(user)  # nobody of the household is told at once, and a lasting choice is given anew
     if shown:
         click.echo(HELP)

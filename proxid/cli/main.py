@@ -65,6 +65,7 @@ _AS_IT_IS: Final = "\b\n"
 """Before a paragraph that click is not to wrap."""
 _PACKAGES: Final = ("numba", "pyarrow", "opendp", "matplotlib", "scipy", "duckdb", "ibis", "snowballstemmer", "ijson")
 NEEDED: Final = "needs the laboratory: make lab"
+_RIGHTS: Final = "see that it is there, what it is to be, and its owner's to read and write"
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 """Benchmarks are not installed: they lie beside the packages in a checkout."""
 
@@ -193,11 +194,22 @@ def _status(argv: Sequence[str] | None) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _is_text(word: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in word)
+
+
 def _unforeseen(error: Exception, argv: Sequence[str]) -> int:
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         # Files that a command works with have errors of their own; what is left is its output.
         _drop_output()
         say(Code.OUTPUT_FAILED, "the output cannot be written, nothing more fits", argv)
+        return 2
+    if isinstance(error, OSError) and isinstance(error.filename, str):
+        # Readers have errors of their own; what is left is a folder or a file that was looked for beside them.
+        say(Code.INPUT_INVALID, f"{Path(error.filename).name}: {error.strerror}", argv, error.filename, _RIGHTS)
+        return 2
+    if isinstance(error, UnicodeEncodeError) and not all(map(_is_text, argv)):
+        say(Code.INPUT_INVALID, "an argument holds bytes that are no UTF-8", argv)
         return 2
     # Its text and a traceback's lines may quote data; whoever looks for the fault asks for them.
     if os.environ.get("PROXID_TRACEBACK"):

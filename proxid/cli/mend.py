@@ -1,6 +1,7 @@
 """`proxid mend`: what an operator does on purpose when files are damaged or lost, with the service stopped."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +27,9 @@ _JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print an ob
 
 def _say(done: dict[str, Any], text: str, as_json: bool) -> None:
     click.echo(json.dumps(done) if as_json else text)
+
+
+_NUMBER: Final = re.compile("[0-9]{1,18}")
 
 
 @click.group("mend", epilog="Example: proxid mend store --config trial/gateway/gateway.toml")
@@ -64,7 +68,7 @@ def damaged(path: Path, leaves: tuple[str, ...], reason: str, as_json: bool) -> 
 
 def _range(text: str) -> tuple[int, int]:
     first, _, last = text.partition("-")
-    if not first.isascii() or not first.isdigit() or (last and not (last.isascii() and last.isdigit())):
+    if not _NUMBER.fullmatch(first) or (last and not _NUMBER.fullmatch(last)):
         raise InputError("--leaves is a number or FIRST-LAST")
     return int(first), int(last or first)
 

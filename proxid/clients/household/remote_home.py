@@ -1,6 +1,6 @@
 """A household whose keys its agent holds: what the agent's socket offers (DESIGN 5.6), and which of both to use."""
 
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -12,7 +12,7 @@ from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.gateway import SentBefore
 from proxid.clients.household.home import Choice, Home, Member, own_home
 from proxid.clients.household.household import Answer
-from proxid.errors import Code, HouseholdBusyError, ProxidError, RefusedError, refusal_of
+from proxid.errors import Code, EncodingError, HouseholdBusyError, ProxidError, RefusedError, refusal_of
 from proxid.protocol.policy import PolicyDocument
 from proxid.protocol.rights import Right
 from proxid.runtime.folder import socket_path, verify_own
@@ -55,12 +55,12 @@ class RemoteHome:
 
     async def ask(self, user: str, text: str, location: str = "") -> Answer:
         """See `Home`."""
-        reply = await _heard(self._stub.Ask(wire.DeviceAskRequest(user=user, text=text, location=location)))
+        reply = await _heard(self._stub.Ask(_message(wire.DeviceAskRequest, user=user, text=text, location=location)))
         return Answer(reply.text, bytes(reply.session), reply.retries)
 
     async def consent(self, user: str, bundle: str = "", until_withdrawn: bool = False) -> Choice:
         """See `Home`."""
-        request = wire.DeviceConsentRequest(user=user, bundle=bundle, until_withdrawn=until_withdrawn)
+        request = _message(wire.DeviceConsentRequest, user=user, bundle=bundle, until_withdrawn=until_withdrawn)
         reply = await _heard(self._stub.Consent(request))
         sent = tuple(SentBefore(row.party, row.records, row.unacknowledged, row.contents) for row in reply.sent)
         policy = PolicyDocument.decode(reply.policy)
@@ -68,13 +68,21 @@ class RemoteHome:
 
     async def right(self, user: str, right: Right) -> str:
         """See `Home`."""
-        reply = await _heard(self._stub.Rights(wire.DeviceRightRequest(user=user, right=right.value)))
+        reply = await _heard(self._stub.Rights(_message(wire.DeviceRightRequest, user=user, right=right.value)))
         return str(reply.document)
 
     async def members(self) -> list[Member]:
         """See `Home`."""
         reply = await _heard(self._stub.Status(wire.DeviceStatusRequest()))
         return [Member(row.user, row.erased, row.lasting) for row in reply.members]
+
+
+def _message(kind: Callable[..., T], **fields: str | bool) -> T:
+    """A message of what somebody typed; raises EncodingError for bytes that are no text."""
+    try:
+        return kind(**fields)
+    except ValueError:
+        raise EncodingError("text is not UTF-8") from None
 
 
 async def _heard(call: Awaitable[T]) -> T:

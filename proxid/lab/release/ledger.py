@@ -124,6 +124,8 @@ class Ledger:
             )
         except OSError as error:
             raise InputError(f"{self.path.name}: the ledger cannot be opened: {error.strerror}") from None
+        except ValueError:
+            raise InputError("--ledger names no file") from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield

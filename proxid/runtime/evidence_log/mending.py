@@ -10,7 +10,7 @@ from proxid.evidence.note import Note
 from proxid.regular import regular_bytes
 from proxid.runtime.config.base import ServiceConfig
 from proxid.runtime.evidence_log.admitted import Admitted, Damage
-from proxid.runtime.evidence_log.files import lock_folder
+from proxid.runtime.evidence_log.files import lock_folder, usable
 from proxid.runtime.evidence_log.generations import CHECKPOINT
 from proxid.runtime.evidence_log.log import SEGMENTS
 from proxid.runtime.evidence_log.places import Places, locate
@@ -25,7 +25,8 @@ def admit(folder: Path, ranges: Iterable[Damage]) -> None:
     Raises:
         InputError: one of them is whole, or not covered by the signed head. LogDamagedError: the service is running.
     """
-    lock = lock_folder(folder, seconds=1.0)
+    with usable(folder):
+        lock = lock_folder(folder, seconds=1.0)
     try:
         size = _size(folder)
         places = {first: locate(segment_folder(folder / SEGMENTS, first), first) for first in _names(folder)}

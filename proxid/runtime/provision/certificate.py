@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from proxid.errors import CredentialError, KeyInvalidError
+from proxid.errors import CredentialError, InputError, KeyInvalidError
 from proxid.runtime.pem import malformed_as
 from proxid.runtime.provision.roles import ROLES, SERVERS
 
@@ -125,7 +125,8 @@ def _read_request(csr_pem: bytes) -> tuple[x509.CertificateSigningRequest, str, 
 def _alternative_names(role: str, name: str, hosts: tuple[str, ...]) -> x509.SubjectAlternativeName:
     names: list[x509.GeneralName] = [x509.UniformResourceIdentifier(f"{URI_SCHEME}{role}/{name}")]
     if role in SERVERS:
-        names += [x509.DNSName(host) for host in dict.fromkeys((role, "localhost", *hosts))]
+        with malformed_as(InputError("a host's name is written in ASCII, others as xn--…")):
+            names += [x509.DNSName(host) for host in dict.fromkeys((role, "localhost", *hosts))]
     return x509.SubjectAlternativeName(names)
 
 
