@@ -90,7 +90,7 @@ async def released(trial: House) -> None:
     await trial.settle()
 
 
-async def served(trial: House) -> None:
+async def served(trial: Trial) -> None:
     """The services have compared their clocks again."""
     async with asyncio.timeout(60):
         while True:

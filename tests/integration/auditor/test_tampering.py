@@ -19,6 +19,7 @@ import tests.support.lies_reasons
 import tests.support.lies_screener
 import tests.support.lies_service
 import tests.support.lies_stored
+import tests.support.lies_unsaid
 from auditor.findings import Verdict
 from tests.support.lies import GATEWAY, LIES, MAIN, UNSEEN, Liar
 from tests.support.trial import running

@@ -126,7 +126,7 @@ async def test_what_is_said_next_follows_what_was_said_before(tmp_path: Path) ->
         await trial.halt("gateway")
         await trial.serve("main-service")
         await trial.serve("gateway")
-        await served(trial)  # type: ignore[arg-type]
+        await served(trial)
         await object_once(trial, Right.RESUME)
         await trial.device.consent(WITHDRAWS, "everything")
         await trial.consent("searches", [OBJECTS])

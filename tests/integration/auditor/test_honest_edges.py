@@ -1,0 +1,83 @@
+"""Honest histories at the edges: a quiet day, a gateway that is killed between two steps, a backlog of hours."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.store.rights import RightsStore
+from main_service.jobs.classification import Classification
+from proxid.errors import ProxidError, StoreError
+from proxid.protocol.rights import Right
+from tests.integration.gateway.test_owed import object_once, told
+from tests.support.commands import CommandTrial
+from tests.support.lies import Liar
+from tests.support.lies_epochs import next_day
+from tests.support.split_house import clean, served
+from tests.support.trial import PEOPLE, Trial, running
+
+HOUR = 3600.0
+
+
+def pass_by(trial: Trial, seconds: float) -> None:
+    for clock in trial.clocks.values():
+        clock.passed += seconds
+
+
+async def test_what_waits_to_the_end_of_a_quiet_evening_is_no_clock_that_was_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as trial:
+        trial.leap(20 * HOUR)
+        await served(trial)
+        await trial.consent()
+        await trial.ask("node1 question", PEOPLE[:1])
+        await trial.settle()
+        await next_day(Liar(trial, monkeypatch))
+        clean(await trial.audit())
+
+
+async def test_a_gateway_that_is_killed_while_an_objection_is_taken_back_accuses_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The main service was told, nobody recorded it, and the person does not ask again."""
+
+    async def killed(*_: Any, **__: Any) -> bool:
+        raise StoreError("as if it was killed")
+
+    async with running(tmp_path) as trial:
+        await trial.consent()
+        await object_once(trial)
+        with monkeypatch.context() as patch:
+            patch.setattr(RightsStore, "objected", killed)
+            with pytest.raises(ProxidError):
+                await object_once(trial, Right.RESUME)
+            await trial.halt("gateway")
+        await trial.serve("gateway")
+        await served(trial)
+        await told(trial)
+        await trial.ask("node1 question")
+        await trial.settle()
+        clean(await trial.audit())
+
+
+async def test_what_waits_for_hours_to_be_classified_is_of_the_time_at_which_it_was_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(self: Classification) -> int:
+        return 0
+
+    slots = {"k": 2, "time_slots": ["900 s", "1 h", "6 h"]}
+    async with running(tmp_path, CommandTrial, anonymiser=slots) as trial:
+        trial.leap(60.0)
+        await served(trial)
+        await trial.consent()
+        with monkeypatch.context() as patch:
+            patch.setattr(Classification, "batch", nothing)
+            await trial.ask("do it")
+            pass_by(trial, HOUR)
+            await trial.ask("do it")
+            await asyncio.sleep(2.5)  # slots end meanwhile
+        await trial.settle()
+        clean(await trial.audit())
