@@ -190,7 +190,7 @@ class Audit:
         self._gateway.finish()
         self._policies.check(self._erasures.epochs.values(), seen, self.report)
         check_expiry(self._policies, self._erasures, seen, self.report)
-        self._obligations.check(seen, self.report)
+        self._obligations.check(seen, covered.erased, self.report)
         covered.check_cover(self._unopened, self.report)
         self._erasures.check_keys(self._keys, self.report)
         times = (settled_ms, int((self._clock() + _SKEW_SECONDS) * 1000))

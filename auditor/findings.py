@@ -168,6 +168,7 @@ class Report:
         also = {
             "answers": self.counts["gateway.ANSWERED"], "keys": self.counts["gateway.ENROLLED"],
             "possibly_held": cut + self.counts["possibly_held"],
+            "turned_away": rows.get("turned_away", 0) + self.counts["unanswered"],
         }  # fmt: skip
         return dict(sorted({**rows, **{row: n for row, n in also.items() if n}}.items()))
 

@@ -1,8 +1,11 @@
 """SUPPRESSED in the Main Service's log (checks 5 and 7 of DESIGN 10.4): what never waited, or no more, and why."""
 
+from typing import Final
+
 from auditor.checks.c4_records import Records
 from auditor.checks.c5_epochs import EpochTimes
 from auditor.checks.c5_groups import Groups
+from auditor.checks.c5_slots import WITHHELD
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_withheld import TEXTS, Withheld
 from auditor.checks.c8_kept import Kept
@@ -12,6 +15,9 @@ from auditor.split_events import SplitEvents
 from proxid.anonymise.mix.types import Reason
 from proxid.errors import GroupMismatchError
 from proxid.evidence.events import BufferedPayload, Event, Header
+
+_LATER: Final = frozenset({Reason.EPOCH_END.value, WITHHELD})
+"""Reasons that no time brings: the event says the time of what came last to where it waited."""
 
 
 class GivenUp:
@@ -43,7 +49,8 @@ class GivenUp:
             return
         if reason == Reason.EPOCH_END:
             self._withheld.over(int(str(fields["epoch"])), event.number)
-        self.timed(fields)
+        if reason not in _LATER:
+            self.timed(fields)
         with check_of(GROUPS):
             self._given_up(fields, session, waited)
 

@@ -32,7 +32,6 @@ from auditor.findings import (
     OPENING,
     SIGNATURES,
     Report,
-    Unchecked,
 )
 from auditor.given_up import GivenUp
 from auditor.policies import Policies
@@ -49,8 +48,6 @@ ServiceState = tuple[
     GroupsState, WithheldState, set[int], ServiceConsentsState, TimesState, KeptState, TakenBackState
 ]  # fmt: skip
 """Replays, open requests, epochs that were opened, consents, times, what waits, what is to be withdrawn."""
-HELD_SECONDS: Final = 3600.0
-"""A group that has formed leaves at once; a service that was away and is back may need a moment."""
 _WAITS: Final = frozenset({EventType.BUFFERED, EventType.RELEASED})
 
 
@@ -159,6 +156,7 @@ class ServiceLog(Log):
             self._withheld.received(session, signed, event)
         self._tuples.received(signed, payload.credential, good)
         with check_of(GROUPS):
+            self._groups.overdue.received(signed.header.time_ms)
             self._times.verify_received(signed.header.epoch, signed.header.time_ms)
         with check_of(CONSENT):
             self._taken_back.verify_objections(signed.header.epoch, session, signed.header.time_ms)
@@ -303,10 +301,8 @@ class ServiceLog(Log):
             self._report.counts["groups.pending"] = self._groups.unreleased()
         except GroupMismatchError as error:
             self._report.add(GROUPS, MAIN_SERVICE, 0, error.rule)
-        since, latest = self._groups.waits_since(), self._sets.latest()
-        if since is not None and latest / 1000 - since > HELD_SECONDS:
-            text = "a group has formed and was not released while requests came for more than an hour"
-            self._report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, text))
+        self._groups.hold()
+        self._groups.overdue.finish(self._report)
         self._times.finish()
         self._taken_back.finish(max(self._opened, default=-1), self._consents.unreadable)
 

@@ -53,6 +53,7 @@ class SplitEvents:
         epoch = int(str(event.fields["epoch"]))
         split, judge = self._of(epoch), self._policies.of(epoch)
         if split is not None:
+            self._groups.overdue.due(epoch, split.due_since(self._policies.trust.epochs.start(epoch)))
             split.ticked(int(str(event.fields["tick"])))
         if judge is not None and judge.split is not None:
             self._times.ticked(event, judge.split.bucket_s)

@@ -1,7 +1,7 @@
 """Objections at IS (DESIGN 11): in effect here at once, told to MS, recorded, and only then acknowledged.
 
-One that MS could not be told of is not lost: it is owed, and worker 0 goes on with it (`gateway.owed`) whether or not
-the person asks again.
+One that MS could not be told of, or that nobody recorded then, is not lost: it is owed, and worker 0 goes on with it
+(`gateway.owed`) whether or not the person asks again. So is that it is taken back.
 """
 
 import asyncio
@@ -50,15 +50,17 @@ class Objections:
             ConsentError: the user is not known (any more). UpstreamError, UpstreamRefusedError: MS was not told; an
                 objection is in effect here all the same, and is told when MS is back.
         """
-        asked = (request.encode(), enrolment.encode(), request.digest)
-        if request.right is Right.OBJECT and not await self._rights.object(user_tag, *asked):
-            raise ConsentError("user is not known here")
-        await self._tell_first(user_tag)
-        if await self._rights.carried_out(request.digest) is None:
-            await self._carry(user_tag, enrolment, request, fresh=False)
+        asked = (request.encode(), enrolment.encode(), request.digest, request.right is Right.OBJECT)
+        for _ in range(2):  # one that is owed from before comes first
+            if not await self._rights.object(user_tag, *asked):
+                raise ConsentError("user is not known here")
+            await self._tell_first(user_tag)
+            if await self._rights.carried_out(request.digest) is not None:
+                return
+        await self._carry(user_tag, enrolment, request, owed=False)
 
     async def _tell_first(self, user_tag: str) -> None:
-        """Carry out what is owed of the user's, this request's objection or one before, or see worker 0 do it."""
+        """Carry out what is owed of the user's, by this request or one before, or see worker 0 do it."""
         name, deadline = f"object|{user_tag}", asyncio.get_running_loop().time() + _PATIENCE
         while await self._store.owed_objection(user_tag) is not None:
             if await self._store.claim(name, HELD):
@@ -72,15 +74,16 @@ class Objections:
                 await asyncio.sleep(_POLL)
 
     async def tell(self, user_tag: str) -> None:
-        """Carry out a user's objection that is owed, which the caller has claimed. Raises as `take`, and ClockError."""
+        """Carry out what is owed of a user's, which the caller has claimed. Raises as `take`, and ClockError."""
         self._screener.watch.require()
         owed = await self._store.owed_objection(user_tag)
         if owed is not None:
             request, enrolment = RightsRequest.decode(owed[0]), Enrolment.decode(owed[1])
-            await self._carry(user_tag, enrolment, request, fresh=True)
+            await self._carry(user_tag, enrolment, request, owed=True)
 
-    async def _carry(self, user_tag: str, enrolment: Enrolment, request: RightsRequest, fresh: bool) -> None:
+    async def _carry(self, user_tag: str, enrolment: Enrolment, request: RightsRequest, owed: bool) -> None:
         objects = request.right is Right.OBJECT
+        fresh = owed and objects
         if objects:
             await self._rights.settle(user_tag, "objected")
         person = await self._rights.erasure(user_tag)
@@ -98,5 +101,5 @@ class Objections:
         exercised = Exercised(request.digest, header, self._screener.limits.nonce_ttl)
         disclosure = ErasedDisclosure(request.encode(), enrolment.encode())
         payload = self._auditor.seal(disclosure.encode(), erased_info(self._screener.service))
-        if not await self._rights.objected(user_tag, objects, exercised, payload, notices, without, fresh):
+        if not await self._rights.objected(user_tag, objects, exercised, payload, notices, without, owed):
             raise ConsentError("user is not known here")

@@ -148,7 +148,7 @@ def _jobs(
     return [
         Classification(service, (requests, pool, slots, split), epochs, anonymiser, ledger, wake).run(),
         release.run(),
-        Timekeeper(service, (pool, slots, epoch_store), epochs, release, splitting).run(),
+        Timekeeper(service, (requests, pool, slots, epoch_store), epochs, release, splitting).run(),
     ]
 
 

@@ -1,6 +1,7 @@
 """Deliveries in the gateway's log (DESIGN 10.4 checks 3, 9): records, their users or aliases, the party's word."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from auditor.checks.c3_links import People
 from auditor.checks.c3_signatures import Signatures
@@ -17,8 +18,8 @@ from proxid.protocol.naming import is_keyed
 from proxid.protocol.receipt import DeliveryAck, group_digest
 
 Alias = tuple[str, int, str]
-DeliveriesState = tuple[dict[str, Alias], dict[Alias, str], bool, dict[tuple[str, int], bytes]]
-"""Party, period and user by alias, and the other way round; whether some cannot be read; keys by party and period."""
+DeliveriesState = tuple[dict[str, dict[tuple[str, int], list[str]]], bool, dict[tuple[str, int], bytes]]
+"""Aliases by user, party and period; whether some cannot be read; keys by party and period."""
 
 
 class Deliveries:
@@ -30,7 +31,9 @@ class Deliveries:
         self._people = people
         self._signatures = signatures
         self._user_of: dict[str, Alias] = {}
-        self._alias_of: dict[Alias, str] = {}
+        self._aliases: dict[str, dict[tuple[str, int], list[str]]] = {}
+        """The other way round: by user, then by party and period, the one in use last,
+        or nothing once its key was drawn again."""
         self._keys: dict[tuple[str, int], bytes] = {}
         """Of aliases, by party and period; empty where one cannot be read."""
         self.incomplete = False
@@ -49,8 +52,9 @@ class Deliveries:
         before, self._keys[party, period] = self._keys.get((party, period)), key
         if before is None:
             return
-        for one in [one for one in self._alias_of if one[:2] == (party, period)]:
-            del self._alias_of[one]
+        for own in self._aliases.values():
+            if (party, period) in own:
+                own[party, period].append("")
         newest = max(self._policies.told, default=0)
         judge, epochs = self._policies.of(newest), self._trust.epochs
         if judge is not None and epochs.end(newest) < judge.naming.until(period, epochs):
@@ -58,8 +62,18 @@ class Deliveries:
 
     def forget(self, user_id: str) -> None:
         """Somebody was erased: nobody remembers whose the aliases were."""
-        for alias in [alias for alias, said in self._user_of.items() if said[2] == user_id]:
-            self._alias_of.pop(self._user_of.pop(alias), None)
+        for alias in chain.from_iterable(self._aliases.pop(user_id, {}).values()):
+            self._user_of.pop(alias, None)
+
+    def named(self, alias: str, said: Alias) -> bool:
+        """An alias stands for a user at a party in a period; whether it is the only one, and theirs alone."""
+        if self._user_of.setdefault(alias, said) != said:
+            return False
+        party, period, user_id = said
+        own = self._aliases.setdefault(user_id, {}).setdefault((party, period), [])
+        if not own or not own[-1]:
+            own.append(alias)
+        return own[-1] == alias
 
     def aliased(self, event: Event) -> Basis | None:
         """An ALIASED event: an alias by its form, one-to-one over users, parties and periods, made as it must be.
@@ -76,8 +90,7 @@ class Deliveries:
         key, user_id, alias = (said.party, said.period), said.user_id, said.name
         if not record.is_alias(alias):
             raise RecordMismatchError("a name that is no alias stands for a person")
-        taken = self._user_of.setdefault(alias, (*key, user_id)) != (*key, user_id)
-        if taken or self._alias_of.setdefault((*key, user_id), alias) != alias:
+        if not self.named(alias, (*key, user_id)):
             raise RecordMismatchError("aliases are not one-to-one for a party and period")
         return self._made(said)
 
@@ -136,11 +149,17 @@ class Deliveries:
 
     def state(self) -> DeliveriesState:
         """For storing."""
-        return self._user_of, self._alias_of, self.incomplete, self._keys
+        return self._aliases, self.incomplete, self._keys
 
     def restore(self, state: DeliveriesState) -> None:
         """Go on from a state."""
-        self._user_of, self._alias_of, self.incomplete, self._keys = state
+        self._aliases, self.incomplete, self._keys = state
+        self._user_of = {
+            alias: (*at, user_id)
+            for user_id, own in self._aliases.items()
+            for at, aliases in own.items()
+            for alias in filter(None, aliases)
+        }
 
     def _record(self, pair: SanitizedPair, ack: DeliveryAck, place: bytes | None) -> None:
         trust, header, blocks = self._trust, pair.original.header, pair.original.message.blocks
@@ -171,9 +190,9 @@ class Deliveries:
         period = judge.naming.period(kind, ack.epoch, time_ms, ack.epoch in self._policies.keyed)
         if self._user_of.get(shown) == (ack.party, period, user_id):
             return shown
-        alias = self._alias_of.get((ack.party, period, user_id))
-        if alias is None and self.incomplete:
+        alias = next(reversed(self._aliases.get(user_id, {}).get((ack.party, period), ())), "")
+        if not alias and self.incomplete:
             return shown
-        if alias is None:
+        if not alias:
             raise RecordMismatchError("alias was never recorded")
         return alias

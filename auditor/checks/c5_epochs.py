@@ -117,10 +117,9 @@ class EpochTimes:
 
         Args:
             time_ms: of the request, which MS held against its clock: whatever time it said before, as that of a tick,
-                had come by then.
+                had come by then, and whatever it says from then on is later.
         """
-        if time_ms < self._latest - _LENIENT * 1000:
-            self._doubted.add(epoch)
+        self.said(epoch, time_ms)
         if epoch <= self._closed:
             raise GroupMismatchError("a request was received in an epoch that had been closed")
 

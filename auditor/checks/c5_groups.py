@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from auditor.checks.c3_records import verify_records
+from auditor.checks.c5_held import HeldBack, HeldState
 from auditor.checks.c5_places import Places
 from auditor.checks.c5_replay import EpochReplay, ReplayState
 from auditor.checks.c5_slots import WITHHELD, SlotReplay, verify_readable
@@ -30,18 +31,18 @@ from proxid.evidence.events import BufferedPayload, ReleasedPayload
 
 KINDS: Final = frozenset({"general", "location", "command"})
 
-
-GroupsState = tuple[bytes, dict[int, bytes], dict[int, ReplayState]]
-"""Key of what is remembered, seeds and replays by epoch."""
+GroupsState = tuple[bytes, dict[int, bytes], dict[int, ReplayState], HeldState]
+"""Key of what is remembered, seeds and replays by epoch, what was held back."""
 
 
 class Groups:
-    """Replays what MS says it buffered, moved, gave up and released."""
+    """Replays what MS says it buffered, moved, gave up and released; `overdue` is told when each of these was due."""
 
     def __init__(self, policies: Policies, spill: Spill) -> None:
         self._policies = policies
         self._trust = policies.trust
         self._spill = spill
+        self.overdue = HeldBack()
         self._epochs: dict[int, EpochReplay] = {}
         self._seeds: dict[int, bytes] = {}
 
@@ -99,11 +100,13 @@ class Groups:
 
     def state(self) -> GroupsState:
         """For storing: the key of what the pools remember, the seeds, and the replays."""
-        return self._spill.key, self._seeds, {epoch: at.state() for epoch, at in self._epochs.items()}
+        epochs = {epoch: at.state() for epoch, at in self._epochs.items()}
+        return self._spill.key, self._seeds, epochs, self.overdue.state()
 
     def restore(self, state: GroupsState) -> None:
         """Go on from a state."""
-        self._spill.key, self._seeds, epochs = state
+        self._spill.key, self._seeds, epochs, overdue = state
+        self.overdue.restore(overdue)
         self._epochs = {
             epoch: EpochReplay.restored(said, CycleSource(seed), EpochMemory(self._spill, epoch), Draws(seed).place)
             for epoch, said in epochs.items()
@@ -129,7 +132,7 @@ class Groups:
         if found is None:
             raise GroupMismatchError("no such kind of record")
         if close is not None:
-            found.close(float(close))
+            self.overdue.due(epoch, found.close(float(close)))
         return found
 
     def blinded(self, epoch: int, kind: str) -> None:
@@ -170,17 +173,18 @@ class Groups:
         if result.outcome is not Outcome.BUFFERED:
             raise GroupMismatchError(f"record must not be buffered ({result.outcome.value})")
         at.buffered[payload.session] = payload
-        at.keep(result.groups)
+        at.keep(result.groups, self.overdue.latest)
 
     def raised(self, epoch: int, session: bytes, nodes: tuple[tuple[str, ...], tuple[str, ...]], now: float) -> None:
         """RAISED: the record that is due next moves up one level; raises GroupMismatchError."""
         at = self.replay(epoch)
         if "general" in at.blind:
             return
+        self.overdue.due(epoch, at.pool.due_since())
         step = at.pool.tick(now, limit=1)
         if step.raised != (Raised(session, *nodes),):
             raise GroupMismatchError("another record is due to move up, or none")
-        at.keep(step.groups)
+        at.keep(step.groups, self.overdue.latest)
 
     def gone(self, epoch: int, session: bytes, reason: str, now: float) -> None:
         """SUPPRESSED of a waiting record: the replay must give it up too; raises GroupMismatchError."""
@@ -190,6 +194,7 @@ class Groups:
         if reason == WITHHELD:
             at.withhold(session)
             return
+        self.overdue.due(epoch, at.pool.due_since())
         if reason == Reason.EPOCH_END:
             given = at.pool.close(limit=1).suppressed
         elif reason in {Reason.EXPIRED, Reason.CAPPED}:
@@ -234,9 +239,11 @@ class Groups:
         at.leaving.remove(session)
         return payload.prox_id
 
-    def waits_since(self) -> float | None:
-        """When the first group formed that was not released yet, Unix seconds; None if there is none."""
-        return min(filter(None, (at.waits_since() for at in self._epochs.values())), default=None)
+    def hold(self) -> None:
+        """At the end: what is due still."""
+        for epoch, at in self._epochs.items():
+            if not at.done:
+                self.overdue.due(epoch, at.held_since(self._trust.epochs.start(epoch)))
 
     def unreleased(self) -> int:
         """Groups that formed and were not released; raises GroupMismatchError if a withdrawal left records behind."""
@@ -260,6 +267,7 @@ class Groups:
     ) -> SlotGroup:  # fmt: skip
         """RELEASED of a location or command group; raises GroupMismatchError."""
         slots = self.slots(place[0], kind, close)
+        self.overdue.due(place[0], slots.closed)
         cycles, seeds = self.replay(place[0]).cycles, (self._tag_seed(place[0]), self.fills(place[0]))
         return slots.release(self._judge(place[0]), cycles, place, payload, good, seeds)
 
@@ -286,9 +294,8 @@ class Groups:
         if kind != "general":
             self.slots(epoch, kind, close).release_unread(at.cycles, place, payload)
             return
-        group = at.formed.pop(number, None)
-        if group is None:
-            raise GroupMismatchError("no such group is formed by the replay")
+        group, since = at.leave(number)
+        self.overdue.due(epoch, since)
         settings = self._judge(epoch).settings
         pairs = release_pairs(group, at.cycles, settings)
         for pair in pairs:
@@ -307,9 +314,8 @@ class Groups:
             GroupMismatchError: people, order, cycle, audience, text or body differ from the replay's.
         """
         at = self.replay(epoch)
-        group = at.formed.pop(number, None)
-        if group is None:
-            raise GroupMismatchError("no such group is formed by the replay")
+        group, since = at.leave(number)
+        self.overdue.due(epoch, since)
         settings, seed = self._judge(epoch).settings, self._tag_seed(epoch)
         pairs = release_pairs(group, at.cycles, settings)
         if tuple(p.record for p in pairs) != payload.records or tuple(p.person for p in pairs) != payload.published:

@@ -84,7 +84,7 @@ class EpochReplay:
             found = next((g for g in self.formed.values() if any(m.record == session for m in g.members)), None)
             if found is None:
                 raise GroupMismatchError("a record was withheld that is in no formed group")
-            del self.formed[found.number]
+            self.leave(found.number)
             self.withheld.update(member.record for member in found.members)
         self.withheld.remove(session)
         del self.buffered[session]
@@ -114,15 +114,34 @@ class EpochReplay:
         if found != reason:
             raise GroupMismatchError(f"a record was withheld as {reason}, and it was not")
 
-    def keep(self, groups: tuple[Group, ...]) -> None:
-        """Remember groups until their release."""
-        self.since = {number: since for number, since in self.since.items() if number in self.formed}
+    def keep(self, groups: tuple[Group, ...], now: float) -> None:
+        """Remember groups until their release; `now` is the latest time that anybody had said (Unix seconds)."""
         for group in groups:
             self.formed[group.number] = group
-            self.since[group.number] = self.pool.clock
+            self.since[group.number] = max(self.pool.clock, now)
+
+    def leave(self, number: int) -> tuple[Group, float | None]:
+        """A group is released: it, and when it formed; raises GroupMismatchError if it did not."""
+        group = self.formed.pop(number, None)
+        if group is None:
+            raise GroupMismatchError("no such group is formed by the replay")
+        return group, self.since.pop(number, None)
 
     def waits_since(self) -> float | None:
         """When the first group formed that was not released yet, Unix seconds; None if there is none."""
-        pool = [self.since[number] for number in self.formed if number in self.since]
         slots = [slots.closed for kind, slots in self.slots.items() if slots.formed and kind not in self.blind]
-        return min((*(pool if "general" not in self.blind else ()), *slots), default=None)
+        return min((*(self.since.values() if "general" not in self.blind else ()), *slots), default=None)
+
+    def held_since(self, start: int) -> float | None:
+        """Since when something is due that has not been done, or will be, Unix seconds; None if nothing is.
+
+        Args:
+            start: of the epoch.
+        """
+        slots = [slots.pool.first_end() for kind, slots in self.slots.items() if kind not in self.blind]
+        general = None
+        if self.split is not None:
+            general = self.split.due_since(start)
+        elif "general" not in self.blind:
+            general = self.pool.due_since()
+        return min((since for since in (self.waits_since(), general, *slots) if since is not None), default=None)

@@ -90,12 +90,18 @@ class SlotReplay:
         width = self.settings.width(len(record.path), record.floor)
         return (record.time // width + 1) * width <= self.closed
 
-    def close(self, now: float) -> None:
-        """Close, if this close was not replayed yet; raises GroupMismatchError if it lies in the past."""
+    def close(self, now: float) -> float | None:
+        """Close, if this close was not replayed yet; raises GroupMismatchError if it lies in the past.
+
+        Returns:
+            when the first slot ended that is closed now, Unix seconds; None if there is none.
+        """
         if now < self.closed:
             raise GroupMismatchError("slots were closed in the past")
-        if now == self.closed:
-            return
+        first = self.pool.first_end()
+        if now == self.closed or first is None or first > now:
+            self.closed = now
+            return None
         self.closed = now
         done = self.pool.close(now)
         self.formed += done.groups
@@ -103,6 +109,7 @@ class SlotReplay:
             self.raised[waiting.record.id] = (source, waiting.node)
         for record, reason in done.given_up:
             self.given_up[record.id] = reason.value
+        return first
 
     def verify_raised(self, session: bytes, nodes: Nodes) -> None:
         """RAISED; raises GroupMismatchError unless the close moved this record so."""
@@ -146,13 +153,7 @@ class SlotReplay:
 
     def held(self, person: str, but: Collection[str]) -> list[bytes]:
         """Sessions of a person's waiting records in all audiences (`KIND|AUDIENCE`) but these."""
-        return [
-            session
-            for session, payload in self.buffered.items()
-            if payload.prox_id == person
-            and f"{payload.kind}|{payload.audience}" not in but
-            and self.pool.waits(session)
-        ]
+        return self.pool.held(person, but)
 
     def release(
         self, trust: Trust, cycles: CycleSource, place: tuple[int, int], payload: ReleasedPayload,

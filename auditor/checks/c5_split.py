@@ -144,6 +144,11 @@ class SplitReplay:
             raise GroupMismatchError("an epoch ended without its last tick")
         self.verify_settled()
 
+    def due_since(self, start: int) -> float | None:
+        """When the next tick is due in an epoch that starts at a time (Unix seconds); None if that is the close."""
+        last = self._ticked if self.shape is None else self.shape.state.tick
+        return None if last + 1 >= self._settings.ticks else float(start + (last + 1) * self._settings.bucket_s)
+
     @property
     def pending(self) -> int:
         """Portions and contents that are due."""

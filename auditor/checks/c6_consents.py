@@ -7,8 +7,10 @@ its way from earlier ones, too; a gateway that holds to that says of each group 
 version 2 did not.
 """
 
+from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
 from auditor.checks.c3_links import Person
@@ -38,6 +40,10 @@ class Standing:
     taken: list[tuple[int, bytes, Grants, int]] = field(default_factory=list)
     """Of each version the number of its CONSENT, its message's name, what it grants, its time (Unix milliseconds)."""
 
+    def newest(self, event: int) -> int:
+        """The version in effect before an event of the gateway; 0 if nothing had been chosen yet."""
+        return bisect_left(self.taken, event, key=itemgetter(0))
+
 
 @dataclass(slots=True)
 class Consents:
@@ -57,12 +63,12 @@ class Consents:
     confirmed: dict[str, tuple[int, int, bytes]] = field(default_factory=dict)
     passed_on: dict[str, bytes] = field(default_factory=dict)
     """By PROX_ID, what MS's acknowledgement that went to the person last is remembered by (`signatures.name_of`)."""
-    _own: dict[str, set[str]] = field(default_factory=dict, init=False)
-    """PROX_IDs by user."""
+    _own: dict[str, list[tuple[int, str]]] = field(default_factory=dict, init=False)
+    """Epochs, rising, and PROX_IDs by user."""
 
     def __post_init__(self) -> None:
         for prox_id, at in self.standing.items():
-            self._own.setdefault(at.user_id, set()).add(prox_id)
+            insort(self._own.setdefault(at.user_id, []), (at.epoch, prox_id))
 
     def changed(
         self, person: Person, vector: ConsentVector, named: Named, event: int = 0, message: tuple[bytes, int] = (b"", 0)
@@ -75,9 +81,10 @@ class Consents:
         at = self.standing.setdefault(person.prox_id, Standing())
         if vector.version != at.version + 1:
             raise ConsentError("consent is not the next version")
+        if not at.version:
+            insort(self._own.setdefault(person.user_id, []), (person.epoch, person.prox_id))
         at.user_id, at.epoch, at.version = person.user_id, person.epoch, vector.version
         at.instead = person.instead
-        self._own.setdefault(person.user_id, set()).add(person.prox_id)
         last, at.before = at.grants, at.before | at.grants
         at.grants = frozenset(
             (g.party, kind, named(person.epoch, kind, g.fidelity)) for g in vector.grants for kind in g.types
@@ -128,8 +135,9 @@ class Consents:
         """Whether a person allowed (party, type, fidelity) at an event, and had not taken it back in a later epoch."""
         if grant not in (granted(at, event) or ()):
             return False
-        own = (self.standing[prox_id] for prox_id in self._own.get(at.user_id, ()))
-        later = (granted(other, event) for other in own if other.epoch > at.epoch)
+        own = self._own.get(at.user_id, [])
+        first = bisect_left(own, at.epoch + 1, key=itemgetter(0))
+        later = (granted(self.standing[prox_id], event) for _, prox_id in own[first:])
         return all(any(g[:2] == grant[:2] for g in grants) for grants in later if grants is not None)
 
     def verify_delivery(self, prox_ids: list[str], wanted: tuple[str, str, str], sent: int | None) -> None:
@@ -151,7 +159,8 @@ class Consents:
     def forget(self, prox_id: str) -> None:
         """An erased person's consent."""
         at = self.standing.pop(prox_id, Standing())
-        self._own.get(at.user_id, set()).discard(prox_id)
+        if (at.epoch, prox_id) in (own := self._own.get(at.user_id, [])):
+            own.remove((at.epoch, prox_id))
         self.taken_back.pop(at.user_id, None)
         self.asked_back.pop(at.user_id, None)
         self.confirmed.pop(prox_id, None)
@@ -167,7 +176,8 @@ def verify_named(fields: Header, message: bytes, vector: ConsentVector) -> None:
 
 def granted(at: Standing, event: int) -> Grants | None:
     """What was granted before an event of the gateway; None if nothing had been chosen yet."""
-    return next((grants for number, _, grants, _ in reversed(at.taken) if number < event), None)
+    version = at.newest(event)
+    return at.taken[version - 1][2] if version else None
 
 
 def _offers(grants: Grants) -> frozenset[str]:

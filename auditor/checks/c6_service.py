@@ -1,17 +1,18 @@
 """Consent in the Main Service's log (check 6 of DESIGN 10.4): in order, the gateway's own, and what it allows.
 
 The message that MS goes by is signed by the person and sanitised by IS: neither service can make one up, but each can
-pass over one, or take an older one for the newest.
+pass over one, or take an older one for the newest. What MS was away for it is told as soon as it is back, so that a
+gateway which has it answer somebody for an hour under a choice before the newest one seems to keep that from it.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_signatures import name_of
 from auditor.checks.c6_consents import Consents
 from auditor.event_log import check_of
-from auditor.findings import CONSENT, GATEWAY, MAIN_SERVICE, Report
+from auditor.findings import CONSENT, GATEWAY, MAIN_SERVICE, Report, Unchecked
 from auditor.policies import Policies
 from auditor.trust import Trust
 from proxid.crypto.sansig import Role, SignedMessage, verify
@@ -28,8 +29,10 @@ class Choice(NamedTuple):
     bundle: str = consent.NOTHING
 
 
-ServiceConsentsState = tuple[dict[str, Choice], set[bytes]]
-"""Choices by PROX_ID, and subject tags of people whose choice cannot be read."""
+ServiceConsentsState = tuple[dict[str, Choice], set[bytes], dict[str, int], set[str]]
+"""Choices by PROX_ID, subject tags of people whose choice cannot be read; see `_behind` and `_kept` of the class."""
+_TOLD_MS: Final = 3_600_000
+"""For so long MS may answer somebody before it is told what they chose."""
 
 
 class ServiceConsents:
@@ -46,6 +49,10 @@ class ServiceConsents:
         self._report = report
         self._choices: dict[str, Choice] = {}
         self._unknown: set[bytes] = set()
+        self._behind: dict[str, int] = {}
+        """Of whom MS lacks the newest choice: time of the request that it received first since (Unix milliseconds)."""
+        self._kept: set[str] = set()
+        """Whose choices seem to have been kept from it."""
 
     def changed(self, event: Event) -> tuple[int, str, str]:
         """CONSENT: epoch, PROX_ID and bundle.
@@ -91,6 +98,18 @@ class ServiceConsents:
         if ack.message.user_block != encode_text(person.prox_id):
             raise ConsentError("a choice was acknowledged to another person")
 
+    def asked(self, prox_id: str, choice: Choice | None, forwarded: int | None, time_ms: int) -> None:
+        """RECEIVED: whether the gateway had taken another choice of the person's, and had told MS of it.
+
+        Args:
+            choice: in effect, None if that cannot be read. forwarded: the gateway's event. time_ms: of the request.
+        """
+        at = self._gateway().standing.get(prox_id)
+        if at is None or choice is None or forwarded is None or at.newest(forwarded) <= choice.version:
+            self._behind.pop(prox_id, None)
+        elif time_ms - self._behind.setdefault(prox_id, time_ms) > _TOLD_MS:
+            self._kept.add(prox_id)
+
     def unread(self, event: Event) -> None:
         """CONSENT that cannot be read."""
         self._unknown.update(event.tags)
@@ -127,11 +146,14 @@ class ServiceConsents:
             if self._choices.get(prox_id, Choice()).version < version:
                 text = "a choice that the main service acknowledged is not in its log"
                 self._report.once(CONSENT, MAIN_SERVICE, f"{text} (the gateway's leaf {number})")
+        if self._kept:
+            people = f"{len(self._kept)} people whose newest choice it had not been told for more than an hour"
+            self._report.missing.append(Unchecked(CONSENT, GATEWAY, f"it had the main service answer {people}"))
 
     def state(self) -> ServiceConsentsState:
         """For storing."""
-        return self._choices, self._unknown
+        return self._choices, self._unknown, self._behind, self._kept
 
     def restore(self, state: ServiceConsentsState) -> None:
         """Go on from a state."""
-        self._choices, self._unknown = state
+        self._choices, self._unknown, self._behind, self._kept = state

@@ -224,7 +224,7 @@ class SplitDeliveries:
         """The last release, by its place, that had come when somebody went."""
         event, last = went
         said = self._sets.place(_named(last)) if last else None
-        return self._sets.last_handled(event) if said is None else said
+        return self._sets.order.last_handled(event) if said is None else said
 
     def finish(self, newest: int, forgotten: dict[bytes, int]) -> None:
         """When the main service's log was read, too.

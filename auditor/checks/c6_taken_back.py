@@ -3,8 +3,8 @@
 A consent takes back, in the step that records it, what waits for an audience that it does not allow any more, and of
 form `split` what of it had left: all of that, at once. Anything else is withdrawn of who objects or is erased alone, or
 under a key that was lost, of which all is, before anything comes under the one that took its place. An
-objection is recorded at the gateway after the Main Service has done its part, and a gateway that is killed in between
-records none: if nothing is said of one when a later epoch has begun, nobody can check it, and that is told.
+objection is recorded at the gateway after the Main Service has done its part, so behind the request that was withdrawn
+for it: one of before says nothing. While nothing is said of one, nobody can check it, and that is told.
 Once one is recorded, nothing waits of what its person had asked before: what the gateway forwards from then on comes
 when all that is gone. If it is not, one of the two did not do its part, and nobody can tell which.
 """
@@ -30,10 +30,11 @@ _IGNORED: Final = (
 _SETTLED: Final = 2
 """Epochs that have begun when nothing of one before them can wait any more."""
 
-TakenBackState = tuple[set[bytes], dict[str, int], set[str], set[str], set[str], dict[int, int], set[str]]
-"""The sessions that are owed; by PROX_ID the epoch in which records went for a reason that is not known yet, and those
-of which something has waited since; lost keys' PROX_IDs that are over; those for which this is believed; by epoch, up
-to which event the gateway's objections were verified; PROX_IDs of which something waited in spite of one."""
+TakenBackState = tuple[set[bytes], dict[str, tuple[int, int]], set[str], set[str], set[str], dict[int, int], set[str]]
+"""The sessions that are owed; by PROX_ID the epoch in which records went for a reason that is not known yet, and the
+gateway's last event that forwarded one of these; those of which something has waited since; lost keys' PROX_IDs that
+are over; those for which this is believed; by epoch, up to which event the gateway's objections were verified; PROX_IDs
+of which something waited in spite of one."""
 
 
 class TakenBack:
@@ -45,7 +46,7 @@ class TakenBack:
         self._policies, self._people, self._groups = policies, people, groups
         self._obligations, self._report = obligations, report
         self._owed: set[bytes] = set()
-        self._loose: dict[str, int] = {}
+        self._loose: dict[str, tuple[int, int]] = {}
         self._again: set[str] = set()
         self._over: set[str] = set()
         self._believed: set[str] = set()
@@ -107,10 +108,11 @@ class TakenBack:
 
     def withdrawn(self, epoch: int, session: bytes, prox_id: str) -> None:
         """WITHDRAWN of a record; `prox_id` is empty if that cannot be read."""
+        forwarded = self._obligations.sets.forwarded_at(session.hex()) or 0
         if session in self._owed:
             self._owed.remove(session)
         elif prox_id:
-            self._loose[prox_id] = epoch
+            self._loose[prox_id] = (epoch, max(forwarded, self._loose.get(prox_id, (0, 0))[1]))
 
     def finish(self, newest: int, unread: bool) -> None:
         """At the end: whoever took nothing back, objected to nothing and is not erased has lost nothing.
@@ -120,10 +122,10 @@ class TakenBack:
         """
         if self._owed:  # heads lie between steps
             self._report.once(CONSENT, MAIN_SERVICE, _KEPT)
-        for prox_id, epoch in [*self._loose.items()]:
+        for prox_id, (epoch, asked) in [*self._loose.items()]:
             known = not unread and self._people.find(prox_id) is not None
-            believed = known and self._believes(prox_id)
-            if not known or self._is_explained(prox_id) or (believed and newest >= epoch + _SETTLED):
+            believed = known and self._believes(prox_id, asked)
+            if not known or self._is_explained(prox_id, asked) or (believed and newest >= epoch + _SETTLED):
                 del self._loose[prox_id]
         self._believed &= self._loose.keys()
         self._over, self._again = ({prox for prox in of if self._people.find(prox)} for of in (self._over, self._again))
@@ -131,16 +133,17 @@ class TakenBack:
         self._verified = {epoch: event for epoch, event in self._verified.items() if epoch + _SETTLED > newest}
         if self._ignored:
             self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, _IGNORED))
-        if late := sum(epoch < newest for prox_id, epoch in self._loose.items() if prox_id not in self._believed):
-            text = f"records of {late} people were taken back who neither withdrew, objected nor were erased"
+        if gone := sum(prox_id not in self._believed for prox_id in self._loose):
+            text = f"records of {gone} people were taken back who neither withdrew, objected nor were erased"
             self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, text))
 
-    def _is_explained(self, prox_id: str) -> bool:
-        return self._people.user_of(prox_id) in self._obligations.objections
+    def _is_explained(self, prox_id: str, asked: int) -> bool:
+        return self._obligations.has_objected_since(self._people.user_of(prox_id), asked)
 
-    def _believes(self, prox_id: str) -> bool:
+    def _believes(self, prox_id: str, asked: int) -> bool:
         """Whether its key was lost, as long as nothing says otherwise: nobody says when the main service was told."""
-        lost = self._people.lost.is_lost(prox_id) and prox_id not in self._again and not self._is_explained(prox_id)
+        lost = self._people.lost.is_lost(prox_id) and prox_id not in self._again
+        lost = lost and not self._is_explained(prox_id, asked)
         if lost is not (prox_id in self._believed):
             self._report.believe(CONSENT, "lost", 1 if lost else -1)
             self._believed ^= {prox_id}

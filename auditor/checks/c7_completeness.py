@@ -9,6 +9,7 @@ Sessions are named by the first 16 bytes of their hash.
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from itertools import chain
@@ -17,6 +18,7 @@ from typing import Final
 
 from auditor.checks import c1_answered, c7_entries, c7_shown, c9_promisable
 from auditor.checks.c7_entries import Dropped, EntrySets
+from auditor.checks.c7_order import ReleaseOrder
 from auditor.checks.c7_shown import Delivery, Named, ShownSets
 from auditor.checks.c7_texts import WithheldTexts
 from auditor.checks.c9_promisable import Promisable
@@ -34,9 +36,10 @@ CREATE TABLE IF NOT EXISTS sessions (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS deliveries (
     epoch INTEGER, grp INTEGER, party TEXT, released INTEGER, delivered INTEGER, dropped INTEGER, reason TEXT,
-    good BLOB, place INTEGER, sent INTEGER, told TEXT, audience TEXT, grants TEXT, people BLOB,
+    good BLOB, place INTEGER, nth INTEGER, sent INTEGER, told TEXT, audience TEXT, grants TEXT, people BLOB,
     PRIMARY KEY (epoch, grp, party)
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS places ON deliveries (party, place) WHERE place IS NOT NULL;
 CREATE TABLE IF NOT EXISTS replay (epoch INTEGER, id BLOB, value BLOB, PRIMARY KEY (epoch, id)) WITHOUT ROWID;
 """
 
@@ -70,7 +73,10 @@ class Sets:
         self._db.executescript(_SCHEMA + c7_shown.SCHEMA + c7_entries.SCHEMA + c9_promisable.SCHEMA)
         self.shown, self.entries = ShownSets(self._db), EntrySets(self._db)
         self.promisable, self.texts = Promisable(self._db), WithheldTexts(self._db)
-        self.answered_heads = c1_answered.AnsweredHeads(self._db)
+        self.answered_heads, self.order = c1_answered.AnsweredHeads(self._db), ReleaseOrder(self._db)
+        counted = "SELECT party, COUNT(place), COUNT(COALESCE(delivered, dropped)) FROM deliveries GROUP BY party"
+        rows = self._db.execute(counted).fetchall()
+        self._released, self._settled = (Counter({row[0]: row[at] for row in rows}) for at in (1, 2))
         self._db.execute("BEGIN")
 
     def _put(self, session: str, column: str, value: int) -> None:
@@ -133,15 +139,6 @@ class Sets:
         """Whether MS recorded the request."""
         return self._has(session, "received")
 
-    def latest(self) -> int:
-        """The latest time of a request that was received, Unix milliseconds; 0 if there is none."""
-        return int(self._db.execute("SELECT COALESCE(MAX(received), 0) FROM sessions").fetchone()[0])
-
-    def held_back(self, place: int, epoch: int) -> int:
-        """How many releases come after one, by its place, and are of an earlier epoch."""
-        query = "SELECT COUNT(*) FROM deliveries WHERE place>? AND epoch<?"
-        return int(self._db.execute(query, (place, epoch)).fetchone()[0])
-
     def ended(self, session: str, fate: str, event: int) -> None:
         """How a session's record left, or why it never entered; raises GroupMismatchError if it had ended."""
         if self._put_once(_ENDED, session, fate, event) is None:
@@ -172,7 +169,9 @@ class Sets:
             raise RecordMismatchError("a group was released to a party twice")
         self._deliver(named, "released", event)
         # Releases are counted as MS counts them for IS: one a party, in the order of the log.
-        self._deliver(named, "place", self.releases() + 1)
+        self._released[named[2]] += 1
+        self._deliver(named, "place", self._released.total())
+        self._deliver(named, "nth", self._released[named[2]])
 
     def released_to(self, place: tuple[int, int], payload: ReleasedPayload, event: int) -> dict[str, Named]:
         """RELEASED to each of its parties; what was found good of the records when they got them.
@@ -186,11 +185,9 @@ class Sets:
         shown = {party: c7_shown.of_records(records, entries) for party, records, _ in payload.parties}
         return {party: self.shown.released((*place, party), said) for party, said in shown.items()}
 
-    def releases(self, until: int | None = None, party: str | None = None) -> int:
-        """How many releases there were, or up to a number of them, or to a party; each group counts once a party."""
-        where = "WHERE place IS NOT NULL AND (:until IS NULL OR place<=:until) AND (:party IS NULL OR party=:party)"
-        row = self._db.execute(f"SELECT COUNT(*) FROM deliveries {where}", {"until": until, "party": party})  # noqa: S608
-        return int(row.fetchone()[0])
+    def releases(self) -> int:
+        """How many releases there were; each group counts once a party."""
+        return self._released.total()
 
     def place(self, named: Delivery) -> int | None:
         """Which release a group's to a party was, counted from 1; None if MS recorded none."""
@@ -199,16 +196,6 @@ class Sets:
     def released_at(self, named: Delivery) -> int | None:
         """MS's event of a group's release to a party; None if MS recorded none."""
         return self._state(named, "released")
-
-    def last_settled(self, before: int) -> int:
-        """The last release, by its place, that was delivered or dropped before an event of the gateway; 0 for none."""
-        query = "SELECT COALESCE(MAX(place), 0) FROM deliveries WHERE COALESCE(delivered, dropped)<?"
-        return int(self._db.execute(query, (before,)).fetchone()[0])
-
-    def last_handled(self, before: int) -> int:
-        """The last release, by its place, that was sent, delivered or dropped before an event; 0 for none."""
-        query = "SELECT COALESCE(MAX(place), 0) FROM deliveries WHERE COALESCE(sent, delivered, dropped)<?"
-        return int(self._db.execute(query, (before,)).fetchone()[0])
 
     def told(self, named: Delivery, audience: str) -> None:
         """The gateway says whose entries or contents these are."""
@@ -226,8 +213,7 @@ class Sets:
 
     def settled(self, party: str) -> int:
         """How many groups were delivered to a party, or dropped for it."""
-        where = "WHERE party=? AND (delivered IS NOT NULL OR dropped IS NOT NULL)"
-        return int(self._db.execute(f"SELECT COUNT(*) FROM deliveries {where}", (party,)).fetchone()[0])  # noqa: S608
+        return self._settled[party]
 
     def is_dropped(self, named: Delivery, reason: str) -> bool:
         """Whether the gateway dropped this delivery for a reason."""
@@ -265,6 +251,7 @@ class Sets:
         """DELIVERED; raises RecordMismatchError if it was before."""
         if self._state(named, "delivered") is not None:
             raise RecordMismatchError("group was delivered to a party twice")
+        self._settled[named[2]] += self._state(named, "dropped") is None
         self._deliver(named, "delivered", event)
 
     def is_delivered(self, named: Delivery) -> bool:
@@ -275,6 +262,7 @@ class Sets:
         """DROPPED; raises RecordMismatchError if it was before."""
         if self._state(named, "dropped") is not None:
             raise RecordMismatchError("group was dropped for a party twice")
+        self._settled[named[2]] += self._state(named, "delivered") is None
         self._deliver(named, "dropped", event, reason)
 
     def keep_people(self, named: Delivery, grant: str, people: bytes) -> None:

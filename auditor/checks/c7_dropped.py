@@ -4,7 +4,9 @@ What the gateway carries out before it is recorded, an objection or an erasure, 
 it has two epochs for that.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Final
 
 from auditor.checks.c3_links import People
@@ -92,7 +94,8 @@ class Drops:
             self._report.missing.append(Unchecked(COMPLETENESS, GATEWAY, text))
 
     def _is_late(self, event: int) -> bool:
-        return sum(number > event for number, _ in self._policies.begins[GATEWAY]) >= PATIENCE
+        begins = self._policies.begins[GATEWAY]
+        return len(begins) - bisect_right(begins, event, key=itemgetter(0)) >= PATIENCE
 
     def _holds(self, drop: Dropped, by_name: dict[bytes, str]) -> bool | None:
         """Whether a reason is one; None if that may still turn out."""

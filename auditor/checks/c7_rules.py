@@ -33,9 +33,11 @@ _RULES: Final = (
      "FROM sessions WHERE fate IS NOT NULL AND received IS NULL", "ended_at"),
     (GATEWAY, "a group was both delivered and dropped",
      "FROM deliveries WHERE delivered IS NOT NULL AND dropped IS NOT NULL", "delivered"),
-    (GATEWAY, "a group was delivered or dropped that was never released",
-     "FROM deliveries WHERE released IS NULL AND COALESCE(delivered, dropped)<=:seen", "COALESCE(delivered, dropped)"),
+    (GATEWAY, "a group was sent, delivered or dropped that was never released",
+     "FROM deliveries WHERE released IS NULL AND COALESCE(sent, delivered, dropped)<=:seen",
+     "COALESCE(sent, delivered, dropped)"),
 )  # fmt: skip
+_UNANSWERED: Final = "FROM sessions WHERE answered IS NULL AND refused IS NULL AND forwarded<:settled"
 _OLDER: Final = (
     ("answered requests may have been received or not", f"{_ANSWERED} AND unreached=1"),
     ("requests were refused and, at another try, received", "FROM sessions WHERE received IS NOT NULL AND refused=1"),
@@ -60,6 +62,7 @@ def check(sets: Sets, settled_ms: int, seen: int, report: Report) -> None:
         if len(found) > _NAMED:
             total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
             report.add(COMPLETENESS, log, 0, f"{text} (and {total - _NAMED} more)")
+    report.counts["unanswered"] = sets.rows(f"SELECT COUNT(*) {_UNANSWERED}", values)[0][0]
     for text, where in _OLDER:
         total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
         if total:

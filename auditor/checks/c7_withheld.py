@@ -31,6 +31,8 @@ RECORDS: Final = frozenset({"repeated", "capped", "slot_quota"})
 TOLD: Final = frozenset({"restricted", "erased"})
 """Reasons that rest on what the gateway told MS."""
 ACCESS: Final = "access"
+OVER: Final = "epoch_over"
+"""What was not taken up in time, was not before others, either."""
 _NOT_OVER: Final = "SUPPRESSED: a request was withheld as of an epoch that was over, and it was not"
 _PLACED: Final = frozenset({"location", "command"})
 
@@ -106,7 +108,7 @@ class Withheld:
         self._predicates: dict[str, Callable[[Event, Asked], bool]] = {
             "no_consent": self._allows_nobody,
             "consent_changed": self._has_changed,
-            "epoch_over": self._is_over,
+            OVER: self._is_over,
             "unseasoned": self._is_unseasoned,
             "place_budget": self._has_spent,
         }
@@ -118,9 +120,10 @@ class Withheld:
             return
         prox_id = blocks[request.USER].decode("utf-8", "replace")
         self._arrivals.received(session)
+        choice = self._consents.of(prox_id, event.tags)
+        self._consents.asked(prox_id, choice, self._obligations.sets.forwarded_at(session), header.time_ms)
         self._asked[session] = Asked(
-            blocks[request.COMMIT], prox_id, header.epoch, header.time_ms, request.asks_access(signed),
-            self._consents.of(prox_id, event.tags),
+            blocks[request.COMMIT], prox_id, header.epoch, header.time_ms, request.asks_access(signed), choice,
         )  # fmt: skip
         if header.epoch in self._over and header.time_ms / 1000 < self._end(header.epoch):
             number = self._over.pop(header.epoch)
@@ -159,7 +162,7 @@ class Withheld:
             RecordMismatchError: the reason is none.
         """
         form, asked = form_of(event), self._asked.pop(session, None)
-        if event.fields.get("kind") in TYPES:
+        if event.fields.get("kind") in TYPES or reason == OVER:
             self._arrivals.taken(session, event.number)
         self._arrivals.gone(session)
         self.releases.said("suppressed", form)
@@ -277,7 +280,8 @@ class Withheld:
         if self._people.is_erased(claim.prox_id):
             return True
         user, restricted = self._people.user_of(claim.prox_id), claim.reason == "restricted"
-        told = restricted and self._obligations.objected_after(user, claim.session, claim.time_ms)
+        asked = (user, claim.session, claim.time_ms, claim.again)
+        told = restricted and self._obligations.objected_after(*asked)
         # From when on the main service was told that a key was lost, nobody says.
         lost = restricted and not told and not claim.again and self._people.lost.is_lost(claim.prox_id)
         if lost is not claim.believed:

@@ -76,7 +76,7 @@ class Feeds:
             seen: the gateway's last event before MS's log was read: of these MS's log names all that they name.
         """
         report.checked[ERASURE] += len(self.stated)
-        left = []
+        left, settled = [], self.sets.order.last_settled([number for number, *_ in self.stated])
         for stated in self.stated:
             number, kind, last, rows = stated
             place = self.sets.place(named(last)) if last else 0
@@ -84,7 +84,7 @@ class Feeds:
                 left.append(stated)
                 if number <= seen:
                     report.add(ERASURE, GATEWAY, number, f"{kind}: names a release that there never was")
-            elif not self._is_whole(number, place, rows):
+            elif settled[number] > place or not self._is_whole(place, rows):
                 left.append(stated)
                 report.add(ERASURE, GATEWAY, number, f"{kind}: groups vanished from a feed without being dropped")
         self.stated = left
@@ -99,17 +99,15 @@ class Feeds:
             return  # and nothing can have been behind
         (first, _, _), (_, number, last) = self.openings[0], self.openings[-1]
         place = self.sets.place(named(last)) if last else 0
-        held = 0 if place is None else self.sets.held_back(place, first)
+        held = 0 if place is None else self.sets.order.held_back(place, first)
         if held:
             text = f"{held} releases have not come to the gateway since two epochs began (its leaf {number})"
             self.behind.append(f"{text}: they were not sent, or not taken")
         for said in dict.fromkeys(self.behind):
             report.once(COMPLETENESS, MAIN_SERVICE, said)
 
-    def _is_whole(self, number: int, place: int, rows: dict[str, tuple[int, int]]) -> bool:
-        if self.sets.last_settled(number) > place:
-            return False
-        return all(self.sets.releases(place, party) == sum(counts) for party, counts in rows.items())
+    def _is_whole(self, place: int, rows: dict[str, tuple[int, int]]) -> bool:
+        return all(self.sets.order.releases_to(party, place) == sum(counts) for party, counts in rows.items())
 
 
 def named(text: str) -> tuple[int, int, str]:

@@ -2,21 +2,21 @@
 
     (1) whoever objects takes no grant, and is sent and delivered to nobody, until that is taken back
     (2) an erasure tells each party that got records of the person; parties acknowledge what they were told
-    (3) MS carries out its part of an erasure
+    (3) MS carries out its part of an erasure, and forgets nobody else
     (4) what an erasure says was dropped or removed was; and what then waits in feeds is all that was released and is
         neither delivered nor dropped: nothing vanishes
 
 A version 1 gateway said less: its events are told by their headers, and held to nothing here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 from auditor.checks.c3_links import People
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c8_feeds import Feeds, Stated, named
-from auditor.findings import ERASURE, MAIN_SERVICE, Report
+from auditor.findings import ERASURE, MAIN_SERVICE, Report, Unchecked
 from auditor.trust import Trust
 from proxid.errors import ConsentError, CredentialError, GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, Header
@@ -89,6 +89,10 @@ class Obligations:
         made = self.objections.get(user_id, [])
         return any(begun < event and (not ended or ended > event) for ended, begun, _ in made)
 
+    def has_objected_since(self, user_id: str, event: int) -> bool:
+        """Whether an objection was recorded behind an event of the gateway."""
+        return any(begun > event for _, begun, _ in self.objections.get(user_id, []))
+
     def objects_to(self, user_id: str, session: str, time_ms: int) -> bool:
         """Whether MS surely knew that a user objects when a request of theirs came: the gateway forwarded it after it
         had recorded the objection, which it does once MS was told; its time (Unix milliseconds) is well before any
@@ -100,8 +104,11 @@ class Obligations:
             begun < forwarded and (not ended or time_ms + _TOLD_MS <= until) for ended, begun, until in made or ()
         )
 
-    def objected_after(self, user_id: str, session: str, time_ms: int) -> bool:
+    def objected_after(self, user_id: str, session: str, time_ms: int, again: bool = False) -> bool:
         """Whether a user may have objected when a request of theirs came that says this time (Unix ms), or later.
+
+        Args:
+            again: something of theirs has waited since, so that MS had been told that the objection was taken back.
 
         A request says its minute alone, a right its second, each by the clock of the device that sent it. And MS may
         have been away when an objection was taken back: that is recorded once it was told, and what it withheld until
@@ -110,7 +117,7 @@ class Obligations:
         made, forwarded = self.objections.get(user_id, []), self.sets.forwarded_at(session)
         margin = _MINUTE_MS + int(2000 * self.trust.clock_skew)
         return any(
-            not ended or time_ms <= until + margin or (forwarded is not None and forwarded < ended)
+            time_ms <= until + margin or (forwarded is not None and forwarded < ended) if ended else not again
             for ended, _, until in made
         )
 
@@ -189,12 +196,15 @@ class Obligations:
             ack.verify(key)
         self.told.remove(f"{party}:{ack.digest.hex()}")
 
-    def check(self, seen: int, report: Report) -> None:
-        """At the end: MS did its part (3), and no group vanished (4).
+    def check(self, seen: int, erased: Container[bytes], report: Report) -> None:
+        """At the end: MS did its part (3) and no more, and no group vanished (4).
 
         Args:
-            seen: the gateway's last event before MS's log was read.
+            seen: the gateway's last event before MS's log was read. erased: subject tags of whom it says were erased.
         """
+        if early := sum(tag not in erased for tag in self.forgotten):
+            text = f"it says that it has forgotten {early} people whom the gateway's log has not erased yet"
+            report.missing.append(Unchecked(ERASURE, MAIN_SERVICE, text))
         report.checked[ERASURE] += len(self.due)
         self.due = {tag: number for tag, number in self.due.items() if tag not in self.forgotten}
         for number in self.due.values():

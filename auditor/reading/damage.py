@@ -143,9 +143,8 @@ def _any(damage: dict[str, Damage]) -> bool:
 
 
 def _excuse(report: Report, before: int, stays: Callable[[Violation], bool]) -> None:
-    found = report.violations[before:]
-    kept = [v for v in found if v.rule == HEADS or v.firm or stays(v)]
-    moved = [v for v in found if v not in kept]
+    found = [(v, v.rule == HEADS or v.firm or stays(v)) for v in report.violations[before:]]
+    kept, moved = ([v for v, holds in found if holds is wanted] for wanted in (True, False))
     report.violations[before:] = kept
     report.missing += [
         Unchecked(v.rule, v.log, f"leaf {v.event}: {v.text}; what was damaged or lost may explain it")

@@ -218,6 +218,7 @@ UNCHECKED: Final = {
 TOTALS: Final = {
     "requests": "requests passed on to the main service",
     "received": "requests received by the main service",
+    "unanswered": "requests passed on that were not answered",
     "released": "requests published in groups",
     "waiting": "requests waiting for a group",
     "groups": "groups published",
@@ -233,7 +234,8 @@ TOTALS: Final = {
 """Totals (key in JSON)."""
 
 BELIEVED: Final = {
-    "turned_away": "That a service refused a request, and why: of a refused request nothing is kept",
+    "turned_away": "That a service refused a request, and why, or could not be reached: of a refused request nothing "
+    "is kept",
     "texts": "That a request was withheld for what it said: it was not certain, fitted nothing, or was too hard",
     "type": "Of which kind a withheld request was, where the person's choice allows some kinds and not others",
     "places": "That a person had reported as many places as one period allows, where fewer waited in the end",

@@ -191,9 +191,15 @@ class RightsStore:
         """Nothing is left in any file: the receipt is the answer from here on."""
         await self._call("gw_erase_done", user_tag)
 
-    async def object(self, user_tag: str, request: bytes, enrolment: bytes, digest: bytes) -> bool:
-        """Stop everything of a user from going out, and leave the job to tell MS; False for an unknown user."""
-        return await self._call("gw_object", user_tag, request, enrolment, digest.hex()) is not None
+    async def object(
+        self, user_tag: str, request: bytes, enrolment: bytes, digest: bytes, objects: bool = True
+    ) -> bool:
+        """Leave the job to tell MS of an objection, or that it is taken back; False for an unknown user.
+
+        Nothing of who objects goes out from here on. There is no job if nothing changes, or another one comes first.
+        """
+        left = await self._call("gw_object", user_tag, request, enrolment, digest.hex(), int(objects))
+        return left is not None
 
     async def carried_out(self, request: bytes) -> str | None:
         """Where the event stands (`place_of`) of a request, by its digest, that was carried out; None if it was not."""
@@ -207,7 +213,7 @@ class RightsStore:
         """Record that an objection is in effect, or that it is taken back, once a request.
 
         Args:
-            without: as `finish_erasure`. owed: it is the one that `object` left, which somebody else may have recorded.
+            without: as `finish_erasure`. owed: it is the job's that `object` left, which somebody else may have done.
 
         Returns:
             False for an unknown or erased user.

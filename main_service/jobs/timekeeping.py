@@ -9,6 +9,7 @@ from main_service.jobs.release import Release
 from main_service.jobs.splitting import Splitting
 from main_service.store.epochs import EpochStore
 from main_service.store.pool import PoolStore
+from main_service.store.requests import RequestStore
 from main_service.store.slots import KINDS, SlotStore
 from proxid.errors import StoreError
 
@@ -23,11 +24,11 @@ class Timekeeper:
     """
 
     def __init__(
-        self, service: Service, stores: tuple[PoolStore, SlotStore, EpochStore], epochs: EpochKeys, release: Release,
-        splitting: Splitting,
+        self, service: Service, stores: tuple[RequestStore, PoolStore, SlotStore, EpochStore], epochs: EpochKeys,
+        release: Release, splitting: Splitting,
     ) -> None:  # fmt: skip
         self._service = service
-        self._pool, self._slots, self._epoch_store = stores
+        self._requests, self._pool, self._slots, self._epoch_store = stores
         self._epochs = epochs
         self._release = release
         self._splitting = splitting
@@ -45,15 +46,18 @@ class Timekeeper:
     async def tick(self) -> None:
         """Move up, in bounded steps, and close slots; nothing while nobody has confirmed the clock.
 
-        At a start nothing contradicts a wrong one yet, and what a slot's end has let go does not wait again.
+        At a start nothing contradicts a wrong one yet, and what a slot's end has let go does not wait again. A slot
+        ends once what was asked in it is classified, or that would be of another time than it was asked at.
         """
         now = self._service.clock()  # first: a clock that is set from here on is not gone by
         if not self._service.watch.confirmed():
             return
+        oldest = await self._requests.pending(1)
+        taken = min([now, *(pending.time_ms / 1000 for pending in oldest)])
         for epoch in await self._epoch_store.open_epochs():
             for kind in KINDS:
                 if not await self._slots.unreleased(epoch, kind):
-                    await self._slots.close(epoch, kind, now)
+                    await self._slots.close(epoch, kind, taken)
             while (await self._pool.tick(epoch, now)).more:
                 pass
             await self._splitting.tick(epoch, now)

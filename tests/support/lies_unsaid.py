@@ -49,6 +49,12 @@ def behind(kind: EventType, told: Callable[[PlainEvent], PlainEvent]) -> Callabl
     return transform
 
 
+def a_minute(liar: Liar) -> None:
+    """Nothing is under way any more."""
+    for clock in liar.trial.clocks.values():
+        clock.passed += 60.0
+
+
 @unseen("turned_away")
 async def gateway_says_that_the_main_service_was_away_for_whom_it_chooses(liar: Liar) -> None:
     honest, heard = MainServiceClient.ask, list[bool]([True])
@@ -68,13 +74,14 @@ async def gateway_says_that_the_main_service_was_away_for_whom_it_chooses(liar: 
             await liar.trial.ask("node1 question", (person,))
         except (UpstreamError, RefusedError):
             continue
-    await liar.trial.settle()
+    a_minute(liar)
 
 
 @unseen("turned_away")
 async def gateway_keeps_an_answer_to_itself(liar: Liar) -> None:
     liar.drops(GATEWAY, E.ANSWERED, times=1)
     await liar.trial.busy(1)
+    a_minute(liar)
 
 
 def taking_back(liar: Liar) -> None:
@@ -185,7 +192,7 @@ async def service_says_in_the_evening_that_a_request_of_the_morning_was_too_late
                 session.append(named)
             elif event.type is E.SUPPRESSED and session == [named]:
                 out.append(another(event, E.SUPPRESSED, kind="unknown", reason="epoch_over", session=named, v=2))
-            else:
+            elif event.type is not E.RAISED:
                 out.append(event)
         return out
 
@@ -241,4 +248,5 @@ async def gateway_keeps_a_choice_from_the_main_service(liar: Liar) -> None:
     trial.device._gateway._limit = 1
     with suppress(UpstreamError, RefusedError):
         await trial.device.consent(PEOPLE[0], "nothing")
-    await later(liar, 2 * HOUR, "node1 question", PEOPLE[0])
+    for _ in range(2):
+        await later(liar, 1.1 * HOUR, "node1 question", PEOPLE[0])

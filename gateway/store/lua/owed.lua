@@ -1,8 +1,8 @@
 -- What the main service is to be told of a person and was not yet (DESIGN 7, 11). Keys and helpers are common.lua's; beside those:
 --
 --   owed        sorted set of `object|UTAG`, `consent|UTAG|EPOCH` and `lost|UTAG|EPOCH` by the second from which whoever asks may tell it
---   oj:UTAG     hash of an objection that is in effect and not recorded: r request, e enrolment, d digest, l the last
---               release that was handled when it took effect
+--   oj:UTAG     hash of an objection that is in effect and not recorded, or of what takes it back: r request, e enrolment,
+--               d digest, l the last release that was handled when it took effect
 --   c:UTAG:E    o1, o2, … payloads of consents by version that were not acknowledged; k the newest version that was
 
 -- Whoever puts something here tells it at once, and has some seconds for that.
@@ -37,7 +37,7 @@ local function gw_owed_consents(keys, a)
   return found
 end
 
--- ARGV: user tag: request and enrolment of the objection that is not recorded.
+-- ARGV: user tag: request and enrolment of the objection that is not recorded, or of what takes it back.
 local function gw_owed_objection(keys, a)
   return redis.call('HMGET', key(keys[1], 'oj', a[1]), 'r', 'e')
 end

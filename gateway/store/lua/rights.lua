@@ -98,18 +98,19 @@ local function gw_erase_done(keys, a)
   return redis.call('DEL', key(prefix, 'j', user))
 end
 
--- ARGV: user tag, request, enrolment, digest of the request. From here on nothing of the user goes out, whatever was granted,
--- and the main service is owed the word. Returns 2 if that was recorded before, 1 if not yet, nothing for an unknown or erased user.
+-- ARGV: user tag, request, enrolment, digest of the request, 1, or 0 if an objection is taken back. From here on nothing of who
+-- objects goes out, whatever was granted. The main service is owed the word, unless it is owed one before, or nothing changes
+-- by it. Nothing for an unknown or erased user.
 local function gw_object(keys, a)
   local prefix, user = keys[1], a[1]
   if redis.call('EXISTS', key(prefix, 'e', user)) == 0 or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return false end
-  redis.call('SET', key(prefix, 'ob', user), '1', 'NX')
+  if a[5] == '1' then redis.call('SET', key(prefix, 'ob', user), '1', 'NX') end
   local state, job = redis.call('GET', key(prefix, 'ob', user)), key(prefix, 'oj', user)
-  if state == '1' and redis.call('EXISTS', job) == 0 then
+  if state == (a[5] == '1' and '1' or '2') and redis.call('EXISTS', job) == 0 then
     redis.call('HSET', job, 'r', a[2], 'e', a[3], 'd', a[4], 'l', redis.call('GET', key(prefix, 'last')) or '')
     owe(prefix, 'object|' .. user, 0)
   end
-  return state
+  return 1
 end
 
 -- A request of a right is carried out once, and remembered for as long as it counts as fresh.

@@ -133,6 +133,13 @@ class Pool:
                     groups.append(self._group(audience, target))
         return Step(tuple(raised), tuple(suppressed), tuple(groups))
 
+    def due_since(self) -> float | None:
+        """When the first record is, or was, to move up by time alone, Unix seconds; None if none ever is."""
+        if self.settings.max_delay_s is None:
+            return None
+        firsts = (audience.tree.first() for audience in self._audiences.values())
+        return min((first[1][TIME] + self.settings.max_delay_s for first in firsts if first is not None), default=None)
+
     def withdraw(self, person: str, audiences: Collection[str] | None = None) -> tuple[bytes, ...]:
         """Remove a person's waiting records from the given audiences, or all; their ids in order of arrival."""
         gone: list[bytes] = []

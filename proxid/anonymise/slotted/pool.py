@@ -1,6 +1,7 @@
 """The slots of one epoch in memory: for batch use, and for the auditor's replay (DESIGN 8.8, 10.4 check 5)."""
 
 from collections.abc import Collection
+from heapq import heappop, heappush
 
 from proxid.anonymise.slotted.closing import close, enter
 from proxid.anonymise.slotted.types import (
@@ -26,6 +27,10 @@ class SlotPool:
         self._epoch_end = epoch_end
         self._place = place
         self._waiting: dict[bytes, Waiting] = {}
+        self._ends: list[tuple[float, bytes]] = []
+        """A heap: when slots end in which something waits, or did."""
+        self._of: dict[str, set[bytes]] = {}
+        """What waits, by person."""
         self._taken: set[tuple[str, str, float]] = set()
         self._arrivals = 0
 
@@ -38,39 +43,66 @@ class SlotPool:
                 return SlotReason.SLOT_QUOTA
             self._taken.add(place)
         self._arrivals += 1
+        self._wait(waiting)
+        return None
+
+    def _wait(self, waiting: Waiting) -> None:
+        record = waiting.record
         self._waiting[record.id] = waiting
+        self._of.setdefault(record.person, set()).add(record.id)
+        heappush(self._ends, (waiting.end, record.id))
+
+    def _gone(self, record: SlotRecord) -> None:
+        del self._waiting[record.id]
+        own = self._of[record.person]
+        own.remove(record.id)
+        if not own:
+            del self._of[record.person]
+
+    def first_end(self) -> float | None:
+        """When the first slot ends in which something waits, Unix seconds; None if nothing waits."""
+        while self._ends:
+            end, identity = self._ends[0]
+            waiting = self._waiting.get(identity)
+            if waiting is not None and waiting.end == end:
+                return end
+            heappop(self._ends)
         return None
 
     def close(self, now: float) -> Closing:
         """Close every slot that ended at or before `now`."""
-        due = [w for w in self._waiting.values() if w.end <= now]
+        due = []
+        while (end := self.first_end()) is not None and end <= now:
+            due.append(self._waiting[heappop(self._ends)[1]])
+        due.sort(key=lambda waiting: waiting.arrival)
         done = close(due, now, self._settings, self._epoch_end, self._place)
         for group in done.groups:
             for record in group.members:
-                del self._waiting[record.id]
+                self._gone(record)
         for gone in done.given_up:
-            del self._waiting[gone.record.id]
+            self._gone(gone.record)
         for lifted in done.lifted:
-            self._waiting[lifted.waiting.record.id] = lifted.waiting
+            self._wait(lifted.waiting)
         return done
 
     def withdraw(self, person: str, audiences: Collection[str] | None = None) -> tuple[bytes, ...]:
         """Remove a person's waiting records from audiences, or all; their ids in order of arrival."""
-        gone = [
-            w for w in self._waiting.values()
-            if w.record.person == person and (audiences is None or w.record.audience in audiences)
-        ]  # fmt: skip
+        own = (self._waiting[identity] for identity in self._of.get(person, ()))
+        gone = [w for w in own if audiences is None or w.record.audience in audiences]
         for waiting in gone:
-            del self._waiting[waiting.record.id]
+            self._gone(waiting.record)
         return tuple(w.record.id for w in sorted(gone, key=lambda w: w.arrival))
 
-    def waits(self, identity: bytes) -> bool:
-        """Whether a record waits."""
-        return identity in self._waiting
+    def held(self, person: str, but: Collection[str] = ()) -> list[bytes]:
+        """Ids of a person's waiting records in all audiences but these."""
+        return [i for i in self._of.get(person, ()) if self._waiting[i].record.audience not in but]
 
     def remove(self, identity: bytes) -> bool:
         """Remove one waiting record; False if it does not wait."""
-        return self._waiting.pop(identity, None) is not None
+        waiting = self._waiting.get(identity)
+        if waiting is not None:
+            self._gone(waiting.record)
+        return waiting is not None
 
     def state(self) -> SlotPoolState:
         """For storing."""
@@ -82,7 +114,8 @@ class SlotPool:
     def restored(cls, state: SlotPoolState, place: Place) -> "SlotPool":
         """A pool that goes on from a state."""
         pool = cls(state.settings, state.epoch_end, place)
-        pool._waiting = {waiting.record.id: waiting for waiting in state.waiting}
+        for waiting in state.waiting:
+            pool._wait(waiting)
         pool._taken, pool._arrivals = state.taken, state.arrivals
         return pool
 

@@ -9,6 +9,7 @@ randomness of its own: ticks come from outside, lots from the epoch seed.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from itertools import chain
 
 from proxid.anonymise.split.draws import Draws
 from proxid.anonymise.split.rounds import form
@@ -41,6 +42,8 @@ class SplitPool:
         self._draws = draws
         self._lanes: dict[str, _Lane] = {}
         self._ids: set[bytes] = set()
+        self._of: dict[str, list[SplitRecord]] = defaultdict(list)
+        """What came of each person, whether or not it is still there."""
         self._ticked = 0
         self._closed = False
 
@@ -62,6 +65,7 @@ class SplitPool:
         if record.id in self._ids:
             return False
         self._ids.add(record.id)
+        self._of[record.person].append(record)
         lane = self._lanes.setdefault(record.audience, _Lane())
         lane.waiting[node_of(record.path, self._settings)][record.id] = record
         return True
@@ -99,22 +103,30 @@ class SplitPool:
         """
         waited: list[bytes] = []
         left: list[bytes] = []
-        for audience, lane in sorted(self._lanes.items()):
-            if self._closed or (audiences is not None and audience not in audiences):
+        for record in self._held(person):
+            lane = self._lanes[record.audience]
+            if audiences is not None and record.audience not in audiences:
                 continue
-            for records in lane.waiting.values():
-                mine = [identity for identity, record in records.items() if record.person == person]
-                waited += [records.pop(identity).id for identity in mine]
-            mine = [identity for identity, leaving in lane.left.items() if leaving.record.person == person]
-            left += [lane.left.pop(identity).record.id for identity in mine]
+            if lane.waiting[node_of(record.path, self._settings)].pop(record.id, None) is not None:
+                waited.append(record.id)
+            else:
+                del lane.left[record.id]
+                left.append(record.id)
         return tuple(waited), tuple(left)
 
     def held(self, person: str, but: Collection[str] = ()) -> tuple[bytes, ...]:
         """Ids of a person's records in all audiences but these: of those that wait, and of those whose entry left."""
-        lanes = [] if self._closed else [lane for name, lane in self._lanes.items() if name not in but]
-        waiting = [record for lane in lanes for records in lane.waiting.values() for record in records.values()]
-        records = [*waiting, *(left.record for lane in lanes for left in lane.left.values())]
-        return tuple(record.id for record in records if record.person == person)
+        return tuple(record.id for record in self._held(person) if record.audience not in but)
+
+    def _held(self, person: str) -> list[SplitRecord]:
+        """A person's records that wait or whose entry left, none once the epoch was closed."""
+        if self._closed:
+            return []
+        return [
+            record for record in self._of.get(person, ())
+            if record.id in self._lanes[record.audience].left
+            or record.id in self._lanes[record.audience].waiting[node_of(record.path, self._settings)]
+        ]  # fmt: skip
 
     def state(self) -> SplitPoolState:
         """For storing."""
@@ -137,6 +149,11 @@ class SplitPool:
             for node, records in said.waiting:
                 lane.waiting[node].update((record.id, record) for record in records)
             lane.left.update((left.record.id, left) for left in said.left)
+            for record in (
+                *chain.from_iterable(records for _, records in said.waiting),
+                *(one.record for one in said.left),
+            ):
+                pool._of[record.person].append(record)
             lane.opened.update(said.opened)
         return pool
 

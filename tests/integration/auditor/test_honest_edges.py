@@ -10,14 +10,13 @@ from gateway.store.rights import RightsStore
 from main_service.jobs.classification import Classification
 from proxid.errors import ProxidError, StoreError
 from proxid.protocol.rights import Right
+from proxid.runtime.store import connect
 from tests.integration.gateway.test_owed import object_once, told
 from tests.support.commands import CommandTrial
-from tests.support.lies import Liar
-from tests.support.lies_epochs import next_day
+from tests.support.days import DAY
+from tests.support.lies_unsaid import HOUR, patiently
 from tests.support.split_house import clean, served
 from tests.support.trial import PEOPLE, Trial, running
-
-HOUR = 3600.0
 
 
 def pass_by(trial: Trial, seconds: float) -> None:
@@ -25,17 +24,28 @@ def pass_by(trial: Trial, seconds: float) -> None:
         clock.passed += seconds
 
 
-async def test_what_waits_to_the_end_of_a_quiet_evening_is_no_clock_that_was_set_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_waits_to_the_end_of_a_quiet_evening_is_no_clock_that_was_set_back(tmp_path: Path) -> None:
     async with running(tmp_path) as trial:
         trial.leap(20 * HOUR)
-        await served(trial)
-        await trial.consent()
+        await patiently(trial.consent)
         await trial.ask("node1 question", PEOPLE[:1])
         await trial.settle()
-        await next_day(Liar(trial, monkeypatch))
-        clean(await trial.audit())
+        trial.leap(60.0)
+        await patiently(lambda: trial.ask("node2 question"))
+        pass_by(trial, 600.0)
+        await over(trial)
+        report = await trial.audit()
+    clean(report)
+    assert report.counts["withheld.epoch_end"] == 1
+
+
+async def over(trial: Trial) -> None:
+    """The day before is closed."""
+    main, today = connect(trial.url("main-service")), int(trial.clocks["gateway"].wall() // DAY)
+    async with asyncio.timeout(30):
+        while int(await main.get("{ms}:closed") or 0) < today - 1:  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.1)
+    await main.aclose()
 
 
 async def test_a_gateway_that_is_killed_while_an_objection_is_taken_back_accuses_nobody(
@@ -62,7 +72,7 @@ async def test_a_gateway_that_is_killed_while_an_objection_is_taken_back_accuses
         clean(await trial.audit())
 
 
-async def test_what_waits_for_hours_to_be_classified_is_of_the_time_at_which_it_was_asked(
+async def test_what_waits_for_half_an_hour_to_be_classified_is_of_the_time_at_which_it_was_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def nothing(self: Classification) -> int:
@@ -71,13 +81,12 @@ async def test_what_waits_for_hours_to_be_classified_is_of_the_time_at_which_it_
     slots = {"k": 2, "time_slots": ["900 s", "1 h", "6 h"]}
     async with running(tmp_path, CommandTrial, anonymiser=slots) as trial:
         trial.leap(60.0)
-        await served(trial)
-        await trial.consent()
+        await patiently(trial.consent)
         with monkeypatch.context() as patch:
             patch.setattr(Classification, "batch", nothing)
             await trial.ask("do it")
-            pass_by(trial, HOUR)
-            await trial.ask("do it")
+            pass_by(trial, HOUR / 2)
+            await patiently(lambda: trial.ask("do it"))
             await asyncio.sleep(2.5)  # slots end meanwhile
         await trial.settle()
         clean(await trial.audit())

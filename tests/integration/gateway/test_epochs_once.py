@@ -52,7 +52,7 @@ class Nothing:
 
     def __getattr__(self, name: str) -> Any:
         async def done(*arguments: Any) -> Any:
-            return {"unreleased": [], "forget": True}.get(name, self)
+            return {"unreleased": [], "pending": [], "forget": True}.get(name, self)
 
         return done
 
@@ -81,7 +81,7 @@ class Day:
         nothing: Any = Nothing()
         release = Release(nothing, nothing, self.store, self.keys, nothing)
         splitting = Splitting(service, nothing, self.keys, nothing)
-        self.timekeeper = Timekeeper(service, (nothing, nothing, self.store), self.keys, release, splitting)
+        self.timekeeper = Timekeeper(service, (nothing, nothing, nothing, self.store), self.keys, release, splitting)
 
     def word(self, key: SigningKey = SCREENER) -> bytes:
         return EpochOpening.at(MS, EPOCHS, self.truth + self.theirs).sign(key).encode()

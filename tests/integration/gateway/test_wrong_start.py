@@ -37,7 +37,7 @@ class Waiting(Day):
         super().restart()
         self.acts = Acts()
         keeper, acts = self.timekeeper, cast(Any, self.acts)
-        stores = (acts, acts, self.store)
+        stores = (acts, acts, acts, self.store)
         self.timekeeper = Timekeeper(keeper._service, stores, self.keys, keeper._release, acts)
 
     async def tick(self) -> set[str]:

@@ -19,7 +19,10 @@ PEOPLE: Any = SimpleNamespace(
     lost=SimpleNamespace(is_lost=lambda prox_id: True), is_erased=lambda prox_id: False, find=lambda prox_id: prox_id,
     of_prox=lambda prox_id: SimpleNamespace(user_id="ann"), user_of=lambda prox_id: "ann",
 )  # fmt: skip
-OBLIGATIONS: Any = SimpleNamespace(objections={}, objected_after=lambda *_: False)
+NOTHING: Any = SimpleNamespace(forwarded_at=lambda session: None)
+OBLIGATIONS: Any = SimpleNamespace(
+    objections={}, objected_after=lambda *_: False, has_objected_since=lambda *_: False, sets=NOTHING
+)
 ANY: Any = None
 
 

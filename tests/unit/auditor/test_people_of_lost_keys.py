@@ -118,7 +118,8 @@ def test_a_key_is_in_use_by_its_links_if_its_enrolment_cannot_be_read(people: Pe
 def test_nothing_is_kept_of_who_was_erased(people: People) -> None:
     groups: Any = type("Held", (), {"held": lambda *_: []})()
     policies: Any = people._policies
-    obligations: Any = type("Nobody", (), {"objections": {}})()
+    sets: Any = type("Empty", (), {"forwarded_at": lambda *_: None})()
+    obligations: Any = type("Nobody", (), {"has_objected_since": lambda *_: False, "sets": sets})()
     taken = TakenBack(policies, people, groups, obligations, Report())
     linked(people, word(instead="", seasoned=True))
     after = scene.MALLORY

@@ -17,6 +17,7 @@ KEY = OpeningKey(bytes(range(96)))
 def nothing() -> Saved:
     times: tuple[set[int], int, int, bool, int, set[int]] = (set(), -1, -1, False, 0, set())
     from auditor.checks.c3_lost import LostState
+    from auditor.checks.c5_held import HeldBack
     from auditor.checks.c6_consents import Consents
     from auditor.checks.c7_arrivals import ArrivalsState
     from auditor.checks.c7_limits import LimitsState
@@ -27,11 +28,11 @@ def nothing() -> Saved:
     releases = ReleasesState({}, set(), {}, 0)
     withheld = WithheldState({}, {}, {}, releases, set(), ArrivalsState({}, 0))
     parts = Parts(
-        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, lost), ({}, {}, False, {}),
+        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, lost), ({}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
          LimitsState({}, 0, False, releases)),
         (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}),
-        ((bytes(32), {}, {}), withheld, set(), ({}, set()), times, ({}, {}),
+        ((bytes(32), {}, {}, HeldBack().state()), withheld, set(), ({}, set(), {}, set()), times, ({}, {}),
          (set(), {}, set(), set(), set(), {}, set())),
         ({}, {}, {}, set(), {}, -1, set(), []), ({}, {}, False),
     )  # fmt: skip
