@@ -78,14 +78,18 @@ class TakenBack:
         Args:
             time_ms: of the request. Well within the epoch no later one's key is linked, and MS is told of this one's.
         """
-        judge, obligations = self._policies.of(epoch), self._obligations
-        forwarded = obligations.sets.forwarded_at(session) if obligations.objections else None
-        if forwarded is None or judge is None or time_ms / 1000 >= judge.epochs.end(epoch) - 2 * judge.clock_skew:
-            return
+        judge, obligations, since = self._policies.of(epoch), self._obligations, self._verified.get(epoch, 0)
         if self._made is None:
             self._made = sorted((begun, user) for user, of in obligations.objections.items() for _, begun, _ in of)
-        since = self._verified.get(epoch, 0)
-        for begun, user in self._made[bisect_left(self._made, (since, "")) : bisect_left(self._made, (forwarded, ""))]:
+        first = bisect_left(self._made, (since, ""))
+        if (
+            first == len(self._made)
+            or judge is None
+            or time_ms / 1000 >= judge.epochs.end(epoch) - 2 * judge.clock_skew
+        ):
+            return
+        forwarded = obligations.sets.forwarded_at(session) or 0
+        for begun, user in self._made[first : bisect_left(self._made, (forwarded, ""))]:
             last = self._people.last_of(user, epoch)
             for prox_id in filter(None, (last.prox_id, last.instead) if last else ()):
                 asked = (obligations.sets.forwarded_at(one.hex()) for one in self._groups.held(epoch, prox_id, ()))

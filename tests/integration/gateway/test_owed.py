@@ -155,11 +155,10 @@ async def test_contents_are_formed_without_whoever_went_meanwhile(tmp_path: Path
 
 
 async def loses_a_key(trial: Trial, user: str) -> None:
-    """The main service is away when somebody's other epoch key is linked, which nobody asks for again."""
+    """Another epoch key of somebody's is linked, which the main service hears nothing of, and nobody asks for again."""
     (key,) = trial.device._users[user]._folder.glob("epoch-*.key")
     key.unlink()
     await trial.device.close()
-    await trial.halt("main-service")
     config = load(DeviceConfig, trial.folder / "devices/household-1/device.toml")
     trial.device = Household(config, GatewayClient.open(config), trial.clocks["device"].wall)
     with pytest.raises((ProxidError, TimeoutError)):
@@ -193,11 +192,12 @@ SPLIT = {"form": "split", "bucket": 21600}
 @pytest.mark.parametrize(("anonymiser", "right"), [
     pytest.param({"form": "pairs"}, None, id="pairs"),
     pytest.param({"form": "pairs"}, Right.OBJECT, id="pairs-objects", marks=pytest.mark.slow),
+    pytest.param(SPLIT, "withdraws before", id="split-withdraws", marks=pytest.mark.slow),
     pytest.param(SPLIT, Right.OBJECT, id="split-objects", marks=pytest.mark.slow),
     pytest.param(SPLIT, Right.ERASE, id="split-erases", marks=pytest.mark.slow),
 ])  # fmt: skip
 async def test_of_a_lost_key_nothing_waits_though_nobody_asks_again(
-    tmp_path: Path, anonymiser: dict[str, Any], right: Right | None
+    tmp_path: Path, anonymiser: dict[str, Any], right: Right | str | None
 ) -> None:
     async with running(tmp_path, anonymiser=anonymiser) as trial:
         await trial.consent()
@@ -205,6 +205,10 @@ async def test_of_a_lost_key_nothing_waits_though_nobody_asks_again(
         await trial.ask("waits here", [OBJECTS])
         await trial.settle()
         assert waiting(await kept(trial, lost))
+        await trial.halt("main-service")
+        if right == "withdraws before":
+            with pytest.raises(UpstreamError):
+                await consent_once(trial, "nothing", OBJECTS)
         await loses_a_key(trial, OBJECTS)
         if right is Right.OBJECT:
             with pytest.raises(UpstreamError):
