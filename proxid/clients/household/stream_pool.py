@@ -4,8 +4,8 @@ Never more than the gateway takes, and no more than it has answered of late. Lik
 grows with each answer, shrinks with each `overloaded`, and halves with each answer that does not come: a gateway with
 little of its processor would be busy with streams that are opened, given up and opened again before it comes to read
 one. In gRPC's own queue a stream is opened when its caller has long gone, asks nothing, and is ended: so no more than
-OPENING are opened before the gateway has taken them up, which it says at once. What waits here goes newest first, since
-whoever has waited for long has little time left.
+OPENING are opened before the gateway has taken them up, which it says at once. Of more than there are streams for, the
+newest go first, since whoever has waited for long has little time left.
 """
 
 import asyncio
@@ -144,9 +144,11 @@ class StreamPool:
         self._hand_out()
 
     def _hand_out(self) -> None:
-        """Places, as many as there are now, go to those who came last."""
+        """Places, as many as there are now: to those who came last, unless all have one as soon as it is opened."""
         while self._waiting and self._has_place():
-            waiting, _ = self._waiting.popitem()
+            many = self._under_way + len(self._waiting) > self._window
+            waiting = next(reversed(self._waiting) if many else iter(self._waiting))
+            del self._waiting[waiting]
             if not waiting.done():
                 waiting.set_result(self._take())
 

@@ -195,6 +195,19 @@ async def test_few_streams_are_opened_that_a_busy_gateway_has_not_taken_up(trial
         assert len(await asyncio.gather(asked, late)) == 2
 
 
+async def test_who_waits_for_a_stream_to_be_opened_goes_in_turn(trial: Path) -> None:
+    counter, order = Counter(), list[bytes]()
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+
+        async def ask(number: int) -> None:
+            order.append((await streams.ask(said(f"{number}"))).message.header)
+
+        await asyncio.gather(*(ask(n) for n in range(stream_pool.FIRST)))
+        last = {f"{n}".encode() for n in range(stream_pool.FIRST - 2, stream_pool.FIRST)}
+        assert not last & set(order[:4]) and set(order) == {f"{n}".encode() for n in range(stream_pool.FIRST)}
+
+
 async def test_an_answer_that_takes_long_keeps_nobody_from_a_stream(trial: Path) -> None:
     counter = Counter()
     async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
