@@ -81,6 +81,10 @@ class Facts(Collector):
             yield GaugeMetricFamily("proxid_disk_size_bytes", "Size of that disk.", found.f_blocks * found.f_frsize)
 
 
+_LOOK_SECONDS: Final = 0.05
+"""After which the server sees that it is to end: a service that stops waits for that."""
+
+
 @contextmanager
 def metrics_endpoint(address: str | None, facts: Facts) -> Iterator[int | None]:
     """Serve at HOST:PORT while the block runs; yields the port, None without an address.
@@ -95,7 +99,7 @@ def metrics_endpoint(address: str | None, facts: Facts) -> Iterator[int | None]:
         server = _Server(address, _registry(), facts)
     except OSError as error:
         raise unusable("metrics_listen", address, error) from None
-    thread = Thread(target=server.serve_forever, daemon=True, name="metrics")
+    thread = Thread(target=server.serve_forever, args=(_LOOK_SECONDS,), daemon=True, name="metrics")
     thread.start()
     try:
         yield server.server_port
