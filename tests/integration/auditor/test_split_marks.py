@@ -163,7 +163,7 @@ async def test_a_withdrawal_that_the_main_service_never_acknowledges(tmp_path: P
         assert report.counts["dropped"] == len(PARTIES)
 
 
-@pytest.mark.parametrize("days", [1, 3])
+@pytest.mark.parametrize("days", [pytest.param(1, marks=pytest.mark.slow), 3])
 async def test_contents_that_come_days_later(tmp_path: Path, days: int) -> None:
     """The main service was away: nothing goes once it is not known any more who went."""
     async with house(tmp_path) as trial:

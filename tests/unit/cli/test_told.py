@@ -126,12 +126,12 @@ def bare(tmp_path: Path) -> Path:
     "words",
     [
         ("release", "--method", "k-query", "--k", "2", "{log}", "-o", "{out}"),
-        ("attack", "{log}", "{log}", "--attack", "rl3"),
-        ("evaluate", "{log}", "{log}"),
+        pytest.param(("attack", "{log}", "{log}", "--attack", "rl3"), marks=pytest.mark.slow),
+        pytest.param(("evaluate", "{log}", "{log}"), marks=pytest.mark.slow),
         ("profile", "{log}", "--level", "1"),
-        ("budget", "{log}", "--ledger", "{out}"),
+        pytest.param(("budget", "{log}", "--ledger", "{out}"), marks=pytest.mark.slow),
         ("study", "thesis", "--log", "{log}", "--out", "{out}", "--seed", "none"),
-        ("study", "microaggregation", "{log}", "--levels", "1", "--out", "{out}"),
+        pytest.param(("study", "microaggregation", "{log}", "--levels", "1", "--out", "{out}"), marks=pytest.mark.slow),
         ("device", "replay", "{log}", "--config", "{log}"),
     ],
 )
