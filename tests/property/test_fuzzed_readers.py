@@ -16,14 +16,15 @@ from typing import Any, Final
 
 import pytest
 
-from proxid.errors import STEPS, ProxidError, next_of
+from proxid.errors import STEPS, ConfigError, ProxidError, next_of
+from proxid.runtime.config import load
 from tests.support.chosen import again_of
 from tests.support.chosen import number as number_of
 from tests.support.fuzzing.files import change
 from tests.support.fuzzing.found import FOUND, Found
 from tests.support.fuzzing.known import ran, readers
 from tests.support.fuzzing.places import PLACES, misplace
-from tests.support.fuzzing.readers import READERS, Reader
+from tests.support.fuzzing.readers import READERS, Reader, variables
 from tests.support.fuzzing.reading import BY_COMMAND
 from tests.support.fuzzing.stock import PLANTED, make_stock
 
@@ -150,6 +151,32 @@ def test_what_was_once_taken_badly_is_refused(stock: Path, tmp_path: Path, one: 
     else:
         path.write_bytes(one.change(path.read_bytes()))
     assert outcome(reader, folder, path.relative_to(folder).as_posix(), good, ended) is None
+
+
+VARIABLES: Final = (
+    "", PLANTED, "-1", "1e999", "nan", "inf", "0", " 1 ", "1_000", "9" * 5_000, "[", "[" * 5_000, '{"a":' * 3_000, "{}",
+    "[]", "null", "true", "\udcff", f"x\udcff{PLANTED}", "\ud7ff", "é" * 300, "/dev/zero", "/", "~nobody/x", "../" * 50,
+    '{"ca": 5}', '{"parties": {"a": 1}}', '[{"fingerprint": 1}]', '"\\ud800"', '{"\\ud800": 1}', "\u0661",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["few", "many"])
+def test_a_variable_of_the_environment_is_taken_or_refused(
+    stock: Path, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    source, found = Random(SEED), list[str]()
+    for kind, file, variable in variables():
+        for value in VARIABLES if whole else source.sample(VARIABLES, 2):
+            with monkeypatch.context() as patch:
+                patch.setenv(variable, value)
+                try:
+                    load(kind, stock / "joined" / file)
+                except ConfigError as error:
+                    if PLANTED in error.rule:
+                        found.append(f"{variable}: it is quoted: {value[:40]!r}")
+                except Exception as error:
+                    found.append(f"{variable}: {type(error).__name__}: {value[:40]!r}")
+    assert not found, found
 
 
 NOT_FUZZED: Final = {

@@ -130,7 +130,8 @@ def load(model: type[C], path: Path, policy: Path | None = None) -> C:
             raise ConfigError(_explain(model, path, data, error)).at(str(path)) from None
         except SettingsError as error:
             field = _FIELD.search(str(error))
-            variable = f"{_prefix(model)}{field[1].upper()}" if field else "environment"
+            begin = f"{_prefix(model)}{field[1].upper()}" if field else "environment"
+            variable = ", ".join(sorted(name for name in os.environ if name.upper().startswith(begin))) or begin
             raise ConfigError(f"{variable}: a variable for a section must be a JSON object") from None
 
 

@@ -1,6 +1,6 @@
 """Every reader of a file: where a valid one lies in the stock, and how it is read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -106,6 +106,25 @@ ITEMS: Final = ("items.tsv", "items.tsv.gz", "items.jsonl", "items.parquet")
 AGAIN: Final = ("house/invited/device-home.invitation", "home/*.toml", "home/*.request", "home/ca.crt", "home/tls.csr")
 ADMITTED: Final = ("acme/party-acme.request", "house/admitted/*", "house/known/*", "house/*.toml", "house/ca/ca.*")
 HOUSE: Final = ("house/house.toml", "house/policy.toml", "house/*/public.toml", "house/ca/ca.crt")
+
+
+CONFIGS: Final[list[tuple[Any, str]]] = [
+    (GatewayConfig, "house/gateway/gateway.toml"), (MainServiceConfig, "house/main-service/main-service.toml"),
+    (AuditorConfig, "house/auditor/auditor.toml"), (WitnessConfig, "house/witness/witness.toml"),
+    (EnrolmentAuthorityConfig, "house/ea/ea.toml"), (PartyConfig, "acme/party.toml"),
+    (DeviceConfig, "home/device.toml"),
+]  # fmt: skip
+"""Every configuration, and where a valid file of it lies in the folder `joined` of the stock."""
+
+
+def variables() -> Iterator[tuple[Any, str, str]]:
+    """Every variable of the environment that a configuration takes: its class, its file, its name."""
+    for kind, file in CONFIGS:
+        for name, field in kind.model_fields.items():
+            variable = f"{kind.model_config['env_prefix']}{name}".upper()
+            yield kind, file, variable
+            inner = getattr(field.annotation, "model_fields", {})
+            yield from ((kind, file, f"{variable}__{other}".upper()) for other in inner)
 
 
 def _config(kind: Any, folder: str, name: str, *more: str) -> Reader:

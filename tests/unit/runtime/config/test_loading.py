@@ -163,6 +163,13 @@ def test_a_variable_may_hold_anything_and_is_refused_by_its_name(
     assert refused.value.rule.isprintable()
 
 
+def test_a_variable_within_a_section_is_named_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXID_GATEWAY__TRUST__PARTIES", PLANTED)
+    with pytest.raises(ConfigError, match=r"^PROXID_GATEWAY__TRUST__PARTIES: a variable for a section") as refused:
+        load(GatewayConfig, write(tmp_path, 'name = "g"' + TRUST))
+    assert PLANTED not in refused.value.rule
+
+
 def test_a_key_that_is_no_word_is_not_repeated(tmp_path: Path) -> None:
     for key in (r"\u001b[2J", "x" * 5_000):
         with pytest.raises(ConfigError, match="…: no such key"):
