@@ -5,6 +5,7 @@ person and no password: a door is one person's, and listens on this machine unle
 """
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -17,21 +18,51 @@ from wyoming.server import AsyncEventHandler, AsyncServer
 from proxid import __version__
 from proxid.clients.agent.asking import Asking
 from proxid.clients.household.doors import WyomingDoor
+from proxid.errors import MALFORMED
 from proxid.runtime.observability.metrics import AGENT_DROPPED
 
+_LARGEST: Final = 1 << 20
+"""Bytes of an event's data; what somebody said has a few hundred."""
 _MAKER: Final = Attribution(name="proxid", url="")
 
 
+class _Bounded:
+    """A connection's reader that waits for no more bytes than an event may have: the library believes any number."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+        self.readline, self.feed_eof = reader.readline, reader.feed_eof
+
+    async def readexactly(self, count: int) -> bytes:
+        """So many bytes; raises ValueError for too many."""
+        if count > _LARGEST:
+            raise ValueError
+        return await self._reader.readexactly(count)
+
+
 class _Door(AsyncEventHandler):
-    def __init__(self, asking: Asking, user: str, languages: list[str], *connection: object) -> None:
-        super().__init__(*connection)  # type: ignore[arg-type]
+    def __init__(
+        self,
+        asking: Asking,
+        user: str,
+        languages: list[str],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        super().__init__(_Bounded(reader), writer)  # type: ignore[arg-type]
         self._asking, self._user, self._languages = asking, user, languages
+
+    async def run(self) -> None:
+        """Until the connection ends, or somebody sends what is no event: the library believes its form, too."""
+        with suppress(EOFError, *MALFORMED):
+            await super().run()
 
     async def handle_event(self, event: Event) -> bool:
         if Describe.is_type(event.type):
             await self.write_event(_info(self._languages).event())
         elif Transcript.is_type(event.type):
             heard = Transcript.from_event(event)
+            heard.text.encode()  # what is no text of Unicode is nothing that anybody said
             AGENT_DROPPED.labels("context").inc(len(heard.context or ()))
             said = await self._asking.ask(self._user, heard.text)
             answer = NotHandled(text=said.text) if said.home else Handled(text=said.text)
