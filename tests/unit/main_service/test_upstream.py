@@ -142,6 +142,18 @@ async def test_after_five_failures_nobody_is_asked_for_a_while() -> None:
         await upstream.aclose()
 
 
+async def test_who_tries_and_is_told_nothing_has_found_somebody_there() -> None:
+    clock, said = [0.0], ["down"]
+    with chat_server(lambda _: {"down": 500, "nothing": "<think>", "hello": "hello"}[said[0]]) as server:
+        upstream = Upstream(settings(server.url), now=lambda: clock[0])
+        for _ in range(5):
+            await upstream.answer(SECRET, HERE)
+        clock[0] = 11.0
+        for said[0], outcome in (("nothing", Outcome.FAILED), ("hello", Outcome.ANSWERED)):
+            assert (await upstream.answer(SECRET, HERE)).outcome is outcome
+        await upstream.aclose()
+
+
 async def test_so_many_at_once_and_no_more() -> None:
     held = threading.Event()
     with chat_server(lambda _: str(held.wait(30))) as server:
