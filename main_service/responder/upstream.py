@@ -133,13 +133,18 @@ class Upstream:
         except TimeoutError:
             return self._broke(Outcome.LATE, 0)
         except _NoAnswerError as error:
+            if not error.fault:
+                self._is_there()
             return self._broke(Outcome.FAILED, error.status, error.fault)
-        self._failures, self._closed_until = 0, 0.0
+        self._is_there()
         return Reply(_spoken(put_back(text, words)))
 
     def _read(self, utterance: str) -> "State | None":
         assert self._reader is not None
         return self._reader.read(utterance)
+
+    def _is_there(self) -> None:
+        self._failures, self._closed_until = 0, 0.0
 
     def _broke(self, outcome: Outcome, status: int, fault: bool = True) -> Reply:
         self._failures += fault
