@@ -277,6 +277,7 @@ async def test_contents_sent_after_an_objection_or_withdrawal_are_found(
         assert 6 in await liar.caught()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keeps", [False, True])
 async def test_a_key_that_is_lost_before_an_epochs_close(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keeps: bool
