@@ -113,7 +113,7 @@ def _public_key(certificate: bytes) -> object:
 
 def _parsed(key: str, path: Path, data: bytes, parse: Callable[[bytes], T]) -> T:
     kind = "private key" if key == "tls.key" else "certificate"
-    with malformed_as(ConfigError(f"{key}: {path.name} holds no {kind} in PEM that can be used").at(str(path))):
+    with malformed_as(ConfigError(f"{key}: {path.name} holds no {kind} in PEM").at(str(path))):
         return parse(data)
 
 
