@@ -243,7 +243,7 @@ class Groups:
         """At the end: what is due still."""
         for epoch, at in self._epochs.items():
             if not at.done:
-                self.overdue.due(epoch, at.held_since(self._trust.epochs.start(epoch)))
+                self.overdue.waits(epoch, at.held_since(self._trust.epochs.start(epoch)))
 
     def unreleased(self) -> int:
         """Groups that formed and were not released; raises GroupMismatchError if a withdrawal left records behind."""

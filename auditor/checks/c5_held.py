@@ -2,7 +2,8 @@
 
 A record moves up, a slot ends, a tick comes and a group that has formed leaves within seconds. Times are the service's
 own, so what is held against them is what people asked meanwhile: a service that takes requests is there. One that was
-away and is back may need a moment, so what is held back is `unchecked`, and nobody's guilt.
+away and is back may need a moment, so what is held back is `unchecked`, and nobody's guilt: what is done is told for
+good if the service was there for that long, what is not is told until it is.
 """
 
 from bisect import bisect_left
@@ -38,6 +39,7 @@ class HeldBack:
         """Times, rising, of some requests."""
         self.latest = 0.0
         self._epochs: set[int] = set()
+        self._waits: set[int] = set()
 
     def received(self, time_ms: int) -> None:
         """RECEIVED of a request of this time."""
@@ -46,17 +48,23 @@ class HeldBack:
             self._asked = [*self._asked[1 - _KEPT :], self.latest]
 
     def due(self, epoch: int, since: float | None) -> None:
-        """Something of an epoch is done, or waits still, that was due since a time (Unix seconds); None: nothing is."""
+        """Something of an epoch is done that was due since a time (Unix seconds); None: nothing is."""
         if since is None or since >= self.latest - HELD_SECONDS:
             return
         at = bisect_left(self._asked, since)
         if at < len(self._asked) and self.latest - self._asked[at] > HELD_SECONDS:
             self._epochs.add(epoch)
 
+    def waits(self, epoch: int, since: float | None) -> None:
+        """Something of an epoch has not been done, at the end, that was due since a time; None: nothing is."""
+        self.due(epoch, since)
+        if since is not None and since < self.latest - HELD_SECONDS:
+            self._waits.add(epoch)
+
     def finish(self, report: Report) -> None:
         """At the end: what was held back, in this audit and all after it."""
-        if self._epochs:
-            where = spans(sorted(self._epochs))
+        if epochs := self._epochs | self._waits:
+            where = spans(sorted(epochs))
             text = f"what time lets go was held back while requests came for more than an hour ({where})"
             report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, text))
 

@@ -1,9 +1,8 @@
 """Lies told where another is said to have had a part, or time: it was away, somebody objected, it was late."""
 
-import asyncio
 import dataclasses
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -19,9 +18,8 @@ from proxid.evidence.ratchet import subject_tag
 from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from tests.integration.gateway.test_rights import rights
-from tests.support.days import CLOCKS
 from tests.support.lies import GATEWAY, MAIN, Liar, lie, store_of, unseen
-from tests.support.lies_epochs import next_day
+from tests.support.lies_epochs import next_day, patiently
 from tests.support.trial import PEOPLE
 
 E = EventType
@@ -102,17 +100,6 @@ async def service_takes_back_what_waits_of_somebody_who_did_nothing(liar: Liar) 
     await liar.trial.consent()
     await liar.trial.ask("node1 question", PEOPLE[:1])
     await liar.trial.settle()
-
-
-async def patiently(act: Callable[[], Awaitable[None]]) -> None:
-    """Until the services have compared their clocks again."""
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                return await act()
-            except RefusedError as error:
-                assert error.remote in CLOCKS, error.remote
-                await asyncio.sleep(0.1)
 
 
 async def later(liar: Liar, seconds: float, text: str, person: str) -> None:

@@ -14,7 +14,8 @@ from proxid.runtime.store import connect
 from tests.integration.gateway.test_owed import object_once, told
 from tests.support.commands import CommandTrial
 from tests.support.days import DAY
-from tests.support.lies_unsaid import HOUR, patiently
+from tests.support.lies_epochs import patiently
+from tests.support.lies_unsaid import HOUR
 from tests.support.split_house import clean, served
 from tests.support.trial import PEOPLE, Trial, running
 
