@@ -1,5 +1,6 @@
 """What rights oblige the services to: parties that were not told, and grants and deliveries under an objection."""
 
+import math
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from auditor.checks.c7_completeness import Sets
+from auditor.checks.c7_dropped import patience
 from auditor.checks.c8_obligations import Obligations
 from auditor.findings import ERASURE, MAIN_SERVICE, Report
 from proxid.errors import ConsentError, GroupMismatchError, RecordMismatchError
@@ -88,6 +90,21 @@ def test_what_the_main_service_never_carried_out_is_named_as_its_part(found: Obl
     found.check(9, (), report)
     assert [(v.rule, v.log, v.event) for v in report.violations] == [(ERASURE, MAIN_SERVICE, 0)]
     assert "gateway's leaf 9" in report.violations[0].text
+
+
+def test_what_somebody_objects_to_weeks_later_explains_nothing_of_before(found: Obligations) -> None:
+    """What was under way is recorded before the second epoch after it begins: an event of the gateway."""
+    asked: Any = SimpleNamespace(right=Right.OBJECT, user_id="ann", time_ms=10**12)
+    found.objected(Event(8, EventType.OBJECTED, bytes(16), encode_header(notices=[]), b""), asked)
+    for until, explains in ((9, True), (8, False)):
+        assert found.objects("ann", 5, until) is explains
+        assert found.objected_after("ann", "", 10**12, until=until) is explains
+        assert found.has_objected_since("ann", 5, until) is explains
+
+
+def test_an_opening_of_the_second_epoch_after_is_where_patience_ends() -> None:
+    policies: Any = SimpleNamespace(begins={"gateway": [(1, 7), (20, 9), (30, 10)]})
+    assert [patience(policies, epoch) for epoch in (6, 7, 9, 10)] == [20, 30, math.inf, math.inf]
 
 
 def test_who_objected_is_withheld_no_longer_than_clocks_and_the_minute_explain(found: Obligations) -> None:
