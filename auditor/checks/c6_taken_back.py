@@ -14,6 +14,7 @@ from typing import Final
 
 from auditor.checks.c3_links import People
 from auditor.checks.c5_groups import Groups
+from auditor.checks.c7_dropped import patience
 from auditor.checks.c8_obligations import Obligations
 from auditor.findings import CONSENT, MAIN_SERVICE, Report, Unchecked
 from auditor.policies import Policies
@@ -126,10 +127,10 @@ class TakenBack:
         """
         if self._owed:  # heads lie between steps
             self._report.once(CONSENT, MAIN_SERVICE, _KEPT)
-        for prox_id, (epoch, asked) in [*self._loose.items()]:
+        for prox_id, (epoch, _) in [*self._loose.items()]:
             known = not unread and self._people.find(prox_id) is not None
-            believed = known and self._believes(prox_id, asked)
-            if not known or self._is_explained(prox_id, asked) or (believed and newest >= epoch + _SETTLED):
+            believed = known and self._believes(prox_id)
+            if not known or self._is_explained(prox_id) or (believed and newest >= epoch + _SETTLED):
                 del self._loose[prox_id]
         self._believed &= self._loose.keys()
         self._over, self._again = ({prox for prox in of if self._people.find(prox)} for of in (self._over, self._again))
@@ -141,13 +142,15 @@ class TakenBack:
             text = f"records of {gone} people were taken back who neither withdrew, objected nor were erased"
             self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, text))
 
-    def _is_explained(self, prox_id: str, asked: int) -> bool:
-        return self._obligations.has_objected_since(self._people.user_of(prox_id), asked)
+    def _is_explained(self, prox_id: str) -> bool:
+        epoch, asked = self._loose[prox_id]
+        until = patience(self._policies, epoch)
+        return self._obligations.has_objected_since(self._people.user_of(prox_id), asked, until)
 
-    def _believes(self, prox_id: str, asked: int) -> bool:
+    def _believes(self, prox_id: str) -> bool:
         """Whether its key was lost, as long as nothing says otherwise: nobody says when the main service was told."""
         lost = self._people.lost.is_lost(prox_id) and prox_id not in self._again
-        lost = lost and not self._is_explained(prox_id, asked)
+        lost = lost and not self._is_explained(prox_id)
         if lost is not (prox_id in self._believed):
             self._report.believe(CONSENT, "lost", 1 if lost else -1)
             self._believed ^= {prox_id}

@@ -4,6 +4,7 @@ What the gateway carries out before it is recorded, an objection or an erasure, 
 it has two epochs for that.
 """
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable
 from operator import itemgetter
@@ -25,6 +26,12 @@ PATIENCE: Final = 2
 """Epochs that begin before what was said to be under way must have been recorded."""
 
 _HIDDEN: Final = bytes(16)
+
+
+def patience(policies: Policies, epoch: int) -> float:
+    """The gateway's event by which what was under way in an epoch is recorded; infinite if it has not come."""
+    later = [number for number, begun in policies.begins[GATEWAY] if begun > epoch]
+    return later[PATIENCE - 1] if len(later) >= PATIENCE else math.inf
 
 
 class Drops:
@@ -80,7 +87,7 @@ class Drops:
         by_name = {name_of_person(prox): prox for prox in self._consents().standing}
         for drop in found:
             held = self._holds(drop, by_name)
-            if held is None and not self._is_late(drop.event):
+            if held is None and self._until(drop.event) == math.inf:
                 waiting += 1
                 continue
             if held and drop.which not in wrong:
@@ -93,9 +100,10 @@ class Drops:
             text = f"{waiting} groups were dropped for objections or erasures that are not recorded yet"
             self._report.missing.append(Unchecked(COMPLETENESS, GATEWAY, text))
 
-    def _is_late(self, event: int) -> bool:
+    def _until(self, event: int) -> float:
         begins = self._policies.begins[GATEWAY]
-        return len(begins) - bisect_right(begins, event, key=itemgetter(0)) >= PATIENCE
+        at = bisect_right(begins, event, key=itemgetter(0)) + PATIENCE - 1
+        return begins[at][0] if at < len(begins) else math.inf
 
     def _holds(self, drop: Dropped, by_name: dict[bytes, str]) -> bool | None:
         """Whether a reason is one; None if that may still turn out."""
@@ -106,7 +114,8 @@ class Drops:
         if drop.reason == "erased":
             return None
         users = [self._consents().standing.get(by_name.get(name, ""), Standing()) for name in names]
-        objects = any(self._obligations.objects(at.user_id, drop.event) for at in users)
+        until = self._until(drop.event)
+        objects = any(self._obligations.objects(at.user_id, drop.event, until) for at in users)
         if drop.reason == "objected":
             return objects or None
         if drop.reason in ("no_consent", "withdrawn"):

@@ -12,7 +12,7 @@ from auditor.checks.c3_links import People
 from auditor.checks.c5_groups import Groups
 from auditor.checks.c6_service import Choice, ServiceConsents
 from auditor.checks.c7_arrivals import Arrivals, ArrivalsState
-from auditor.checks.c7_dropped import PATIENCE
+from auditor.checks.c7_dropped import PATIENCE, patience
 from auditor.checks.c7_releases import Releases, ReleasesState
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import form_of
@@ -280,7 +280,7 @@ class Withheld:
         if self._people.is_erased(claim.prox_id):
             return True
         user, restricted = self._people.user_of(claim.prox_id), claim.reason == "restricted"
-        asked = (user, claim.session, claim.time_ms, claim.again)
+        asked = (user, claim.session, claim.time_ms, claim.again, patience(self._policies, claim.epoch))
         told = restricted and self._obligations.objected_after(*asked)
         # From when on the main service was told that a key was lost, nobody says.
         lost = restricted and not told and not claim.again and self._people.lost.is_lost(claim.prox_id)

@@ -9,6 +9,7 @@
 A version 1 gateway said less: its events are told by their headers, and held to nothing here.
 """
 
+import math
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -80,18 +81,23 @@ class Obligations:
             if made and not made[-1][0]:
                 made[-1] = (event.number, made[-1][1], request.time_ms)
 
-    def objects(self, user_id: str, event: int) -> bool:
-        """Whether a user objects at an event of the gateway, or later: it is carried out before it is recorded."""
-        return any(not ended or ended > event for ended, _, _ in self.objections.get(user_id, []))
+    def objects(self, user_id: str, event: int, until: float = math.inf) -> bool:
+        """Whether a user objects at an event of the gateway, or later: it is carried out before it is recorded.
+
+        Args:
+            until: the event before which it is recorded.
+        """
+        made = self.objections.get(user_id, [])
+        return any((not ended or ended > event) and begun < until for ended, begun, _ in made)
 
     def has_objected(self, user_id: str, event: int) -> bool:
         """Whether an objection was recorded before an event of the gateway, and not taken back by then."""
         made = self.objections.get(user_id, [])
         return any(begun < event and (not ended or ended > event) for ended, begun, _ in made)
 
-    def has_objected_since(self, user_id: str, event: int) -> bool:
-        """Whether an objection was recorded behind an event of the gateway."""
-        return any(begun > event for _, begun, _ in self.objections.get(user_id, []))
+    def has_objected_since(self, user_id: str, event: int, until: float = math.inf) -> bool:
+        """Whether an objection was recorded between two events of the gateway."""
+        return any(event < begun < until for _, begun, _ in self.objections.get(user_id, []))
 
     def objects_to(self, user_id: str, session: str, time_ms: int) -> bool:
         """Whether MS surely knew that a user objects when a request of theirs came: the gateway forwarded it after it
@@ -104,11 +110,14 @@ class Obligations:
             begun < forwarded and (not ended or time_ms + _TOLD_MS <= until) for ended, begun, until in made or ()
         )
 
-    def objected_after(self, user_id: str, session: str, time_ms: int, again: bool = False) -> bool:
+    def objected_after(
+        self, user_id: str, session: str, time_ms: int, again: bool = False, until: float = math.inf
+    ) -> bool:
         """Whether a user may have objected when a request of theirs came that says this time (Unix ms), or later.
 
         Args:
             again: something of theirs has waited since, so that MS had been told that the objection was taken back.
+            until: the gateway's event before which it is recorded.
 
         A request says its minute alone, a right its second, each by the clock of the device that sent it. And MS may
         have been away when an objection was taken back: that is recorded once it was told, and what it withheld until
@@ -117,8 +126,9 @@ class Obligations:
         made, forwarded = self.objections.get(user_id, []), self.sets.forwarded_at(session)
         margin = _MINUTE_MS + int(2000 * self.trust.clock_skew)
         return any(
-            time_ms <= until + margin or (forwarded is not None and forwarded < ended) if ended else not again
-            for ended, _, until in made
+            begun < until
+            and (time_ms <= over + margin or (forwarded is not None and forwarded < ended) if ended else not again)
+            for ended, begun, over in made
         )
 
     def verify_grants(self, user_id: str, grants: int) -> None:

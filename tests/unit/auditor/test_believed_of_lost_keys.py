@@ -28,7 +28,8 @@ ANY: Any = None
 
 def taken_back(report: Report, state: Any, again: bool, newest: int) -> Any:
     """An audit of what was withdrawn under a lost key, or in one that goes on from that, of what waits again."""
-    taken = TakenBack(ANY, PEOPLE, ANY, OBLIGATIONS, report)
+    policies: Any = SimpleNamespace(begins={"gateway": [(1, EPOCH), (2, newest)]})
+    taken = TakenBack(policies, PEOPLE, ANY, OBLIGATIONS, report)
     if state is None:
         taken.withdrawn(EPOCH, b"s", LOST)
     else:
