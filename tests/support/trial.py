@@ -282,10 +282,18 @@ class WithClassifier(Trial):
 
 
 @asynccontextmanager
-async def running(folder: Path, kind: type[Trial] = Trial, **options: Any) -> AsyncIterator[Trial]:
-    """A trial whose services run."""
+async def running(
+    folder: Path, kind: type[Trial] = Trial, morning: bool = False, **options: Any
+) -> AsyncIterator[Trial]:
+    """A trial whose services run.
+
+    Args:
+        morning: an hour after an epoch's end, so that what takes hours ends within the epoch, whenever the test is run.
+    """
     provision(folder, **options)
     trial = kind(folder)
+    if morning:
+        trial.leap(3600.0)
     async with AsyncExitStack() as stack:
         await trial.start(stack)
         yield trial

@@ -78,7 +78,7 @@ async def another_epoch(trial: Trial) -> None:
 
 
 async def test_who_never_says_it_again_accuses_nobody(tmp_path: Path) -> None:
-    async with running(tmp_path) as trial:
+    async with running(tmp_path, morning=True) as trial:
         await trial.consent()
         await trial.ask("node0 question")
         await trial.settle()
@@ -120,7 +120,7 @@ async def test_a_withdrawal_is_told_though_the_key_is_revoked_meanwhile(tmp_path
 
 async def test_what_is_said_next_follows_what_was_said_before(tmp_path: Path) -> None:
     """Who withdrew while the main service was away consents and objects as ever afterwards, also by another message."""
-    async with running(tmp_path) as trial:
+    async with running(tmp_path, morning=True) as trial:
         await trial.consent()
         await away(trial)
         await trial.halt("gateway")
