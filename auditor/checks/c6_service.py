@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_signatures import name_of
-from auditor.checks.c6_consents import Consents
+from auditor.checks.c6_consents import Consents, Standing
 from auditor.event_log import check_of
 from auditor.findings import CONSENT, GATEWAY, MAIN_SERVICE, Report, Unchecked
 from auditor.policies import Policies
@@ -98,14 +98,15 @@ class ServiceConsents:
         if ack.message.user_block != encode_text(person.prox_id):
             raise ConsentError("a choice was acknowledged to another person")
 
-    def asked(self, prox_id: str, choice: Choice | None, forwarded: int | None, time_ms: int) -> None:
+    def asked(self, prox_id: str, choice: Choice | None, forwarded: Callable[[], int | None], time_ms: int) -> None:
         """RECEIVED: whether the gateway had taken another choice of the person's, and had told MS of it.
 
         Args:
-            choice: in effect, None if that cannot be read. forwarded: the gateway's event. time_ms: of the request.
+            choice: in effect, None if that cannot be read. forwarded: gives the gateway's event, None if there is none.
+            time_ms: of the request.
         """
-        at = self._gateway().standing.get(prox_id)
-        if at is None or choice is None or forwarded is None or at.newest(forwarded) <= choice.version:
+        at = self._gateway().standing.get(prox_id, Standing())
+        if choice is None or at.version <= choice.version or at.newest(forwarded() or 0) <= choice.version:
             self._behind.pop(prox_id, None)
         elif time_ms - self._behind.setdefault(prox_id, time_ms) > _TOLD_MS:
             self._kept.add(prox_id)

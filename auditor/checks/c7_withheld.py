@@ -6,6 +6,7 @@ a request was that the person's choice allows nobody (docs/adr/0023). Everything
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple
 
 from auditor.checks.c3_links import People
@@ -121,7 +122,8 @@ class Withheld:
         prox_id = blocks[request.USER].decode("utf-8", "replace")
         self._arrivals.received(session)
         choice = self._consents.of(prox_id, event.tags)
-        self._consents.asked(prox_id, choice, self._obligations.sets.forwarded_at(session), header.time_ms)
+        forwarded = partial(self._obligations.sets.forwarded_at, session)
+        self._consents.asked(prox_id, choice, forwarded, header.time_ms)
         self._asked[session] = Asked(
             blocks[request.COMMIT], prox_id, header.epoch, header.time_ms, request.asks_access(signed), choice,
         )  # fmt: skip
