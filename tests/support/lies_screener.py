@@ -114,9 +114,9 @@ async def screener_hides_a_delivery(liar: Liar) -> None:
     acks: list[Presented] = []
     honest = GatewayStore.delivered
 
-    async def delivered(self: GatewayStore, party: str, entry: Any, payload: bytes, retention: int) -> str:
+    async def delivered(self: GatewayStore, party: str, entry: Any, payload: bytes, *rest: Any, **more: Any) -> Any:
         acks.append(Presented("acknowledgement", b"", DeliveredPayload.decode(payload).acknowledgement))
-        return await honest(self, party, entry, payload, retention)
+        return await honest(self, party, entry, payload, *rest, **more)
 
     liar.patch.setattr(GatewayStore, "delivered", delivered)
     await liar.trial.busy(1)
