@@ -57,6 +57,8 @@ FOUND: Final = [
     Found("a household", "data/users/*/epoch-*.json", "a folder"),
     Found("a service's log", "evidence/lock", "a link to itself"),
     Found("a service's log", "evidence/segments/*1/leaves", "a device"),
+    Found("a service's log", "evidence/segments/*12/parts", lambda data: bytes(4096)),
+    Found("a household", "data/users/*/asked", "a folder"),
     Found("an export", "export/gateway/leaves", "a pipe"),
     Found("a store's file", "appendonlydir/*", "a folder"),
 ]  # fmt: skip
