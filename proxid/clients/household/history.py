@@ -69,7 +69,7 @@ class OwnHistory:
         try:
             self._path.unlink(missing_ok=True)
         except OSError:
-            raise OutputError("the own history cannot be deleted") from None
+            raise OutputError("the own history cannot be deleted").at(str(self._path)) from None
 
     def reseal(self, key: SigningKey) -> None:
         """Seal all of it for another key of the person's; what does not open stays as it is.
@@ -111,7 +111,7 @@ class OwnHistory:
         except FileNotFoundError:
             return  # stopped meanwhile
         except OSError:
-            raise OutputError("the own history cannot be written") from None
+            raise OutputError("the own history cannot be written").at(str(self._path)) from None
 
     def asked(self) -> Iterator[Asked]:
         """What was kept, newest first; lines that do not open (torn by a crash, another key's) are passed over."""
