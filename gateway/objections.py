@@ -19,8 +19,8 @@ from proxid.errors import ConsentError, UpstreamError
 from proxid.evidence.events import encode_header
 from proxid.protocol.rights import ErasedDisclosure, Right, RightsRequest, erased_info
 
-HELD: Final = 150
-"""Seconds for which whoever tells MS of an objection has it alone: longer than MS may take."""
+HELD: Final = 270
+"""Seconds for which whoever tells MS of an objection has it alone: longer than MS may take, for two keys."""
 _POLL: Final = 0.05
 _PATIENCE: Final = 20.0
 
@@ -47,17 +47,16 @@ class Objections:
         """Carry out a request to object, or to take that back, that was verified; returns when it is recorded.
 
         Raises:
-            ConsentError: the user is not known (any more). UpstreamError, UpstreamRefusedError: MS was not told; an
-                objection is in effect here all the same, and is told when MS is back.
+            ConsentError: the user is not known (any more), or has asked for something else since. UpstreamError,
+                UpstreamRefusedError: MS was not told; what was asked is told when MS is back, and an objection is in
+                effect here all the same.
         """
         asked = (request.encode(), enrolment.encode(), request.digest, request.right is Right.OBJECT)
-        for _ in range(2):  # one that is owed from before comes first
-            if not await self._rights.object(user_tag, *asked):
-                raise ConsentError("user is not known here")
-            await self._tell_first(user_tag)
-            if await self._rights.carried_out(request.digest) is not None:
-                return
-        await self._carry(user_tag, enrolment, request, owed=False)
+        if not await self._rights.object(user_tag, *asked):
+            raise ConsentError("user is not known here")
+        await self._tell_first(user_tag)
+        if await self._rights.carried_out(request.digest) is None:
+            raise ConsentError("another request of the same person has taken its place")
 
     async def _tell_first(self, user_tag: str) -> None:
         """Carry out what is owed of the user's, by this request or one before, or see worker 0 do it."""
@@ -79,11 +78,11 @@ class Objections:
         owed = await self._store.owed_objection(user_tag)
         if owed is not None:
             request, enrolment = RightsRequest.decode(owed[0]), Enrolment.decode(owed[1])
-            await self._carry(user_tag, enrolment, request, owed=True)
+            await self._carry(user_tag, enrolment, request, owed[2])
 
-    async def _carry(self, user_tag: str, enrolment: Enrolment, request: RightsRequest, owed: bool) -> None:
+    async def _carry(self, user_tag: str, enrolment: Enrolment, request: RightsRequest, begins: bool) -> None:
         objects = request.right is Right.OBJECT
-        fresh = owed and objects
+        fresh = objects and begins
         if objects:
             await self._rights.settle(user_tag, "objected")
         person = await self._rights.erasure(user_tag)
@@ -101,5 +100,5 @@ class Objections:
         exercised = Exercised(request.digest, header, self._screener.limits.nonce_ttl)
         disclosure = ErasedDisclosure(request.encode(), enrolment.encode())
         payload = self._auditor.seal(disclosure.encode(), erased_info(self._screener.service))
-        if not await self._rights.objected(user_tag, objects, exercised, payload, notices, without, owed):
+        if not await self._rights.objected(user_tag, objects, exercised, payload, notices, without):
             raise ConsentError("user is not known here")

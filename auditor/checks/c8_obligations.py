@@ -10,6 +10,7 @@ A version 1 gateway said less: its events are told by their headers, and held to
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -79,7 +80,8 @@ class Obligations:
             self.objecting.discard(request.user_id)
             made = self.objections.get(request.user_id, [])
             if made and not made[-1][0]:
-                made[-1] = (event.number, made[-1][1], request.time_ms)
+                before = made[-2][2] if len(made) > 1 else 0  # the latest so far: whoever looks, looks at one
+                made[-1] = (event.number, made[-1][1], max(before, request.time_ms))
 
     def objects(self, user_id: str, event: int, until: float = math.inf) -> bool:
         """Whether a user objects at an event of the gateway, or later: it is carried out before it is recorded.
@@ -88,16 +90,18 @@ class Obligations:
             until: the event before which it is recorded.
         """
         made = self.objections.get(user_id, [])
-        return any((not ended or ended > event) and begun < until for ended, begun, _ in made)
+        at = bisect_right(made, event, key=lambda one: one[0] or math.inf)
+        return at < len(made) and made[at][1] < until
 
     def has_objected(self, user_id: str, event: int) -> bool:
         """Whether an objection was recorded before an event of the gateway, and not taken back by then."""
-        made = self.objections.get(user_id, [])
-        return any(begun < event and (not ended or ended > event) for ended, begun, _ in made)
+        return self.objects(user_id, event, event)
 
     def has_objected_since(self, user_id: str, event: int, until: float = math.inf) -> bool:
         """Whether an objection was recorded between two events of the gateway."""
-        return any(event < begun < until for _, begun, _ in self.objections.get(user_id, []))
+        made = self.objections.get(user_id, [])
+        at = bisect_right(made, event, key=lambda one: one[1])
+        return at < len(made) and made[at][1] < until
 
     def objects_to(self, user_id: str, session: str, time_ms: int) -> bool:
         """Whether MS surely knew that a user objects when a request of theirs came: the gateway forwarded it after it
@@ -106,9 +110,10 @@ class Obligations:
         """
         made = self.objections.get(user_id)
         forwarded = self.sets.forwarded_at(session) if made else None
-        return forwarded is not None and any(
-            begun < forwarded and (not ended or time_ms + _TOLD_MS <= until) for ended, begun, until in made or ()
-        )
+        if not made or forwarded is None:
+            return False
+        ended, begun, until = made[max(0, bisect_left(made, forwarded, key=lambda one: one[1]) - 1)]
+        return begun < forwarded and (not ended or time_ms + _TOLD_MS <= until)
 
     def objected_after(
         self, user_id: str, session: str, time_ms: int, again: bool = False, until: float = math.inf
@@ -125,11 +130,13 @@ class Obligations:
         """
         made, forwarded = self.objections.get(user_id, []), self.sets.forwarded_at(session)
         margin = _MINUTE_MS + int(2000 * self.trust.clock_skew)
-        return any(
-            begun < until
-            and (time_ms <= over + margin or (forwarded is not None and forwarded < ended) if ended else not again)
-            for ended, begun, over in made
-        )
+        last = bisect_left(made, until, key=lambda one: one[1])
+        for ended, _, over in reversed(made[max(0, last - 2) : last]):
+            if not ended and not again:
+                return True
+            if ended:  # of those before each ended earlier, and says no later time
+                return time_ms <= over + margin or (forwarded is not None and forwarded < ended)
+        return False
 
     def verify_grants(self, user_id: str, grants: int) -> None:
         """A consent was taken; raises ConsentError if its user objects (1)."""

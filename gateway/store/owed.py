@@ -36,7 +36,7 @@ class OwedSteps(Steps):
         """Payloads of CONSENT that MS has not acknowledged, in the order of their versions."""
         return [bytes(payload) for payload in await self.call("gw_owed_consents", user_tag, epoch)]
 
-    async def owed_objection(self, user_tag: str) -> tuple[bytes, bytes] | None:
-        """Request and enrolment of an objection that is in effect and not recorded."""
-        request, enrolment = await self.call("gw_owed_objection", user_tag)
-        return None if request is None else (bytes(request), bytes(enrolment))
+    async def owed_objection(self, user_tag: str) -> tuple[bytes, bytes, bool] | None:
+        """Request and enrolment of an objection, or of what takes it back, that is not recorded; whether one begins."""
+        request, enrolment, begins = await self.call("gw_owed_objection", user_tag)
+        return None if request is None else (bytes(request), bytes(enrolment), begins != b"0")

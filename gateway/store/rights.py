@@ -196,7 +196,7 @@ class RightsStore:
     ) -> bool:
         """Leave the job to tell MS of an objection, or that it is taken back; False for an unknown user.
 
-        Nothing of who objects goes out from here on. There is no job if nothing changes, or another one comes first.
+        Nothing of who objects goes out from here on. Behind a job that is not done waits the newest request alone.
         """
         left = await self._call("gw_object", user_tag, request, enrolment, digest.hex(), int(objects))
         return left is not None
@@ -208,12 +208,12 @@ class RightsStore:
 
     async def objected(
         self, user_tag: str, objects: bool, request: Exercised, payload: bytes, notices: Sequence[PutNotice] = (),
-        without: int | None = None, owed: bool = False,
+        without: int | None = None,
     ) -> bool:  # fmt: skip
-        """Record that an objection is in effect, or that it is taken back, once a request.
+        """Record that an objection is in effect, or that it is taken back, once a request: the one of the job.
 
         Args:
-            without: as `finish_erasure`. owed: it is the job's that `object` left, which somebody else may have done.
+            without: as `finish_erasure`.
 
         Returns:
             False for an unknown or erased user.
@@ -224,7 +224,6 @@ class RightsStore:
             *named(
                 *rows, user_tag=user_tag, objects=int(objects), request=request.digest.hex(), ttl=request.ttl,
                 salt=self._salt(), header=request.header, payload=payload, without="" if without is None else without,
-                owed=int(owed),
             ),
         )  # fmt: skip
         return bool(state != b"UNKNOWN")

@@ -290,7 +290,7 @@ async def service_says_that_it_was_not_certain_of_what_somebody_opens(liar: Liar
 
 @unseen("answers")
 async def service_answers_what_it_likes(liar: Liar) -> None:
-    async def answer(self: RequestPath, accepted: Any, utterance: Any) -> Any:
+    async def answer(self: RequestPath, accepted: Any, utterance: Any, _turn: Any) -> Any:
         now_ms = int(self._service.clock() * 1000)
         prox_id, key = accepted.person.prox_id, self._service.key
         head = await self._promises.head()

@@ -37,9 +37,10 @@ local function gw_owed_consents(keys, a)
   return found
 end
 
--- ARGV: user tag: request and enrolment of the objection that is not recorded, or of what takes it back.
+-- ARGV: user tag: request and enrolment of the objection that is not recorded, or of what takes it back; 0 if it is one of somebody
+-- who objects already.
 local function gw_owed_objection(keys, a)
-  return redis.call('HMGET', key(keys[1], 'oj', a[1]), 'r', 'e')
+  return redis.call('HMGET', key(keys[1], 'oj', a[1]), 'r', 'e', 'f')
 end
 
 reads('gw_due', gw_due)

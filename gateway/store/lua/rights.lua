@@ -18,7 +18,7 @@ local function gw_erase_begin(keys, a)
   if redis.call('SADD', key(prefix, 'jobs'), user) == 1 then
     redis.call('HSET', key(prefix, 'j', user), 'r', a[2], 'e', a[3])
   end
-  redis.call('DEL', key(prefix, 'oj', user))
+  redis.call('DEL', key(prefix, 'oj', user), key(prefix, 'on', user))
   redis.call('ZREM', key(prefix, 'owed'), 'object|' .. user)
   for _, value in ipairs(redis.call('HVALS', key(prefix, 's', user))) do
     redis.call('ZREM', key(prefix, 'owed'), 'lost|' .. user .. '|' .. string.match(value, '^[^|]+'))
@@ -98,18 +98,24 @@ local function gw_erase_done(keys, a)
   return redis.call('DEL', key(prefix, 'j', user))
 end
 
+-- The job to tell the main service of a request: `oj`, and behind it, of what was asked while it waits, the newest alone: `on`.
+-- f says that an objection begins by it, of which parties are told.
+local function object_job(prefix, name, user, request, enrolment, digest, objects, fresh)
+  redis.call('HSET', key(prefix, name, user), 'r', request, 'e', enrolment, 'd', digest, 'o', objects, 'f', fresh,
+    'l', redis.call('GET', key(prefix, 'last')) or '')
+  owe(prefix, 'object|' .. user, 0)
+end
+
 -- ARGV: user tag, request, enrolment, digest of the request, 1, or 0 if an objection is taken back. From here on nothing of who
--- objects goes out, whatever was granted. The main service is owed the word, unless it is owed one before, or nothing changes
--- by it. Nothing for an unknown or erased user.
+-- objects goes out, whatever was granted. The main service is owed the word, after what it is owed before. Nothing for an unknown
+-- or erased user.
 local function gw_object(keys, a)
   local prefix, user = keys[1], a[1]
   if redis.call('EXISTS', key(prefix, 'e', user)) == 0 or redis.call('EXISTS', key(prefix, 'x', user)) == 1 then return false end
-  if a[5] == '1' then redis.call('SET', key(prefix, 'ob', user), '1', 'NX') end
-  local state, job = redis.call('GET', key(prefix, 'ob', user)), key(prefix, 'oj', user)
-  if state == (a[5] == '1' and '1' or '2') and redis.call('EXISTS', job) == 0 then
-    redis.call('HSET', job, 'r', a[2], 'e', a[3], 'd', a[4], 'l', redis.call('GET', key(prefix, 'last')) or '')
-    owe(prefix, 'object|' .. user, 0)
-  end
+  if redis.call('EXISTS', key(prefix, 'rq', a[4])) == 1 then return 1 end
+  local first = a[5] == '1' and redis.call('SET', key(prefix, 'ob', user), '1', 'NX')
+  local owed = redis.call('HGET', key(prefix, 'oj', user), 'd')
+  if owed ~= a[4] then object_job(prefix, owed and 'on' or 'oj', user, a[2], a[3], a[4], a[5], first and '1' or '0') end
   return 1
 end
 
@@ -124,7 +130,7 @@ local function gw_right_seen(keys, a)
 end
 
 -- Named fields: user_tag, objects (1, or 0 if that is taken back), request (its digest), ttl (s, for which it is remembered),
--- without (as formed_without), owed (1 if it is the job's, which may be done by now), salt, header, payload; then notices.
+-- without (as formed_without), salt, header, payload; then notices. Nothing if it is not what is owed (any more).
 local function gw_objected(keys, a)
   local prefix, f, rows = keys[1], named(a)
   local user = f.user_tag
@@ -133,15 +139,15 @@ local function gw_objected(keys, a)
   end
   if f.objects == '1' then formed_without(prefix, user, f.without, false) end
   if redis.call('EXISTS', key(prefix, 'rq', f.request)) == 1 then return 'SAME' end
-  local job = redis.call('HMGET', key(prefix, 'oj', user), 'd', 'l')
-  if f.owed == '1' and job[1] ~= f.request then return 'SAME' end
-  if f.objects == '0' then redis.call('DEL', key(prefix, 'ob', user)) else redis.call('SET', key(prefix, 'ob', user), '2') end
-  local header = f.header
-  if job[1] == f.request then
-    header = header:gsub('"last":""', function() return '"last":' .. cjson.encode(job[2]) end)
-    redis.call('DEL', key(prefix, 'oj', user))
-    redis.call('ZREM', key(prefix, 'owed'), 'object|' .. user)
-  end
+  local job, behind = redis.call('HMGET', key(prefix, 'oj', user), 'd', 'l'), redis.call('HMGET', key(prefix, 'on', user), 'r', 'e', 'd', 'o')
+  if job[1] ~= f.request then return 'SAME' end
+  -- Who has objected anew since then objects all the while: nothing of theirs goes out in between.
+  local state = f.objects == '1' and '2' or behind[4] == '1' and '1'
+  if state then redis.call('SET', key(prefix, 'ob', user), state) else redis.call('DEL', key(prefix, 'ob', user)) end
+  local header = f.header:gsub('"last":""', function() return '"last":' .. cjson.encode(job[2]) end)
+  redis.call('DEL', key(prefix, 'oj', user), key(prefix, 'on', user))
+  redis.call('ZREM', key(prefix, 'owed'), 'object|' .. user)
+  if behind[3] then object_job(prefix, 'oj', user, behind[1], behind[2], behind[3], behind[4], state == '1' and '1' or '0') end
   carry_out(prefix, f.request, f.ttl, 'OBJECTED', f.salt, header, f.payload)
   put_notices(prefix, user, a, rows)
   return 'NEW'

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_dropped import patience
@@ -17,6 +19,7 @@ from proxid.protocol.rights import Right
 
 TAG, OTHER = b"t" * 16, b"o" * 16
 NOTICE = "ab" * 32
+HOUR = 3_600_000
 
 
 @pytest.fixture
@@ -118,3 +121,36 @@ def test_who_objected_is_withheld_no_longer_than_clocks_and_the_minute_explain(f
     found.sets.forwarded("cd" * 32, until, 10)
     assert found.objected_after("ann", "ab" * 32, until + 10 * margin)
     assert not found.objected_after("ann", "cd" * 32, until + 10 * margin)
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(1, 5), st.integers(0, 4)), max_size=12),
+    st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 4), st.booleans(),
+)  # fmt: skip
+def test_looking_objections_up_finds_what_looking_at_each_finds(
+    said: list[tuple[bool, int, int]], event: int, until: int, forwarded: int, minute: int, again: bool
+) -> None:
+    people, trust, sets = SimpleNamespace(), SimpleNamespace(clock_skew=30.0), Sets()
+    found = Obligations(cast(Any, trust), cast(Any, people), sets)
+    number, made = 0, list[tuple[int, int, int]]()
+    for objects, step, when in said:
+        number += step
+        asked: Any = SimpleNamespace(
+            right=Right.OBJECT if objects else Right.RESUME, user_id="ann", time_ms=when * HOUR
+        )
+        found.objected(Event(number, EventType.OBJECTED, bytes(16), encode_header(notices=[]), b""), asked)
+        if objects and (not made or made[-1][0]):
+            made.append((0, number, 0))
+        elif not objects and made and not made[-1][0]:
+            made[-1] = (number, made[-1][1], when * HOUR)
+    sets.forwarded("ab" * 32, 0, forwarded)
+    time_ms, margin = minute * HOUR, 60_000 + 60_000
+    assert found.objects("ann", event, until) is any((not e or e > event) and b < until for e, b, _ in made)
+    assert found.has_objected("ann", event) is any(b < event and (not e or e > event) for e, b, _ in made)
+    assert found.has_objected_since("ann", event, until) is any(event < b < until for _, b, _ in made)
+    known = any(b < forwarded and (not e or time_ms + 600_000 <= over) for e, b, over in made)
+    assert found.objects_to("ann", "ab" * 32, time_ms) is known
+    assert found.objected_after("ann", "ab" * 32, time_ms, again, until) is any(
+        b < until and (time_ms <= over + margin or forwarded < e if e else not again) for e, b, over in made
+    )
+    sets.close()
