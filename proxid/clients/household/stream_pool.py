@@ -32,6 +32,8 @@ OPENING: Final = 2
 """Streams at once that were opened and are not taken up: a gateway takes one in a turn of its event loop or two, which
 are long when it has much to do.
 """
+CALM: Final = 1.0
+"""Seconds after an `overloaded` in which those that there are have to do."""
 LATE: Final = 1.0
 """Seconds for which a stream is kept whose answer comes too late: a gateway gives up when its caller does."""
 _CODES: Final = frozenset(Code)
@@ -51,6 +53,8 @@ class StreamPool:
         self._throttle = Throttle()
         self._window = min(FIRST, MOST)
         self._under_way = self._opening = 0
+        self._refused = -math.inf
+        """When the gateway was last overloaded."""
         self._waiting: dict[asyncio.Future[Any], None] = {}
 
     async def ask(self, request: wire.AskRequest, until: float = math.inf) -> wire.AskOutcome:
@@ -123,7 +127,12 @@ class StreamPool:
             self._leave()
 
     def _has_place(self) -> bool:
-        return self._under_way < self._window and (bool(self._idle) or self._opening < OPENING)
+        return self._under_way < self._window and (bool(self._idle) or self._may_open())
+
+    def _may_open(self) -> bool:
+        """A gateway that was overloaded just now has no use for more of them; the first is always opened."""
+        calm = not self._under_way or time.monotonic() - self._refused > CALM
+        return calm and self._opening < OPENING
 
     def _take(self) -> Any:
         self._under_way += 1
@@ -176,6 +185,8 @@ class StreamPool:
         found = await self._read(stream, until)
         if found is not None:
             self._idle.append(stream)
+            if found.refused.code == Code.OVERLOADED:
+                self._refused = time.monotonic()
         return found
 
     async def _read(self, stream: Any, until: float) -> wire.AskOutcome | None:

@@ -228,6 +228,19 @@ async def test_an_overloaded_gateway_says_when_to_come_back(trial: Path) -> None
         assert (await streams.ask(said("again"))).message.header == b"again"
 
 
+async def test_no_stream_is_added_while_the_gateway_is_overloaded(trial: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = Counter()
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+        with pytest.raises(OverloadedError):
+            await streams.ask(said("overloaded"))
+        await asyncio.gather(*(streams.ask(said(f"{n}")) for n in range(6)))
+        assert counter.streams == 1, "the one that there is has to do"
+        monkeypatch.setattr(stream_pool, "CALM", 0.0)
+        await asyncio.gather(*(streams.ask(said(f"{n}")) for n in range(6)))
+        assert counter.streams > 1
+
+
 async def test_streams_become_as_many_as_are_answered_and_few_when_nothing_is(trial: Path) -> None:
     counter = Counter()
     async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
