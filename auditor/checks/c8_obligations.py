@@ -26,6 +26,8 @@ from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import Right, RightsRequest
 
 _MINUTE_MS: Final = 60_000
+_NEVER: Final = 2**63
+"""An event of the gateway that never comes."""
 _TOLD_MS: Final = 600_000
 """Milliseconds by which clocks and delays may move a request against the time at which an objection was taken back."""
 
@@ -90,7 +92,7 @@ class Obligations:
             until: the event before which it is recorded.
         """
         made = self.objections.get(user_id, [])
-        at = bisect_right(made, event, key=lambda one: one[0] or math.inf)
+        at = bisect_right(made, event, key=lambda one: one[0] or _NEVER)
         return at < len(made) and made[at][1] < until
 
     def has_objected(self, user_id: str, event: int) -> bool:
