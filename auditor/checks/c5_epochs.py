@@ -91,6 +91,8 @@ class EpochTimes:
         if fields["opening"]:
             if self._word(event).epoch <= epoch:
                 raise GroupMismatchError("epoch was closed without the gateway's word that a later one has begun")
+            if fields["believed"] is not False:
+                raise GroupMismatchError("epoch was closed on one clock alone although the gateway's word was there")
         elif fields["believed"] is not True:
             raise GroupMismatchError("epoch was closed without the gateway's word that a later one has begun")
         elif self._last > epoch:

@@ -101,6 +101,7 @@ def test_service_that_was_away_closes_what_is_over_first() -> None:
         (Told().opened(10).closed(10, EPOCHS.end(10) - 1), "epoch was closed before its end"),
         (Told().opened(10).closed(10, word=said(EPOCHS.start(10) + 5)), "epoch was closed without the gateway's word"),
         (Told().opened(10).closed(10, word="", believed=False), "epoch was closed without the gateway's word"),
+        (Told().opened(10).closed(10, believed=True), "epoch was closed on one clock alone"),
         (Told().opened(10).opened(11).closed(10, word=""), "epoch was closed on one clock alone"),
         (Told().opened(10).closed(10, word=said(EPOCHS.end(10) + 9, MALLORY)), "epoch began or ended on what is not"),
         (Told().opened(10).closed(10, word="00"), "epoch began or ended on what is not"),
