@@ -113,3 +113,10 @@ def test_a_record_of_a_request_that_has_expired_is_compared_with_what_is_left() 
     assert read_service(buffered) == {GROUPS}
     assert read_service(received, buffered) == {CONSENT}
     assert read_service(received, consent, buffered) == {GROUPS}  # no log shows its link
+
+
+def test_a_consent_says_that_it_came_or_that_it_was_acknowledged() -> None:
+    for phase, told in (("received", 0), ("acknowledged", 0), ("receivedx", 1)):
+        header = encode_header(epoch=1, version=1, message="ab" * 32, phase=phase)
+        _, report = read(gone(1, EventType.CONSENT, header))
+        assert len(report.violations) == told, phase
