@@ -328,7 +328,7 @@ class GatewayLog(Log):
 
 
 def _is_acknowledged(event: Event) -> bool:
-    """Of CONSENT, whether MS has acknowledged it; raises MessageInvalidError if it says neither that nor that it came."""
+    """Of CONSENT, whether MS has acknowledged it; raises MessageInvalidError if it says neither that nor its coming."""
     if event.fields["phase"] not in {"received", "acknowledged"}:
         raise MessageInvalidError("event says of a consent neither that it came nor that it was acknowledged")
     return event.fields["phase"] == "acknowledged"
