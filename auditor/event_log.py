@@ -7,7 +7,7 @@ from typing import Final
 
 from auditor.findings import COMPLETENESS, HEADS, Basis, Report
 from auditor.reading.damage import Damage
-from proxid.errors import MALFORMED, Code, EncodingError, ProxidError
+from proxid.errors import MALFORMED, Code, EncodingError, MessageInvalidError, ProxidError
 from proxid.evidence.events import Event, EventType
 from proxid.evidence.succession import Succession
 
@@ -165,3 +165,10 @@ def _nothing(event: Event) -> None:
 
 def _foreign(event: Event) -> None:
     raise ValueError("an event that this log cannot have")
+
+
+def is_acknowledged(event: Event) -> bool:
+    """Of CONSENT, whether MS has acknowledged it; raises MessageInvalidError if it says neither that nor its coming."""
+    if event.fields["phase"] not in {"received", "acknowledged"}:
+        raise MessageInvalidError("event says of a consent neither that it came nor that it was acknowledged")
+    return event.fields["phase"] == "acknowledged"

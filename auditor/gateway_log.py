@@ -14,7 +14,7 @@ from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_limits import Limits, LimitsState
 from auditor.checks.c7_shown import of_pairs
 from auditor.checks.c8_obligations import Obligations
-from auditor.event_log import Log, check_of, form_of
+from auditor.event_log import Log, check_of, form_of, is_acknowledged
 from auditor.findings import COMPLETENESS, CONSENT, ERASURE, GATEWAY, GROUPS, OPENING, SIGNATURES, Basis, Report
 from auditor.policies import Policies
 from auditor.rights_events import RightsEvents
@@ -172,7 +172,7 @@ class GatewayLog(Log):
 
     def _consent(self, event: Event) -> None:
         payload = ConsentPayload.decode(event.payload)
-        if _is_acknowledged(event):
+        if is_acknowledged(event):
             pair = self._tuples.consent_acknowledged(payload.acknowledgement)
             blocks = pair.original.message.blocks
             version = decode_int(blocks[consent.ACK_VERSION])
@@ -205,7 +205,7 @@ class GatewayLog(Log):
     def _consent_unread(self, event: Event) -> tuple[bytes, int]:
         """What its header says of an acknowledged consent: receipts are looked for there."""
         fields = event.fields
-        if not _is_acknowledged(event):
+        if not is_acknowledged(event):
             return b"", 0
         named = (bytes.fromhex(str(fields["message"])), int(str(fields["version"])))
         self.acknowledged.add((named[0][:16], named[1]))
@@ -213,7 +213,7 @@ class GatewayLog(Log):
 
     def _consent_unread_only(self, event: Event) -> None:
         self._consent_unread(event)
-        if not _is_acknowledged(event):
+        if not is_acknowledged(event):
             self._report.counts["consents.unreadable"] += 1
             if event.gone:
                 # What rests on it can be judged no more than what rests on a link that has expired.
@@ -325,10 +325,3 @@ class GatewayLog(Log):
         self._rights.verify_untold(listed)
         with check_of(ERASURE):
             self._obligations.feeds.state(event, listed)
-
-
-def _is_acknowledged(event: Event) -> bool:
-    """Of CONSENT, whether MS has acknowledged it; raises MessageInvalidError if it says neither that nor its coming."""
-    if event.fields["phase"] not in {"received", "acknowledged"}:
-        raise MessageInvalidError("event says of a consent neither that it came nor that it was acknowledged")
-    return event.fields["phase"] == "acknowledged"
