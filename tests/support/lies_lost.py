@@ -166,8 +166,8 @@ async def service_heeds_no_objection(liar: Liar) -> None:
     await _objects(liar, loses=False)
 
 
-async def _withheld(liar: Liar, *texts: str) -> None:
-    """A request of a person's is withheld as if its key were lost, which it is once these were asked, too."""
+async def withholds_one(liar: Liar, user: str, *texts: str) -> None:
+    """Of what somebody asks one request is withheld, as if they objected or their key were lost, which comes later."""
     honest, withheld = Anonymiser._decided, list[bytes]()
 
     def decided(self: Anonymiser, pending: Any, *rest: Any) -> Any:
@@ -178,13 +178,18 @@ async def _withheld(liar: Liar, *texts: str) -> None:
 
     trial = liar.trial
     await trial.consent()
-    target = (await trial.device.session(USER)).prox_id
+    target = (await trial.device.session(user)).prox_id
     liar.patch.setattr(Anonymiser, "_decided", decided)
-    for text in ("node1 question", *texts):
-        await trial.ask(text, [USER])
+    for text in texts:
+        await trial.ask(text, [user])
         await trial.settle()
-    await lost(trial)
-    await trial.device.session(USER)
+
+
+async def _withheld(liar: Liar, *texts: str) -> None:
+    """A request of a person's is withheld as if its key were lost, which it is once these were asked, too."""
+    await withholds_one(liar, USER, "node1 question", *texts)
+    await lost(liar.trial)
+    await liar.trial.device.session(USER)
 
 
 @lie(7)

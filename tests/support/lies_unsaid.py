@@ -8,7 +8,6 @@ from typing import Any
 
 from gateway.store.library import GatewayStore
 from gateway.upstream import MainServiceClient
-from main_service.intake import Anonymiser, NotLogged, Withheld
 from main_service.jobs.timekeeping import Timekeeper
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import SignedMessage
@@ -20,6 +19,7 @@ from proxid.runtime.evidence_log.encryptor import PlainEvent
 from tests.integration.gateway.test_rights import rights
 from tests.support.lies import GATEWAY, MAIN, Liar, lie, store_of, unseen
 from tests.support.lies_epochs import next_day, patiently
+from tests.support.lies_lost import withholds_one
 from tests.support.trial import PEOPLE
 
 E = EventType
@@ -137,21 +137,7 @@ async def service_takes_back_what_waits_of_somebody_who_had_objected_before(liar
 async def service_withholds_one_request_of_somebody_who_objects_later(liar: Liar) -> None:
     """What was asked after it waited: the main service had not been told."""
     liar.hides = True
-    honest, withheld = Anonymiser._decided, list[bytes]()
-
-    def decided(self: Anonymiser, pending: Any, *rest: Any) -> Any:
-        if withheld or pending.prox_id != target:
-            return honest(self, pending, *rest)
-        withheld.append(pending.session)
-        return Withheld(NotLogged.RESTRICTED, "general")
-
-    trial = liar.trial
-    await trial.consent()
-    target = (await trial.device.session(PEOPLE[0])).prox_id
-    liar.patch.setattr(Anonymiser, "_decided", decided)
-    for text in ("node1 question", "node2 question"):
-        await trial.ask(text, PEOPLE[:1])
-        await trial.settle()
+    await withholds_one(liar, PEOPLE[0], "node1 question", "node2 question")
     await exercise(liar, Right.OBJECT)
 
 
