@@ -78,13 +78,14 @@ async def replay_with_faults(trial: DemoTrial, faults: list[tuple[Any, str]]) ->
 
 
 async def settle(trial: DemoTrial) -> None:
-    watch, quiet = Watch(trial.auditor()), 0
+    """Until all that was asked stands in heads (after a restart they come late), was dealt with, and nothing moves."""
+    watch, quiet, total = Watch(trial.auditor()), 0, len(trial.events())
     try:
         async with asyncio.timeout(SETTLE_SECONDS):
             while quiet < 3:
                 try:
                     tally = await asyncio.to_thread(watch.poll)
-                    quiet = quiet + 1 if tally.settled else 0
+                    quiet = quiet + 1 if tally.settled and tally.events["RECEIVED"] >= total else 0
                 except ProxidError:
                     quiet = 0
                 await asyncio.sleep(0.3)
@@ -124,7 +125,8 @@ def check(trial: DemoTrial, summary: Summary) -> None:
             len({(line["epoch"], line["group"]) for line in lines}) == len(lines) == len(read_groups(trial.feed(party)))
         )
         kept += len(lines)
-    assert kept == counts["deliveries"] > 0
+    # A party that is stopped may have kept a group and not acknowledged it yet.
+    assert 0 < counts["deliveries"] <= kept <= counts["deliveries"] + counts["pending"]
     again = audit(trial)
     assert again["violations"] == [] and again["checked_before"]["3"] > 0
 

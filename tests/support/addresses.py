@@ -1,5 +1,6 @@
 """Ports for services that a test stops and starts again."""
 
+import os
 import random
 import socket
 from pathlib import Path
@@ -8,10 +9,16 @@ _RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_port() -> int:
-    """A port below those that the system gives to connections: while its service is down nobody else is given it."""
+    """A port below those that the system gives to connections: while its service is down nobody else is given it.
+
+    Tests that run side by side draw from numbers of their own: between a draw and the service's start lies a second,
+    in which a number that is free may be drawn once more.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    own = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     first = int(_RANGE.read_text().split()[0]) if _RANGE.exists() else 32768
     while True:
-        port = random.SystemRandom().randrange(10_000, first)
+        port = random.SystemRandom().randrange(10_000 + own, first, workers)
         with socket.socket() as one:
             try:
                 one.bind(("127.0.0.1", port))

@@ -147,7 +147,7 @@ class House:
     def evidence(self) -> bytes:
         """Both services' as the auditor opens it."""
         config, read = self.trial.config("auditor"), b""
-        logs, opening = logs_of(config, fresh=False), opening_of(config)
+        logs, opening = logs_of(config), opening_of(config)
         for name, log in zip((GATEWAY, MAIN_SERVICE), logs, strict=True):
             opener = Opener(name, origin(config.service, name), opening, logs[0], Report(), Unopened())
             read += b"".join(e.header + e.payload for e in opener.events(log, 1, 1 << 62, lambda leaf: None))
