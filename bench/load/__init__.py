@@ -44,7 +44,9 @@ from bench.load.remains import LIMIT, evidence_of_refusals, restart_seconds, sto
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.errors import InputError
 
-CAPACITY_SECONDS = 10
+WARM_SECONDS = 20
+"""Until what is done for a request after its answer is done as fast as requests come: its release waits longest."""
+CAPACITY_SECONDS = 20
 RECOVERY_SECONDS = 20
 BEGIN = 5
 """Seconds of overload after which seconds count."""
@@ -128,7 +130,7 @@ async def _loaded(trial: DemoTrial, options: Options) -> dict[str, Figure]:
 
 async def threefold(devices: Devices, options: Options) -> dict[str, Figure]:
     """What a house is asked that is held: as much as it can do, three times as much, then half of it."""
-    await devices.closed(32, 4)  # warm up
+    await devices.closed(32, WARM_SECONDS)
     capacity = await devices.closed(32, CAPACITY_SECONDS)
     held = f"{capacity:,.0f}/s with {options.share:.0%} of a processor each"
     devices.begin()

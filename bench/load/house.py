@@ -9,10 +9,12 @@ import signal
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Final
 
 from proxid.cli.demo.trial import SERVICES, DemoTrial
+from proxid.errors import InputError
 
 PERIOD: Final = 0.02
 
@@ -23,10 +25,15 @@ class Held:
     def __init__(self, trial: DemoTrial, share: float) -> None:
         self._pids = [pid for name in SERVICES for pid in processes(trial.children[name].pid)]
         context = multiprocessing.get_context("spawn")
-        self._process = context.Process(target=_turn, args=(self._pids, share, os.getpid()), daemon=True)
+        self._begun = context.Event()
+        arguments = (self._pids, share, os.getpid(), self._begun)
+        self._process = context.Process(target=_turn, args=arguments, daemon=True)
 
     def __enter__(self) -> "Held":
         self._process.start()
+        # It takes seconds to start, in which services would do what they could not do afterwards.
+        if not self._begun.wait(60):
+            raise InputError("the process that holds the services does not start")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -35,10 +42,11 @@ class Held:
         _signal(self._pids, signal.SIGCONT)
 
 
-def _turn(pids: Sequence[int], share: float, parent: int) -> None:
+def _turn(pids: Sequence[int], share: float, parent: int, begun: Event) -> None:
     # Late is too much for whom it is to hold; only the superuser may be so soon.
     with suppress(PermissionError):
         os.nice(-15)
+    begun.set()
     next_one = time.monotonic()
     while os.getppid() == parent:
         if share < 1:
