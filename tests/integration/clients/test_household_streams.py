@@ -241,6 +241,28 @@ async def test_no_stream_is_added_while_the_gateway_is_overloaded(trial: Path, m
         assert counter.streams > 1
 
 
+async def test_no_stream_is_added_after_one_that_was_taken_up_late(
+    trial: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_pool, "PROMPT", 0.0)
+    monkeypatch.setattr(stream_pool, "CALM", 0.5)
+    counter = Counter()
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+        assert (await streams.ask(said("soon"))).message.header == b"soon"
+        slow = [asyncio.create_task(streams.ask(said("late"))) for _ in range(2)]
+        async with asyncio.timeout(20):
+            while streams._opening or counter.streams < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        next_one = asyncio.create_task(streams.ask(said("next")))
+        await asyncio.sleep(0)
+        assert len(streams._waiting) == 1 and counter.streams == 2, "the gateway has much to do"
+        assert (await next_one).message.header == b"next", "although nobody else has an answer"
+        assert counter.streams == 3 and not any(one.done() for one in slow)
+        counter.told.set()
+        await asyncio.gather(*slow)
+
+
 async def test_streams_become_as_many_as_are_answered_and_few_when_nothing_is(trial: Path) -> None:
     counter = Counter()
     async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
