@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Final
 
 import grpc
@@ -28,12 +29,14 @@ MOST: Final = 96
 FIRST: Final = 8
 LEAST: Final = 4
 """Streams at first, and when nothing is answered."""
-OPENING: Final = 2
+OPENING: Final = 1
 """Streams at once that were opened and are not taken up: a gateway takes one in a turn of its event loop or two, which
 are long when it has much to do.
 """
+PROMPT: Final = 0.25
+"""Seconds after which a stream is taken up by a gateway that is not busy, however far away it is."""
 CALM: Final = 1.0
-"""Seconds after an `overloaded` in which those that there are have to do."""
+"""Seconds after an `overloaded`, or a stream that was not taken up promptly, in which those that there are have to do."""
 LATE: Final = 1.0
 """Seconds for which a stream is kept whose answer comes too late: a gateway gives up when its caller does."""
 _CODES: Final = frozenset(Code)
@@ -53,8 +56,10 @@ class StreamPool:
         self._throttle = Throttle()
         self._window = min(FIRST, MOST)
         self._under_way = self._opening = 0
-        self._refused = -math.inf
-        """When the gateway was last overloaded."""
+        self._busy = -math.inf
+        """When the gateway was last seen to have too much to do."""
+        self._is_known = False
+        """Whether it has taken up a stream: the first waits for the connection, too."""
         self._waiting: dict[asyncio.Future[Any], None] = {}
 
     async def ask(self, request: wire.AskRequest, until: float = math.inf) -> wire.AskOutcome:
@@ -130,8 +135,8 @@ class StreamPool:
         return self._under_way < self._window and (bool(self._idle) or self._may_open())
 
     def _may_open(self) -> bool:
-        """A gateway that was overloaded just now has no use for more of them; the first is always opened."""
-        calm = not self._under_way or time.monotonic() - self._refused > CALM
+        """A gateway that was busy just now has no use for more of them; the first is always opened."""
+        calm = not self._under_way or time.monotonic() - self._busy > CALM
         return calm and self._opening < OPENING
 
     def _take(self) -> Any:
@@ -166,17 +171,24 @@ class StreamPool:
         stream = self._stub.Converse()
         # A gateway says at once that it has taken it up; one of before, with its first answer.
         taken = asyncio.ensure_future(stream.initial_metadata())
-        taken.add_done_callback(self._taken_up)
+        taken.add_done_callback(partial(self._taken_up, time.monotonic()))
         found = await self._exchange(stream, request, until)
         if found is None:
             raise UpstreamError("ended the stream; try again")
         return found
 
-    def _taken_up(self, taken: "asyncio.Future[Any]") -> None:
+    def _taken_up(self, begun: float, taken: "asyncio.Future[Any]") -> None:
         if not taken.cancelled():
             taken.exception()  # whoever reads the stream hears of it
+        if self._is_known and time.monotonic() - begun > PROMPT:
+            self._note_busy()
+        self._is_known = True
         self._opening -= 1
         self._hand_out()
+
+    def _note_busy(self) -> None:
+        self._busy = time.monotonic()
+        asyncio.get_running_loop().call_later(CALM, self._hand_out)  # those that there are may be busy for long
 
     async def _exchange(self, stream: Any, request: wire.AskRequest, until: float) -> wire.AskOutcome | None:
         """The answer on a stream, which is then idle; None if it has ended."""
@@ -186,7 +198,7 @@ class StreamPool:
         if found is not None:
             self._idle.append(stream)
             if found.refused.code == Code.OVERLOADED:
-                self._refused = time.monotonic()
+                self._note_busy()
         return found
 
     async def _read(self, stream: Any, until: float) -> wire.AskOutcome | None:
