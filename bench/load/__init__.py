@@ -2,7 +2,7 @@
 
 The trial of the demo is started, without third parties at first. Gateway and main service are held to a share of the
 processor: every 20 ms they stand still (SIGSTOP) for the rest, so that the devices, which this one process plays, never
-are the bottleneck. What they then answer, 32 questions under way, is the capacity; everything else is relative to it.
+are the bottleneck. What they then answer, 64 questions under way, is the capacity; everything else is relative to it.
 
     goodput_ratio_at_3x               devices ask three times the capacity, with the library's retries, for `seconds`;
                                       answers within 4 s of the question, in each second from the fifth on, over the
@@ -20,7 +20,7 @@ are the bottleneck. What they then answer, 32 questions under way, is the capaci
                                       all, and what ends by itself (nonces, answers, rates) has ended
     restart_s_at_100k_people          from the start of a gateway to serving, with `people` linked in its store
 
-Options: seconds (60), share (0.15), abuse_seconds (40), refusal_seconds (40), requests (1000, for the store),
+Options: seconds (60), share (0.3), abuse_seconds (40), refusal_seconds (40), requests (1000, for the store),
 people (100000), part (`overload`: all of this; `soak`, `growth`, `idle`: the modules of these names say what), streams
 (500, of `idle`).
 """
@@ -48,6 +48,8 @@ WARM_SECONDS = 20
 """Until what is done for a request after its answer is done as fast as requests come: its release waits longest."""
 CAPACITY_SECONDS = 20
 RECOVERY_SECONDS = 20
+_ENOUGH = 64
+"""Questions under way, of which some always wait for a service."""
 BEGIN = 5
 """Seconds of overload after which seconds count."""
 PATIENCE = 4.0
@@ -59,7 +61,7 @@ class Options:
     """See the module."""
 
     seconds: int = 60
-    share: float = 0.15
+    share: float = 0.3
     abuse_seconds: int = 40  # a hundredth of the answers is three
     refusal_seconds: int = 40
     requests: int = 1000
@@ -130,8 +132,8 @@ async def _loaded(trial: DemoTrial, options: Options) -> dict[str, Figure]:
 
 async def threefold(devices: Devices, options: Options) -> dict[str, Figure]:
     """What a house is asked that is held: as much as it can do, three times as much, then half of it."""
-    await devices.closed(32, WARM_SECONDS)
-    capacity = await devices.closed(32, CAPACITY_SECONDS)
+    await devices.closed(_ENOUGH, WARM_SECONDS)
+    capacity = await devices.closed(_ENOUGH, CAPACITY_SECONDS)
     held = f"{capacity:,.0f}/s with {options.share:.0%} of a processor each"
     devices.begin()
     await devices.open(3 * capacity, options.seconds)
