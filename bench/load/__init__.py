@@ -88,7 +88,7 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
 
 def _overload(chosen: Options) -> dict[str, Figure]:
     with tempfile.TemporaryDirectory(prefix="proxid-bench-") as folder:
-        trial = DemoTrial(Path(folder), DemoOptions(people=80, k=3, form="pairs"))
+        trial = DemoTrial(Path(folder), DemoOptions(people=80, household=2, k=3, form="pairs"))
         trial.provision()
         try:
             trial.start_services()

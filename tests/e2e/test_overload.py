@@ -1,9 +1,10 @@
 """Three times what a house can do is asked of it: it goes on answering that, and says no to the rest (DESIGN 5.7).
 
 Both services are held to a share of the processor, so that it is they who are slow, and capacity is measured in the
-same run (`bench.load`). The same with services that admit everybody shows that the bounds see it.
+same run (`bench.load`). Once clients hold themselves back, once only the services do; that nobody does is seen.
 """
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from bench.load import PATIENCE, Options, threefold
 from bench.load.asking import Devices
 from bench.load.house import Held
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
+from proxid.clients.household import stream_pool
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +50,7 @@ def trial(tmp_path: Path) -> Iterator[DemoTrial]:
 
 
 async def loaded(trial: DemoTrial) -> dict[str, Figure]:
-    options = Options(seconds=SECONDS)
+    options = Options(seconds=SECONDS, share=0.15)
     async with Devices(trial, PATIENCE) as devices:
         await devices.consent()
         with Held(trial, options.share):
@@ -64,6 +66,11 @@ def holds(found: dict[str, Figure]) -> bool:
     return goodput >= 0.5 and after >= 0.75
 
 
+def told(found: dict[str, Figure]) -> bool:
+    """Whether who is not answered hears so, instead of waiting until there is no time left."""
+    return found["refusals"]["value"] > 0
+
+
 async def test_a_house_that_is_asked_too_much_goes_on_answering(trial: DemoTrial) -> None:
     trial.start_services()
     found = await loaded(trial)
@@ -72,6 +79,21 @@ async def test_a_house_that_is_asked_too_much_goes_on_answering(trial: DemoTrial
     assert holds(found), found
 
 
+@pytest.fixture
+def rude(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients that have as much under way, on as many new streams, as the protocol lets them, whatever they hear."""
+    for name, value in {"FIRST": 96, "LEAST": 96, "OPENING": 96, "CALM": 0.0, "PROMPT": math.inf}.items():
+        monkeypatch.setattr(stream_pool, name, value)
+
+
+@pytest.mark.usefixtures("rude")
+async def test_a_house_goes_on_answering_whatever_its_clients_do(trial: DemoTrial) -> None:
+    trial.start_services()
+    found = await loaded(trial)
+    assert holds(found) and told(found)
+
+
+@pytest.mark.usefixtures("rude")
 async def test_services_that_admit_everybody_are_seen(
     trial: DemoTrial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,4 +101,4 @@ async def test_services_that_admit_everybody_are_seen(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     trial.start_services()
     found = await loaded(trial)
-    assert not holds(found), found
+    assert not holds(found) or not told(found), found

@@ -32,7 +32,6 @@ WITNESS_SECONDS: Final = 5
 SLOT_SECONDS: Final = (5, 10, 20)
 """Slots of location queries and commands that close while it runs (8.8); the usual quarter of an hour is longer."""
 SLOTS: Final = (*(f"{seconds} s" for seconds in SLOT_SECONDS), "1 d")
-PEOPLE_PER_HOUSEHOLD: Final = 10
 LEAST_EPOCH: Final = 60
 """Seconds that every policy lets an epoch last at least."""
 START_SECONDS: Final = 20
@@ -48,9 +47,10 @@ _BUNDLES: Final = {"everything": 80, "searches": 15, "nothing": 5}
 
 @dataclass(frozen=True, slots=True)
 class DemoOptions:
-    """See the command's options."""
+    """See the command's options; household: people of each."""
 
     people: int = 100
+    household: int = 10
     seconds: float = 90.0
     rate: float = 60.0
     k: int = 3
@@ -78,7 +78,7 @@ class DemoTrial:
 
     def provision(self) -> None:
         """Keys and configurations of every party, and everybody enrolled."""
-        households = tuple(f"household-{i + 1}" for i in range(-(-self.options.people // PEOPLE_PER_HOUSEHOLD)))
+        households = tuple(f"household-{i + 1}" for i in range(-(-self.options.people // self.options.household)))
         settings = Settings(
             gateway=self._gateway,
             main_service=self._main_service,

@@ -27,7 +27,7 @@ from proxid.wire.v1.gateway_pb2_grpc import GatewayStub
 MOST: Final = 96
 """Streams at once: a gateway takes 128 calls of a connection, and there are others than these."""
 FIRST: Final = 8
-LEAST: Final = 4
+LEAST: Final = 2
 """Streams at first, and when nothing is answered."""
 OPENING: Final = 1
 """Streams at once that were opened and are not taken up: a gateway takes one in a turn of its event loop or two, which
@@ -103,7 +103,9 @@ class StreamPool:
         except BaseException:  # as when its time is over
             self._grow(-self._window // 2)
             raise
-        if found.refused.code != Code.OVERLOADED and 2 * self._under_way >= self._window:
+        if found.refused.code == Code.OVERLOADED:
+            self._note_busy()
+        elif 2 * self._under_way >= self._window:
             self._grow(1)
         return found
 
@@ -187,6 +189,8 @@ class StreamPool:
         self._hand_out()
 
     def _note_busy(self) -> None:
+        if time.monotonic() - self._busy > CALM:  # what many hear at once is said once
+            self._grow(-self._window // 2)
         self._busy = time.monotonic()
         asyncio.get_running_loop().call_later(CALM, self._hand_out)  # those that there are may be busy for long
 
@@ -197,8 +201,6 @@ class StreamPool:
         found = await self._read(stream, until)
         if found is not None:
             self._idle.append(stream)
-            if found.refused.code == Code.OVERLOADED:
-                self._note_busy()
         return found
 
     async def _read(self, stream: Any, until: float) -> wire.AskOutcome | None:
