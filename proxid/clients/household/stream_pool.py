@@ -36,7 +36,7 @@ are long when it has much to do.
 PROMPT: Final = 0.25
 """Seconds after which a stream is taken up by a gateway that is not busy, however far away it is."""
 CALM: Final = 1.0
-"""Seconds after an `overloaded`, or a stream that was not taken up promptly, in which those that there are have to do."""
+"""Seconds after an `overloaded`, or a stream that was taken up late, in which those that there are have to do."""
 LATE: Final = 1.0
 """Seconds for which a stream is kept whose answer comes too late: a gateway gives up when its caller does."""
 _CODES: Final = frozenset(Code)
