@@ -50,7 +50,6 @@ class DemoOptions:
     """See the command's options; household: people of each."""
 
     people: int = 100
-    household: int = 10
     seconds: float = 90.0
     rate: float = 60.0
     k: int = 3
@@ -58,6 +57,7 @@ class DemoOptions:
     file: Path | None = None
     changes: float = 0.0
     form: str = "split"
+    household: int = 10
 
 
 class DemoTrial:
