@@ -85,11 +85,11 @@ demo: classify
 	@mkdir -p out && $(BIN)/proxid demo --html out/demo.html
 
 test: dev java
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not peers"
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow and not peers"
 
 # A minute.
 test-quick: dev
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow and not peers" $(QUICK)
+	$(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not slow and not peers" $(QUICK)
 
 # Against real programs of others: ten minutes.
 test-peers: $(PEERS) browser
