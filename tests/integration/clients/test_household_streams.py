@@ -23,11 +23,13 @@ class Counter(GatewayServicer):
         self.gate, self.told = asyncio.Barrier(1), asyncio.Event()
         self.takes_up = asyncio.Event()
         self.takes_up.set()
+        self.says_so = True
 
     async def Converse(self, _requests: Any, context: Any) -> None:
         self.streams += 1
         await self.takes_up.wait()
-        await context.send_initial_metadata(())
+        if self.says_so:
+            await context.send_initial_metadata(())
         while (raw := await context.read()) is not grpc.aio.EOF:
             self.messages, request = self.messages + 1, raw.parsed()
             await self.gate.wait()
@@ -193,6 +195,40 @@ async def test_few_streams_are_opened_that_a_busy_gateway_has_not_taken_up(trial
         assert counter.streams == stream_pool.OPENING + 1 and len(streams._waiting) == 8 - stream_pool.OPENING
         counter.takes_up.set()
         assert len(await asyncio.gather(asked, late)) == 2
+
+
+async def test_nobody_waits_on_a_stream_that_is_not_taken_up_while_another_is_free(trial: Path) -> None:
+    """A gateway that has much to do takes it up late: who asked meanwhile is answered on the stream that there is."""
+    counter = Counter()
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+        first = asyncio.create_task(streams.ask(said("late")))
+        async with asyncio.timeout(20):
+            while not counter.messages:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        counter.takes_up.clear()
+        second = asyncio.create_task(streams.ask(said("second")))
+        async with asyncio.timeout(20):
+            while counter.streams < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        counter.told.set()
+        assert (await first).message.header == b"late" and (await second).message.header == b"second"
+        counter.takes_up.set()
+        assert counter.streams == 2
+
+
+async def test_a_gateway_that_says_nothing_before_its_first_answer_is_asked_all_the_same(
+    trial: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_pool, "CALM", 0.2)
+    counter = Counter()
+    counter.says_so = False
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+        await streams.ask(said("first"))
+        counter.gate = asyncio.Barrier(3)
+        found = await asyncio.gather(*(streams.ask(said(f"{n}")) for n in range(3)))
+        assert [one.message.header for one in found] == [b"0", b"1", b"2"]
 
 
 async def test_who_waits_for_a_stream_to_be_opened_goes_in_turn(trial: Path) -> None:
