@@ -150,6 +150,7 @@ class House:
         logs, opening = logs_of(config), opening_of(config)
         for name, log in zip((GATEWAY, MAIN_SERVICE), logs, strict=True):
             opener = Opener(name, origin(config.service, name), opening, logs[0], Report(), Unopened())
+            log.heads()  # which wait until everything of before stands in the log
             read += b"".join(e.header + e.payload for e in opener.events(log, 1, 1 << 62, lambda leaf: None))
         for log in logs:
             log.close()
