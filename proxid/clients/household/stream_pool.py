@@ -4,8 +4,9 @@ Never more than the gateway takes, and no more than it has answered of late. Lik
 grows with each answer, shrinks with each `overloaded`, and halves with each answer that does not come: a gateway with
 little of its processor would be busy with streams that are opened, given up and opened again before it comes to read
 one. In gRPC's own queue a stream is opened when its caller has long gone, asks nothing, and is ended: so no more than
-OPENING are opened before the gateway has taken them up, which it says at once. Of more than there are streams for, the
-newest go first, since whoever has waited for long has little time left.
+OPENING are opened before the gateway has taken them up, which it says at once, and nobody but who asks first is bound
+to one until then. Of more than there are streams for, the newest go first, since whoever has waited for long has little
+time left.
 """
 
 import asyncio
@@ -13,7 +14,6 @@ import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from typing import Any, Final
 
 import grpc
@@ -58,9 +58,8 @@ class StreamPool:
         self._under_way = self._opening = 0
         self._busy = -math.inf
         """When the gateway was last seen to have too much to do."""
-        self._is_known = False
-        """Whether it has taken up a stream: the first waits for the connection, too."""
         self._waiting: dict[asyncio.Future[Any], None] = {}
+        self._adding: set[asyncio.Task[None]] = set()
 
     async def ask(self, request: wire.AskRequest, until: float = math.inf) -> wire.AskOutcome:
         """The answer to one request.
@@ -104,6 +103,8 @@ class StreamPool:
             self._grow(-self._window // 2)
             raise
         if found.refused.code == Code.OVERLOADED:
+            if time.monotonic() - self._busy > CALM:  # what many hear at once is said once
+                self._grow(-self._window // 2)
             self._note_busy()
         elif 2 * self._under_way >= self._window:
             self._grow(1)
@@ -114,12 +115,13 @@ class StreamPool:
 
     @asynccontextmanager
     async def _place(self, until: float) -> AsyncIterator[Any]:
-        """One of the streams while the block runs; None: it is to be opened."""
+        """One of the streams while the block runs; None: the first is to be opened."""
         if self._has_place():
             stream = self._take()
         else:
             waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             self._waiting[waiting] = None
+            self._add()
             try:
                 async with asyncio.timeout(until - time.monotonic()):
                     stream = await waiting
@@ -134,12 +136,10 @@ class StreamPool:
             self._leave()
 
     def _has_place(self) -> bool:
-        return self._under_way < self._window and (bool(self._idle) or self._may_open())
+        return self._under_way < self._window and (bool(self._idle) or self._is_first())
 
-    def _may_open(self) -> bool:
-        """A gateway that was busy just now has no use for more of them; the first is always opened."""
-        calm = not self._under_way or time.monotonic() - self._busy > CALM
-        return calm and self._opening < OPENING
+    def _is_first(self) -> bool:
+        return not self._under_way and not self._opening
 
     def _take(self) -> Any:
         self._under_way += 1
@@ -167,30 +167,47 @@ class StreamPool:
             del self._waiting[waiting]
             if not waiting.done():
                 waiting.set_result(self._take())
+        self._add()
+
+    def _add(self) -> None:
+        """One more stream, if somebody waits for one and the gateway was not busy just now."""
+        calm = time.monotonic() - self._busy > CALM and self._opening < OPENING
+        if calm and self._waiting and self._under_way + self._opening < self._window:
+            self._opening += 1
+            adding = asyncio.create_task(self._opened())
+            self._adding.add(adding)
+            adding.add_done_callback(self._adding.discard)
+
+    async def _opened(self) -> None:
+        """Nobody is bound to it before the gateway has taken it up: who waits may have another one earlier."""
+        begun, stream = time.monotonic(), self._stub.Converse()
+        taken = asyncio.ensure_future(stream.initial_metadata())
+        taken.add_done_callback(_heard)
+        await asyncio.wait({taken}, timeout=CALM)  # a gateway of before says so with its first answer
+        ended = taken.done() and (taken.cancelled() or taken.exception() is not None)
+        if ended or time.monotonic() - begun > PROMPT:
+            self._note_busy()
+        if not ended:
+            self._idle.insert(0, stream)
+        self._opening -= 1
+        self._hand_out()
 
     async def _open(self, request: wire.AskRequest, until: float) -> wire.AskOutcome:
         """The answer on a stream of its own, which is kept."""
         stream = self._stub.Converse()
-        # A gateway says at once that it has taken it up; one of before, with its first answer.
         taken = asyncio.ensure_future(stream.initial_metadata())
-        taken.add_done_callback(partial(self._taken_up, time.monotonic()))
+        taken.add_done_callback(self._taken_up)
         found = await self._exchange(stream, request, until)
         if found is None:
             raise UpstreamError("ended the stream; try again")
         return found
 
-    def _taken_up(self, begun: float, taken: "asyncio.Future[Any]") -> None:
-        if not taken.cancelled():
-            taken.exception()  # whoever reads the stream hears of it
-        if self._is_known and time.monotonic() - begun > PROMPT:
-            self._note_busy()
-        self._is_known = True
+    def _taken_up(self, taken: "asyncio.Future[Any]") -> None:
+        _heard(taken)
         self._opening -= 1
         self._hand_out()
 
     def _note_busy(self) -> None:
-        if time.monotonic() - self._busy > CALM:  # what many hear at once is said once
-            self._grow(-self._window // 2)
         self._busy = time.monotonic()
         asyncio.get_running_loop().call_later(CALM, self._hand_out)  # those that there are may be busy for long
 
@@ -231,6 +248,12 @@ class StreamPool:
             self._leave()
 
         reading.add_done_callback(came)
+
+
+def _heard(taken: "asyncio.Future[Any]") -> None:
+    """What became of it is told to whoever reads the stream."""
+    if not taken.cancelled():
+        taken.exception()
 
 
 async def _write(stream: Any, request: wire.AskRequest, until: float) -> None:
