@@ -3,6 +3,10 @@
 import asyncio
 from contextlib import AsyncExitStack
 
+import pytest
+import uvloop
+
+from proxid.errors import OverloadedError
 from proxid.runtime.transport.admission import Admission
 from proxid.runtime.transport.fairness import Turn
 from proxid.runtime.transport.places import LONGEST, Places
@@ -22,11 +26,11 @@ async def test_when_too_much_is_asked_the_next_look_is_sooner() -> None:
         waiting = [asyncio.create_task(wait(admission, Turn("three")))]
         await asyncio.sleep(0)
         assert admission._timer is not None
-        first = admission._timer.when()
+        first = admission._due
         admission._places._over, admission._places._served = loop.time(), 1e9
         waiting.append(asyncio.create_task(wait(admission, Turn("four"))))
         await asyncio.sleep(0)
-        assert admission._timer.when() < first - LONGEST / 4
+        assert admission._due < first - LONGEST / 4
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
@@ -41,3 +45,22 @@ async def test_waiting_for_a_place_is_no_sign_that_the_house_is_slow() -> None:
         await asyncio.sleep(LONGEST)
     await task
     assert turn.waited >= LONGEST / 2
+
+
+def test_who_is_to_be_told_within_the_millisecond_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the event loop of the services, which keeps no timer, and no time of it, for what is due so soon."""
+    admission = Admission()
+    places = admission._places
+    monkeypatch.setattr(places, "limit", 1.0)
+    monkeypatch.setattr(places, "due", lambda now: 0.0001 if places.waiting else None)
+    monkeypatch.setattr(places, "look", lambda now: None)
+
+    async def ask(peer: str) -> None:
+        async with admission.place(Turn(peer)):
+            await asyncio.sleep(0.01)
+
+    async def everybody() -> list[BaseException | None]:
+        return await asyncio.gather(*(ask(f"{n}") for n in range(4)), return_exceptions=True)
+
+    found = uvloop.run(everybody())
+    assert all(one is None or isinstance(one, OverloadedError) for one in found), found
