@@ -15,7 +15,9 @@ class Admission:
 
     def __init__(self) -> None:
         self._places = Places()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._due = 0.0
+        """When it fires, in the event loop's time: uvloop's handles of what is due at once do not know."""
 
     def require_room(self, peer: Hashable) -> None:
         """That a peer's request may find a place, whatever it says; raises OverloadedError, which costs least."""
@@ -55,11 +57,12 @@ class Admission:
         if due is None:
             return
         loop = asyncio.get_running_loop()
+        at = loop.time() + due
         if self._timer is not None:
-            if self._timer.when() <= loop.time() + due:
+            if self._due <= at:
                 return
             self._timer.cancel()
-        self._timer = loop.call_later(due, self._look)
+        self._timer, self._due = loop.call_later(due, self._look), at
 
     def _look(self) -> None:
         self._timer = None
