@@ -123,6 +123,7 @@ class GatewayLog(Log):
     def begin(self, generation: int, base: int) -> None:
         """See `Log.begin`."""
         super().begin(generation, base)
+        self._obligations.base = base
         self._obligations.feeds.follows = self._people.lost.follows = generation > 1
 
     def state(self) -> GatewayState:
@@ -228,6 +229,7 @@ class GatewayLog(Log):
         self._asked[session] = person = self._tuples.forwarded(pair)
         self._sets.vouch(session, name_of(pair.sanitized, Role.SANITIZER))
         self._people.verify_not_revoked(person, pair.original.header.time_ms)
+        self._obligations.forwarded(person.user_id, event.number)
         self._limits.forwarded(person.user_id, pair.original.header.time_ms)
 
     def _forwarded_unread(self, event: Event) -> None:

@@ -14,6 +14,7 @@ from auditor.checks.c5_groups import Groups, GroupsState
 from auditor.checks.c5_shapes import verify_shape
 from auditor.checks.c5_spill import Spill
 from auditor.checks.c6_consents import Consents
+from auditor.checks.c6_objected import Objected, ObjectedState
 from auditor.checks.c6_service import ServiceConsents, ServiceConsentsState
 from auditor.checks.c6_taken_back import TakenBack, TakenBackState
 from auditor.checks.c7_completeness import Sets
@@ -45,9 +46,10 @@ from proxid.protocol import consent
 from proxid.protocol.record import kind_and_number
 
 ServiceState = tuple[
-    GroupsState, WithheldState, set[int], ServiceConsentsState, TimesState, KeptState, TakenBackState
+    GroupsState, WithheldState, set[int], ServiceConsentsState, TimesState, KeptState, TakenBackState,
+    ObjectedState,
 ]  # fmt: skip
-"""Replays, open requests, epochs that were opened, consents, times, what waits, what is to be withdrawn."""
+"""Replays, open requests, epochs that were opened, consents, times, what waits, what is to be withdrawn, objections."""
 _WAITS: Final = frozenset({EventType.BUFFERED, EventType.RELEASED})
 
 
@@ -74,7 +76,8 @@ class ServiceLog(Log):
         self._taken_back = TakenBack(policies, people, self._groups, obligations, report)
         self._erasures = erasures
         self._obligations = obligations
-        self._records = Records(policies, people, self._consents, obligations, report)
+        self._objected = Objected(policies, people, obligations, report)
+        self._records = Records(policies, people, self._consents, self._objected, report)
         self._given_up = GivenUp(
             sets, self._groups, self._split, self._records, self._withheld, self._kept, self._times
         )
@@ -158,8 +161,8 @@ class ServiceLog(Log):
         with check_of(GROUPS):
             self._groups.overdue.received(signed.header.time_ms)
             self._times.verify_received(signed.header.epoch, signed.header.time_ms)
+        self._objected.received(signed.header.epoch, session, signed.header.time_ms, self._groups)
         with check_of(CONSENT):
-            self._taken_back.verify_objections(signed.header.epoch, session, signed.header.time_ms)
             self._taken_back.received(signed.header.epoch, signed.message.user_block.decode("utf-8", "replace"))
         if signed.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")
@@ -276,11 +279,13 @@ class ServiceLog(Log):
     def state(self) -> ServiceState:
         """For storing."""
         own = (self._withheld.state(), self._opened, self._consents.state())
-        return self._groups.state(), *own, self._times.state(), self._kept.state(), self._taken_back.state()
+        of_people = (self._taken_back.state(), self._objected.state())
+        return self._groups.state(), *own, self._times.state(), self._kept.state(), *of_people
 
     def restore(self, state: ServiceState) -> None:
         """Go on from a state."""
-        groups, withheld, self._opened, consents, times, kept, taken_back = state
+        groups, withheld, self._opened, consents, times, kept, taken_back, objected = state
+        self._objected.restore(objected)
         self._withheld.restore(withheld)
         self._consents.restore(consents)
         self._taken_back.restore(taken_back)
@@ -304,7 +309,9 @@ class ServiceLog(Log):
         self._groups.hold()
         self._groups.overdue.finish(self._report)
         self._times.finish()
-        self._taken_back.finish(max(self._opened, default=-1), self._consents.unreadable)
+        newest = max(self._opened, default=-1)
+        self._taken_back.finish(newest, self._consents.unreadable)
+        self._objected.finish(newest)
 
 
 def _verify_stated(fields: Header, group: Group | SlotGroup) -> None:

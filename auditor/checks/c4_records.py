@@ -2,13 +2,13 @@
 
 from auditor.checks.c3_links import People
 from auditor.checks.c4_pipeline import Pipeline
+from auditor.checks.c6_objected import Objected
 from auditor.checks.c6_service import ServiceConsents
 from auditor.checks.c7_withheld import Asked
-from auditor.checks.c8_obligations import Obligations
-from auditor.event_log import RuleBroken, check_of
+from auditor.event_log import check_of
 from auditor.findings import COMMITS, CONSENT, Report
 from auditor.policies import Policies
-from proxid.errors import CommitMismatchError, ConsentError, GroupMismatchError
+from proxid.errors import CommitMismatchError, GroupMismatchError
 from proxid.evidence.events import BufferedPayload, Event
 from proxid.protocol.request import ANSWERED, Utterance
 
@@ -17,12 +17,12 @@ class Records:
     """Compares a record with the request that it comes of."""
 
     def __init__(
-        self, policies: Policies, people: People, consents: ServiceConsents, obligations: Obligations, report: Report
+        self, policies: Policies, people: People, consents: ServiceConsents, objected: Objected, report: Report
     ) -> None:
         self._policies = policies
         self._people = people
         self._consents = consents
-        self._obligations = obligations
+        self._objected = objected
         self._report = report
         classifier = policies.trust.classifier
         self._pipeline = None if classifier is None else Pipeline(classifier)
@@ -53,10 +53,8 @@ class Records:
         with check_of(CONSENT):
             self._consents.verify_audience(event, payload, judge)
         person = self._people.of_prox(payload.prox_id)
-        if received is not None and self._obligations.objects_to(
-            person.user_id, payload.session.hex(), received.time_ms
-        ):
-            raise RuleBroken(CONSENT, ConsentError("record waits of somebody who objects"))
+        if received is not None:
+            self._objected.waits(event, person.prox_id, epoch, payload.session.hex(), received.time_ms)
         skew = max(self._policies.trust.clock_skew, 0.0 if judge is None else judge.clock_skew)
         if received is not None and abs(payload.time_ms - received.time_ms) > 1000 * (skew + ANSWERED):
             raise GroupMismatchError("record is of another time than the request")

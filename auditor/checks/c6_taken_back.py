@@ -5,11 +5,8 @@ form `split` what of it had left: all of that, at once. Anything else is withdra
 under a key that was lost, of which all is, before anything comes under the one that took its place. An
 objection is recorded at the gateway after the Main Service has done its part, so behind the request that was withdrawn
 for it: one of before says nothing. While nothing is said of one, nobody can check it, and that is told.
-Once one is recorded, nothing waits of what its person had asked before: what the gateway forwards from then on comes
-when all that is gone. If it is not, one of the two did not do its part, and nobody can tell which.
 """
 
-from bisect import bisect_left
 from typing import Final
 
 from auditor.checks.c3_links import People
@@ -24,18 +21,13 @@ from proxid.protocol import consent
 
 _KEPT: Final = "somebody took a consent back, and what waited was kept"
 
-_IGNORED: Final = (
-    "something waits of what people asked before they objected, which either the gateway did not pass on, or the main "
-    "service did not heed"
-)
 _SETTLED: Final = 2
 """Epochs that have begun when nothing of one before them can wait any more."""
 
-TakenBackState = tuple[set[bytes], dict[str, tuple[int, int]], set[str], set[str], set[str], dict[int, int], set[str]]
+TakenBackState = tuple[set[bytes], dict[str, tuple[int, int]], set[str], set[str], set[str]]
 """The sessions that are owed; by PROX_ID the epoch in which records went for a reason that is not known yet, and the
 gateway's last event that forwarded one of these; those of which something has waited since; lost keys' PROX_IDs that
-are over; those for which this is believed; by epoch, up to which event the gateway's objections were verified; PROX_IDs
-of which something waited in spite of one."""
+are over; those for which this is believed."""
 
 
 class TakenBack:
@@ -51,10 +43,6 @@ class TakenBack:
         self._again: set[str] = set()
         self._over: set[str] = set()
         self._believed: set[str] = set()
-        self._verified: dict[int, int] = {}
-        self._ignored: set[str] = set()
-        self._made: list[tuple[int, str]] | None = None
-        """Objections, by the gateway's event, and who made each: the gateway's log is read before."""
 
     def consented(self, epoch: int, prox_id: str, bundle: str) -> None:
         """CONSENT: what waits for another audience than the bundle's goes now."""
@@ -72,31 +60,6 @@ class TakenBack:
         self._over.add(lost)
         if self._groups.held(epoch, lost, ()):
             raise ConsentError("a key took the place of a lost one, and what waited under that was kept")
-
-    def verify_objections(self, epoch: int, session: str, time_ms: int) -> None:
-        """RECEIVED: what somebody asked in its epoch before they objected does not wait any more.
-
-        Args:
-            time_ms: of the request. Well within the epoch no later one's key is linked, and MS is told of this one's.
-        """
-        judge, obligations, since = self._policies.of(epoch), self._obligations, self._verified.get(epoch, 0)
-        if self._made is None:
-            self._made = sorted((begun, user) for user, of in obligations.objections.items() for _, begun, _ in of)
-        first = bisect_left(self._made, (since, ""))
-        if (
-            first == len(self._made)
-            or judge is None
-            or time_ms / 1000 >= judge.epochs.end(epoch) - 2 * judge.clock_skew
-        ):
-            return
-        forwarded = obligations.sets.forwarded_at(session) or 0
-        for begun, user in self._made[first : bisect_left(self._made, (forwarded, ""))]:
-            last = self._people.last_of(user, epoch)
-            for prox_id in filter(None, (last.prox_id, last.instead) if last else ()):
-                asked = (obligations.sets.forwarded_at(one.hex()) for one in self._groups.held(epoch, prox_id, ()))
-                if any(at is not None and at < begun for at in asked):
-                    self._ignored.add(prox_id)
-        self._verified[epoch] = max(since, forwarded)
 
     def verify_waits(self, prox_id: str) -> None:
         """BUFFERED; raises ConsentError if its key was lost and another one has come in its place."""
@@ -134,10 +97,6 @@ class TakenBack:
                 del self._loose[prox_id]
         self._believed &= self._loose.keys()
         self._over, self._again = ({prox for prox in of if self._people.find(prox)} for of in (self._over, self._again))
-        self._ignored = {prox_id for prox_id in self._ignored if self._people.find(prox_id)}
-        self._verified = {epoch: event for epoch, event in self._verified.items() if epoch + _SETTLED > newest}
-        if self._ignored:
-            self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, _IGNORED))
         if gone := sum(prox_id not in self._believed for prox_id in self._loose):
             text = f"records of {gone} people were taken back who neither withdrew, objected nor were erased"
             self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, text))
@@ -158,10 +117,8 @@ class TakenBack:
 
     def state(self) -> TakenBackState:
         """For storing."""
-        own = (self._owed, self._loose, self._again, self._over, self._believed)
-        return *own, self._verified, self._ignored
+        return self._owed, self._loose, self._again, self._over, self._believed
 
     def restore(self, state: TakenBackState) -> None:
         """Go on from a state."""
-        self._owed, self._loose, self._again, self._over, self._believed, self._verified, self._ignored = state
-        self._made = None
+        self._owed, self._loose, self._again, self._over, self._believed = state

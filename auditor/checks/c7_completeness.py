@@ -108,6 +108,11 @@ class Sets:
         """ANSWERED."""
         self._put(session, "answered", event)
 
+    def answered_at(self, session: str) -> int | None:
+        """Number of ANSWERED; None if there was none."""
+        row = self._db.execute("SELECT answered FROM sessions WHERE id=?", (_key(session),)).fetchone()
+        return None if row is None else row[0]
+
     def unreached(self, session: str, form: int) -> None:
         """UNREACHED, of a form of the event: 1 was said, too, of what was answered without being logged."""
         self._put(session, "unreached", form)

@@ -4,6 +4,7 @@ What a request said enters no evidence if it could not be filed, so that is beli
 a request was that the person's choice allows nobody (docs/adr/0023). Everything else is computed.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,11 +14,11 @@ from auditor.checks.c3_links import People
 from auditor.checks.c5_groups import Groups
 from auditor.checks.c6_service import Choice, ServiceConsents
 from auditor.checks.c7_arrivals import Arrivals, ArrivalsState
-from auditor.checks.c7_dropped import PATIENCE, patience
+from auditor.checks.c7_dropped import patience
 from auditor.checks.c7_releases import Releases, ReleasesState
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import form_of
-from auditor.findings import COMPLETENESS, GATEWAY, MAIN_SERVICE, Basis, Report, Unchecked
+from auditor.findings import COMPLETENESS, MAIN_SERVICE, Basis, Report, Unchecked
 from auditor.policies import Policies
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import EvidenceOlderError, GroupMismatchError, RecordMismatchError
@@ -258,15 +259,15 @@ class Withheld:
             self._report.add(COMPLETENESS, MAIN_SERVICE, number, _NOT_OVER)
         waiting = [c for claims in self._claims.values() for c in claims if not self._is_told(c)]
         self._claims = {}
-        newest = max((epoch for _, epoch in self._policies.begins[GATEWAY]), default=-1)
         under_way = 0
         for claim in waiting:
-            if claim.believed and newest >= claim.epoch + PATIENCE:
+            over = patience(self._policies, claim.epoch) < math.inf
+            if claim.believed and over:
                 continue
             self._claims.setdefault(claim.prox_id, []).append(claim)
             if claim.believed:
                 continue
-            if newest >= claim.epoch + PATIENCE:
+            if over:
                 text = f"a request was withheld as {claim.reason}, and the gateway's log knows of no such right"
                 self._report.add(COMPLETENESS, MAIN_SERVICE, claim.event, f"SUPPRESSED: {text}")
             else:

@@ -13,6 +13,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
 from auditor.checks.c3_links import People
@@ -35,9 +36,9 @@ FeedsState = tuple[list[Stated], bool, int, list[tuple[int, int, str]], list[str
 """What was said of feeds: not confirmed yet, whether, first silence; of the last openings, what is behind."""
 ObligationsState = tuple[
     set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], dict[bytes, int], FeedsState,
-    dict[str, list[tuple[int, int, int]]],
+    dict[str, list[tuple[int, int, int]]], dict[str, int],
 ]  # fmt: skip
-"""The attributes of `Obligations` after `sets`, objections last."""
+"""The attributes of `Obligations` after `sets`, objections and `asked` last."""
 
 
 @dataclass(slots=True)
@@ -47,6 +48,8 @@ class Obligations:
     Attributes:
         objecting: users who object. objections: of each user, those that were made: number of the event that took one
             back, of its own, and time of the request that took it back (Unix milliseconds); 0 where none did.
+        asked: of users who object, the newest request that the gateway forwarded, by its event. base: entries of the
+            gateway's older logs.
         told: notices, `PARTY:DIGEST`. receivers: subject tag → parties that got records.
         due: subject tags that MS must have forgotten → number of ERASED. forgotten: those it says it has →
             number of its own ERASED.
@@ -58,6 +61,8 @@ class Obligations:
     sets: Sets
     objecting: set[str] = field(default_factory=set)
     objections: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
+    base: int = 0
     told: set[str] = field(default_factory=set)
     receivers: dict[bytes, frozenset[str]] = field(default_factory=dict)
     due: dict[bytes, int] = field(default_factory=dict)
@@ -80,10 +85,16 @@ class Obligations:
                 made.append((0, event.number, 0))
         elif request is not None:
             self.objecting.discard(request.user_id)
+            self.asked.pop(request.user_id, None)
             made = self.objections.get(request.user_id, [])
             if made and not made[-1][0]:
                 before = made[-2][2] if len(made) > 1 else 0  # the latest so far: whoever looks, looks at one
                 made[-1] = (event.number, made[-1][1], max(before, request.time_ms))
+
+    def forwarded(self, user_id: str, event: int) -> None:
+        """FORWARDED of a request of a user's."""
+        if user_id in self.objecting:
+            self.asked[user_id] = event
 
     def objects(self, user_id: str, event: int, until: float = math.inf) -> bool:
         """Whether a user objects at an event of the gateway, or later: it is carried out before it is recorded.
@@ -110,12 +121,26 @@ class Obligations:
         had recorded the objection, which it does once MS was told; its time (Unix milliseconds) is well before any
         that took it back.
         """
+        ended, begun, until = self._before(user_id, session)
+        return bool(begun) and (not ended or time_ms + _TOLD_MS <= until)
+
+    def has_gone_on(self, user_id: str, session: str) -> bool:
+        """Whether the gateway's log goes on with a user who objects, behind its answer to a request of theirs.
+
+        Whatever it told MS before that answer, it has recorded before it forwards another one of theirs. What a store
+        that was lost had not recorded is recorded by no log.
+        """
+        ended, begun, _ = self._before(user_id, session)
+        answered = self.sets.answered_at(session)
+        asked = answered is not None and answered < self.asked.get(user_id, 0)
+        return begun > self.base and (bool(ended) or asked)
+
+    def _before(self, user_id: str, session: str) -> tuple[int, int, int]:
+        """Of `objections` the one that was recorded last before a request was forwarded; zeros if none was."""
         made = self.objections.get(user_id)
         forwarded = self.sets.forwarded_at(session) if made else None
-        if not made or forwarded is None:
-            return False
-        ended, begun, until = made[max(0, bisect_left(made, forwarded, key=lambda one: one[1]) - 1)]
-        return begun < forwarded and (not ended or time_ms + _TOLD_MS <= until)
+        at = 0 if not made or forwarded is None else bisect_left(made, forwarded, key=itemgetter(1))
+        return made[at - 1] if made and at else (0, 0, 0)
 
     def objected_after(
         self, user_id: str, session: str, time_ms: int, again: bool = False, until: float = math.inf
@@ -178,6 +203,7 @@ class Obligations:
         self.due.update(dict.fromkeys((bytes.fromhex(tag) for tag in _texts(fields, "forgotten")), event.number))
         if request is not None:
             self.objecting.discard(request.user_id)
+            self.asked.pop(request.user_id, None)
             self.objections.pop(request.user_id, None)
             self._newest(event, tags, epochs, request)
         self.feeds.state(event)
@@ -242,11 +268,12 @@ class Obligations:
             self.forgotten,
             (self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings, self.feeds.behind),
             self.objections,
+            self.asked,
         )
 
     def restore(self, state: ObligationsState) -> None:
         """Go on from a state."""
-        self.objecting, self.told, self.receivers, self.due, self.forgotten, feeds, self.objections = state
+        self.objecting, self.told, self.receivers, self.due, self.forgotten, feeds, self.objections, self.asked = state
         self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings, self.feeds.behind = feeds
 
 

@@ -12,6 +12,7 @@ from proxid.errors import (
     NonceReplayError,
     RateLimitError,
     RegistrationError,
+    UpstreamError,
 )
 from proxid.evidence.events import encode_header, session_header
 from proxid.runtime.evidence_log.writer import evidence_key_name
@@ -31,7 +32,8 @@ class RequestSteps(Steps):
             limits: nonce time to live in seconds, requests a minute.
 
         Raises:
-            RegistrationError, NonceReplayError, RateLimitError.
+            RegistrationError, NonceReplayError, RateLimitError. UpstreamError: MS is being told that the person
+                objects no more; once that is recorded, it may be sent again.
         """
         ttl, rate = limits
         result = await self.call(
@@ -48,6 +50,8 @@ class RequestSteps(Steps):
             raise NonceReplayError("nonce was used before for another message")
         if state == b"RATE":
             raise RateLimitError("user sends more requests than allowed")
+        if state == b"OWED":
+            raise UpstreamError("the Main Service is being told that an objection is taken back")
         return bytes(result[1]) if state == b"ANSWERED" else None
 
     async def answered(self, session: bytes, answer: bytes, payload: bytes, ttl: int, user_tag: str) -> bytes:

@@ -6,7 +6,7 @@ local function gw_forward(keys, a)
   local owner, tag = redis.call('HMGET', key(prefix, 'k', f.key_tag), 'u', 'e'), f.key_tag
   local user = owner[1] or ''
   local found = redis.call('MGET', prefix .. ':events:full', key(prefix, 'x', user), key(prefix, 'u', user, owner[2] or ''),
-    key(prefix, 'n', f.nonce_tag))
+    key(prefix, 'n', f.nonce_tag), key(prefix, 'ob', user))
   require_room(prefix, found[1])
   if user == '' or found[2] or found[3] ~= tag then return {'UNREGISTERED'} end
   if found[4] then
@@ -15,6 +15,8 @@ local function gw_forward(keys, a)
     if answer then return {'ANSWERED', answer} end
     return {'RETRY'}
   end
+  -- The main service may take up again what is asked, and the log does not say so yet.
+  if found[5] and redis.call('HGET', key(prefix, 'oj', user), 'o') == '0' then return {'OWED'} end
   local window = key(prefix, 'r', user, math.floor(tonumber(f.now) / 60))
   local asked = redis.call('INCR', window)
   if asked > tonumber(f.rate) then return {'RATE'} end

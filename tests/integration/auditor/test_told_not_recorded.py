@@ -1,4 +1,4 @@
-"""An audit that reads what the main service was told, before the gateway has recorded it: honest, whatever it was (17.4)."""
+"""An audit that reads what the main service was told, before the gateway has recorded it (17.4)."""
 
 import asyncio
 from pathlib import Path
@@ -106,10 +106,11 @@ async def test_nothing_is_forwarded_of_whose_objection_is_being_taken_back(
         clean(await trial.audit())
 
 
+@pytest.mark.slow
 async def test_what_else_the_main_service_is_told_first_accuses_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An objection, an erasure, a withdrawal and a consent given anew, of each of which the gateway's last step is due."""
+    """An objection, an erasure, a withdrawal and a consent given anew, each but for the gateway's last step."""
     forgotten = asyncio.Event()
 
     async def never(*_: Any, **__: Any) -> bool:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,9 +10,11 @@ import pytest
 from auditor.checks.c3_deliveries import Deliveries
 from auditor.checks.c3_links import Person
 from auditor.checks.c6_consents import Consents
+from auditor.checks.c6_objected import Objected
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c8_feeds import Feeds
 from auditor.findings import Report
+from auditor.policies import Policies
 from proxid.anonymise.slotted.pool import SlotPool
 from proxid.anonymise.slotted.types import SlotRecord, SlotSettings
 from proxid.anonymise.split.draws import Draws
@@ -21,6 +23,7 @@ from proxid.anonymise.split.settings import SplitSettings
 from proxid.anonymise.split.types import SplitRecord
 from proxid.evidence.events import Event, EventType, encode_header
 from proxid.protocol.consent import ConsentVector, Grant
+from tests.unit.auditor.test_expired_events import trusted
 
 DRAWS = Draws(bytes(32))
 
@@ -113,6 +116,28 @@ def test_whoever_is_erased_takes_their_aliases_along_whatever_others_have() -> N
 
     few, many = aliases(4), aliases(400)
     assert lines(lambda: few.forget("p1")) == lines(lambda: many.forget("p1")) < 20
+
+
+def test_whether_objections_are_heeded_costs_what_there_are_in_an_epoch() -> None:
+    """Each epoch has one, and a request behind it."""
+
+    def audited(epochs: int) -> int:
+        asked: Any = SimpleNamespace(forwarded_at=int)
+        made = {f"p{epoch}": [(0, 10 * epoch + 2, 0)] for epoch in range(epochs)}
+        obligations: Any = SimpleNamespace(objections=made, sets=asked)
+        nobody: Any = SimpleNamespace(last_of=lambda user, epoch: None, find=lambda prox_id: None)
+        policies = Policies(trusted())
+        policies.begins["gateway"] = [(10 * epoch + 1, epoch) for epoch in range(epochs)]
+        objected = Objected(policies, nobody, obligations, Report())
+        objected.received(0, "0", 0, nobody)
+
+        def read() -> None:
+            for epoch in range(epochs):
+                objected.received(epoch, str(10 * epoch + 3), policies.trust.epochs.start(epoch) * 1000, nobody)
+
+        return lines(read)
+
+    assert audited(400) < 110 * audited(4)
 
 
 def test_what_somebody_allows_is_found_whatever_they_chose_before() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from auditor.checks.c6_taken_back import TakenBack
+from auditor.checks.c6_objected import Objected
 from auditor.findings import Report
 from auditor.policies import Policies
 from proxid.protocol.epochs import EPOCH_SECONDS
@@ -28,13 +28,13 @@ def audit(*comes: tuple[str, int], held: dict[str, list[bytes]], state: Any = No
     obligations: Any = SimpleNamespace(objections={"ann": [(0, OBJECTED, 0)]}, sets=sets)
     groups: Any = SimpleNamespace(held=lambda epoch, prox_id, but: held.get(prox_id, []))
     report = Report()
-    taken = TakenBack(Policies(trusted()), people, groups, obligations, report)
+    objected = Objected(Policies(trusted()), people, obligations, report)
     if state is not None:
-        taken.restore(state)
+        objected.restore(state)
     for session, time_ms in comes:
-        taken.verify_objections(EPOCH, session, time_ms)
-    taken.finish(EPOCH, False)
-    return len(report.missing), taken.state()
+        objected.received(EPOCH, session, time_ms, groups)
+    objected.finish(EPOCH)
+    return len(report.missing), objected.state()
 
 
 @pytest.mark.parametrize("prox_id", ["px1live", "px1lost"])

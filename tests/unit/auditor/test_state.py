@@ -31,9 +31,9 @@ def nothing() -> Saved:
         ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, lost), ({}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
          LimitsState({}, 0, False, releases)),
-        (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}),
+        (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}, {}),
         ((bytes(32), {}, {}, HeldBack().state()), withheld, set(), ({}, set(), {}, set()), times, ({}, {}),
-         (set(), {}, set(), set(), set(), {}, set())),
+         (set(), {}, set(), set(), set()), ([], {}, set())),
         ({}, {}, {}, set(), {}, -1, set(), []), ({}, {}, False),
     )  # fmt: skip
     return Saved({}, parts, [], {}, {"groups": 1})

@@ -1,0 +1,143 @@
+"""What the Main Service keeps of who objects (check 6 of DESIGN 10.4).
+
+Nothing waits of what somebody asked behind their objection. That it is taken back the gateway records once the Main
+Service was told: an audit that reads between the two finds what waits, rightly, of somebody who objects. But until that
+is recorded the gateway forwards nothing more of theirs. So what waits is unchecked at first, and a violation once the
+gateway forwards what they ask behind the answer to that request, or when two more epochs have begun.
+
+An objection is recorded once the Main Service has done its part, so nothing waits any more of what its person had asked
+before: what the gateway forwards from then on comes when all that is gone. If it is not, one of the two did not do its
+part, and nobody can tell which.
+"""
+
+import math
+from bisect import bisect_left
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+from auditor.checks.c3_links import People
+from auditor.checks.c5_groups import Groups
+from auditor.checks.c7_dropped import patience
+from auditor.checks.c8_obligations import Obligations
+from auditor.findings import CONSENT, GATEWAY, MAIN_SERVICE, Report, Unchecked
+from auditor.policies import Policies
+from proxid.evidence.events import Event
+
+_OBJECTS: Final = "record waits of somebody who objects"
+_IGNORED: Final = (
+    "something waits of what people asked before they objected, which either the gateway did not pass on, or the main "
+    "service did not heed"
+)
+_SETTLED: Final = 2
+"""Epochs that have begun when nothing of one before them can wait any more."""
+
+
+class Waits(NamedTuple):
+    """A record of somebody who objects.
+
+    Attributes:
+        event: which said so, and its type. session: the request's, hexadecimal. time_ms: of the request.
+    """
+
+    event: int
+    type: str
+    prox_id: str
+    epoch: int
+    session: str
+    time_ms: int
+
+
+ObjectedState = tuple[list[Waits], dict[int, int], set[str]]
+"""Records of who objects; by epoch, up to which event the gateway's objections were verified; PROX_IDs of which
+something waited in spite of one."""
+
+
+class Objected:
+    """Reads BUFFERED and RECEIVED after the gateway's OBJECTED."""
+
+    def __init__(self, policies: Policies, people: People, obligations: Obligations, report: Report) -> None:
+        self._policies, self._people = policies, people
+        self._obligations, self._report = obligations, report
+        self._waits: list[Waits] = []
+        self._verified: dict[int, int] = {}
+        self._ignored: set[str] = set()
+        self._made: list[tuple[int, str]] | None = None
+        """Objections, by the gateway's event, and who made each: the gateway's log is read before."""
+
+    def waits(self, event: Event, prox_id: str, epoch: int, session: str, time_ms: int) -> None:
+        """A record waits, or would have: whether its person objects is held against the whole of the gateway's log.
+
+        Args:
+            session, time_ms: of the request.
+        """
+        if self._obligations.objects_to(self._people.user_of(prox_id), session, time_ms):
+            self._waits.append(Waits(event.number, event.type.value, prox_id, epoch, session, time_ms))
+
+    def received(self, epoch: int, session: str, time_ms: int, groups: Groups) -> None:
+        """RECEIVED: what somebody asked in its epoch before they objected does not wait any more.
+
+        Args:
+            time_ms: of the request. Well within the epoch no later one's key is linked, and MS is told of this one's.
+        """
+        judge, obligations = self._policies.of(epoch), self._obligations
+        if self._made is None:
+            self._made = sorted((begun, user) for user, of in obligations.objections.items() for _, begun, _ in of)
+        since = self._verified.get(epoch)
+        if since is None:
+            since = self._verified[epoch] = self._opened(epoch)
+        first = bisect_left(self._made, (since, ""))
+        if (
+            first == len(self._made)
+            or judge is None
+            or time_ms / 1000 >= judge.epochs.end(epoch) - 2 * judge.clock_skew
+        ):
+            return
+        forwarded = obligations.sets.forwarded_at(session) or 0
+        for begun, user in self._made[first : bisect_left(self._made, (forwarded, ""))]:
+            last = self._people.last_of(user, epoch)
+            for prox_id in filter(None, (last.prox_id, last.instead) if last else ()):
+                asked = (obligations.sets.forwarded_at(one.hex()) for one in groups.held(epoch, prox_id, ()))
+                if any(at is not None and at < begun for at in asked):
+                    self._ignored.add(prox_id)
+        self._verified[epoch] = max(since, forwarded)
+
+    def _opened(self, epoch: int) -> int:
+        """The gateway's event from which on it forwarded what is of an epoch; 0 if it does not say."""
+        begins = self._policies.begins[GATEWAY]
+        at = bisect_left(begins, epoch, key=itemgetter(1))
+        return begins[at][0] if at < len(begins) and begins[at][1] == epoch else 0
+
+    def finish(self, newest: int) -> None:
+        """At the end: what waits of who objects, as far as it is known by now.
+
+        Args:
+            newest: the epoch that began last.
+        """
+        self._waits = [one for one in self._waits if self._people.find(one.prox_id) and self._objects(one)]
+        wrong = [one for one in self._waits if self._is_wrong(one)]
+        for one in wrong:
+            self._report.add(CONSENT, MAIN_SERVICE, one.event, f"{one.type}: {_OBJECTS}")
+        if left := len(self._waits) - len(wrong):
+            text = f"{left} records wait of people who object, which may have been taken back and is not recorded yet"
+            self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, text))
+        self._ignored = {prox_id for prox_id in self._ignored if self._people.find(prox_id)}
+        self._verified = {epoch: event for epoch, event in self._verified.items() if epoch + _SETTLED > newest}
+        if self._ignored:
+            self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, _IGNORED))
+
+    def _objects(self, one: Waits) -> bool:
+        return self._obligations.objects_to(self._people.user_of(one.prox_id), one.session, one.time_ms)
+
+    def _is_wrong(self, one: Waits) -> bool:
+        user = self._people.user_of(one.prox_id)
+        late = patience(self._policies, one.epoch) < math.inf
+        return late or self._obligations.has_gone_on(user, one.session)
+
+    def state(self) -> ObjectedState:
+        """For storing."""
+        return self._waits, self._verified, self._ignored
+
+    def restore(self, state: ObjectedState) -> None:
+        """Go on from a state."""
+        self._waits, self._verified, self._ignored = state
+        self._made = None
