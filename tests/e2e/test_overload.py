@@ -6,6 +6,7 @@ same run (`bench.load`). Once clients hold themselves back, once only the servic
 
 import math
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from bench import Figure
 from bench.load import PATIENCE, Options, threefold
-from bench.load.asking import Devices
+from bench.load.asking import Devices, settled
 from bench.load.house import Held
 from proxid.cli.demo.trial import DemoOptions, DemoTrial
 from proxid.clients.household import stream_pool
@@ -77,6 +78,21 @@ async def test_a_house_that_is_asked_too_much_goes_on_answering(trial: DemoTrial
     if not holds(found):  # capacity was measured before something else took the processor away: once more
         found = await loaded(trial)
     assert holds(found), found
+
+
+async def test_answers_come_back_with_the_processor(trial: DemoTrial) -> None:
+    """For half a minute services get a hundredth of it, and people wait for as long as a device does by itself."""
+    trial.start_services()
+    async with Devices(trial, 20.0) as devices:
+        await devices.consent()
+        with Held(trial, 0.01):
+            await devices.open(30, 30)
+        given_back = time.monotonic()
+        await devices.open(30, 30)
+        await devices.end()
+    after = [one for one in devices.asked if one.begun >= given_back]
+    print(f"{settled(after, given_back, PATIENCE)} s until all are answered in {PATIENCE} s again")
+    assert settled(after, given_back, PATIENCE) <= 15
 
 
 @pytest.fixture
