@@ -1,6 +1,7 @@
 """The streams on which a device asks: kept, replaced when they have ended, given up when no answer comes."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ class Counter(GatewayServicer):
         self.gate, self.told = asyncio.Barrier(1), asyncio.Event()
         self.takes_up = asyncio.Event()
         self.takes_up.set()
-        self.says_so = True
+        self.says_so, self.most = True, 1 << 30
 
     async def Converse(self, _requests: Any, context: Any) -> None:
         self.streams += 1
+        if self.streams > self.most:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "no more streams")
         await self.takes_up.wait()
         if self.says_so:
             await context.send_initial_metadata(())
@@ -229,6 +232,25 @@ async def test_a_gateway_that_says_nothing_before_its_first_answer_is_asked_all_
         counter.gate = asyncio.Barrier(3)
         found = await asyncio.gather(*(streams.ask(said(f"{n}")) for n in range(3)))
         assert [one.message.header for one in found] == [b"0", b"1", b"2"]
+
+
+async def test_who_is_given_no_more_streams_does_not_ask_for_them_all_the_time(trial: Path) -> None:
+    counter = Counter()
+    counter.most = 1
+    async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
+        first = asyncio.create_task(streams.ask(said("late")))
+        async with asyncio.timeout(20):
+            while not counter.messages:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        second = asyncio.create_task(streams.ask(said("second")))
+        async with asyncio.timeout(20):
+            while counter.streams < 3:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert time.monotonic() - streams._busy < stream_pool.CALM
+        counter.told.set()
+        assert (await first).message.header == b"late" and (await second).message.header == b"second"
+        assert counter.streams == 3
 
 
 async def test_who_waits_for_a_stream_to_be_opened_goes_in_turn(trial: Path) -> None:
