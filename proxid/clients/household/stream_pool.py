@@ -60,6 +60,8 @@ class StreamPool:
         """When the gateway was last seen to have too much to do."""
         self._waiting: dict[asyncio.Future[Any], None] = {}
         self._adding: set[asyncio.Task[None]] = set()
+        self._untried: set[Any] = set()
+        """Streams that were added and not used yet."""
 
     async def ask(self, request: wire.AskRequest, until: float = math.inf) -> wire.AskOutcome:
         """The answer to one request.
@@ -96,9 +98,13 @@ class StreamPool:
                     if stream is None:
                         found = await self._open(request, until)
                         continue
+                    untried = stream in self._untried
+                    self._untried.discard(stream)
                     # The gateway ends an idle stream when it stops; what it may have read is sent again unchanged.
                     with suppress(grpc.aio.AioRpcError):
                         found = await self._exchange(stream, request, until)
+                    if found is None and untried:  # it was not taken up, but ended at once
+                        self._note_busy()
         except BaseException:  # as when its time is over
             self._grow(-self._window // 2)
             raise
@@ -189,6 +195,7 @@ class StreamPool:
             self._note_busy()
         if not ended:
             self._idle.insert(0, stream)
+            self._untried.add(stream)
         self._opening -= 1
         self._hand_out()
 
