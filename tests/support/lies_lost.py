@@ -15,6 +15,7 @@ from proxid.runtime.provision.keyfile import load_signing_key
 from tests.integration.auditor.test_epoch_keys_lost import USER, forgetful, lost
 from tests.integration.gateway.test_rights import rights
 from tests.support.lies import GATEWAY, Liar, keys_kept_live, lie, store_of, unseen
+from tests.support.lies_epochs import patiently
 from tests.support.trial import PEOPLE
 
 
@@ -164,6 +165,27 @@ async def service_heeds_no_objection(liar: Liar) -> None:
 
     liar.patch.setattr(Subjects, "restrict", restrict)
     await _objects(liar, loses=False)
+
+
+@lie(6)
+async def service_heeds_no_objection_that_nobody_asks_behind_in_its_epoch(liar: Liar) -> None:
+    """The next epoch has begun when somebody does."""
+    liar.hides = True
+
+    async def restrict(self: Subjects, *_: Any) -> None:
+        """Nothing is given up."""
+
+    liar.patch.setattr(Subjects, "restrict", restrict)
+    trial = liar.trial
+    await trial.busy(1)
+    await trial.ask("waits here", [USER])
+    await trial.settle()
+    client = rights(trial)
+    await client.exercise(Right.OBJECT, USER)
+    await client.close()
+    trial.leap(30.0)
+    await patiently(lambda: trial.consent(people=[PEOPLE[2]]))
+    await trial.ask("node1 question", [PEOPLE[2]])
 
 
 async def withholds_one(liar: Liar, user: str, *texts: str) -> None:

@@ -18,21 +18,29 @@ EARLY, COMES, NEVER = "e" * 128, "c" * 128, "f" * 128
 FORWARDED = {ASKED.hex(): 50, EARLY: 90, COMES: 150, LATER.hex(): 140}
 
 
-def audit(*comes: tuple[str, int], held: dict[str, list[bytes]], state: Any = None, known: bool = True) -> Any:
-    """What is unchecked when requests come, by session and time (ms), while this is held; and what is stored."""
+def audit(
+    *comes: tuple[str, int], held: dict[str, list[bytes]], state: Any = None, known: bool = True,
+    begins: list[tuple[int, int]] | None = None, epoch: int = EPOCH,
+) -> Any:  # fmt: skip
+    """What is unchecked when requests come, by session and time (ms), while this is held; and what is stored.
+
+    Args:
+        begins: the gateway's openings. epoch: that the requests are of.
+    """
     ann = SimpleNamespace(prox_id="px1live", instead="px1lost", user_id="ann")
     people: Any = SimpleNamespace(
         last_of=lambda user, epoch: ann if epoch == EPOCH else None, find=lambda prox_id: ann if known else None
     )
     sets = SimpleNamespace(forwarded_at=FORWARDED.get)
     obligations: Any = SimpleNamespace(objections={"ann": [(0, OBJECTED, 0)]}, sets=sets)
-    groups: Any = SimpleNamespace(held=lambda epoch, prox_id, but: held.get(prox_id, []))
-    report = Report()
-    objected = Objected(Policies(trusted()), people, obligations, report)
+    groups: Any = SimpleNamespace(held=lambda at, prox_id, but: held.get(prox_id, []) if at == EPOCH else [])
+    report, policies = Report(), Policies(trusted())
+    policies.begins["gateway"] = begins or []
+    objected = Objected(policies, people, obligations, report)
     if state is not None:
         objected.restore(state)
     for session, time_ms in comes:
-        objected.received(EPOCH, session, time_ms, groups)
+        objected.received(epoch, session, time_ms, groups)
     objected.finish(EPOCH)
     return len(report.missing), objected.state()
 
@@ -55,3 +63,17 @@ def test_what_waits_after_a_request_that_was_forwarded_after_the_objection_is_to
 ])  # fmt: skip
 def test_what_may_wait_is_nobodys_fault(comes: tuple[str, int], held: dict[str, list[bytes]]) -> None:
     assert audit(comes, held=held)[0] == 0
+
+
+@pytest.mark.parametrize(("opened", "comes", "held", "missing"), [
+    (120, COMES, ASKED, 1),  # who asks first in the next epoch finds what nobody found in this one
+    (120, COMES, LATER, 0),
+    (80, COMES, ASKED, 0),  # that one had begun by then, and the main service may have been told of its key alone
+    (120, EARLY, ASKED, 0),  # the gateway's log is wrong, and this shows nothing
+])  # fmt: skip
+def test_the_next_epoch_begins_once_all_that_was_objected_to_is_gone(
+    opened: int, comes: str, held: bytes, missing: int
+) -> None:
+    begins = [(1, EPOCH), (opened, EPOCH + 1)]
+    found = audit((comes, MIDNIGHT), held={"px1live": [held]}, begins=begins, epoch=EPOCH + 1)
+    assert found[0] == missing
