@@ -76,36 +76,45 @@ class Objected:
     def received(self, epoch: int, session: str, time_ms: int, groups: Groups) -> None:
         """RECEIVED: what somebody asked in its epoch before they objected does not wait any more.
 
+        Nor does, when its epoch begins, what somebody asked before they objected in the one before.
+
         Args:
             time_ms: of the request. Well within the epoch no later one's key is linked, and MS is told of this one's.
         """
-        judge, obligations = self._policies.of(epoch), self._obligations
         if self._made is None:
-            self._made = sorted((begun, user) for user, of in obligations.objections.items() for _, begun, _ in of)
-        since = self._verified.get(epoch)
-        if since is None:
-            since = self._verified[epoch] = self._opened(epoch)
-        first = bisect_left(self._made, (since, ""))
-        if (
-            first == len(self._made)
-            or judge is None
-            or time_ms / 1000 >= judge.epochs.end(epoch) - 2 * judge.clock_skew
-        ):
+            self._made = _made(self._obligations)
+        if not self._made or self._made[-1][0] < self._verified.get(epoch, 0):
             return
-        forwarded = obligations.sets.forwarded_at(session) or 0
-        for begun, user in self._made[first : bisect_left(self._made, (forwarded, ""))]:
-            last = self._people.last_of(user, epoch)
-            for prox_id in filter(None, (last.prox_id, last.instead) if last else ()):
-                asked = (obligations.sets.forwarded_at(one.hex()) for one in groups.held(epoch, prox_id, ()))
-                if any(at is not None and at < begun for at in asked):
-                    self._ignored.add(prox_id)
-        self._verified[epoch] = max(since, forwarded)
+        forwarded = self._obligations.sets.forwarded_at(session) or 0
+        if epoch not in self._verified:
+            self._begun(epoch, forwarded, groups)
+        judge = self._policies.of(epoch)
+        if judge is None or time_ms / 1000 >= judge.epochs.end(epoch) - 2 * judge.clock_skew:
+            return
+        self._verify(epoch, forwarded, groups)
 
-    def _opened(self, epoch: int) -> int:
-        """The gateway's event from which on it forwarded what is of an epoch; 0 if it does not say."""
+    def _begun(self, epoch: int, forwarded: int, groups: Groups) -> None:
+        """An epoch's key is linked once the gateway has logged that it is open: of who objected before, MS was told of
+        the one before."""
         begins = self._policies.begins[GATEWAY]
         at = bisect_left(begins, epoch, key=itemgetter(1))
-        return begins[at][0] if at < len(begins) and begins[at][1] == epoch else 0
+        opened, logged = begins[at] if at < len(begins) else (0, epoch)
+        self._verified[epoch] = opened if logged == epoch else 0
+        if logged == epoch and at:
+            before = begins[at - 1]
+            self._verified.setdefault(before[1], before[0])
+            self._verify(before[1], min(opened, forwarded), groups)
+
+    def _verify(self, epoch: int, until: int, groups: Groups) -> None:
+        """Hold what waits of an epoch against the objections before an event of the gateway, each once."""
+        made, sets, since = self._made or [], self._obligations.sets, self._verified[epoch]
+        for begun, user in made[bisect_left(made, (since, "")) : bisect_left(made, (until, ""))]:
+            last = self._people.last_of(user, epoch)
+            for prox_id in filter(None, (last.prox_id, last.instead) if last else ()):
+                asked = (sets.forwarded_at(one.hex()) for one in groups.held(epoch, prox_id, ()))
+                if any(at is not None and at < begun for at in asked):
+                    self._ignored.add(prox_id)
+        self._verified[epoch] = max(since, until)
 
     def finish(self, newest: int) -> None:
         """At the end: what waits of who objects, as far as it is known by now.
@@ -141,3 +150,7 @@ class Objected:
         """Go on from a state."""
         self._waits, self._verified, self._ignored = state
         self._made = None
+
+
+def _made(obligations: Obligations) -> list[tuple[int, str]]:
+    return sorted((begun, user) for user, of in obligations.objections.items() for _, begun, _ in of)

@@ -15,6 +15,7 @@ from proxid.errors import ProxidError, StoreError, UpstreamError
 from proxid.protocol.rights import Right
 from proxid.runtime.store import connect
 from tests.integration.gateway.test_owed import OBJECTS, consent_once, object_once, told
+from tests.support.lies_epochs import patiently
 from tests.support.split_house import clean, served
 from tests.support.trial import PEOPLE, Trial, running
 
@@ -140,3 +141,28 @@ async def test_what_else_the_main_service_is_told_first_accuses_nobody(
         await erasing
         await told(trial)
         clean(await trial.audit(state=True))
+
+
+@pytest.mark.slow
+async def test_who_objects_as_the_last_of_an_epoch_leaves_nothing_for_the_next_one(tmp_path: Path) -> None:
+    """Of one the main service is told at once, of the other once it is back and the next epoch has nearly begun."""
+    async with running(tmp_path, morning=True) as trial:
+        await trial.consent()
+        await trial.ask("waits here", [OBJECTS])
+        await trial.ask("waits there", [WITHDRAWS])
+        await trial.settle()
+        await object_once(trial)
+        trial.leap(-20.0)
+        await served(trial)
+        await trial.halt("main-service")
+        with pytest.raises(UpstreamError):
+            await object_once(trial, user=WITHDRAWS)
+        await trial.serve("main-service")
+        await told(trial)
+        trial.leap(30.0)
+        await patiently(lambda: trial.consent(people=[GRANTS]))
+        await trial.ask("node1 question", [GRANTS])
+        await trial.settle()
+        report = await trial.audit()
+    clean(report)
+    assert report.counts["main-service.WITHDRAWN"] == 2
