@@ -95,6 +95,13 @@ def test_service_that_was_away_closes_what_is_over_first() -> None:
     assert told.verdict() is Verdict.CLEAN
 
 
+def test_epoch_that_ended_on_a_word_of_days_later_is_not_clean() -> None:
+    """The word came before the end, by the main service's own clock, or that clock was set back since."""
+    assert Told().opened(10).closed(10, word=said(EPOCHS.start(12) + 5)).verdict() is Verdict.UNCHECKED
+    told = Told().opened(10).closed(10, EPOCHS.end(10) + 1, said(EPOCHS.end(10) + 0.9 * HOUR))
+    assert told.verdict() is Verdict.CLEAN
+
+
 @pytest.mark.parametrize(
     ("told", "rule"),
     [

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from auditor.checks.c7_withheld import Withheld
-from auditor.findings import Report
+from auditor.checks.c7_withheld import Asked, Withheld
+from auditor.findings import Report, Verdict
 from auditor.policies import Policies
 from proxid.errors import RecordMismatchError
 from proxid.evidence.events import Event, EventType, encode_header
@@ -17,10 +17,20 @@ from tests.unit.auditor.test_expired_events import trusted
 SESSION = "11" * 64
 
 
-def withheld(*said: tuple[str, str | None], rollbacks: int = 0) -> Withheld:
-    """What was said of one request after another: the reason, and the pipeline that read it."""
+class Named:
+    """A pipeline of which the name alone counts."""
+
+    version = "one/1"
+
+
+def withheld(*said: tuple[str, str | None], rollbacks: int = 0, **own: Any) -> Withheld:
+    """What was said of one request after another: the reason, and the pipeline that read it.
+
+    Args:
+        own: what the auditor has, and what it judges by.
+    """
     nobody: Any = None
-    trust = replace(trusted(), floors=Floors(rollbacks=rollbacks))
+    trust = replace(trusted(), floors=Floors(rollbacks=rollbacks), **own)
     check = Withheld(Policies(trust), nobody, nobody, nobody, nobody, Report())
     for number, (reason, pipeline) in enumerate(said):
         by = {} if pipeline is None else {"pipeline": pipeline}
@@ -47,3 +57,23 @@ def test_it_is_remembered_from_audit_to_audit() -> None:
     header = encode_header(kind="unknown", reason="rejected", session=SESSION, v=2)
     with pytest.raises(RecordMismatchError):
         again.suppressed(Event(9, EventType.SUPPRESSED, bytes(16), header, b"", 1, (), False), SESSION, "rejected")
+
+
+def report_of(reason: str, pipeline: str | None, demanded: str = "") -> Report:
+    check = withheld(classifier=Named(), pipeline=demanded)
+    check._asked[SESSION] = Asked(b"", "px1", 7, 0, False, None)
+    by = {} if pipeline is None else {"pipeline": pipeline}
+    header = encode_header(kind="unknown", reason=reason, session=SESSION, v=2, **by)
+    check.suppressed(Event(1, EventType.SUPPRESSED, bytes(16), header, b"", 1, (), False), SESSION, reason)
+    return check._report
+
+
+def test_what_another_version_withheld_than_is_at_hand_is_not_checked() -> None:
+    """Whoever opens such a request could not be told whether it had to be withheld."""
+    for version, verdict in (("one/1", Verdict.CLEAN), (None, Verdict.CLEAN), ("one/2", Verdict.UNCHECKED)):
+        assert report_of("rejected", version).verdict is verdict
+
+
+def test_another_version_than_the_policy_demands_reads_nothing_whatever_it_is() -> None:
+    assert report_of("unprocessable", "one/2", demanded="one/1").verdict is Verdict.CLEAN
+    assert report_of("rejected", "one/2", demanded="one/1").verdict is Verdict.UNCHECKED
