@@ -85,7 +85,7 @@ LIMITED: Final = {"pipeline.unknown": COMMITS, "groups.partly_erased": GROUPS, P
 """Counts of what a check could make in part alone: such a check never reads as passed."""
 
 _UNKNOWN: Final = {
-    "pipeline.unknown": (COMMITS, MAIN_SERVICE, "records were made by a version of the pipeline that is not at hand"),
+    "pipeline.unknown": (COMMITS, MAIN_SERVICE, "requests were read by a version of the pipeline that is not at hand"),
     "events.newer": (COMPLETENESS, "", "events are of a form that this auditor does not know"),
     "refused.unknown": (COMPLETENESS, "", "refusals name rules that this auditor does not know"),
 }

@@ -89,8 +89,11 @@ class EpochTimes:
             raise GroupMismatchError("epoch was closed before its end")
         self.said(epoch, time)
         if fields["opening"]:
-            if self._word(event).epoch <= epoch:
+            word = self._word(event)
+            if word.epoch <= epoch:
                 raise GroupMismatchError("epoch was closed without the gateway's word that a later one has begun")
+            if word.time_ms - time > self._skew(epoch) * 1000:  # it had come, or its clock was set back since
+                self._doubted.add(epoch)
             if fields["believed"] is not False:
                 raise GroupMismatchError("epoch was closed on one clock alone although the gateway's word was there")
         elif fields["believed"] is not True:

@@ -176,7 +176,7 @@ class Groups:
         at.keep(result.groups, self.overdue.latest)
 
     def raised(self, epoch: int, session: bytes, nodes: tuple[tuple[str, ...], tuple[str, ...]], now: float) -> None:
-        """RAISED: the record that is due next moves up one level; raises GroupMismatchError."""
+        """RAISED: the record that is due next moves up one level, at the pool's time; raises GroupMismatchError."""
         at = self.replay(epoch)
         if "general" in at.blind:
             return
@@ -185,17 +185,19 @@ class Groups:
         if step.raised != (Raised(session, *nodes),):
             raise GroupMismatchError("another record is due to move up, or none")
         at.keep(step.groups, self.overdue.latest)
+        at.verify_time(now)
 
     def gone(self, epoch: int, session: bytes, reason: str, now: float) -> None:
-        """SUPPRESSED of a waiting record: the replay must give it up too; raises GroupMismatchError."""
+        """SUPPRESSED of a waiting record: the replay must give it up too, at its time; raises GroupMismatchError."""
         at = self.replay(epoch)
         if "general" in at.blind:
             return
         if reason == WITHHELD:
-            at.withhold(session)
+            at.withhold(session, now)
             return
         self.overdue.due(epoch, at.pool.due_since())
         if reason == Reason.EPOCH_END:
+            self.overdue.left(epoch, at.pool.tick(at.pool.clock, limit=0).more)
             given = at.pool.close(limit=1).suppressed
         elif reason in {Reason.EXPIRED, Reason.CAPPED}:
             given = at.pool.tick(now, limit=1).suppressed
@@ -204,6 +206,7 @@ class Groups:
         if given != (Suppressed(session, Reason(reason)),):
             raise GroupMismatchError("another record is due to be given up, or none")
         del at.buffered[session]
+        at.verify_time(now)
 
     def held(self, epoch: int, person: str, but: Collection[str]) -> list[bytes]:
         """Sessions of what a person can take back in an epoch, of all audiences (`KIND|AUDIENCE`) but these."""
@@ -256,11 +259,8 @@ class Groups:
                 if kind not in at.blind:
                     slots.verify_settled()
         splits = sum(at.split.pending for at in self._epochs.values() if at.split is not None)
-        pending = [
-            splits,
-            *(len(at.formed) + sum(len(s.formed) for s in at.slots.values()) for at in self._epochs.values()),
-        ]
-        return sum(pending)
+        slots = sum(len(slots.formed) for at in self._epochs.values() for slots in at.slots.values())
+        return splits + slots + sum(len(at.formed) for at in self._epochs.values())
 
     def released_slot(
         self, place: tuple[int, int], kind: str, close: str, payload: ReleasedPayload, good: Mapping[str, Named]

@@ -61,12 +61,17 @@ class HeldBack:
         if since is not None and since < self.latest - HELD_SECONDS:
             self._waits.add(epoch)
 
+    def left(self, epoch: int, due: bool) -> None:
+        """Something of an epoch was given up as it ended, and something was due then by the main service's own word."""
+        if due:
+            self._epochs.add(epoch)
+
     def finish(self, report: Report) -> None:
         """At the end: what was held back, in this audit and all after it."""
         if epochs := self._epochs | self._waits:
             where = spans(sorted(epochs))
-            text = f"what time lets go was held back while requests came for more than an hour ({where})"
-            report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, text))
+            text = "what time lets go was held back while requests came for more than an hour, or to its epoch's end"
+            report.missing.append(Unchecked(GROUPS, MAIN_SERVICE, f"{text} ({where})"))
 
     def state(self) -> HeldState:
         """For storing."""

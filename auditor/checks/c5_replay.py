@@ -73,11 +73,11 @@ class EpochReplay:
             state.withheld, state.places, state.done, since=state.since,
         )  # fmt: skip
 
-    def withhold(self, session: bytes) -> None:
+    def withhold(self, session: bytes, time: float) -> None:
         """MS's last check found a restriction broken: the formed group goes, whole and nothing else.
 
         Raises:
-            GroupMismatchError: the record is in no group that was formed and not released.
+            GroupMismatchError: the record is in no group that was formed and not released, or the time is another.
         """
         found = None
         if session not in self.withheld:
@@ -90,6 +90,7 @@ class EpochReplay:
         del self.buffered[session]
         if found is not None and not self._breaks(found):
             raise GroupMismatchError("a group was given up although it breaks no restriction")
+        self.verify_time(time)
 
     def _breaks(self, group: Group) -> bool:
         try:
@@ -97,6 +98,11 @@ class EpochReplay:
         except RestrictionError:
             return True
         return False
+
+    def verify_time(self, time: float) -> None:
+        """An event of what waits was at the pool's time, Unix seconds, exactly; raises GroupMismatchError."""
+        if time != self.pool.clock:
+            raise GroupMismatchError("what waited moved, or was given up, at another time than the replay's")
 
     def turned_away(self, payload: BufferedPayload, reason: str) -> None:
         """A record that never waited, as it says: the replay must turn it away too, for the same reason.

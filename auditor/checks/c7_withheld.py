@@ -172,6 +172,7 @@ class Withheld:
         if reason in TEXTS and (reason != "classifier_failed" or event.fields.get("pipeline")):
             # What read a request is named, or who asked it could open it to no avail.
             self.releases.said("pipeline", int(bool(event.fields.get("pipeline"))))
+        self._read_by(str(event.fields.get("pipeline") or ""), asked, reason)
         if reason in RECORDS and form > 1:
             return asked
         if asked is None:
@@ -181,6 +182,15 @@ class Withheld:
                 raise RecordMismatchError(f"a request was withheld as {reason}, and it was not")
             self._older += 1
         return None
+
+    def _read_by(self, pipeline: str, asked: Asked | None, reason: str) -> None:
+        """What read a request is at hand: or nobody could judge it, once who asked it opens it."""
+        classifier = self._policies.trust.classifier
+        if classifier is None or pipeline in ("", classifier.version):
+            return
+        judge = None if asked is None else self._policies.of(asked.epoch)
+        if reason != "unprocessable" or judge is None or judge.pipeline in ("", pipeline):
+            self._report.counts["pipeline.unknown"] += 1
 
     def _holds(self, event: Event, asked: Asked, reason: str) -> bool:
         if reason == ACCESS or asked.access:

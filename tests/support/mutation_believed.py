@@ -47,6 +47,8 @@ NAMED: Final[tuple[tuple[str, str], ...]] = (
     (r"gateway/LINKED/event/left out", "nothing was done under it"),
     (r"gateway/NOTICED/event/left out", "a party's word that it got a notice is the gateway's to show"),
     (r"main-service/ERASED/event/told twice", "a main service that is asked twice forgets twice"),
+    (r"main-service/EXPIRED/event/told twice", "a main service that is killed before it is gone says so again"),
+    (r"main-service/SUPPRESSED/header\.pipeline/absent", "an entry of an earlier version says less"),
     (r"gateway/DROPPED/header\.reason/", "whoever objects has both: the drop was due"),
 )  # fmt: skip
 """What ends clean and is no row."""

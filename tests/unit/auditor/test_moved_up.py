@@ -1,4 +1,4 @@
-"""What waits moves up, and is given up, at the time of the pool that is run again (check 5), and before its epoch ends."""
+"""What waits moves up, and is given up, at the time of the pool that is run again (check 5), before its epoch ends."""
 
 from collections.abc import Callable
 from dataclasses import replace
