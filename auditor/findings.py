@@ -149,6 +149,10 @@ class Report:
     def believe(self, rule: int, row: str, claims: int = 1) -> None:
         """Claims of a service were taken at its word; `row` names what they are about (`wording.BELIEVED`)."""
         self.rests(rule, Basis.BELIEVED, claims)
+        self.believe_beside(row, claims)
+
+    def believe_beside(self, row: str, claims: int = 1) -> None:
+        """The same of claims that no comparison rests on: whatever else the event says was recomputed."""
         self.counts[f"believed.{row}"] += claims
 
     def resting(self, rule: int) -> dict[str, int]:

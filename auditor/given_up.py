@@ -74,7 +74,7 @@ class GivenUp:
     def timed(self, fields: Header) -> None:
         """What waits moves up, or is given up, by MS's clock."""
         for name in fields.keys() & {"time", "close"}:
-            self._times.said(int(str(fields["epoch"])), int(1000 * float(str(fields[name]))))
+            self._times.own(int(str(fields["epoch"])), int(1000 * float(str(fields[name]))))
 
     def _given_up(self, fields: Header, session: str, waited: bool) -> None:
         epoch, reason = int(str(fields.get("epoch", 0))), str(fields["reason"])

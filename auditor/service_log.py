@@ -115,6 +115,8 @@ class ServiceLog(Log):
         except ConsentError as error:
             self._report.add(CONSENT, MAIN_SERVICE, event.number, f"CONSENT: {error.rule}")
         super().take(event)
+        if event.type is EventType.RELEASED and "close" in event.fields:
+            self._report.believe_beside("times")
         if event.type in _WAITS and not self._obligations.forgotten.keys().isdisjoint(event.tags):
             text = "of a person whom the main service had said to have forgotten"
             self._report.add(ERASURE, MAIN_SERVICE, event.number, f"{event.type.value}: {text}")

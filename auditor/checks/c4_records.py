@@ -38,6 +38,7 @@ class Records:
                 allowed that to nobody. GroupMismatchError: another person, epoch, season or pipeline.
         """
         self._report.checked[COMMITS] += 1
+        self._report.believe_beside("times")
         with check_of(COMMITS):
             commit = Utterance.from_opening(payload.opening).commit
             if received is not None and received.commit != commit:

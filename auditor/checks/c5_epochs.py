@@ -62,7 +62,7 @@ class EpochTimes:
             raise GroupMismatchError("epoch began on the gateway's word of another one")
         if abs(word.time_ms - time) > self._skew(epoch) * 1000:
             raise GroupMismatchError("epoch began although the clocks of the services differed")
-        self.said(epoch, time)
+        self.own(epoch, time)
         late = [e for e in over if self._end(e) + self._grace(e) <= time / 1000]
         if late:
             raise GroupMismatchError(f"epoch began while {spans(late)} should have been closed long before")
@@ -87,7 +87,7 @@ class EpochTimes:
         self._closed = max(self._closed, epoch)
         if time / 1000 < self._end(epoch):
             raise GroupMismatchError("epoch was closed before its end")
-        self.said(epoch, time)
+        self.own(epoch, time)
         if fields["opening"]:
             word = self._word(event)
             if word.epoch <= epoch:
@@ -115,7 +115,7 @@ class EpochTimes:
         due = self._policies.trust.epochs.start(epoch) + int(str(fields["tick"])) * bucket_s
         if time < due * 1000:
             raise GroupMismatchError("a tick came before its time")
-        self.said(epoch, time)
+        self.own(epoch, time)
 
     def verify_received(self, epoch: int, time_ms: int) -> None:
         """RECEIVED of a request of an epoch, whose keys are gone once it is closed; raises GroupMismatchError.
@@ -157,6 +157,11 @@ class EpochTimes:
             self._report.once(GROUPS, GATEWAY, f"{_FALSE_WORD} (epoch {word.epoch})")
             raise GroupMismatchError("epoch began or ended on a word of the gateway that contradicts itself") from None
         return word
+
+    def own(self, epoch: int, time_ms: int) -> None:
+        """Something of an epoch happened at a time (Unix milliseconds) for which MS's clock alone vouches."""
+        self._report.believe_beside("times")
+        self.said(epoch, time_ms)
 
     def said(self, epoch: int, time_ms: int) -> None:
         """Something of an epoch happened at a time by MS's clock, or by a device's (Unix milliseconds)."""

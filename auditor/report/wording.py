@@ -241,6 +241,8 @@ BELIEVED: Final = {
     "places": "That a person had reported as many places as one period allows, where fewer waited in the end",
     "epoch_alone": "That the main service ended a period by its own clock, while the gateway was silent",
     "order": "In which order requests were taken up that came close to each other",
+    "times": "When, to the second, the main service did what it did, by its own clock: what others said, and what is "
+    "computed again, leave up to an hour open (entries with such a time)",
     "keys": "That the authority, whose word comes by hand, revoked no key but those that the gateway's log names",
     "lost": "From when on nothing more was kept of somebody whose key of a period was lost and replaced",
     "answers": "What was answered: answers are sealed, and only who asked can compare",

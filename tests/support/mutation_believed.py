@@ -16,19 +16,18 @@ ROWS: Final[tuple[tuple[str, str], ...]] = (
     (r"gateway/ANSWERED/payload\.original\.blocks\[[23]\]/", "answers"),
     (r"gateway/ANSWERED/payload\.original\.header\.(nonce|time_ms)/", "answers"),
     (r"main-service/EPOCH_OPENED/payload\.feeds\[\]\.sealed/", "seals"),
+    (r"main-service/.*/header\.(time|close)/(more|less)", "times"),
+    (r"main-service/EPOCH_OPENED/payload\.time_ms/(more|less)", "times"),
+    (r"main-service/(BUFFERED|SUPPRESSED)/payload\.time_ms/", "times"),
     (r".*/event/told after the next ", "order"),
 )  # fmt: skip
 """Rows of the report. `order` is counted where requests are taken up otherwise than they came; of two neighbours that
 rest on nothing of each other either order is an honest one."""
 
-_TIME: Final = "a time that the main service says itself, moved by less than anything that it is held to"
 _LIST: Final = (
     "order and repetitions of a list of names say nothing, and one that is left out where it is empty says the same"
 )
 NAMED: Final[tuple[tuple[str, str], ...]] = (
-    (r"main-service/.*/header\.(time|close)/(more|less)", _TIME),
-    (r"main-service/EPOCH_OPENED/payload\.time_ms/(more|less)", _TIME),
-    (r"main-service/(BUFFERED|SUPPRESSED)/payload\.time_ms/", _TIME),
     (r"gateway/.*/header\.(feeds|notices|forgotten|tags|dropped|removed|untold)/(turned|the first|abs)", _LIST),
     (r"gateway/.*/header\.entries/turned", _LIST),
     (r".*/payload\.(feeds|disclosed\.owner_salts)/(turned|the first twice)", _LIST),

@@ -37,7 +37,7 @@ async def test_an_honest_evening_is_clean_in_every_check(tmp_path: Path) -> None
         report = await trial.audit()
     assert report.violations == []
     assert report.counts["released"] == 16 and report.counts["deliveries"] == 8
-    assert report.believed == {"answers": 16, "keys": 8, "seals": 2}
+    assert report.believed == {"answers": 16, "keys": 8, "seals": 2, "times": 17}
     for rule in (1, 2, 3, 4, 5, 6, 7):
         assert report.checked[rule] > 0, rule
 

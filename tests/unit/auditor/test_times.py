@@ -24,7 +24,8 @@ def waited(event_type: EventType, **said: Any) -> Event:
         (waited(EventType.RAISED, kind="location", source=["a", "b"], target=["a"], close="864010.5"), 1),
         (waited(EventType.SUPPRESSED, reason="expired", time="864010.5"), 1),
         (waited(EventType.SUPPRESSED, reason="epoch_end", time="864010.5"), 0),
-        (waited(EventType.SUPPRESSED, kind="location", reason="epoch_end", close="864010.5"), 1),
+        (waited(EventType.SUPPRESSED, kind="location", reason="too_few", close="864010.5"), 1),
+        (waited(EventType.RELEASED, kind="location", group=1, audience="location|acme:alias", close="864010.5"), 1),
     ],
     ids=lambda value: json.dumps(value.fields) if isinstance(value, Event) else "",
 )
