@@ -1,7 +1,7 @@
 """What an audit takes at a service's word, by which row of docs/adr/0023; and what nothing names, with the reason.
 
-Each is a pattern of a mutation's name (`LOG/EVENT/FIELD/HOW`, and the event behind where two changed places). The first
-that fits counts. docs/evidence.md has the same list.
+Each is a pattern of a mutation's name (`LOG/EVENT/FIELD/HOW`, and the event behind where two changed places, or the last
+one of its session where one was left out). The first that fits counts. docs/evidence.md has the same list.
 """
 
 import re
@@ -47,6 +47,7 @@ NAMED: Final[tuple[tuple[str, str], ...]] = (
     (r"gateway/NOTICED/event/left out", "a party's word that it got a notice is the gateway's to show"),
     (r"main-service/ERASED/event/told twice", "a main service that is asked twice forgets twice"),
     (r"main-service/EXPIRED/event/told twice", "a main service that is killed before it is gone says so again"),
+    (r"main-service/RAISED/event/left out WITHDRAWN", "moved up or not, it was taken back, and nothing of it left"),
     (r"main-service/SUPPRESSED/header\.pipeline/absent", "an entry of an earlier version says less"),
     (r"gateway/DROPPED/header\.reason/", "whoever objects has both: the drop was due"),
 )  # fmt: skip

@@ -18,7 +18,7 @@ from nacl import bindings
 from auditor.findings import Verdict
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import ProxidError
-from proxid.evidence.events import EventType
+from proxid.evidence.events import EventType, decode_header
 from proxid.evidence.parts import split
 from tests.support.mutation_believed import believed_as, reason_of
 from tests.support.mutation_fields import Field, Fields, others
@@ -33,7 +33,12 @@ _ORDER: Final = ("told after the next", "left out", "told twice")
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """A log in which one event is told otherwise: which, what of it, how, and the whole log then."""
+    """A log in which one event is told otherwise: which, what of it, how, and the whole log then.
+
+    Attributes:
+        beside: type of the event behind, where two changed places; of the last one of the same session, where one is
+            left out.
+    """
 
     log: str
     kind: str
@@ -68,6 +73,7 @@ def mutations(history: History, source: random.Random, each: int = 3) -> Iterato
 
 
 def _told_otherwise(log: str, entries: list[Entry]) -> Iterator[Mutation]:
+    ends = {session: entry.event.type.value for entry in entries if (session := _session(entry))}
     for at, entry in enumerate(entries):
         kind = entry.event.type.value
         after = entries[at + 1].event.type.value if at + 1 < len(entries) else ""
@@ -82,8 +88,13 @@ def _told_otherwise(log: str, entries: list[Entry]) -> Iterator[Mutation]:
             "told twice": lambda at=at: [*entries[: at + 1], *entries[at:]],
         }
         for how, tell in changed.items():
+            beside = {_ORDER[0]: after, _ORDER[1]: ends.get(_session(entry), "")}.get(how, "")
             if after or how != _ORDER[0]:
-                yield Mutation(log, kind, "event", how, at, tell, after if how == _ORDER[0] else "")
+                yield Mutation(log, kind, "event", how, at, tell, beside)
+
+
+def _session(entry: Entry) -> str:
+    return str(decode_header(entry.event.fields).get("session", ""))
 
 
 def _changed(
