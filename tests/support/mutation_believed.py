@@ -1,7 +1,7 @@
 """What an audit takes at a service's word, by which row of docs/adr/0023; and what nothing names, with the reason.
 
-Each is a pattern of a mutation's name (`LOG/EVENT/FIELD/HOW`, and the event behind where two changed places, or the last
-one of its session where one was left out). The first that fits counts. docs/evidence.md has the same list.
+Each is a pattern of a mutation's name (`LOG/EVENT/FIELD/HOW`, and the event behind where two changed places, or the
+last one of its session where one was left out). The first that fits counts. docs/evidence.md has the same list.
 """
 
 import re
