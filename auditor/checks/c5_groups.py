@@ -259,8 +259,8 @@ class Groups:
                 if kind not in at.blind:
                     slots.verify_settled()
         splits = sum(at.split.pending for at in self._epochs.values() if at.split is not None)
-        slots = sum(len(slots.formed) for at in self._epochs.values() for slots in at.slots.values())
-        return splits + slots + sum(len(at.formed) for at in self._epochs.values())
+        others = sum(len(slots.formed) for at in self._epochs.values() for slots in at.slots.values())
+        return splits + others + sum(len(at.formed) for at in self._epochs.values())
 
     def released_slot(
         self, place: tuple[int, int], kind: str, close: str, payload: ReleasedPayload, good: Mapping[str, Named]
