@@ -41,7 +41,7 @@ def queue_without_a_bound(patch: pytest.MonkeyPatch) -> None:
     without = places.Places.__init__
 
     def unbounded(own: Any, *_: Any) -> None:
-        without(own, 1 << 40, 1 << 40)
+        without(own, 1 << 40, 1 << 40, 1 << 40)
 
     patch.setattr(places.Places, "__init__", unbounded)
     patch.setattr(places.Places, "look", lambda *_: None)

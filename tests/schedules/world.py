@@ -143,7 +143,7 @@ class World(Trial):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(files, "os", self.disk)
             # Fewer questions are a crowd, and clocks are compared often: what takes long elsewhere takes long here.
-            patch.setattr(places.Places.__init__, "__defaults__", (PLACES, PLACES // 2))
+            patch.setattr(places.Places.__init__, "__defaults__", (PLACES, PLACES // 2, PLACES))
             patch.setattr(places, "WAITING", PLACES)
             patch.setattr("gateway.timekeeping.PAUSE", 1.0)
             patch.setattr("proxid.runtime.store.clock.PAUSE", 0.3)
