@@ -10,6 +10,7 @@ from auditor.checks.c6_consents import Consents
 from auditor.checks.c6_split import SplitDeliveries
 from auditor.checks.c7_completeness import Sets
 from auditor.findings import Report
+from proxid.errors import RecordMismatchError
 from proxid.evidence.events import Event, EventType, encode_header
 from proxid.protocol.epochs import Epochs
 from proxid.protocol.record import group_number
@@ -63,3 +64,15 @@ def test_contents_are_on_their_way_for_as_long_as_the_epochs_grace_says(
 def test_a_last_release_that_is_none_is_malformed(split: SplitDeliveries) -> None:
     with pytest.raises(ValueError, match="unpack"):
         split.objected("ann", 6, 0, "nothing")
+
+
+def test_the_audience_of_a_portion_is_said_once(split: SplitDeliveries) -> None:
+    """What a later event says right does not cover what one before it said wrong."""
+    fields = {"entries": ["aa"], "epoch": EPOCH, "group": 1, "left": 1, "party": PARTY, "reason": "erased"}
+    said = [
+        Event(number, EventType.DROPPED, bytes(16), encode_header(audience=audience, **fields), b"")
+        for number, audience in ((8, AUDIENCE), (9, f"{AUDIENCE}x"))
+    ]
+    split.dropped(said[0])
+    with pytest.raises(RecordMismatchError):
+        split.dropped(said[1])
