@@ -203,7 +203,9 @@ class Sets:
         return self._state(named, "released")
 
     def told(self, named: Delivery, audience: str) -> None:
-        """The gateway says whose entries or contents these are."""
+        """The gateway says whose entries or contents these are; raises RecordMismatchError if it said otherwise."""
+        if self.audience(named) not in ("", audience):
+            raise RecordMismatchError("events name different audiences of the same entries or contents")
         self._deliver(named, "told", audience)
 
     def lies_in(self, named: Delivery, audience: str) -> None:
