@@ -68,7 +68,8 @@ def test_a_last_release_that_is_none_is_malformed(split: SplitDeliveries) -> Non
 
 def test_the_audience_of_a_portion_is_said_once(split: SplitDeliveries) -> None:
     """What a later event says right does not cover what one before it said wrong."""
-    fields = {"entries": ["aa"], "epoch": EPOCH, "group": group_number("entries", 1), "left": 1, "party": PARTY, "reason": "erased"}
+    named = {"epoch": EPOCH, "group": group_number("entries", 1), "party": PARTY}
+    fields: dict[str, Any] = {**named, "entries": ["aa"], "left": 1, "reason": "erased"}
     said = [
         Event(number, EventType.DROPPED, bytes(16), encode_header(audience=audience, **fields), b"")
         for number, audience in ((8, AUDIENCE), (9, f"{AUDIENCE}x"))
