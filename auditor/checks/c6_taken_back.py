@@ -1,16 +1,19 @@
 """What a person takes back at the Main Service (check 6 of DESIGN 10.4), recomputed from what they consented to.
 
 A consent takes back, in the step that records it, what waits for an audience that it does not allow any more, and of
-form `split` what of it had left: all of that, at once. Anything else is withdrawn of who objects or is erased alone, or
+form `split` what of it had left: all of that, at once. What is in a group waits no more, but nothing tells of a close of
+slots at which groups alone form before they leave: what may be in one leaves with it, before that kind's next close. Anything else is withdrawn of who objects or is erased alone, or
 under a key that was lost, of which all is, before anything comes under the one that took its place. An
 objection is recorded at the gateway after the Main Service has done its part, so behind the request that was withdrawn
 for it: one of before says nothing. While nothing is said of one, nobody can check it, and that is told.
 """
 
+from collections.abc import Set
 from typing import Final
 
 from auditor.checks.c3_links import People
 from auditor.checks.c5_groups import Groups
+from auditor.checks.c5_slots import WITHHELD
 from auditor.checks.c7_dropped import patience
 from auditor.checks.c8_obligations import Obligations
 from auditor.findings import CONSENT, MAIN_SERVICE, Report, Unchecked
@@ -39,6 +42,10 @@ class TakenBack:
         self._policies, self._people, self._groups = policies, people, groups
         self._obligations, self._report = obligations, report
         self._owed: set[bytes] = set()
+        self._slotted: dict[bytes, tuple[int, str]] = {}
+        """Of what is owed, what may be in a group already: nothing tells of a close at which groups alone form."""
+        self._formed: dict[tuple[int, str], set[bytes]] = {}
+        """By epoch and kind, what was not taken back and has to leave with such a group; of this audit alone."""
         self._loose: dict[str, tuple[int, int]] = {}
         self._again: set[str] = set()
         self._over: set[str] = set()
@@ -50,7 +57,10 @@ class TakenBack:
         if judge is not None:
             grants = judge.bundles.get(bundle, ())
             keep = {f"{kind}|{consent.audience_id(consent.audience(grants, kind))}" for kind in consent.TYPES}
-            self._owed.update(self._groups.held(epoch, prox_id, keep))
+            held = self._groups.held(epoch, prox_id, keep)
+            self._owed.update(held)
+            slots = self._groups.replay(epoch).slots.items() if held else ()
+            self._slotted = {s: (epoch, kind) for kind, at in slots for s in held if s in at.buffered}
 
     def received(self, epoch: int, prox_id: str) -> None:
         """RECEIVED: under a key in the place of a lost one once nothing waits under that; raises ConsentError."""
@@ -71,8 +81,25 @@ class TakenBack:
     def verify_done(self, event: Event) -> None:
         """Any event; raises ConsentError if something is owed that it is not."""
         if self._owed and event.type is not EventType.WITHDRAWN:
+            kept = self._owed - self._slotted.keys()
+            for session in self._owed - kept:
+                self._formed.setdefault(self._slotted[session], set()).add(session)
             self._owed.clear()
-            raise ConsentError(_KEPT)
+            if kept:
+                raise ConsentError(_KEPT)
+        if self._formed:
+            self._verify_left(event)
+
+    def _verify_left(self, event: Event) -> None:
+        """What had been put into a group leaves with it, before its slots are closed again; raises ConsentError."""
+        for (epoch, kind), formed in [*self._formed.items()]:
+            formed.intersection_update(self._groups.replay(epoch).slots[kind].buffered)
+            same = (event.fields.get("epoch"), event.fields.get("kind")) == (epoch, kind)
+            kept = same and formed and not self._groups.is_blind(epoch, kind) and _waits_on(event, formed)
+            if kept or not formed:
+                del self._formed[epoch, kind]
+            if kept:
+                raise ConsentError(_KEPT)
 
     def withdrawn(self, epoch: int, session: bytes, prox_id: str) -> None:
         """WITHDRAWN of a record; `prox_id` is empty if that cannot be read."""
@@ -88,8 +115,9 @@ class TakenBack:
         Args:
             newest: the epoch that began last. unread: some consents cannot be read.
         """
-        if self._owed:  # heads lie between steps
+        if self._owed - self._slotted.keys():  # heads lie between steps
             self._report.once(CONSENT, MAIN_SERVICE, _KEPT)
+        self._owed -= self._slotted.keys()
         for prox_id, (epoch, _) in [*self._loose.items()]:
             known = not unread and self._people.find(prox_id) is not None
             believed = known and self._believes(prox_id)
@@ -122,3 +150,10 @@ class TakenBack:
     def restore(self, state: TakenBackState) -> None:
         """Go on from a state."""
         self._owed, self._loose, self._again, self._over, self._believed = state
+
+
+def _waits_on(event: Event, formed: Set[bytes]) -> bool:
+    """Whether what was in a group is said to wait still, by an event of its epoch and kind."""
+    if event.type is EventType.WITHDRAWN:
+        return any(event.fields.get("session") == session.hex() for session in formed)
+    return "close" in event.fields and event.type is not EventType.RELEASED and event.fields.get("reason") != WITHHELD

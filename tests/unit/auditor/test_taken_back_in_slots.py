@@ -49,7 +49,7 @@ class Told:
         self.check.consented(EPOCH, "px1", "nothing")
 
     def told(self, event_type: EventType, number: int, **fields: Any) -> "Told":
-        said = {"epoch": EPOCH, "kind": "command", "session": (bytes([number]) * 64).hex()} | fields
+        said: dict[str, Any] = {"epoch": EPOCH, "kind": "command", "session": (bytes([number]) * 64).hex()} | fields
         self.check.verify_done(Event(1, event_type, bytes(16), encode_header(**said), b""))
         return self
 
@@ -68,10 +68,18 @@ def test_so_it_may_where_the_log_is_read_so_far() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields"),
-    [(EventType.RAISED, {}), (EventType.SUPPRESSED, {"reason": "too_few"}), (EventType.WITHDRAWN, {})],
+    ("kind", "number", "fields"),
+    [
+        (EventType.RAISED, 1, {"close": "864900.0"}),
+        (EventType.RAISED, 2, {"close": "864900.0"}),
+        (EventType.SUPPRESSED, 1, {"close": "864900.0", "reason": "too_few"}),
+        (EventType.WITHDRAWN, 1, {}),
+    ],
 )
-def test_what_waits_on_was_kept(kind: EventType, fields: dict[str, str]) -> None:
-    told = Told().told(EventType.RECEIVED, 9)
+@pytest.mark.parametrize("between", [True, False])
+def test_what_waits_on_was_kept(kind: EventType, number: int, fields: dict[str, str], between: bool) -> None:
+    told = Told()
+    if between or kind is EventType.WITHDRAWN:
+        told.told(EventType.RECEIVED, 9)
     with pytest.raises(ConsentError):
-        told.told(kind, 1, **fields)
+        told.told(kind, number, **fields)
