@@ -1,11 +1,14 @@
 """What a person takes back at the Main Service (check 6 of DESIGN 10.4), recomputed from what they consented to.
 
 A consent takes back, in the step that records it, what waits for an audience that it does not allow any more, and of
-form `split` what of it had left: all of that, at once. What is in a group waits no more, but nothing tells of a close of
-slots at which groups alone form before they leave: what may be in one leaves with it, before that kind's next close. Anything else is withdrawn of who objects or is erased alone, or
-under a key that was lost, of which all is, before anything comes under the one that took its place. An
-objection is recorded at the gateway after the Main Service has done its part, so behind the request that was withdrawn
-for it: one of before says nothing. While nothing is said of one, nobody can check it, and that is told.
+form `split` what of it had left: all of that, at once. What is in a group waits no more; but nothing tells of a close
+of slots at which groups alone form, before they leave. So what may be in one leaves with it, before slots of its kind
+are closed again.
+
+Anything else is withdrawn of who objects or is erased alone, or under a key that was lost, of which all is, before
+anything comes under the one that took its place. An objection is recorded at the gateway after the Main Service has
+done its part, so behind the request that was withdrawn for it: one of before says nothing. While nothing is said of
+one, nobody can check it, and that is told.
 """
 
 from collections.abc import Set
