@@ -17,6 +17,7 @@ ROWS: Final[tuple[tuple[str, str], ...]] = (
     (r"gateway/ANSWERED/payload\.original\.header\.(nonce|time_ms)/", "answers"),
     (r"main-service/EPOCH_OPENED/payload\.feeds\[\]\.sealed/", "seals"),
     (r"main-service/.*/header\.(time|close)/(more|less)", "times"),
+    (r"main-service/.*/header\.close/other-", "times"),
     (r"main-service/EPOCH_OPENED/payload\.time_ms/(more|less)", "times"),
     (r"main-service/(BUFFERED|SUPPRESSED)/payload\.time_ms/", "times"),
     (r".*/event/told after the next ", "order"),
