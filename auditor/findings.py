@@ -84,12 +84,16 @@ PARTLY: Final = "entries.partly_checked"
 LIMITED: Final = {"pipeline.unknown": COMMITS, "groups.partly_erased": GROUPS, PARTLY: GROUPS}
 """Counts of what a check could make in part alone: such a check never reads as passed."""
 
+MISFILED: Final = "events.misfiled"
+"""Count of events that do not open under a link that may have been gone when they were recorded."""
+
 _UNKNOWN: Final = {
     "pipeline.unknown": (COMMITS, MAIN_SERVICE, "requests were read by a version of the pipeline that is not at hand"),
     "events.newer": (COMPLETENESS, "", "events are of a form that this auditor does not know"),
     "refused.unknown": (COMPLETENESS, "", "refusals name rules that this auditor does not know"),
 }
 """Counts of what this auditor is not of the version for: whatever else is found, that is not clean."""
+_MISFILED: Final = "events do not open, and stand under links that may have been gone when they were recorded"
 
 
 @dataclass(slots=True)
@@ -127,7 +131,9 @@ class Report:
             for name, (rule, log, text) in _UNKNOWN.items()
             if self.counts[name]
         ]
-        return [*whole, *self.missing, *unknown]
+        misfiled = self.counts[MISFILED]
+        filed = [Unchecked(OPENING, GATEWAY, f"{misfiled} {_MISFILED}")] if misfiled else []
+        return [*whole, *self.missing, *unknown, *filed]
 
     @property
     def partly(self) -> list[int]:

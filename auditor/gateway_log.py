@@ -3,7 +3,7 @@
 from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
-from auditor.checks.c2_owners import verify_filed
+from auditor.checks.c2_owners import Filing, verify_filed
 from auditor.checks.c3_deliveries import Deliveries
 from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_signatures import name_of
@@ -68,6 +68,7 @@ class GatewayLog(Log):
         self.acknowledged: set[tuple[bytes, int]] = set()
         self._split = SplitDeliveries(policies, people, sets, self.consents, report)
         self._rights = RightsEvents(people, lambda: self.consents, erasures, obligations, self._split, policies, report)
+        self._filing = Filing(erasures, policies, report)
         self._limits = Limits(policies, people.of_prox, self._turned_away)
         self._asked: dict[str, Person | None] = {}
         """Whose the requests are that were not answered yet; None where that cannot be read."""
@@ -111,6 +112,7 @@ class GatewayLog(Log):
         self.damage.keys = True
 
     def _verify_filed(self, event: Event) -> None:
+        self._filing.take(event)
         if event.payload:
             with check_of(OPENING):
                 verify_filed(GATEWAY, event, self._people)

@@ -107,7 +107,7 @@ class RightsEvents:
     def _objection(self, event: Event, request: RightsRequest | None) -> None:
         with check_of(ERASURE):
             self.verify_form("notices" in event.fields)
-        self._obligations.objected(event, request)
+            self._obligations.objected(event, request)
 
     def accessed_unread(self, event: Event) -> None:
         """ACCESSED whose payload has expired."""

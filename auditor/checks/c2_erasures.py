@@ -146,6 +146,8 @@ class Erasures:
             if "first" in fields:
                 # Of epochs in which somebody was linked: how far it says that it goes is the gateway's word.
                 first = int(str(fields["first"]))
+                if first > until:
+                    raise EncodingError("links are said to have expired from an epoch on to one before it")
                 self.links.update({epoch for epoch in self.epochs.values() if first <= epoch <= until})
             else:  # of a log of version 1
                 self.links_until = max(self.links_until, until)
@@ -155,7 +157,7 @@ class Erasures:
         elif fields["kind"] == "payloads":
             self._expired_payloads(log, base + int(str(fields["until"])))
             self.said.append(Expiry(log, event.number, "payloads", base + int(str(fields["until"]))))
-        elif fields["kind"] != "feeds":
+        elif fields["kind"] != "feeds" or not fields.keys().isdisjoint(("first", "until")):
             raise EncodingError("something is said to have expired that there is not")
 
     def _expired_payloads(self, log: str, until: int) -> None:

@@ -114,7 +114,13 @@ class Sets:
         return None if row is None else row[0]
 
     def unreached(self, session: str, form: int) -> None:
-        """UNREACHED, of a form of the event: 1 was said, too, of what was answered without being logged."""
+        """UNREACHED, of a form of the event: 1 was said, too, of what was answered without being logged.
+
+        Raises:
+            RecordMismatchError: nothing was forwarded that could not arrive.
+        """
+        if self.forwarded_at(session) is None:
+            raise RecordMismatchError("what was never forwarded is said not to have arrived")
         self._put(session, "unreached", form)
 
     def received(self, session: str, time_ms: int, event: int) -> bytes:

@@ -69,6 +69,14 @@ class Feeds:
         if event.type is EventType.EPOCH_OPENED:
             self.openings = [*self.openings[-2:], (int(str(event.fields["epoch"])), event.number, last)]
 
+    def had_come(self, event: Event) -> None:
+        """OBJECTED names the last release that the gateway had handled when that took effect, well before it is
+        recorded: what waited at which of the two, it does not say. Raises ValueError if it names none.
+        """
+        if last := str(event.fields.get(LAST, "")):
+            named(last)
+            self.stated.append((event.number, event.type.value, last, {}))
+
     def check(self, seen: int, report: Report) -> None:
         """At the end: what each party's feed should have held. What MS's log does not name yet is looked at again.
 
@@ -84,7 +92,7 @@ class Feeds:
                 left.append(stated)
                 if number <= seen:
                     report.add(ERASURE, GATEWAY, number, f"{kind}: names a release that there never was")
-            elif settled[number] > place or not self._is_whole(place, rows):
+            elif kind != EventType.OBJECTED and (settled[number] > place or not self._is_whole(place, rows)):
                 left.append(stated)
                 report.add(ERASURE, GATEWAY, number, f"{kind}: groups vanished from a feed without being dropped")
         self.stated = left

@@ -73,11 +73,16 @@ class Obligations:
         self.feeds = Feeds(self.sets)
 
     def objected(self, event: Event, request: RightsRequest | None) -> None:
-        """OBJECTED, whose request is None if it cannot be read."""
+        """OBJECTED, whose request is None if it cannot be read.
+
+        Raises:
+            RecordMismatchError: parties are told of an objection that is taken back.
+        """
         fields = event.fields
         if "notices" not in fields:
             return
-        self.told.update(_texts(fields, "notices"))
+        self.told.update(notices := _texts(fields, "notices"))
+        self.feeds.had_come(event)
         if request is not None and request.right is Right.OBJECT:
             self.objecting.add(request.user_id)
             made = self.objections.setdefault(request.user_id, [])
@@ -90,6 +95,8 @@ class Obligations:
             if made and not made[-1][0]:
                 before = made[-2][2] if len(made) > 1 else 0  # the latest so far: whoever looks, looks at one
                 made[-1] = (event.number, made[-1][1], max(before, request.time_ms))
+        if notices and fields.get("right") == Right.RESUME:
+            raise RecordMismatchError("parties are told of an objection that is taken back")
 
     def forwarded(self, user_id: str, event: int) -> None:
         """FORWARDED of a request of a user's."""

@@ -63,14 +63,20 @@ def test_a_consent_stands_under_a_link_of_its_epoch_also_where_neither_opens(
     assert found(linked(1, 1), gone(2, E.CONSENT, encode_header(epoch=epoch, version=1, phase="received"))) == told
 
 
-@pytest.mark.parametrize(("later", "verdict"), [(3, Verdict.CLEAN), (30, Verdict.CLEAN), (YEAR, Verdict.UNCHECKED)])
+def test_nothing_stands_under_a_link_before_there_is_one_also_where_neither_opens() -> None:
+    enrolled = gone(1, E.ENROLLED, encode_header(time=1, v=2))
+    assert found(enrolled, linked(2, 1), gone(3, E.FORWARDED, session_header(SESSION))) == []
+    assert found(gone(1, E.FORWARDED, session_header(SESSION)), linked(2, 1)) == [(OPENING, 2)]
+
+
+@pytest.mark.parametrize(("later", "verdict"), [(30, Verdict.CLEAN), (YEAR, Verdict.UNCHECKED)])
 @pytest.mark.parametrize(
     ("kind", "header"), [(E.FORWARDED, session_header(SESSION)), (E.ALIASED, encode_header(party="acme"))]
 )
 def test_what_does_not_open_is_not_of_somebody_whose_link_may_have_been_gone_when_it_was_recorded(
     kind: EventType, header: bytes, later: int, verdict: Verdict
 ) -> None:
-    log, report = read(linked(1, 1), opened(2, 1 + later), gone(3, kind, header))
+    report = read(linked(1, 1), opened(2, 1 + later), gone(3, kind, header))[1]
     assert report.verdict is verdict, report.reasons
     _, again = read(linked(1, 1), opened(2, 1 + later))
     again.counts.update(report.counts)  # as of an audit that goes on
