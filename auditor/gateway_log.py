@@ -57,8 +57,7 @@ class GatewayLog(Log):
         self, people: People, tuples: Tuples, deliveries: Deliveries, sets: Sets, erasures: Erasures,
         obligations: Obligations, policies: Policies, report: Report,
     ) -> None:  # fmt: skip
-        self._people = people
-        self._policies = policies
+        self._people, self._policies = people, policies
         self._tuples = tuples
         self._deliveries = deliveries
         self._sets = sets
