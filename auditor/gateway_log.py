@@ -58,8 +58,7 @@ class GatewayLog(Log):
         obligations: Obligations, policies: Policies, report: Report,
     ) -> None:  # fmt: skip
         self._people, self._policies = people, policies
-        self._tuples = tuples
-        self._deliveries = deliveries
+        self._tuples, self._deliveries = tuples, deliveries
         self._sets = sets
         self._erasures = erasures
         self._obligations = obligations

@@ -114,10 +114,8 @@ class Sets:
         return None if row is None else row[0]
 
     def unreached(self, session: str, form: int) -> None:
-        """UNREACHED, of a form of the event: 1 was said, too, of what was answered without being logged.
-
-        Raises:
-            RecordMismatchError: nothing was forwarded that could not arrive.
+        """UNREACHED, of a form of the event: 1 was said, too, of what was answered without being logged; raises
+        RecordMismatchError if it was never forwarded.
         """
         if self.forwarded_at(session) is None:
             raise RecordMismatchError("what was never forwarded is said not to have arrived")
