@@ -53,7 +53,6 @@ NAMED: Final[tuple[tuple[str, str], ...]] = (
     (r"main-service/RAISED/event/left out WITHDRAWN", "moved up or not, it was taken back, and nothing of it left"),
     (r"main-service/SUPPRESSED/header\.pipeline/absent", "an entry of an earlier version says less"),
     (r"gateway/ENROLLED/header\.time/", "who is enrolled first has no key before, which would be over since then"),
-    (r"gateway/ERASED/header\.forgotten/without", "what is not forgotten still opens, and that is named"),
     (r"gateway/DROPPED/header\.reason/", "whoever objects has both: the drop was due"),
 )  # fmt: skip
 """What ends clean and is no row."""

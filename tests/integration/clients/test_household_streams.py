@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,11 @@ class Counter(GatewayServicer):
         self.takes_up = asyncio.Event()
         self.takes_up.set()
         self.says_so, self.most = True, 1 << 30
+        self.opened: list[float] = []
 
     async def Converse(self, _requests: Any, context: Any) -> None:
         self.streams += 1
+        self.opened.append(time.monotonic())
         if self.streams > self.most:
             await context.abort(grpc.StatusCode.UNAVAILABLE, "no more streams")
         await self.takes_up.wait()
@@ -51,6 +54,12 @@ class Counter(GatewayServicer):
             await context.write(gateway_pb2.AskOutcome(message=request.message))
             if request.message.header == b"bye":
                 return
+
+
+async def reached(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -173,9 +182,7 @@ async def test_a_stream_whose_answer_came_too_late_is_used_again_and_has_its_pla
         assert streams._under_way == 1 and not streams._idle
         streams._timeout = 20
         counter.told.set()
-        async with asyncio.timeout(20):
-            while streams._under_way:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await reached(lambda: not streams._under_way)
         assert (await streams.ask(said("next"))).message.header == b"next"
         assert (counter.streams, counter.messages) == (1, 3)
 
@@ -187,14 +194,10 @@ async def test_few_streams_are_opened_that_a_busy_gateway_has_not_taken_up(trial
     async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
         streams = StreamPool(GatewayStub(to), 20)
         asked = asyncio.gather(*(streams.ask(said(f"{n}")) for n in range(8)))
-        async with asyncio.timeout(20):
-            while counter.streams < stream_pool.OPENING:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await reached(lambda: counter.streams >= stream_pool.OPENING)
         hurried = StreamPool(GatewayStub(to), 20)  # has another connection's place: what it opens arrives after theirs
         late = asyncio.create_task(hurried.ask(said("next")))
-        async with asyncio.timeout(20):
-            while counter.streams == stream_pool.OPENING:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await reached(lambda: counter.streams != stream_pool.OPENING)
         assert counter.streams == stream_pool.OPENING + 1 and len(streams._waiting) == 8 - stream_pool.OPENING
         counter.takes_up.set()
         assert len(await asyncio.gather(asked, late)) == 2
@@ -206,14 +209,10 @@ async def test_nobody_waits_on_a_stream_that_is_not_taken_up_while_another_is_fr
     async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
         streams = StreamPool(GatewayStub(to), 20)
         first = asyncio.create_task(streams.ask(said("late")))
-        async with asyncio.timeout(20):
-            while not counter.messages:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await reached(lambda: bool(counter.messages))
         counter.takes_up.clear()
         second = asyncio.create_task(streams.ask(said("second")))
-        async with asyncio.timeout(20):
-            while counter.streams < 2:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await reached(lambda: counter.streams >= 2)
         counter.told.set()
         assert (await first).message.header == b"late" and (await second).message.header == b"second"
         counter.takes_up.set()
@@ -240,17 +239,12 @@ async def test_who_is_given_no_more_streams_does_not_ask_for_them_all_the_time(t
     async with serving(trial, counter) as (_, address), channel(trial, address, "devices/home") as to:
         streams = StreamPool(GatewayStub(to), 20)
         first = asyncio.create_task(streams.ask(said("late")))
-        async with asyncio.timeout(20):
-            while not counter.messages:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await reached(lambda: bool(counter.messages))
         second = asyncio.create_task(streams.ask(said("second")))
-        async with asyncio.timeout(20):
-            while counter.streams < 3:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-        assert time.monotonic() - streams._busy < stream_pool.CALM
+        await reached(lambda: counter.streams >= 3)
+        assert counter.opened[2] - counter.opened[1] >= stream_pool.CALM
         counter.told.set()
         assert (await first).message.header == b"late" and (await second).message.header == b"second"
-        assert counter.streams == 3
 
 
 async def test_who_waits_for_a_stream_to_be_opened_goes_in_turn(trial: Path) -> None:
@@ -309,9 +303,7 @@ async def test_no_stream_is_added_after_one_that_was_taken_up_late(
         streams = StreamPool(GatewayStub(to), 20)
         assert (await streams.ask(said("soon"))).message.header == b"soon"
         slow = [asyncio.create_task(streams.ask(said("late"))) for _ in range(2)]
-        async with asyncio.timeout(20):
-            while streams._opening or counter.streams < 2:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await reached(lambda: not streams._opening and counter.streams >= 2)
         next_one = asyncio.create_task(streams.ask(said("next")))
         await asyncio.sleep(0)
         assert len(streams._waiting) == 1 and counter.streams == 2, "the gateway has much to do"
