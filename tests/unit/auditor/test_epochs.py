@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from auditor.checks.c5_epochs import EpochTimes
+from auditor.checks.c5_held import HeldBack
 from auditor.findings import GATEWAY, Report, Verdict
 from auditor.policies import Policies
 from proxid.crypto.ed25519 import SigningKey
@@ -92,6 +93,29 @@ def test_both_clocks_wrong_alike_are_nobodys_guilt() -> None:
 
 def test_service_that_was_away_closes_what_is_over_first() -> None:
     told = Told().opened(10).closed(10, EPOCHS.start(20) + 60, said(EPOCHS.start(20) + 59)).opened(20)
+    assert told.verdict() is Verdict.CLEAN
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize(("hours", "verdict"), [(1.9, Verdict.CLEAN), (2.1, Verdict.UNCHECKED)])
+def test_epoch_that_is_over_is_closed_before_people_ask_for_hours(hours: float, verdict: Verdict, closed: bool) -> None:
+    told, overdue = Told().opened(10).opened(11), HeldBack()
+    for minutes in range(0, int(60 * hours), 3):
+        overdue.received(int(EPOCHS.end(10) + 60 * minutes) * 1000)
+    if closed:
+        overdue.due(10, told.times.over_since(10))
+        told.closed(10, EPOCHS.end(10) + hours * HOUR)
+    told.times.hold(overdue)
+    overdue.finish(told.report)
+    assert told.verdict() is verdict
+
+
+def test_service_that_was_away_at_the_end_may_be_asked_before_it_closes() -> None:
+    told, overdue = Told().opened(10), HeldBack()
+    for at in (EPOCHS.end(10) - 60, EPOCHS.end(10) + 20 * HOUR):
+        overdue.received(int(at) * 1000)
+    told.times.hold(overdue)
+    overdue.finish(told.report)
     assert told.verdict() is Verdict.CLEAN
 
 

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -131,6 +132,24 @@ def test_a_last_release_from_before_what_was_settled_hides_nothing(sets: Sets) -
     gateway.log = [("delivered", gateway.released[-2]), ("stated", {"feeds": ["acme:0"], "last": "7/0/acme"})]
     _, report = audited(gateway, sets)
     assert len(report.violations) == 1
+
+
+@pytest.mark.parametrize("kind", [EventType.ERASED, EventType.OBJECTED, EventType.EPOCH_OPENED])
+@pytest.mark.parametrize(("last", "wrong"), [("7/1/acme", []), ("7/2/acme", [4])])
+def test_a_release_behind_a_request_that_was_forwarded_later_had_not_come(
+    sets: Sets, last: str, wrong: list[int], kind: EventType
+) -> None:
+    fields = {"epoch": 7, "feeds": [f"acme:{last[2]}"], "last": last}
+    event = replace(stated(4, fields), type=kind)
+    feeds, report = Feeds(sets), Report()
+    feeds.had_come(event) if kind is EventType.OBJECTED else feeds.state(event)
+    for number, (session, forwarded) in enumerate((("aa" * 32, 3), ("bb" * 32, 5), ("cc" * 32, 6)), 1):
+        sets.forwarded(session, 1000, forwarded)
+        if number < 3:
+            sets.received(session, 1000, 2 * number)
+            sets.released((7, number, "acme"), 2 * number + 1)
+    feeds.check(9, report)
+    assert [v.event for v in report.violations] == wrong
 
 
 @pytest.mark.parametrize("last", ["x", "7/acme", "7/x/acme", "//"])

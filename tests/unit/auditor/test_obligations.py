@@ -15,17 +15,18 @@ from auditor.checks.c8_obligations import Obligations
 from auditor.findings import ERASURE, MAIN_SERVICE, Report
 from proxid.errors import ConsentError, GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, EventType, encode_header
+from proxid.protocol.epochs import Epochs
 from proxid.protocol.rights import Right
 
 TAG, OTHER = b"t" * 16, b"o" * 16
 NOTICE = "ab" * 32
-HOUR = 3_600_000
+HOUR, DAY = 3_600_000, 86_400
 
 
 @pytest.fixture
 def found() -> Iterator[Obligations]:
     people: Any = SimpleNamespace(of_prox=lambda prox: SimpleNamespace(user_id=prox.removeprefix("px1")))
-    trust: Any = SimpleNamespace(clock_skew=120.0)
+    trust: Any = SimpleNamespace(clock_skew=120.0, epochs=Epochs(DAY))
     sets = Sets()
     yield Obligations(trust, people, sets)
     sets.close()
@@ -93,6 +94,24 @@ def test_what_the_main_service_never_carried_out_is_named_as_its_part(found: Obl
     found.check(9, (), report)
     assert [(v.rule, v.log, v.event) for v in report.violations] == [(ERASURE, MAIN_SERVICE, 0)]
     assert "gateway's leaf 9" in report.violations[0].text
+
+
+@pytest.mark.parametrize(("at", "due"), [(899, True), (900, False), (-1, True), (-DAY, True)])
+def test_the_main_service_is_to_forget_the_newest_link_while_something_may_lie_under_it(
+    found: Obligations, at: int, due: bool
+) -> None:
+    """By the time of the request alone, as the gateway goes by it: seconds after the end of the newest link's epoch."""
+    asked: Any = SimpleNamespace(user_id="ann", time_ms=1000 * (8 * DAY + at))
+    epochs, tags = {OTHER: 6, TAG: 7}, {OTHER, TAG}
+    if due:
+        with pytest.raises(RecordMismatchError, match="to forget"):
+            found.erased(erased(), tags, epochs, asked)
+        assert found.due == {TAG: 9}
+    else:
+        found.erased(erased(), tags, epochs, asked)
+        assert found.due == {}
+    found.erased(erased(forgotten=[TAG.hex()]), tags, epochs, asked)
+    assert found.due == {TAG: 9}
 
 
 def test_what_somebody_objects_to_weeks_later_explains_nothing_of_before(found: Obligations) -> None:
