@@ -86,6 +86,9 @@ LIMITED: Final = {"pipeline.unknown": COMMITS, "groups.partly_erased": GROUPS, P
 
 MISFILED: Final = "events.misfiled"
 """Count of events that do not open under a link that may have been gone when they were recorded."""
+APART: Final = "events.apart"
+"""Count of events of the main service that stand under another link than the gateway's of the same request, and neither
+opens."""
 
 _UNKNOWN: Final = {
     "pipeline.unknown": (COMMITS, MAIN_SERVICE, "requests were read by a version of the pipeline that is not at hand"),
@@ -93,7 +96,11 @@ _UNKNOWN: Final = {
     "refused.unknown": (COMPLETENESS, "", "refusals name rules that this auditor does not know"),
 }
 """Counts of what this auditor is not of the version for: whatever else is found, that is not clean."""
-_MISFILED: Final = "events do not open, and stand under links that may have been gone when they were recorded"
+_FILED: Final = {
+    MISFILED: (GATEWAY, "events do not open, and stand under links that may have been gone when they were recorded"),
+    APART: ("", "events stand under another person's link in one log than in the other, and neither opens"),
+}
+"""Counts of what stands under links that it may not be of."""
 
 
 @dataclass(slots=True)
@@ -131,8 +138,11 @@ class Report:
             for name, (rule, log, text) in _UNKNOWN.items()
             if self.counts[name]
         ]
-        misfiled = self.counts[MISFILED]
-        filed = [Unchecked(OPENING, GATEWAY, f"{misfiled} {_MISFILED}")] if misfiled else []
+        filed = [
+            Unchecked(OPENING, log, f"{self.counts[name]} {text}")
+            for name, (log, text) in _FILED.items()
+            if self.counts[name]
+        ]
         return [*whole, *self.missing, *unknown, *filed]
 
     @property

@@ -3,7 +3,7 @@
 from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
-from auditor.checks.c2_owners import Filing, verify_filed
+from auditor.checks.c2_owners import ScreenerFiling
 from auditor.checks.c3_deliveries import Deliveries
 from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_signatures import name_of
@@ -45,9 +45,9 @@ PROMISED: Final = {
 
 GatewayState = tuple[
     Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes], dict[str, int], SplitDeliveriesState,
-    LimitsState,
+    LimitsState, tuple[int, bytes],
 ]  # fmt: skip
-"""Consents, acknowledged ones, whose open requests are, tags of expired LINKED, parties not told, SENT, limits."""
+"""Consents, acknowledged ones, whose open requests are, expired links, parties not told, SENT, limits, who entered."""
 
 
 class GatewayLog(Log):
@@ -66,7 +66,7 @@ class GatewayLog(Log):
         self.acknowledged: set[tuple[bytes, int]] = set()
         self._split = SplitDeliveries(policies, people, sets, self.consents, report)
         self._rights = RightsEvents(people, lambda: self.consents, erasures, obligations, self._split, policies, report)
-        self._filing = Filing(erasures, policies, report)
+        self._filing = ScreenerFiling(people, erasures, sets.filed, policies, report)
         self._limits = Limits(policies, people.of_prox, self._turned_away)
         self._asked: dict[str, Person | None] = {}
         """Whose the requests are that were not answered yet; None where that cannot be read."""
@@ -110,10 +110,7 @@ class GatewayLog(Log):
         self.damage.keys = True
 
     def _verify_filed(self, event: Event) -> None:
-        self._filing.take(event)
-        if event.payload:
-            with check_of(OPENING):
-                verify_filed(GATEWAY, event, self._people)
+        self._filing.verify(event)
 
     def finish(self) -> None:
         """When the main service's log was read, too."""
@@ -129,11 +126,14 @@ class GatewayLog(Log):
     def state(self) -> GatewayState:
         """For storing."""
         own = (self.consents, self.acknowledged, self._asked, self.unlinked, self._rights.untold)
-        return *own, self._split.state(), self._limits.state()
+        return *own, self._split.state(), self._limits.state(), self._filing.entered
 
     def restore(self, state: GatewayState) -> None:
         """Go on from a state."""
-        self.consents, self.acknowledged, self._asked, unlinked, self._rights.untold, split, limits = state
+        self.consents, self.acknowledged, self._asked, unlinked, self._rights.untold, *more, self._filing.entered = (
+            state
+        )
+        split, limits = more
         self._limits.restore(limits)
         self._split.restore(split, self.consents)
         self.unlinked.update(unlinked)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
-from auditor.checks.c2_owners import verify_filed
+from auditor.checks.c2_owners import Filing
 from auditor.checks.c3_links import People
 from auditor.checks.c3_records import verify_all_filled
 from auditor.checks.c3_tuples import Tuples
@@ -24,16 +24,7 @@ from auditor.checks.c7_withheld import Withheld, WithheldState
 from auditor.checks.c8_kept import Kept, KeptState
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import Log, check_of, form_of
-from auditor.findings import (
-    COMPLETENESS,
-    CONSENT,
-    ERASURE,
-    GROUPS,
-    MAIN_SERVICE,
-    OPENING,
-    SIGNATURES,
-    Report,
-)
+from auditor.findings import COMPLETENESS, CONSENT, ERASURE, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
 from auditor.given_up import GivenUp
 from auditor.policies import Policies
 from auditor.split_events import SplitEvents
@@ -76,6 +67,7 @@ class ServiceLog(Log):
         self._taken_back = TakenBack(policies, people, self._groups, obligations, report)
         self._erasures = erasures
         self._obligations = obligations
+        self._filing = Filing(MAIN_SERVICE, people, erasures, sets.filed, report)
         self._objected = Objected(policies, people, obligations, report)
         self._records = Records(policies, people, self._consents, self._objected, report)
         self._given_up = GivenUp(
@@ -122,9 +114,7 @@ class ServiceLog(Log):
             self._report.add(ERASURE, MAIN_SERVICE, event.number, f"{event.type.value}: {text}")
 
     def _verify_filed(self, event: Event) -> None:
-        if event.payload:
-            with check_of(OPENING):
-                verify_filed(MAIN_SERVICE, event, self._people)
+        self._filing.verify(event)
 
     def _epoch_opened(self, event: Event) -> None:
         fields = event.fields
@@ -145,9 +135,11 @@ class ServiceLog(Log):
             self._times.opened(event)
 
     def _epoch_closed(self, event: Event) -> None:
-        if int(str(event.fields["epoch"])) not in self._opened:
+        epoch = int(str(event.fields["epoch"]))
+        if epoch not in self._opened:
             raise GroupMismatchError("an epoch was closed that was never opened")
-        self._groups.closed(int(str(event.fields["epoch"])))
+        self._groups.overdue.due(epoch, self._times.over_since(epoch))
+        self._groups.closed(epoch)
         self._times.closed(event)
 
     def _received(self, event: Event) -> None:
@@ -309,6 +301,7 @@ class ServiceLog(Log):
         except GroupMismatchError as error:
             self._report.add(GROUPS, MAIN_SERVICE, 0, error.rule)
         self._groups.hold()
+        self._times.hold(self._groups.overdue)
         self._groups.overdue.finish(self._report)
         self._times.finish()
         newest = max(self._opened, default=-1)

@@ -10,7 +10,6 @@ from typing import Final
 
 from gateway.blocks import exactly, prox_of
 from gateway.epochs import OpenEpochs
-from gateway.erasures import LIVE_SECONDS
 from gateway.identity import Screener, key_tag
 from gateway.requests import Registrations
 from gateway.store.consents import SentBefore
@@ -25,6 +24,7 @@ from proxid.errors import ConsentError, MessageInvalidError, RegistrationError, 
 from proxid.evidence.events import ConsentPayload, EventType, SanitizedPair
 from proxid.protocol import consent
 from proxid.protocol.consent import ConsentVector
+from proxid.protocol.rights import LIVE_SECONDS
 from proxid.runtime.config.terms import Terms
 from proxid.runtime.evidence_log.promising import Promises
 

@@ -28,15 +28,13 @@ from proxid.crypto.hpke import SealingKey
 from proxid.errors import ProxidError
 from proxid.evidence.events import encode_header
 from proxid.evidence.ratchet import owner_salt
-from proxid.protocol.rights import ErasedDisclosure, RightsReceipt, RightsRequest, erased_info
+from proxid.protocol.rights import LIVE_SECONDS, ErasedDisclosure, RightsReceipt, RightsRequest, erased_info
 from proxid.runtime.evidence_log.stream import wait_logged
 from proxid.runtime.provision.revocations import forget_revocations
 from proxid.runtime.store.durable import rewrite_aof
 
 _log = structlog.get_logger(__name__)
 OPEN_SECONDS: Final = 30.0
-LIVE_SECONDS: Final = 900.0
-"""After an epoch's end: MS's grace time and what it needs to close the epoch."""
 _POLL: Final = 0.05
 _IDLE: Final = 0.5
 

@@ -4,8 +4,10 @@ Else somebody's erasure would hide what another did, and leave readable what is 
 """
 
 from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c2_filed import Filed, FiledSets
 from auditor.checks.c3_links import People
-from auditor.findings import GATEWAY, MISFILED, OPENING, Report
+from auditor.event_log import check_of
+from auditor.findings import APART, GATEWAY, MISFILED, OPENING, Report
 from auditor.policies import Policies
 from proxid.errors import PayloadUnreadableError, ProxidError
 from proxid.evidence.events import DeliveredPayload, Event, EventType, ReleasedPayload
@@ -18,8 +20,8 @@ _AWAY = 30 * 86_400.0
 """Seconds for which a service may be away, and come back to what waited."""
 
 
-def verify_filed(log: str, event: Event, people: People) -> None:
-    """Check the subject tags of an event whose payload opens, as far as it does.
+def verify_filed(log: str, event: Event, people: People) -> bool:
+    """Check the subject tags of an event whose payload opens, as far as it does; whether all are of whom it names.
 
     Raises:
         PayloadUnreadableError: a part is filed under another person than it is of.
@@ -27,7 +29,8 @@ def verify_filed(log: str, event: Event, people: People) -> None:
     try:
         found = _persons(log, event)
     except ProxidError:
-        return  # its handler says that it is malformed
+        return False  # its handler says that it is malformed
+    good = bool(found)
     for tag, prox_id in found:
         filed = people.of_tag(tag) if prox_id else None
         # Whose link the gateway's log shows stands under no tag of nobody. MS may have had another credential, if that
@@ -35,32 +38,85 @@ def verify_filed(log: str, event: Event, people: People) -> None:
         known = people.find(prox_id) if filed is None and prox_id and log == GATEWAY else None
         if known is not None or (filed is not None and filed.prox_id != prox_id):
             raise PayloadUnreadableError(_ANOTHERS)
+        good &= filed is not None
+    return good
 
 
 class Filing:
-    """Links that the gateway's events of one person are filed under, by headers alone.
+    """Links that a log's events of one person are filed under, by headers as far as they do not open.
 
-    Under one that has expired, or of somebody who was erased, nobody reads what an event says, nor whose it is.
+    Under one that has expired, or of somebody who was erased, nobody reads what an event says, nor whose it is. But
+    what comes of one request, in both logs, stands under one link, whether or not it opens. Where a log was begun anew,
+    or a key was gone when something was recorded, there is no link of one of the two.
     """
 
-    def __init__(self, erasures: Erasures, policies: Policies, report: Report) -> None:
-        self._erasures, self._policies, self._report = erasures, policies, report
+    def __init__(self, log: str, people: People, erasures: Erasures, filed: FiledSets, report: Report) -> None:
+        self._log, self._people, self._erasures, self._filed, self._report = log, people, erasures, filed, report
+
+    def verify(self, event: Event) -> None:
+        """An event of the log, in its order; raises RuleBroken."""
+        with check_of(OPENING):
+            opens = bool(event.payload) and verify_filed(self._log, event, self._people)
+            if event.type in PERSONS[self._log] and event.tags and event.tags[0]:
+                self._verify_together(event, opens)
+
+    def _verify_together(self, event: Event, opens: bool) -> None:
+        asked, tag = str(event.fields.get("session", event.fields.get("message", ""))), event.tags[0]
+        filed = self._filed.of(asked) if asked else None
+        if filed is None:
+            if asked and self._log == GATEWAY:
+                self._filed.add(asked, Filed(tag, event.number, opens))
+        elif filed.tag != tag and {filed.tag, tag} <= self._erasures.epochs.keys():
+            if self._log == GATEWAY or filed.opens:
+                raise PayloadUnreadableError(_ANOTHERS)
+            if opens:
+                self._report.once(OPENING, GATEWAY, f"{_ANOTHERS} (leaf {filed.event})")
+            else:
+                self._report.counts[APART] += 1
+
+
+class ScreenerFiling(Filing):
+    """The same of the gateway's log, which says who was linked when.
+
+    Args:
+        policies: say which epochs had begun.
+    """
+
+    def __init__(
+        self, people: People, erasures: Erasures, filed: FiledSets, policies: Policies, report: Report
+    ) -> None:
+        super().__init__(GATEWAY, people, erasures, filed, report)
+        self._policies = policies
         self._early: set[bytes] = set()
         """Tags that nobody was linked under so far: what stands under them and is not covered ends each audit."""
+        self.entered = (0, b"")
+        """Number and tag of the newest ENROLLED, which is recorded in one step with the first link by it."""
 
-    def take(self, event: Event) -> None:
-        """An event of the gateway's log, in its order.
+    def verify(self, event: Event) -> None:
+        """See `Filing.verify`.
 
         A consent says its epoch, which the link must be of. What was recorded when the link may have been gone already,
         so that it never could be read, is counted: clocks may have been wrong.
         """
         tag = event.tags[0] if event.tags else b""
-        if event.type is EventType.LINKED and tag in self._early:
+        if event.type is EventType.ENROLLED:
+            self.entered = (event.number, tag)
+        elif event.type is EventType.LINKED:
+            self._linked(event, tag)
+        elif tag and event.type in PERSONS[GATEWAY]:
+            self._take(event, tag)
+        super().verify(event)
+
+    def _linked(self, event: Event, tag: bytes) -> None:
+        if tag in self._early:
             self._report.add(
                 OPENING, GATEWAY, event.number, "LINKED: evidence stands under a link before there was one"
             )
-        if not tag or event.type in _NOT_YET or event.type not in PERSONS[GATEWAY]:
-            return
+        number, entered = self.entered
+        if number and number + 1 == event.number and entered != tag:
+            self._report.add(OPENING, GATEWAY, number, f"ENROLLED: {_ANOTHERS}")
+
+    def _take(self, event: Event, tag: bytes) -> None:
         epoch, policies = self._erasures.epochs.get(tag), self._policies
         if epoch is None:
             self._early.add(tag)

@@ -6,6 +6,7 @@ its own word, or the other side's signature. That a clock was wrong is told, as 
 
 from typing import Final
 
+from auditor.checks.c5_held import HeldBack
 from auditor.findings import GATEWAY, GROUPS, MAIN_SERVICE, Basis, Report, Unchecked
 from auditor.policies import Policies, spans
 from auditor.trust import Trust
@@ -63,7 +64,7 @@ class EpochTimes:
         if abs(word.time_ms - time) > self._skew(epoch) * 1000:
             raise GroupMismatchError("epoch began although the clocks of the services differed")
         self.own(epoch, time)
-        late = [e for e in over if self._end(e) + self._grace(e) <= time / 1000]
+        late = [e for e in over if self.over_since(e) <= time / 1000]
         if late:
             raise GroupMismatchError(f"epoch began while {spans(late)} should have been closed long before")
 
@@ -127,6 +128,15 @@ class EpochTimes:
         self.said(epoch, time_ms)
         if epoch <= self._closed:
             raise GroupMismatchError("a request was received in an epoch that had been closed")
+
+    def over_since(self, epoch: int) -> float:
+        """When an epoch's time of grace is surely over, Unix seconds: it is closed then."""
+        return self._end(epoch) + self._grace(epoch)
+
+    def hold(self, overdue: HeldBack) -> None:
+        """At the end: epochs that are open still, each of which keeps its keys, and what waits in it."""
+        for epoch in self._open:
+            overdue.waits(epoch, self.over_since(epoch))
 
     def finish(self) -> None:
         """At the end: when epochs began and ended cannot be told if MS's clock was set back."""

@@ -41,3 +41,17 @@ class ReleaseOrder:
         """The last release, by its place, that was sent, delivered or dropped before an event; 0 for none."""
         query = "SELECT COALESCE(MAX(place), 0) FROM deliveries WHERE COALESCE(sent, delivered, dropped)<?"
         return int(self._db.execute(query, (before,)).fetchone()[0])
+
+    def first_received(self, after: Collection[int]) -> dict[int, int]:
+        """MS's first RECEIVED of what was forwarded after events of the gateway; those after which none was are left
+        out.
+        """
+        query = "SELECT forwarded_at, received_at FROM sessions WHERE forwarded_at>? AND received_at>0"
+        rows = self._db.execute(f"{query} ORDER BY forwarded_at DESC", (min(after, default=0),))
+        row, first, found = rows.fetchone(), 0, dict[int, int]()
+        for event in sorted(after, reverse=True):
+            while row is not None and row[0] > event:
+                row, first = rows.fetchone(), min(first or row[1], row[1])
+            if first:
+                found[event] = first
+        return found

@@ -6,6 +6,7 @@ that was brought up from version 1 does not know the last release until there is
 what it says first covers all that was before, and while it is silent nothing is clean.
 """
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -80,11 +81,14 @@ class Feeds:
     def check(self, seen: int, report: Report) -> None:
         """At the end: what each party's feed should have held. What MS's log does not name yet is looked at again.
 
+        What MS released behind a request that was forwarded after an event had not come by that event.
+
         Args:
             seen: the gateway's last event before MS's log was read: of these MS's log names all that they name.
         """
         report.checked[ERASURE] += len(self.stated)
-        left, settled = [], self.sets.order.last_settled([number for number, *_ in self.stated])
+        numbers, left = [number for number, *_ in self.stated], []
+        settled, later = self.sets.order.last_settled(numbers), self.sets.order.first_received(numbers)
         for stated in self.stated:
             number, kind, last, rows = stated
             place = self.sets.place(named(last)) if last else 0
@@ -92,6 +96,8 @@ class Feeds:
                 left.append(stated)
                 if number <= seen:
                     report.add(ERASURE, GATEWAY, number, f"{kind}: names a release that there never was")
+            elif last and (self.sets.released_at(named(last)) or 0) > later.get(number, sys.maxsize):
+                report.add(ERASURE, GATEWAY, number, f"{kind}: names a release that had not come yet")
             elif kind != EventType.OBJECTED and (settled[number] > place or not self._is_whole(place, rows)):
                 left.append(stated)
                 report.add(ERASURE, GATEWAY, number, f"{kind}: groups vanished from a feed without being dropped")

@@ -24,7 +24,7 @@ from auditor.trust import Trust
 from proxid.errors import ConsentError, CredentialError, GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, Header
 from proxid.protocol.notice import NoticeAck
-from proxid.protocol.rights import Right, RightsRequest
+from proxid.protocol.rights import LIVE_SECONDS, Right, RightsRequest
 
 _MINUTE_MS: Final = 60_000
 _NEVER: Final = 2**63
@@ -223,10 +223,10 @@ class Obligations:
             raise GroupMismatchError("a group is said to be delivered and removed that was not delivered")
 
     def _newest(self, event: Event, tags: set[bytes], epochs: dict[bytes, int], request: RightsRequest) -> None:
-        """Whatever the gateway says: MS holds something of who asks in the epoch of the newest link."""
-        newest = self.trust.epochs.number(request.time_ms / 1000)
+        """Whatever the gateway says: MS may hold something of the epoch of the newest link until it has closed that."""
+        newest = max((epochs.get(tag, -1) for tag in tags), default=-1)
         last = {tag for tag in tags if epochs.get(tag) == newest}  # two, if a key was lost in it
-        if max((epochs.get(tag, -1) for tag in tags), default=-1) != newest:
+        if not last or request.time_ms / 1000 >= self.trust.epochs.end(newest) + LIVE_SECONDS:
             return
         self.due.update(dict.fromkeys(last, event.number))
         if not {tag.hex() for tag in last} <= {*_texts(event.fields, "forgotten")}:

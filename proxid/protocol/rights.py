@@ -23,6 +23,8 @@ _RECEIPT: Final = label("rights-receipt")
 _DIGEST: Final = label("rights-digest")
 _ERASED: Final = label("erased-disclosure")
 NONCE_SIZE: Final = 16
+LIVE_SECONDS: Final = 900.0
+"""After an epoch's end MS may hold something of it: its grace time, and what it needs to close the epoch."""
 
 
 class Right(StrEnum):

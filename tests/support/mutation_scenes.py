@@ -180,6 +180,9 @@ async def record_split(folder: Path, patch: pytest.MonkeyPatch) -> History:
         await trial.exercise(Right.ERASE, PEOPLE[7])
         await trial.receive()
         await trial.consent("nothing", PEOPLE[2:3])
+        await trial.audit()
+        trial.leap(60)  # another epoch begins, and the one before it need not be closed yet
+        await served(trial)
         return await _recorded(trial, recorder, dict.fromkeys(LOGS, 0))
 
 

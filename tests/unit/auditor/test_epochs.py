@@ -110,13 +110,17 @@ def test_epoch_that_is_over_is_closed_before_people_ask_for_hours(hours: float, 
     assert told.verdict() is verdict
 
 
-def test_service_that_was_away_at_the_end_may_be_asked_before_it_closes() -> None:
+@pytest.mark.parametrize(("closed", "verdict"), [(False, Verdict.UNCHECKED), (True, Verdict.CLEAN)])
+def test_service_that_was_away_at_the_end_may_be_asked_before_it_closes(closed: bool, verdict: Verdict) -> None:
     told, overdue = Told().opened(10), HeldBack()
     for at in (EPOCHS.end(10) - 60, EPOCHS.end(10) + 20 * HOUR):
         overdue.received(int(at) * 1000)
+    if closed:
+        overdue.due(10, told.times.over_since(10))
+        told.closed(10, EPOCHS.end(10) + 20 * HOUR)
     told.times.hold(overdue)
     overdue.finish(told.report)
-    assert told.verdict() is Verdict.CLEAN
+    assert told.verdict() is verdict
 
 
 def test_epoch_that_ended_on_a_word_of_days_later_is_not_clean() -> None:

@@ -123,7 +123,7 @@ def test_so_does_a_choice() -> None:
 
 def test_the_gateway_is_named_where_the_main_services_event_opens_under_its_own_link() -> None:
     forwarded = (*LINKED, gone(E.FORWARDED, BOB))
-    assert misfiled(judged(forwarded, (there(E.RECEIVED, ANN),), ANN)) == [(GATEWAY, 3)]
+    assert misfiled(judged(forwarded, (there(E.RECEIVED, ANN),), ANN)) == [(GATEWAY, 0)]
     assert misfiled(judged(forwarded, (there(E.RECEIVED, ANN),))) == []  # whose link that is cannot be seen
 
 

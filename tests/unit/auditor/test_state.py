@@ -30,7 +30,7 @@ def nothing() -> Saved:
     parts = Parts(
         ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, lost), ({}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
-         LimitsState({}, 0, False, releases)),
+         LimitsState({}, 0, False, releases), (0, b"")),
         (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}, {}),
         ((bytes(32), {}, {}, HeldBack().state()), withheld, set(), ({}, set(), {}, set()), times, ({}, {}),
          (set(), {}, set(), set(), set()), ([], {}, set())),
