@@ -18,6 +18,7 @@ from proxid.evidence.bodies import slot_bodies, verify_slot_group
 from proxid.evidence.disclosure import slot_record
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
 
+_LEFT: Final = "a close left records behind that it had to move or give up"
 WITHHELD: Final = "restriction"
 """Why MS gives up a formed group: its check before a release found a restriction broken."""
 
@@ -91,13 +92,20 @@ class SlotReplay:
         return (record.time // width + 1) * width <= self.closed
 
     def close(self, now: float) -> float | None:
-        """Close, if this close was not replayed yet; raises GroupMismatchError if it lies in the past.
+        """Close, if this close was not replayed yet.
 
         Returns:
             when the first slot ended that is closed now, Unix seconds; None if there is none.
+
+        Raises:
+            GroupMismatchError: it lies in the past, or not all was said of the one before, which is one step of MS's.
         """
         if now < self.closed:
             raise GroupMismatchError("slots were closed in the past")
+        if now > self.closed and (self.raised or self.given_up):
+            self.raised.clear()
+            self.given_up.clear()
+            raise GroupMismatchError(_LEFT)
         first = self.pool.first_end()
         if now == self.closed or first is None or first > now:
             self.closed = now
@@ -209,4 +217,4 @@ class SlotReplay:
         if self.withheld:
             raise GroupMismatchError("a group was withheld in part")
         if self.raised or self.given_up:
-            raise GroupMismatchError("a close left records behind that it had to move or give up")
+            raise GroupMismatchError(_LEFT)

@@ -116,9 +116,9 @@ class ServiceConsents:
         self._unknown.update(event.tags)
 
     @property
-    def unreadable(self) -> bool:
-        """Whether somebody's choice cannot be read."""
-        return bool(self._unknown)
+    def unreadable(self) -> set[str]:
+        """PROX_IDs of people who are known, and whose choice cannot be read."""
+        return {person.prox_id for tag in self._unknown if (person := self._people.of_tag(tag)) is not None}
 
     def of(self, prox_id: str, tags: tuple[bytes, ...]) -> Choice | None:
         """What is in effect of a person, whose evidence has these tags; None if that cannot be read."""

@@ -112,17 +112,17 @@ class TakenBack:
         elif prox_id:
             self._loose[prox_id] = (epoch, max(forwarded, self._loose.get(prox_id, (0, 0))[1]))
 
-    def finish(self, newest: int, unread: bool) -> None:
+    def finish(self, newest: int, unread: Set[str] = frozenset()) -> None:
         """At the end: whoever took nothing back, objected to nothing and is not erased has lost nothing.
 
         Args:
-            newest: the epoch that began last. unread: some consents cannot be read.
+            newest: the epoch that began last. unread: PROX_IDs of whose consents cannot be read.
         """
         if self._owed - self._slotted.keys():  # heads lie between steps
             self._report.once(CONSENT, MAIN_SERVICE, _KEPT)
         self._owed -= self._slotted.keys()
         for prox_id, (epoch, _) in [*self._loose.items()]:
-            known = not unread and self._people.find(prox_id) is not None
+            known = prox_id not in unread and self._people.find(prox_id) is not None
             believed = known and self._believes(prox_id)
             if not known or self._is_explained(prox_id) or (believed and newest >= epoch + _SETTLED):
                 del self._loose[prox_id]

@@ -36,7 +36,7 @@ def taken_back(report: Report, state: Any, again: bool, newest: int) -> Any:
         taken.restore(state)
     if again:
         taken.verify_waits(LOST)
-    taken.finish(newest, False)
+    taken.finish(newest)
     return taken.state()
 
 

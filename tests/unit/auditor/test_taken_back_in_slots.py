@@ -57,13 +57,13 @@ class Told:
 def test_a_group_may_have_formed_before_and_leave_after() -> None:
     told = Told().told(EventType.RELEASED, 0, close=str(START + 900.0))
     told.told(EventType.SUPPRESSED, 1, reason="restriction", close=str(START + 900.0))
-    told.check.finish(EPOCH, False)
+    told.check.finish(EPOCH)
     assert told.report.violations == []
 
 
 def test_so_it_may_where_the_log_is_read_so_far() -> None:
     told = Told()
-    told.check.finish(EPOCH, False)
+    told.check.finish(EPOCH)
     assert told.report.violations == []
 
 
