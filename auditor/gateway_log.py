@@ -130,10 +130,8 @@ class GatewayLog(Log):
 
     def restore(self, state: GatewayState) -> None:
         """Go on from a state."""
-        self.consents, self.acknowledged, self._asked, unlinked, self._rights.untold, *more, self._filing.entered = (
-            state
-        )
-        split, limits = more
+        self.consents, self.acknowledged, self._asked, unlinked, self._rights.untold = state[:5]
+        split, limits, self._filing.entered = state[5:]
         self._limits.restore(limits)
         self._split.restore(split, self.consents)
         self.unlinked.update(unlinked)
