@@ -17,7 +17,7 @@ from auditor.reading.source import EvidenceSource, KeySource
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import EncodingError, PayloadUnreadableError, ProxidError
 from proxid.evidence.events import Event, EventType
-from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader, Part, part_context, part_hash
+from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader, Part, part_context
 from proxid.evidence.parts import join
 from proxid.evidence.ratchet import ChainReader, is_sealed_to, open_seal, owner_salt, subject_tag
 
@@ -143,7 +143,7 @@ class Opener:
         if leaf.damaged:
             self._damage.payloads.append(self._base + number)
         try:
-            header = LeafHeader.decode(leaf.header)
+            header = leaf.known
         except ProxidError:
             self._report.add(OPENING, self.log, self._base + number, "leaf's header is malformed")
             return None
@@ -171,7 +171,7 @@ class Opener:
             self._unopened.gone[self.log] = max(self._unopened.gone.get(self.log, 0), self._base + header.number)
             return None
         part = parts[at]
-        if part is None or part_hash(data) != digest or part.tag != tag:
+        if part is None or leaf.part_hashes[at] != digest or part.tag != tag:
             differs = "its person" if part is not None and part.tag != tag else "its hash"
             text = f"payload's part {at} is not the one that the leaf commits to: {differs} differs"
             self._report.add(OPENING, self.log, self._base + header.number, text, firm=True)

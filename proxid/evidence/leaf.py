@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from proxid.encoding import decode, decode_int, decode_text, encode, label
+from proxid.encoding import decode, decode_int, encode, label
 from proxid.errors import EncodingError
 from proxid.evidence.events import EventType, Header, decode_header
 from proxid.evidence.merkle import leaf_hash
@@ -27,6 +27,7 @@ _LEAF = label("leaf")
 _PART = label("part")
 _CONTEXT = label("part-context")
 _HASH_SIZE: Final = 32
+_TYPES: Final = {kind.value.encode("ascii"): kind for kind in EventType}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,8 @@ class LeafHeader:
         if len(items) < 3:
             raise EncodingError("leaf header is truncated")
         try:
-            kind = EventType(decode_text(items[1]))
-        except ValueError:
+            kind = _TYPES[items[1]]
+        except KeyError:
             raise EncodingError("leaf is of an unknown type") from None
         return cls(decode_int(items[0]), kind, items[2], tuple(_commitment(item) for item in items[3:]))
 
@@ -143,6 +144,16 @@ class Leaf:
     def hash(self) -> bytes:
         """The leaf hash in the Merkle tree, 32 bytes; computed once."""
         return self.lost or hash_of(self.salt, self.header)
+
+    @once
+    def known(self) -> LeafHeader:
+        """The header, decoded once: who reads a log looks at it, and who opens it. Raises EncodingError."""
+        return LeafHeader.decode(self.header)
+
+    @once
+    def part_hashes(self) -> tuple[bytes, ...]:
+        """`part_hash` of each part, whatever the header says of them; computed once."""
+        return tuple(part_hash(part) for part in self.parts)
 
     @once
     def stored(self) -> tuple[bytes, bytes]:

@@ -232,9 +232,13 @@ class SignedMessage:
         """SHA512(E("session", M_F, σ_F)): the same for device, IS and MS (DESIGN 5.0); 64 bytes."""
         return hashlib.sha512(encode(_SESSION, self.message.fixed_input, self.fixed)).digest()
 
-    def encode(self) -> bytes:
-        """E(hdr, σ, m_0, …): the form kept in evidence."""
+    @once
+    def _encoded(self) -> bytes:
         return encode(self.header.encode(), self.signature, *self.message.blocks)
+
+    def encode(self) -> bytes:
+        """E(hdr, σ, m_0, …): the form kept in evidence; computed once."""
+        return self._encoded
 
     @classmethod
     def decode(cls, data: bytes) -> "SignedMessage":
@@ -242,7 +246,10 @@ class SignedMessage:
         items = decode(data)
         if len(items) < 3:
             raise EncodingError("a signed message has a header, a signature and blocks")
-        return cls.from_parts(items[0], items[2:], items[1])
+        signed = cls.from_parts(items[0], items[2:], items[1])
+        # What is canonical re-encodes to itself.
+        signed.__dict__["_encoded"] = data
+        return signed
 
     @classmethod
     def from_parts(cls, header: bytes, blocks: list[bytes], signature: bytes) -> "SignedMessage":

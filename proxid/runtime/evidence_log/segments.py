@@ -16,12 +16,12 @@ from typing import Final, Self
 
 from proxid.encoding import decode
 from proxid.errors import LogDamagedError, ProxidError
-from proxid.evidence.leaf import Leaf, LeafHeader
+from proxid.evidence.leaf import Leaf
 from proxid.regular import open_regular, regular_bytes
 from proxid.runtime.evidence_log.admitted import NOTHING, Admitted, runs
 from proxid.runtime.evidence_log.files import AppendFile, append_records, read_record, sync_folder
 from proxid.runtime.evidence_log.generations import SUCCESSOR
-from proxid.runtime.evidence_log.places import INDEX, LEAVES, PARTS, Places, committed, hashes_of, locate
+from proxid.runtime.evidence_log.places import INDEX, LEAVES, PARTS, Places, committed, locate
 
 _ENTRY: Final = struct.Struct(">QQ")
 NOWHERE: Final = (1 << 64) - 1
@@ -267,13 +267,12 @@ class SegmentReader:
         leaf_at, parts_at = _ENTRY.unpack(entry)
         try:
             salt, header = decode(read_record(leaves, leaf_at), 2)
-            known = LeafHeader.decode(header)
-            data = None if parts is None else read_record(parts, parts_at)
+            leaf = Leaf(salt, header, () if parts is None else tuple(decode(read_record(parts, parts_at))))
+            if leaf.known.number != number or (parts is not None and leaf.part_hashes != committed(leaf.known)):
+                return None
         except ProxidError:
             return None
-        if known.number != number or (data is not None and hashes_of(data) != committed(known)):
-            return None
-        return Leaf(salt, header, () if data is None else tuple(decode(data)))
+        return leaf
 
     def _by_places(self, number: int) -> Leaf:
         if self._places is None:
