@@ -30,7 +30,7 @@ _TICK: Final = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question: monotonic time, and the seconds until its answer; none came if that is infinite."""
+    """One question: monotonic time, and the seconds until its answer, or refusal; none came if that is infinite."""
 
     begun: float
     took: float
@@ -38,12 +38,10 @@ class Asked:
 
 @dataclass(slots=True)
 class Refusals:
-    """Refusals for overload: seconds of each, of those that came when nobody waited any more; and how many a client
-    told by itself.
-    """
+    """Refusals for overload, those that came when nobody waited any more, and how many a client told by itself."""
 
-    told: list[float] = field(default_factory=list)
-    late: list[float] = field(default_factory=list)
+    told: list[Asked] = field(default_factory=list)
+    late: list[Asked] = field(default_factory=list)
     own: int = 0
 
 
@@ -63,7 +61,7 @@ class _Streams(StreamPool):
         finally:
             del self._begun[asyncio.current_task()]
         if found is not None and found.refused.code == OverloadedError.code:
-            self._refusals.told.append(time.monotonic() - begun)
+            self._refusals.told.append(Asked(begun, time.monotonic() - begun))
         return found
 
     def _late(self, stream: Any, reading: Any) -> None:
@@ -72,7 +70,7 @@ class _Streams(StreamPool):
         def came(done: Any) -> None:
             found = None if done.cancelled() or done.exception() is not None else done.result()
             if found is not None and found.refused.code == OverloadedError.code:
-                self._refusals.late.append(time.monotonic() - begun)
+                self._refusals.late.append(Asked(begun, time.monotonic() - begun))
 
         reading.add_done_callback(came)
         super()._late(stream, reading)
