@@ -196,6 +196,7 @@ class Audit:
         times = (settled_ms, int((self._clock() + _SKEW_SECONDS) * 1000))
         logs = {read.log.name: read for read in self._reads}
         promised = Promised(self._trust, self._sets, logs, self.report, times, _CLOCK_MS)
+        self._obligations.restrictions.compare(promised.is_kept)
         known = self._policies, self._sets, self._gateway.acknowledged, self._erasures
         ReceiptCheck(*known, self.report, times, promised, self._people.is_in_use).run(self._options.receipts)
         promised.finish()

@@ -15,7 +15,7 @@ Handler = Callable[[Event], None]
 
 _FORM: Final = 2
 """The form that events have come to say; the first says none."""
-_NEWEST: Final = {EventType.REFUSED: 3}
+_NEWEST: Final = {EventType.REFUSED: 3, EventType.OBJECTED: 3}
 """Types that have come to a later one."""
 SHARED = frozenset({EventType.RELEASED, EventType.DELIVERED})
 """Events of several people: what one of them hides leaves the rest to check."""

@@ -70,6 +70,7 @@ class GatewayLog(Log):
         self._limits = Limits(policies, people.of_prox, self._turned_away)
         self._asked: dict[str, Person | None] = {}
         """Whose the requests are that were not answered yet; None where that cannot be read."""
+        said = self._limits.releases.said
         rules = {
             EventType.ENROLLED: (SIGNATURES, self._enrolled),
             EventType.REVOKED: (SIGNATURES, self._rights.revoked),
@@ -85,7 +86,7 @@ class GatewayLog(Log):
             EventType.UNREACHED: (COMPLETENESS, lambda e: self._sets.unreached(str(e.fields["session"]), form_of(e))),
             EventType.REFUSED: (COMPLETENESS, self._limits.refused),
             EventType.ERASED: (ERASURE, lambda e: self._deliveries.forget(self._rights.erased(e))),
-            EventType.OBJECTED: (SIGNATURES, self._rights.objected),
+            EventType.OBJECTED: (SIGNATURES, lambda e: said("objected", self._rights.objected(e))),
             EventType.ACCESSED: (SIGNATURES, self._rights.accessed),
             EventType.NOTICED: (ERASURE, self._obligations.noticed),
             EventType.EXPIRED: (OPENING, lambda e: self._erasures.expiry(GATEWAY, e, self.base)),
@@ -120,7 +121,6 @@ class GatewayLog(Log):
     def begin(self, generation: int, base: int) -> None:
         """See `Log.begin`."""
         super().begin(generation, base)
-        self._obligations.base = base
         self._obligations.feeds.follows = self._people.lost.follows = generation > 1
 
     def state(self) -> GatewayState:
@@ -227,7 +227,6 @@ class GatewayLog(Log):
         self._asked[session] = person = self._tuples.forwarded(pair)
         self._sets.vouch(session, name_of(pair.sanitized, Role.SANITIZER))
         self._people.verify_not_revoked(person, pair.original.header.time_ms)
-        self._obligations.forwarded(person.user_id, event.number)
         self._limits.forwarded(person.user_id, pair.original.header.time_ms)
 
     def _forwarded_unread(self, event: Event) -> None:

@@ -1,20 +1,24 @@
 """Events of persons' rights in the Identity Screener's log (checks 2 and 8 of DESIGN 10.4)."""
 
 from collections.abc import Callable
+from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c3_links import People
 from auditor.checks.c6_consents import Consents
 from auditor.checks.c6_split import SplitDeliveries
 from auditor.checks.c8_obligations import Obligations
-from auditor.event_log import check_of
-from auditor.findings import ERASURE, GATEWAY, SIGNATURES, Basis, Report
+from auditor.event_log import check_of, form_of
+from auditor.findings import CONSENT, ERASURE, GATEWAY, SIGNATURES, Basis, Report
 from auditor.policies import Policies
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.revocation import Revocation, revoked_info
 from proxid.errors import MessageInvalidError, RecordMismatchError
 from proxid.evidence.events import Event
 from proxid.protocol.rights import Right, RightsRequest
+
+_TOLD: Final = 3
+"""The form of OBJECTED that says how the main service was told."""
 
 
 class RightsEvents:
@@ -85,8 +89,9 @@ class RightsEvents:
                 self._consents().forget(person.prox_id)
         self.exercised(Right.ERASE.value)
 
-    def objected(self, event: Event) -> None:
-        """OBJECTED."""
+    def objected(self, event: Event) -> int:
+        """OBJECTED; its form."""
+        form = form_of(event)
         self._report.rests(SIGNATURES, Basis.COUNTERSIGNED)
         disclosure = self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
         request = RightsRequest.decode(disclosure.request)
@@ -97,12 +102,20 @@ class RightsEvents:
         if request.right is Right.OBJECT:
             self._split.objected(request.user_id, event.number, request.time_ms, str(event.fields.get("last", "")))
         self._objection(event, request)
+        restrictions = self._obligations.restrictions
+        if form < _TOLD:
+            restrictions.recorded_older(request)
+            return form
+        with check_of(CONSENT):
+            restrictions.recorded(request, disclosure.owner_salts, max(self._policies.told, default=-1))
+        return form
 
     def objected_unread(self, event: Event) -> None:
         """OBJECTED whose payload has expired."""
         self._erasures.carried_out_unread(event)
         self.exercised(Right(str(event.fields["right"])).value)
         self._objection(event, None)
+        self._obligations.restrictions.recorded_older(None)
 
     def _objection(self, event: Event, request: RightsRequest | None) -> None:
         with check_of(ERASURE):

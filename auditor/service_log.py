@@ -86,19 +86,21 @@ class ServiceLog(Log):
             EventType.BATCHED: (GROUPS, self._split.batched),
             EventType.SUPPRESSED: (COMPLETENESS, self._given_up.suppressed),
             EventType.WITHDRAWN: (COMPLETENESS, self._withdrawn),
+            EventType.RESTRICTED: (CONSENT, self._taken_back.told),
             EventType.ERASED: (ERASURE, self._erased),
             EventType.EXPIRED: (OPENING, self._expired),
         }
         hidden = {
             EventType.CONSENT: self._consents.unread,
             EventType.SUPPRESSED: self._given_up.suppressed_unread,
+            EventType.RESTRICTED: obligations.restrictions.heeded_unread,
             EventType.RECEIVED: self._received_unread,
             EventType.BUFFERED: self._buffered_unread,
             EventType.RELEASED: self._released_unread,
             EventType.EPOCH_OPENED: self._epoch_opened_unread,
         }
         super().__init__(MAIN_SERVICE, rules, hidden, report)
-        self.promises({EventType.CONSENT: "message"}, sets.promisable.add)
+        self.promises({EventType.CONSENT: "message", EventType.RESTRICTED: "word"}, sets.promisable.add)
 
     def take(self, event: Event) -> None:
         """See `Log.take`; whoever was forgotten neither waits nor leaves any more."""

@@ -1,26 +1,34 @@
 """Objections at IS (DESIGN 11): in effect here at once, told to MS, recorded, and only then acknowledged.
 
+MS is told by this service's signed word, which it logs; what is recorded here holds its promise of that (ADR 0042).
+
 One that MS could not be told of, or that nobody recorded then, is not lost: it is owed, and worker 0 goes on with it
 (`gateway.owed`) whether or not the person asks again. So is that it is taken back.
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from gateway.erasures import left_out, newest
 from gateway.identity import Screener
 from gateway.notices import Notices
 from gateway.store.library import GatewayStore
-from gateway.store.rights import Exercised, RightsStore
+from gateway.store.rights import Exercised, RightsStore, Subject
 from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import SealingKey
 from proxid.crypto.identity import Enrolment
-from proxid.errors import ConsentError, UpstreamError
-from proxid.evidence.events import encode_header
-from proxid.protocol.rights import ErasedDisclosure, Right, RightsRequest, erased_info
+from proxid.errors import ConsentError, ProxidError, UpstreamError, UpstreamRefusedError
+from proxid.evidence.checkpoint import origin
+from proxid.evidence.events import EventType, encode_header
+from proxid.evidence.note import Verifier
+from proxid.evidence.promise import Promise
+from proxid.protocol.restriction import Restriction
+from proxid.protocol.rights import ErasedDisclosure, Right, RightsRequest, Told, erased_info
 
 HELD: Final = 270
 """Seconds for which whoever tells MS of an objection has it alone: longer than MS may take, for two keys."""
+_ATTEMPTS: Final = 3
 _POLL: Final = 0.05
 _PATIENCE: Final = 20.0
 
@@ -85,20 +93,55 @@ class Objections:
         fresh = objects and begins
         if objects:
             await self._rights.settle(user_tag, "objected")
-        person = await self._rights.erasure(user_tag)
-        told = newest(self._screener, person.subjects, self._screener.clock())
-        for subject in told if objects else told[:1]:  # nothing waits under a lost key again
-            await self._upstream.restrict(subject.prox_id, objects, lost=subject.over)
-        without = left_out(self._screener, told)
-        notices = self._notices.make("object", request.user_id, person.recipients) if fresh else []
-        last = {"last": ""} if fresh else {}
-        header = encode_header(
-            request=request.digest.hex(), right=request.right.value,
-            person=self._screener.conceal(user_tag, request.digest),
-            notices=[f"{n.party}:{n.digest.hex()}" for n in notices], v=2, **last,
-        )  # fmt: skip
-        exercised = Exercised(request.digest, header, self._screener.limits.nonce_ttl)
-        disclosure = ErasedDisclosure(request.encode(), enrolment.encode())
-        payload = self._auditor.seal(disclosure.encode(), erased_info(self._screener.service))
-        if not await self._rights.objected(user_tag, objects, exercised, payload, notices, without):
-            raise ConsentError("user is not known here")
+        for _ in range(_ATTEMPTS):
+            person = await self._rights.erasure(user_tag)
+            last = max((subject.epoch for subject in person.subjects), default=None)
+            known = [subject for subject in person.subjects if subject.epoch == last]
+            # By when it was asked, however long MS was away: so an audit knows of whom it must have been told.
+            told = newest(self._screener, known, request.time_ms / 1000)
+            promised = await self._told(told if objects else told[:1], objects)  # nothing waits under a lost key again
+            without = left_out(self._screener, told)
+            notices = self._notices.make("object", request.user_id, person.recipients) if fresh else []
+            said = {"last": ""} if fresh else {}
+            header = encode_header(
+                request=request.digest.hex(), right=request.right.value,
+                person=self._screener.conceal(user_tag, request.digest),
+                notices=[f"{n.party}:{n.digest.hex()}" for n in notices], v=3, **said,
+            )  # fmt: skip
+            exercised = Exercised(request.digest, header, self._screener.limits.nonce_ttl)
+            disclosure = ErasedDisclosure(request.encode(), enrolment.encode(), promised)
+            payload = self._auditor.seal(disclosure.encode(), erased_info(self._screener.service))
+            state = await self._rights.objected(user_tag, objects, exercised, payload, notices, without, known)
+            if state == "UNKNOWN":
+                raise ConsentError("user is not known here")
+            if state != "AGAIN":
+                return
+        raise UpstreamRefusedError("the person links keys all the while")
+
+    async def _told(self, told: Sequence[Subject], objects: bool) -> tuple[tuple[bytes, bytes], ...]:
+        """Have MS heed an objection, or its end, of each person-epoch; by subject tag this word, and MS's promise.
+
+        Raises:
+            UpstreamRefusedError: MS does not promise that it is in its log; and as `take`.
+        """
+        screener, found = self._screener, []
+        for subject, credential in zip(told, await self._rights.credentials(told), strict=True):
+            if not credential:
+                continue  # it has expired, and its epoch is long over
+            now_ms = int(screener.clock() * 1000)
+            word = Restriction.make(screener.service, subject.prox_id, objects, screener.key, now_ms)
+            said = (subject.prox_id, objects, subject.over, word.encode(), credential)
+            promise = await self._upstream.restrict(*said)
+            self._verify(promise, word)
+            found.append((bytes.fromhex(subject.tag), Told(word.encode(), promise).encode()))
+        return tuple(found)
+
+    def _verify(self, data: bytes, word: Restriction) -> None:
+        try:
+            promise = Promise.decode(data)
+            promise.verify(Verifier(origin(self._screener.service, "main-service"), self._screener.service_key))
+        except ProxidError:
+            promise = None
+        # Else nobody could tell who of the two did not do its part. What was asked stays in effect here, and owed.
+        if promise is None or (promise.type, promise.asked) != (EventType.RESTRICTED.value, word.digest):
+            raise UpstreamRefusedError("the Main Service does not promise that it was told")

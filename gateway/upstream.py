@@ -158,14 +158,22 @@ class MainServiceClient:
         """Have MS forget a PROX_ID, whose evidence has this subject tag; raises UpstreamError, UpstreamRefusedError."""
         await self._call(self._stub.Erase, wire.EraseRequest(prox_id=prox_id, tag=tag), _ERASE_SECONDS)
 
-    async def restrict(self, prox_id: str, restricted: bool, lost: bool = False) -> None:
+    async def restrict(
+        self, prox_id: str, restricted: bool, lost: bool = False, word: bytes = b"", credential: bytes = b""
+    ) -> bytes:
         """Have MS log and release nothing of a PROX_ID, or again what is consented to; raises as `erase`.
 
         Args:
-            lost: its key was lost, so that this does not end.
+            lost: its key was lost, so that this does not end. word: of an objection, which MS logs. credential: of the
+                key, with a word.
+
+        Returns:
+            MS's promise that the word is in its log; empty of one from before there were any.
         """
-        asked = wire.RestrictRequest(prox_id=prox_id, restricted=restricted, lost=lost)
-        await self._call(self._stub.Restrict, asked, _ERASE_SECONDS)
+        asked = wire.RestrictRequest(
+            prox_id=prox_id, restricted=restricted, lost=lost, word=word, credential=credential
+        )
+        return bytes((await self._call(self._stub.Restrict, asked, _ERASE_SECONDS)).promise)
 
     async def _forward(
         self, method: Callable[[wire.ForwardRequest], Awaitable[wire.ForwardReply]], message: SignedMessage,

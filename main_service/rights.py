@@ -7,6 +7,7 @@ is logged or released while the person objects. Each is found by the PROX_ID's o
 
 import asyncio
 import json
+import os
 from typing import Any, Final
 
 from redis.asyncio import Redis
@@ -16,13 +17,16 @@ from main_service.store.epochs import EpochStore
 from main_service.store.library import PREFIX
 from main_service.store.pool import PoolStore
 from main_service.store.subjects import SubjectStore
+from main_service.store.told import Told
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig.limits import verify_prox_form
 from proxid.encoding import decode, decode_text
-from proxid.errors import MessageInvalidError, StoreError
-from proxid.evidence.events import BufferedPayload
+from proxid.errors import CredentialError, MessageInvalidError, StoreError
+from proxid.evidence.events import SALT_SIZE, BufferedPayload, EventType
 from proxid.evidence.ratchet import TAG_SIZE, subject_tag
 from proxid.protocol.request import Utterance
+from proxid.protocol.restriction import Restriction
+from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.evidence_log.stream import wait_logged
 from proxid.runtime.store.durable import rewrite_aof
 
@@ -36,8 +40,10 @@ class Subjects:
     """Access, erasure and restriction by PROX_ID."""
 
     def __init__(
-        self, service: Service, client: Redis, store: SubjectStore, pool: PoolStore, epochs: EpochStore
-    ) -> None:
+        self, service: Service, client: Redis, store: SubjectStore, pool: PoolStore, epochs: EpochStore,
+        promises: Promises,
+    ) -> None:  # fmt: skip
+        self._promises = promises
         self._service = service
         self._client = client
         self._store = store
@@ -85,27 +91,57 @@ class Subjects:
         await wait_logged(self._client, PREFIX)
         await rewrite_aof(self._client)
 
-    async def restrict(self, prox_id: str, restricted: bool, lost: bool = False) -> None:
-        """Log and release nothing of a PROX_ID, whatever it consented to, or end that.
+    async def restrict(
+        self, prox_id: str, restricted: bool, lost: bool = False, word: bytes = b"", credential: bytes = b""
+    ) -> bytes:
+        """Log and release nothing of a PROX_ID, whatever it consented to, or end that; the promise of RESTRICTED.
 
         Args:
             lost: its key was lost: that does not end, and once this returns another key may take its place (ADR 0039).
+            word: IS's, signed; empty of one from before there were any, to which nothing is promised. credential: of
+                the key, with a word.
 
         Raises:
-            LimitError: it is no PROX_ID. StoreError: as `erase`.
+            LimitError: it is no PROX_ID. StoreError: as `erase`. ProxidError: the word is not IS's, or says something
+                else, or the credential is not the key's.
         """
         verify_prox_form(prox_id)
-        if not restricted:
-            await self._store.unrestrict(prox_id)
-            return
-        service = self._service
+        said = Restriction.decode(word) if word else None
+        shown = credential or await self._store.credential(prox_id) or b""
+        of = self._credential(shown, prox_id) if shown else None
+        if said is not None:
+            self._service.watch.require()
+            said.verify(self._service.screener, self._service.name)
+            if (said.prox_id, said.begins) != (prox_id, restricted) or of is None:
+                raise CredentialError("word says something else than the message, or is of an unknown key")
+        near = self._service.epochs.near(self._service.clock(), self._service.clock_skew)
         # Until every epoch that the PROX_ID may be of is over.
-        ttl = service.kept_for(service.epochs.near(service.clock(), service.clock_skew)[-1])
+        ttl = self._service.kept_for(near[-1] if of is None else of.epoch)
+        key = b"" if of is None else of.evidence_key
+        told = Told(prox_id, restricted, ttl, os.urandom(SALT_SIZE), said, key)
+        place = await (self._begin(told, of, lost) if restricted else self._store.unrestrict(told))
+        return b"" if said is None else await self._promises.of(place, EventType.RESTRICTED, said.digest)
+
+    def _credential(self, shown: bytes, prox_id: str) -> Credential:
+        credential, service = Credential.decode(shown), self._service
+        epoch = credential.epoch
+        # It is of its epoch, however long IS was kept from saying so.
+        credential.verify(service.screener, service.name, epoch, service.epochs.start(epoch))
+        if credential.prox_id != prox_id or not credential.evidence_key:
+            raise CredentialError("credential is of another key, or has no evidence key")
+        return credential
+
+    async def _begin(self, told: Told, of: Credential | None, lost: bool) -> str:
+        places = []
         for epoch in await self._epochs.open_epochs():
-            await self._pool.restrict(epoch, prox_id, ttl, lost)
-        await self._released(prox_id)
+            if of is None or of.epoch == epoch:
+                places.append(await self._pool.restrict(epoch, told, lost))
+        if not places:
+            places.append(await self._store.restrict(told, lost))
+        await self._released(told.prox_id)
         if lost:
-            await self._store.given_up(prox_id, ttl)
+            await self._store.given_up(told.prox_id, told.ttl)
+        return places[0]
 
     async def _released(self, prox_id: str) -> None:
         """Wait until no formed group and no release on its way to IS holds the person."""

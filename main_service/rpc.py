@@ -107,8 +107,11 @@ class MainService(MainServiceServicer):
     async def Restrict(self, request: wire.RestrictRequest, peer: Peer) -> wire.RestrictReply:
         """Log nothing of a live PROX_ID, or again."""
         await self._compared()
-        await self._subjects.restrict(request.prox_id, request.restricted, request.lost)
-        return wire.RestrictReply()
+        if request.word:
+            await self._openings.confirmed()
+            await self._promises.head()
+        said = (request.prox_id, request.restricted, request.lost, request.word, request.credential)
+        return wire.RestrictReply(promise=await self._subjects.restrict(*said))
 
     @streaming("gateway", endless=True)
     async def Releases(self, request: wire.ReleasesRequest, peer: Peer) -> AsyncIterator[wire.Release]:

@@ -1,29 +1,30 @@
-"""What the Main Service keeps of who objects (check 6 of DESIGN 10.4).
+"""What the Main Service keeps of who objects (check 6 of DESIGN 10.4), by the gateway's word alone.
 
-Nothing waits of what somebody asked behind their objection. That it is taken back the gateway records once the Main
-Service was told: an audit that reads between the two finds what waits, rightly, of somebody who objects. But until that
-is recorded the gateway forwards nothing more of theirs. So what waits is unchecked at first, and a violation once the
-gateway forwards what they ask behind the answer to that request, or when two more epochs have begun.
+What MS itself says it was told binds it (`c6_restricted`). What the gateway's log holds beyond that says of neither
+that it did not do its part: nothing waits of what somebody asked behind their objection, but MS may not have been told,
+or been told that it is taken back, which the gateway records only then.
 
 An objection is recorded once the Main Service has done its part, so nothing waits any more of what its person had asked
 before: what the gateway forwards from then on comes when all that is gone. If it is not, one of the two did not do its
 part, and nobody can tell which.
 """
 
-import math
 from bisect import bisect_left
 from operator import itemgetter
 from typing import Final, NamedTuple
 
 from auditor.checks.c3_links import People
 from auditor.checks.c5_groups import Groups
-from auditor.checks.c7_dropped import patience
 from auditor.checks.c8_obligations import Obligations
 from auditor.findings import CONSENT, GATEWAY, MAIN_SERVICE, Report, Unchecked
 from auditor.policies import Policies
 from proxid.evidence.events import Event
 
-_OBJECTS: Final = "record waits of somebody who objects"
+_OBJECTS: Final = (
+    "{} records wait of people who object, which may have been taken back and is not recorded yet; else the gateway "
+    "did not pass it on, or the main service did not heed it"
+)
+_TOLD: Final = "a record waits of somebody of whom the main service had said that nothing does any more"
 _IGNORED: Final = (
     "something waits of what people asked before they objected, which either the gateway did not pass on, or the main "
     "service did not heed"
@@ -72,6 +73,8 @@ class Objected:
         """
         if self._obligations.objects_to(self._people.user_of(prox_id), session, time_ms):
             self._waits.append(Waits(event.number, event.type.value, prox_id, epoch, session, time_ms))
+        if not self._obligations.restrictions.may_wait(prox_id):
+            self._report.add(CONSENT, MAIN_SERVICE, event.number, f"{event.type.value}: {_TOLD}")
 
     def received(self, epoch: int, session: str, time_ms: int, groups: Groups) -> None:
         """RECEIVED: what somebody asked in its epoch before they objected does not wait any more.
@@ -123,12 +126,8 @@ class Objected:
             newest: the epoch that began last.
         """
         self._waits = [one for one in self._waits if self._people.find(one.prox_id) and self._objects(one)]
-        wrong = [one for one in self._waits if self._is_wrong(one)]
-        for one in wrong:
-            self._report.add(CONSENT, MAIN_SERVICE, one.event, f"{one.type}: {_OBJECTS}")
-        if left := len(self._waits) - len(wrong):
-            text = f"{left} records wait of people who object, which may have been taken back and is not recorded yet"
-            self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, text))
+        if self._waits:
+            self._report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, _OBJECTS.format(len(self._waits))))
         self._ignored = {prox_id for prox_id in self._ignored if self._people.find(prox_id)}
         self._verified = {epoch: event for epoch, event in self._verified.items() if epoch + _SETTLED > newest}
         if self._ignored:
@@ -136,11 +135,6 @@ class Objected:
 
     def _objects(self, one: Waits) -> bool:
         return self._obligations.objects_to(self._people.user_of(one.prox_id), one.session, one.time_ms)
-
-    def _is_wrong(self, one: Waits) -> bool:
-        user = self._people.user_of(one.prox_id)
-        late = patience(self._policies, one.epoch) < math.inf
-        return late or self._obligations.has_gone_on(user, one.session)
 
     def state(self) -> ObjectedState:
         """For storing."""

@@ -5,13 +5,15 @@ form `split` what of it had left: all of that, at once. What is in a group waits
 of slots at which groups alone form, before they leave. So what may be in one leaves with it, before slots of its kind
 are closed again.
 
+So does a word of the gateway's that somebody objects (`c6_restricted`), of all that waits.
+
 Anything else is withdrawn of who objects or is erased alone, or under a key that was lost, of which all is, before
 anything comes under the one that took its place. An objection is recorded at the gateway after the Main Service has
 done its part, so behind the request that was withdrawn for it: one of before says nothing. While nothing is said of
 one, nobody can check it, and that is told.
 """
 
-from collections.abc import Set
+from collections.abc import Collection, Set
 from typing import Final
 
 from auditor.checks.c3_links import People
@@ -25,7 +27,7 @@ from proxid.errors import ConsentError
 from proxid.evidence.events import Event, EventType
 from proxid.protocol import consent
 
-_KEPT: Final = "somebody took a consent back, and what waited was kept"
+_KEPT: Final = "somebody took a consent back, or objects, and what waited was kept"
 
 _SETTLED: Final = 2
 """Epochs that have begun when nothing of one before them can wait any more."""
@@ -49,6 +51,8 @@ class TakenBack:
         """Of what is owed, what may be in a group already: nothing tells of a close at which groups alone form."""
         self._formed: dict[tuple[int, str], set[bytes]] = {}
         """By epoch and kind, what was not taken back and has to leave with such a group; of this audit alone."""
+        self._untold: set[bytes] = set()
+        """Of what is owed, what the main service says by itself that it was told of; of this audit alone."""
         self._loose: dict[str, tuple[int, int]] = {}
         self._again: set[str] = set()
         self._over: set[str] = set()
@@ -60,10 +64,23 @@ class TakenBack:
         if judge is not None:
             grants = judge.bundles.get(bundle, ())
             keep = {f"{kind}|{consent.audience_id(consent.audience(grants, kind))}" for kind in consent.TYPES}
-            held = self._groups.held(epoch, prox_id, keep)
-            self._owed.update(held)
-            slots = self._groups.replay(epoch).slots.items() if held else ()
-            self._slotted = {s: (epoch, kind) for kind, at in slots for s in held if s in at.buffered}
+            self._owes(epoch, prox_id, keep)
+
+    def told(self, event: Event) -> None:
+        """RESTRICTED: all that waits goes now; raises as `Restrictions.heeded`.
+
+        Without the gateway's word that explains nothing which goes.
+        """
+        person, begins, told = self._obligations.restrictions.heeded(event)
+        if begins and person is not None and self._policies.of(person.epoch) is not None:
+            self._owes(person.epoch, person.prox_id, ())
+            self._untold = set() if told else set(self._owed)
+
+    def _owes(self, epoch: int, prox_id: str, keep: Collection[str]) -> None:
+        held = self._groups.held(epoch, prox_id, keep)
+        self._owed.update(held)
+        slots = self._groups.replay(epoch).slots.items() if held else ()
+        self._slotted = {s: (epoch, kind) for kind, at in slots for s in held if s in at.buffered}
 
     def received(self, epoch: int, prox_id: str) -> None:
         """RECEIVED: under a key in the place of a lost one once nothing waits under that; raises ConsentError."""
@@ -107,9 +124,9 @@ class TakenBack:
     def withdrawn(self, epoch: int, session: bytes, prox_id: str) -> None:
         """WITHDRAWN of a record; `prox_id` is empty if that cannot be read."""
         forwarded = self._obligations.sets.forwarded_at(session.hex()) or 0
-        if session in self._owed:
-            self._owed.remove(session)
-        elif prox_id:
+        owed = session in self._owed
+        self._owed.discard(session)
+        if prox_id and (not owed or session in self._untold):
             self._loose[prox_id] = (epoch, max(forwarded, self._loose.get(prox_id, (0, 0))[1]))
 
     def finish(self, newest: int, unread: Set[str] = frozenset()) -> None:

@@ -199,6 +199,8 @@ class Withheld:
             return self._predicates[reason](event, asked)
         if reason in TEXTS:
             self._report.believe(COMPLETENESS, "texts")
+        elif reason == "restricted" and self._obligations.restrictions.is_told(asked.prox_id):
+            self._report.rests(COMPLETENESS, Basis.COUNTERSIGNED)
         elif reason in TOLD:
             claim = Claim(
                 event.number, asked.prox_id, asked.epoch, asked.time_ms, reason, str(event.fields["session"])

@@ -17,6 +17,7 @@ from operator import itemgetter
 from typing import Final
 
 from auditor.checks.c3_links import People
+from auditor.checks.c6_restricted import RestrictedState, Restrictions
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c8_feeds import Feeds, Stated, named
 from auditor.findings import ERASURE, MAIN_SERVICE, Report, Unchecked
@@ -36,9 +37,9 @@ FeedsState = tuple[list[Stated], bool, int, list[tuple[int, int, str]], list[str
 """What was said of feeds: not confirmed yet, whether, first silence; of the last openings, what is behind."""
 ObligationsState = tuple[
     set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], dict[bytes, int], FeedsState,
-    dict[str, list[tuple[int, int, int]]], dict[str, int],
+    dict[str, list[tuple[int, int, int]]], RestrictedState,
 ]  # fmt: skip
-"""The attributes of `Obligations` after `sets`, objections and `asked` last."""
+"""The attributes of `Obligations` after `sets`, objections and what MS was told of them last."""
 
 
 @dataclass(slots=True)
@@ -48,12 +49,10 @@ class Obligations:
     Attributes:
         objecting: users who object. objections: of each user, those that were made: number of the event that took one
             back, of its own, and time of the request that took it back (Unix milliseconds); 0 where none did.
-        asked: of users who object, the newest request that the gateway forwarded, by its event. base: entries of the
-            gateway's older logs.
         told: notices, `PARTY:DIGEST`. receivers: subject tag → parties that got records.
         due: subject tags that MS must have forgotten → number of ERASED. forgotten: those it says it has →
             number of its own ERASED.
-        feeds: what the gateway says of its feeds.
+        feeds: what the gateway says of its feeds. restrictions: what MS was told of who objects.
     """
 
     trust: Trust
@@ -61,16 +60,16 @@ class Obligations:
     sets: Sets
     objecting: set[str] = field(default_factory=set)
     objections: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
-    asked: dict[str, int] = field(default_factory=dict)
-    base: int = 0
     told: set[str] = field(default_factory=set)
     receivers: dict[bytes, frozenset[str]] = field(default_factory=dict)
     due: dict[bytes, int] = field(default_factory=dict)
     forgotten: dict[bytes, int] = field(default_factory=dict)
     feeds: Feeds = field(init=False)
+    restrictions: Restrictions = field(init=False)
 
     def __post_init__(self) -> None:
         self.feeds = Feeds(self.sets)
+        self.restrictions = Restrictions(self.trust, self.people)
 
     def objected(self, event: Event, request: RightsRequest | None) -> None:
         """OBJECTED, whose request is None if it cannot be read.
@@ -90,18 +89,12 @@ class Obligations:
                 made.append((0, event.number, 0))
         elif request is not None:
             self.objecting.discard(request.user_id)
-            self.asked.pop(request.user_id, None)
             made = self.objections.get(request.user_id, [])
             if made and not made[-1][0]:
                 before = made[-2][2] if len(made) > 1 else 0  # the latest so far: whoever looks, looks at one
                 made[-1] = (event.number, made[-1][1], max(before, request.time_ms))
         if notices and fields.get("right") == Right.RESUME:
             raise RecordMismatchError("parties are told of an objection that is taken back")
-
-    def forwarded(self, user_id: str, event: int) -> None:
-        """FORWARDED of a request of a user's."""
-        if user_id in self.objecting:
-            self.asked[user_id] = event
 
     def objects(self, user_id: str, event: int, until: float = math.inf) -> bool:
         """Whether a user objects at an event of the gateway, or later: it is carried out before it is recorded.
@@ -130,17 +123,6 @@ class Obligations:
         """
         ended, begun, until = self._before(user_id, session)
         return bool(begun) and (not ended or time_ms + _TOLD_MS <= until)
-
-    def has_gone_on(self, user_id: str, session: str) -> bool:
-        """Whether the gateway's log goes on with a user who objects, behind its answer to a request of theirs.
-
-        Whatever it told MS before that answer, it has recorded before it forwards another one of theirs. What a store
-        that was lost had not recorded is recorded by no log.
-        """
-        ended, begun, _ = self._before(user_id, session)
-        answered = self.sets.answered_at(session)
-        asked = answered is not None and answered < self.asked.get(user_id, 0)
-        return begun > self.base and (bool(ended) or asked)
 
     def _before(self, user_id: str, session: str) -> tuple[int, int, int]:
         """Of `objections` the one that was recorded last before a request was forwarded; zeros if none was."""
@@ -210,7 +192,6 @@ class Obligations:
         self.due.update(dict.fromkeys((bytes.fromhex(tag) for tag in _texts(fields, "forgotten")), event.number))
         if request is not None:
             self.objecting.discard(request.user_id)
-            self.asked.pop(request.user_id, None)
             self.objections.pop(request.user_id, None)
             self._newest(event, tags, epochs, request)
         self.feeds.state(event)
@@ -258,6 +239,7 @@ class Obligations:
             text = f"it says that it has forgotten {early} people whom the gateway's log has not erased yet"
             report.missing.append(Unchecked(ERASURE, MAIN_SERVICE, text))
         report.checked[ERASURE] += len(self.due)
+        self.restrictions.finish(report)
         self.due = {tag: number for tag, number in self.due.items() if tag not in self.forgotten}
         for number in self.due.values():
             if number <= seen:
@@ -275,12 +257,13 @@ class Obligations:
             self.forgotten,
             (self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings, self.feeds.behind),
             self.objections,
-            self.asked,
+            self.restrictions.state(),
         )
 
     def restore(self, state: ObligationsState) -> None:
         """Go on from a state."""
-        self.objecting, self.told, self.receivers, self.due, self.forgotten, feeds, self.objections, self.asked = state
+        self.objecting, self.told, self.receivers, self.due, self.forgotten, feeds, self.objections, told = state
+        self.restrictions.restore(told)
         self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings, self.feeds.behind = feeds
 
 

@@ -78,6 +78,14 @@ class Promised:
         self._heads.setdefault(log, set()).add(promise.head)
         self._compare(read, generation, promise)
 
+    def is_kept(self, data: bytes) -> bool:
+        """One promise, as `take`; whether what it names stands there."""
+        promise, log, _ = opened(data, self.trust)
+        self.take(data)
+        base = self.logs[log].entries_before(generation_of(promise.log, self.logs[log].first.name))
+        stands = None if base is None else self.sets.promisable.at(log, base + promise.number)
+        return stands == (promise.type, promise.asked)
+
     def shown(self, note: bytes, time_ms: int) -> None:
         """The newest head of the main service's log at a time, as it says with an answer; raises NoteInvalidError."""
         read = self.logs[LOGS[1]]

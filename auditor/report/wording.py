@@ -166,6 +166,7 @@ EVENTS: Final = {
     "TICKED": "time at which entries leave",
     "BATCHED": "contents of a period put together, without names",
     "WITHDRAWN": "waiting request removed because consent was withdrawn",
+    "RESTRICTED": "main service told that somebody objects, or does so no more",
     "EPOCH_OPENED": "period begun",
     "EPOCH_CLOSED": "period ended",
     "EXPIRED": "contents deleted because their time of keeping was over",

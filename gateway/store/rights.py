@@ -149,6 +149,10 @@ class RightsStore:
             request or b"", enrolment or b"", logged == b"1", receipt or b"", tuple(subjects), _recipients(names)
         )
 
+    async def credentials(self, subjects: Sequence[Subject]) -> list[bytes]:
+        """The credential of each person-epoch's key; empty where it is gone."""
+        return [bytes(one) for one in await self._call("gw_credentials", *(s.prox_id for s in subjects))]
+
     async def settle(self, user_tag: str, reason: str) -> None:
         """Drop what waits for parties under the user's name, and have nothing sent again; `reason` says why.
 
@@ -208,15 +212,15 @@ class RightsStore:
 
     async def objected(
         self, user_tag: str, objects: bool, request: Exercised, payload: bytes, notices: Sequence[PutNotice] = (),
-        without: int | None = None,
-    ) -> bool:  # fmt: skip
+        without: int | None = None, told: Sequence[Subject] = (),
+    ) -> str:  # fmt: skip
         """Record that an objection is in effect, or that it is taken back, once a request: the one of the job.
 
         Args:
-            without: as `finish_erasure`.
+            without: as `finish_erasure`. told: the user's person-epochs of the newest epoch, as MS was told of it.
 
         Returns:
-            False for an unknown or erased user.
+            `NEW`, `SAME`; `UNKNOWN` for an unknown or erased user; `AGAIN` if another key was linked meanwhile.
         """
         rows = [item for notice in notices for item in notice.row]
         state = await self._call(
@@ -224,9 +228,10 @@ class RightsStore:
             *named(
                 *rows, user_tag=user_tag, objects=int(objects), request=request.digest.hex(), ttl=request.ttl,
                 salt=self._salt(), header=request.header, payload=payload, without="" if without is None else without,
+                told="\n".join(sorted(f"{s.epoch}|{s.prox_id}" for s in told)),
             ),
         )  # fmt: skip
-        return bool(state != b"UNKNOWN")
+        return str(state.decode())
 
     async def accessed(self, request: Exercised, payload: bytes) -> None:
         """Record an access, once a request."""

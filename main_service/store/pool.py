@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from main_service.store.counts import UNKNOWN
 from main_service.store.library import KEYS
+from main_service.store.told import Told
 from proxid.anonymise.mix.settings import Settings
 from proxid.anonymise.mix.types import Group, Member, Outcome, Record, Rung
 from proxid.crypto.sansig import SignedMessage
@@ -118,10 +119,17 @@ class PoolStore:
         """Remove what waits of a person in an epoch, and what was counted of it; how many records."""
         return int(await self._call("ms_erase", epoch, prox_id=person, salt=self._random(SALT_SIZE)))
 
-    async def restrict(self, epoch: int, person: str, ttl: int, lost: bool = False) -> int:
-        """Log nothing of a person for `ttl` seconds, and remove what waits; how many records. lost: their key was."""
+    async def restrict(self, epoch: int, told: Told, lost: bool = False) -> str:
+        """Log nothing of a person any more, and remove what waits in an open epoch, with RESTRICTED.
+
+        Args:
+            lost: their key was.
+
+        Returns:
+            Where RESTRICTED stands (`place_of`), that of the same word if it was heeded before; empty if there is none.
+        """
         salt, mark = self._random(SALT_SIZE), 2 if lost else 1
-        return int(await self._call("ms_restrict", epoch, prox_id=person, salt=salt, ttl=ttl, mark=mark))
+        return str((await self._call("ms_restrict", epoch, salt=salt, mark=mark, **told.fields)).decode())
 
     async def close(self, epoch: int, limit: int = STEP_LIMIT) -> StoreStep:
         """End the epoch: nothing more enters, and at most `limit` waiting records are suppressed."""

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from main_service.store.library import KEYS, PREFIX
+from main_service.store.told import Told
 from proxid.evidence.events import SALT_SIZE, encode_header
 from proxid.runtime.evidence_log.writer import evidence_key_name
 from proxid.runtime.store import FunctionLibrary
+from proxid.runtime.store.functions import named
 
 SHOWN: Final = 2000
 """Records of a kind that a share reads at most; more would not fit an answer."""
@@ -72,6 +74,12 @@ class SubjectStore:
         """Nothing waits under a lost key any more: for `ttl` seconds another one may take its place."""
         await self._call("ms_given_up", KEYS, prox_id, ttl)
 
-    async def unrestrict(self, prox_id: str) -> None:
-        """What a person consented to counts again, unless their key was lost."""
-        await self._call("ms_unrestrict", KEYS, prox_id)
+    async def restrict(self, told: Told, lost: bool = False) -> str:
+        """As `PoolStore.restrict`, of somebody whose epoch is not open: nothing waits."""
+        salt, mark = self._random(SALT_SIZE), 2 if lost else 1
+        place = await self._call("ms_restrict", KEYS, *named(salt=salt, mark=mark, **told.fields))
+        return str(place.decode())
+
+    async def unrestrict(self, told: Told) -> str:
+        """What a person consented to counts again, unless their key was lost. Returns as `restrict`."""
+        return str((await self._call("ms_unrestrict", KEYS, *named(**told.fields))).decode())

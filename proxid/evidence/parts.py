@@ -24,6 +24,7 @@ from proxid.evidence.events import (
     LinkedPayload,
     ReceivedPayload,
     ReleasedPayload,
+    RestrictedPayload,
 )
 
 NOBODY: Final = ""
@@ -97,6 +98,7 @@ _SERVICE: Final[dict[EventType, Callable[[bytes], str]]] = {
     EventType.RECEIVED: lambda p: _user_block(ReceivedPayload.decode(p).request),
     EventType.BUFFERED: _of_record,
     EventType.SUPPRESSED: _of_record,
+    EventType.RESTRICTED: lambda p: RestrictedPayload.decode(p).prox_id,
 }
 PERSONS: Final = {"gateway": _SCREENER, "main-service": _SERVICE}
 """For each log the types whose payload concerns one person, and who it is."""

@@ -138,6 +138,7 @@ class ErasedDisclosure:
     Attributes:
         request, enrolment: encoded; who asked, and the EA's word that the key is that user's.
         owner_salts: subject tag and owner salt of every person-epoch that was erased: LINKED's header commits to them.
+            Of OBJECTED: subject tag and `Told` of each that MS was told of.
     """
 
     request: bytes
@@ -154,6 +155,23 @@ class ErasedDisclosure:
         request, enrolment, *owner_salts = [*decode(data)] if len(decode(data)) >= 2 else [b"", b""]
         pairs = [decode(item, 2) for item in owner_salts]
         return cls(request, enrolment, tuple((tag, salt) for tag, salt in pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """That MS was told of an objection, or its end: IS's `Restriction`, and MS's promise that it is in its log."""
+
+    word: bytes
+    promise: bytes
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.word, self.promise)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Told":
+        """What an encoding says; raises EncodingError."""
+        return cls(*decode(data, 2))
 
 
 def erased_info(service: str) -> bytes:

@@ -6,17 +6,12 @@ from typing import Any
 import gateway.links
 from gateway.links import Links
 from gateway.store.links import KeyLiveError, LinkSteps
-from gateway.upstream import MainServiceClient
 from main_service.intake import Anonymiser, NotLogged, Withheld
 from main_service.rights import Subjects
 from proxid.crypto.identity import Credential
-from proxid.protocol.rights import Right
 from proxid.runtime.provision.keyfile import load_signing_key
 from tests.integration.auditor.test_epoch_keys_lost import USER, forgetful, lost
-from tests.integration.gateway.test_rights import rights
 from tests.support.lies import GATEWAY, Liar, keys_kept_live, lie, store_of, unseen
-from tests.support.lies_epochs import patiently
-from tests.support.trial import PEOPLE
 
 
 @lie(3)
@@ -126,66 +121,6 @@ async def service_keeps_what_waits_under_a_key_that_was_lost(liar: Liar) -> None
     liar.patch.setattr(Subjects, "restrict", restrict)
     await lost(liar.trial)
     await liar.trial.ask("node1 question", [USER])
-
-
-async def _objects(liar: Liar, *, loses: bool) -> None:
-    """Somebody objects of whom something waits, perhaps under a key that was lost; somebody else asks after that."""
-    trial = liar.trial
-    await trial.busy(1)
-    await trial.ask("waits here", [USER])
-    await trial.settle()
-    if loses:
-        await lost(trial)
-        await trial.device.session(USER)
-    client = rights(trial)
-    await client.exercise(Right.OBJECT, USER)
-    await client.close()
-    await trial.ask("node1 question", [PEOPLE[2]])
-
-
-@lie(6, quick=True)
-async def gateway_tells_nothing_of_a_lost_key_whose_person_objects(liar: Liar) -> None:
-    liar.hides = True  # it, or the main service: nobody can tell which
-    honest = MainServiceClient.restrict
-
-    async def restrict(self: MainServiceClient, prox_id: str, restricted: bool, lost: bool = False) -> None:
-        if not lost:
-            await honest(self, prox_id, restricted)
-
-    liar.patch.setattr(MainServiceClient, "restrict", restrict)
-    await _objects(liar, loses=True)
-
-
-@lie(6)
-async def service_heeds_no_objection(liar: Liar) -> None:
-    liar.hides = True
-
-    async def restrict(self: Subjects, *_: Any) -> None:
-        """Nothing is given up."""
-
-    liar.patch.setattr(Subjects, "restrict", restrict)
-    await _objects(liar, loses=False)
-
-
-@lie(6)
-async def service_heeds_no_objection_that_nobody_asks_behind_in_its_epoch(liar: Liar) -> None:
-    """The next epoch has begun when somebody does."""
-    liar.hides = True
-
-    async def restrict(self: Subjects, *_: Any) -> None:
-        """Nothing is given up."""
-
-    liar.patch.setattr(Subjects, "restrict", restrict)
-    trial = liar.trial
-    await trial.busy(1)
-    await trial.ask("waits here", [USER])
-    await trial.settle()
-    client = rights(trial)
-    await client.exercise(Right.OBJECT, USER)
-    await client.close()
-    trial.leap(30.0)
-    await patiently(lambda: trial.consent(people=[PEOPLE[2]]))
-    await trial.ask("node1 question", [PEOPLE[2]])
 
 
 async def withholds_one(liar: Liar, user: str, *texts: str) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from gateway.store.library import GatewayStore
 from gateway.upstream import MainServiceClient
 from main_service.jobs.timekeeping import Timekeeper
-from main_service.rights import Subjects
 from proxid.crypto.identity import Credential
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import RefusedError, UpstreamError
@@ -131,21 +130,6 @@ async def service_takes_back_what_waits_of_somebody_who_had_objected_before(liar
     await exercise(liar, Right.OBJECT, Right.RESUME)
     taking_back(liar)
     await liar.trial.ask("node1 question", PEOPLE[:1])
-    await liar.trial.settle()
-
-
-@lie(6)
-async def service_takes_up_what_somebody_asks_who_objects(liar: Liar) -> None:
-    """The gateway goes on with the person: nothing was being taken back."""
-
-    async def restrict(self: Subjects, *_: Any) -> None:
-        """Whatever was asked before may wait, and what comes."""
-
-    liar.patch.setattr(Subjects, "restrict", restrict)
-    await liar.trial.consent()
-    await exercise(liar, Right.OBJECT)
-    for node in ("node1", "node2"):
-        await liar.trial.ask(f"{node} question", PEOPLE[:1])
     await liar.trial.settle()
 
 

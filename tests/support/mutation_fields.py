@@ -29,17 +29,20 @@ from proxid.evidence.events import (
     LinkedPayload,
     ReceivedPayload,
     ReleasedPayload,
+    RestrictedPayload,
     SanitizedPair,
     decode_header,
     encode_header,
 )
+from proxid.evidence.promise import Promise
 from proxid.protocol.consent import ConsentVector
 from proxid.protocol.feedkey import FeedKeyMessage
 from proxid.protocol.notice import NoticeAck
 from proxid.protocol.opening import EpochOpening
 from proxid.protocol.receipt import DeliveryAck
 from proxid.protocol.record import BODY_SIZE
-from proxid.protocol.rights import ErasedDisclosure, RightsRequest, erased_info
+from proxid.protocol.restriction import Restriction
+from proxid.protocol.rights import ErasedDisclosure, RightsRequest, Told, erased_info
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from tests.support.mutation_history import SERVICE, History
 
@@ -79,6 +82,7 @@ PAYLOADS: Final[dict[tuple[str, EventType], type]] = {
     ("main-service", E.EPOCH_OPENED): EpochOpened, ("main-service", E.CONSENT): Items,
     ("main-service", E.RECEIVED): ReceivedPayload, ("main-service", E.BUFFERED): BufferedPayload,
     ("main-service", E.SUPPRESSED): BufferedPayload, ("main-service", E.RELEASED): ReleasedPayload,
+    ("main-service", E.RESTRICTED): RestrictedPayload,
 }  # fmt: skip
 """What payloads are."""
 HELD: Final[dict[str, type]] = {
@@ -90,6 +94,8 @@ HELD: Final[dict[str, type]] = {
     "ReceivedPayload.request": SignedMessage, "ReceivedPayload.credential": Credential,
     "BufferedPayload.opening": Items, "ReleasedPayload.parties[][][]": SignedMessage,
     "ErasedDisclosure.request": RightsRequest, "ErasedDisclosure.enrolment": Enrolment,
+    "ErasedDisclosure.owner_salts[][]": Told, "Told.word": Restriction, "Told.promise": Promise,
+    "RestrictedPayload.word": Restriction,
 }  # fmt: skip
 """What a field of bytes holds in turn."""
 ENUMS: Final[dict[str, tuple[str, ...]]] = {
@@ -241,6 +247,8 @@ class Fields:
             return self._history.auditor.public.seal(value.disclosed.encode(), erased_info(SERVICE))
         if self._log == "gateway" and isinstance(value, Credential):
             value = value.issue(self._key)
+        if self._log == "gateway" and isinstance(value, Restriction):
+            value = dataclasses.replace(value, signature=self._key.sign(value._body()))
         if self._log == "main-service" and isinstance(value, EpochKey):
             value = value.issue(self._key)
         if self._log == "main-service" and isinstance(value, FeedKeyMessage):

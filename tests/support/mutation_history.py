@@ -28,6 +28,7 @@ from proxid.evidence.parts import NOBODY
 from proxid.evidence.promise import Promise
 from proxid.evidence.ratchet import Chain, subject_tag
 from proxid.protocol import response
+from proxid.protocol.rights import ErasedDisclosure, Told, erased_info
 from proxid.runtime.evidence_log.encryptor import Encryptor, PlainEvent
 from proxid.runtime.evidence_log.writer import EvidenceWriter
 
@@ -36,7 +37,10 @@ SERVICE = "main-service"
 E = EventType
 IN_EPOCHS = {E.BUFFERED, E.RAISED, E.SUPPRESSED, E.RELEASED, E.TICKED, E.BATCHED, E.WITHDRAWN, E.DROPPED, E.SENT}
 """What is replayed, or rests on what is."""
-ASKED = {"CONSENT": "message", "ACCESSED": "request", "OBJECTED": "request", "ERASED": "request", "DELIVERED": "ack"}
+ASKED = {
+    "CONSENT": "message", "ACCESSED": "request", "OBJECTED": "request", "ERASED": "request", "DELIVERED": "ack",
+    "RESTRICTED": "word",
+}  # fmt: skip
 """Which field of a header names what a promise is of."""
 
 
@@ -87,6 +91,40 @@ class History:
                 made = SanitizedPair(bare, resign(bare, block, self.keys["gateway"], lambda _: None))
                 event = dataclasses.replace(entry.event, payload=made.encode())
                 self.events["gateway"][at] = dataclasses.replace(entry, event=event)
+
+    def promised_anew(self) -> None:
+        """What the main service promised of objections is of its log as it is told here."""
+        shown, told = Shown(SERVICE, self.honest(SERVICE), self.keys[SERVICE]), self.events[SERVICE]
+        for at, entry in enumerate(self.events["gateway"]):
+            if entry.event.type is EventType.OBJECTED and not entry.gone:
+                self.events["gateway"][at] = dataclasses.replace(entry, event=self._promised(entry.event, told, shown))
+
+    def _promised(self, event: PlainEvent, entries: Sequence[Entry], shown: "Shown") -> PlainEvent:
+        said = ErasedDisclosure.decode(self.auditor.open(event.payload, erased_info(SERVICE)))
+        pairs = []
+        for tag, data in said.owner_salts:
+            told = Told.decode(data)
+            promise = self._anew(Promise.decode(told.promise), SERVICE, entries, shown).encode()
+            pairs.append((tag, dataclasses.replace(told, promise=promise).encode()))
+        sealed = self.auditor.public.seal(
+            dataclasses.replace(said, owner_salts=tuple(pairs)).encode(), erased_info(SERVICE)
+        )
+        return dataclasses.replace(event, payload=sealed)
+
+    def _anew(self, promise: Promise, log: str, entries: Sequence[Entry], shown: "Shown") -> Promise:
+        head = Checkpoint.parse(promise.head.decode().split("\n\n")[0] + "\n")
+        number, size = _number(promise, entries), min(head.size, shown.size)
+        made = dataclasses.replace(promise, number=number, head=shown.head(size), signature=b"")
+        return made.sign(self.keys[log])
+
+    def _of_gateway(self, entries: Sequence[Entry], shown: "Shown") -> list[Leaf]:
+        """The gateway's leaves, with the promises of a main service that tells another log."""
+        leaves, encryptor = [*self.honest("gateway")], self._encryptor("gateway")
+        for at, entry in enumerate(self.events["gateway"]):
+            if entry.event.type is EventType.OBJECTED and not entry.gone:
+                event = dataclasses.replace(self._promised(entry.event, entries, shown), number=at + 1)
+                (leaves[at],) = encryptor.leaves([encryptor.split(event)], self.evidence)
+        return leaves
 
     def _people(self, log: str, entry: Entry) -> set[str]:
         return {part.person for part in self._encryptor(log).split(entry.event).parts} - {NOBODY}
@@ -148,6 +186,9 @@ class History:
         told = {log: entries if log == liar else self.events[log] for log in LOGS}
         shown = {log: leaves if log == liar else self.honest(log) for log in LOGS}
         logs = {log: Shown(log, shown[log], self.keys[log]) for log in LOGS}
+        if liar == SERVICE:
+            made = self._of_gateway(entries, logs[SERVICE])
+            logs["gateway"] = Shown("gateway", made, self.keys["gateway"])
         receipts = [self._again(one, told, logs) for one in self.presented]
         options = AuditOptions(settle=0.0, receipts=receipts)
         return Audit(self.trust, Keys(self.seeds), options, lambda: self.now).run(logs["gateway"], logs["main-service"])
@@ -157,11 +198,7 @@ class History:
         if one.kind == "promise":
             promise = Promise.decode(one.message)
             log = next(name for name in LOGS if promise.log == origin(SERVICE, name))
-            head = Checkpoint.parse(promise.head.decode().split("\n\n")[0] + "\n")
-            number = _number(promise, told[log])
-            size = min(head.size, logs[log].size)
-            made = dataclasses.replace(promise, number=number, head=logs[log].head(size), signature=b"")
-            return dataclasses.replace(one, message=made.sign(self.keys[log]).encode())
+            return dataclasses.replace(one, message=self._anew(promise, log, told[log], logs[log]).encode())
         return self._without_head(one) if one.kind == "response" else one
 
     def _without_head(self, one: Presented) -> Presented:

@@ -129,8 +129,30 @@ local function gw_right_seen(keys, a)
   return redis.call('GET', key(keys[1], 'rq', a[1]))
 end
 
+-- ARGV: PROX_IDs: the credential of each one's key, or ''.
+local function gw_credentials(keys, a)
+  local prefix, found = keys[1], {}
+  for i, prox in ipairs(a) do
+    found[i] = redis.call('HGET', key(prefix, 'k', redis.call('GET', key(prefix, 'p', prox)) or ''), 'c') or ''
+  end
+  return found
+end
+
+-- Whether a person has linked another key since the main service was told of the newest ones: EPOCH|PROX_ID of each, one a line.
+local function has_linked_since(prefix, user, told)
+  local last, newest = -1, {}
+  for _, value in ipairs(redis.call('HVALS', key(prefix, 's', user))) do
+    local epoch = tonumber(string.match(value, '^[^|]+'))
+    if epoch > last then last, newest = epoch, {} end
+    if epoch == last then newest[#newest + 1] = value end
+  end
+  table.sort(newest)
+  return table.concat(newest, '\n') ~= told
+end
+
 -- Named fields: user_tag, objects (1, or 0 if that is taken back), request (its digest), ttl (s, for which it is remembered),
--- without (as formed_without), salt, header, payload; then notices. Nothing if it is not what is owed (any more).
+-- without (as formed_without), told (as has_linked_since), salt, header, payload; then notices. Nothing if it is not what is owed
+-- (any more).
 local function gw_objected(keys, a)
   local prefix, f, rows = keys[1], named(a)
   local user = f.user_tag
@@ -141,6 +163,7 @@ local function gw_objected(keys, a)
   if redis.call('EXISTS', key(prefix, 'rq', f.request)) == 1 then return 'SAME' end
   local job, behind = redis.call('HMGET', key(prefix, 'oj', user), 'd', 'l'), redis.call('HMGET', key(prefix, 'on', user), 'r', 'e', 'd', 'o')
   if job[1] ~= f.request then return 'SAME' end
+  if has_linked_since(prefix, user, f.told) then return 'AGAIN' end
   -- Who has objected anew since then objects all the while: nothing of theirs goes out in between.
   local state = f.objects == '1' and '2' or behind[4] == '1' and '1'
   if state then redis.call('SET', key(prefix, 'ob', user), state) else redis.call('DEL', key(prefix, 'ob', user)) end
@@ -226,6 +249,7 @@ redis.register_function('gw_objected', gw_objected)
 redis.register_function('gw_noticed', gw_noticed)
 redis.register_function('gw_accessed', gw_accessed)
 reads('gw_right_seen', gw_right_seen)
+reads('gw_credentials', gw_credentials)
 reads('gw_share', gw_share)
 reads('gw_erase_jobs', gw_erase_jobs)
 reads('gw_erase_job', gw_erase_job)

@@ -8,6 +8,7 @@
 --   closed    the newest epoch that was closed    opening   hash of IS's latest word that an epoch has begun
 --   epoch:N   hash of an epoch's secrets
 --   ob:PROX   nothing is logged, whatever was consented: 1 the person objected, 2 their key was lost, 3 and nothing waits under it
+--   rw:DIGEST where RESTRICTED of a word of IS's stands that was heeded
 --   i:PROX    what is found by the person's own index alone: sorted set of q, n, a, b and w keys by the second at which they
 --             are gone by themselves; everything else of a person is named by the PROX_ID
 

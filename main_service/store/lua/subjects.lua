@@ -52,16 +52,38 @@ local function mark(prefix, prox, how, ttl)
   redis.call('SET', name, math.max(tonumber(redis.call('GET', name) or '0'), tonumber(how)), 'EX', ttl)
 end
 
--- Named fields: settings, prox_id, salt, ttl (s), mark (1 or 2). Nothing of a person is logged from here on, and what waits goes.
+-- RESTRICTED, of whose evidence is kept here, and where it stands, or ''. Named fields: prox_id, ttl (s), evidence_name; evidence_key, if
+-- it came with the word; word (its digest, or '' if there is none), event_salt, header, payload.
+local function restricted(prefix, f)
+  if (f.evidence_key or '') ~= '' then redis.call('SET', f.evidence_name, f.evidence_key, 'EX', f.ttl, 'NX') end
+  if redis.call('EXISTS', f.evidence_name) == 0 then return '' end
+  local place = place_of(prefix, append_event(prefix, 'RESTRICTED', f.event_salt, f.header, f.payload))
+  if f.word ~= '' then redis.call('SET', mkey(prefix, 'rw', f.word), place, 'EX', f.ttl) end
+  return place
+end
+
+-- Where RESTRICTED of a word stands that was heeded before: that counts once.
+local function heeded(prefix, word)
+  return word ~= '' and redis.call('GET', mkey(prefix, 'rw', word))
+end
+
+-- Named fields: as restricted; mark (1 or 2), salt; settings, if the epoch is open. Nothing of a person is logged from here on, and
+-- what waits goes.
 local function ms_restrict(keys, a)
-  local f = named(a)
-  local p, prox = open_pool(keys[1], f), f.prox_id
-  mark(p.prefix, prox, f.mark, f.ttl)
-  suppress_pending(p.prefix, prox, salts_of(f.salt .. 'w'), 'restricted')
-  local gone = pool_withdraw(p, prox, {})
-  slots_withdraw(p.prefix, p.epoch, f.salt, prox, {})
-  gone = gone + split_withdraw(p.prefix, p.epoch, f.salt .. 's', prox, {})
-  return gone
+  local f, prefix = named(a), keys[1]
+  local before = heeded(prefix, f.word)
+  if before then return before end
+  local prox = f.prox_id
+  mark(prefix, prox, f.mark, f.ttl)
+  local place = restricted(prefix, f)
+  if f.epoch then
+    local p = open_pool(prefix, f)
+    pool_withdraw(p, prox, {})
+    slots_withdraw(prefix, p.epoch, f.salt, prox, {})
+    split_withdraw(prefix, p.epoch, f.salt .. 's', prox, {})
+  end
+  suppress_pending(prefix, prox, salts_of(f.salt .. 'w'), 'restricted')
+  return place
 end
 
 -- ARGV: PROX_ID, ttl (s). Of a lost key: nothing waits under it any more, in no epoch, and no release is on its way.
@@ -69,10 +91,14 @@ local function ms_given_up(keys, a)
   mark(keys[1], a[1], 3, a[2])
 end
 
--- ARGV: PROX_ID. What a person consented to counts again, unless their key was lost.
+-- Named fields: as restricted. What a person consented to counts again, unless their key was lost.
 local function ms_unrestrict(keys, a)
-  local name = mkey(keys[1], 'ob', a[1])
-  if redis.call('GET', name) == '1' then redis.call('DEL', name) end
+  local f, prefix = named(a), keys[1]
+  local before = heeded(prefix, f.word)
+  if before then return before end
+  local name = mkey(prefix, 'ob', f.prox_id)
+  if redis.call('GET', name) == '1' then redis.call('DEL', name) elseif f.word == '' then return '' end
+  return restricted(prefix, f)
 end
 
 -- ARGV: PROX_ID: its credential, if it is here.

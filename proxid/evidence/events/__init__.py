@@ -22,7 +22,13 @@ from proxid.evidence.events.kinds import (
     encode_header,
     session_header,
 )
-from proxid.evidence.events.service import BufferedPayload, EpochOpened, ReceivedPayload, ReleasedPayload
+from proxid.evidence.events.service import (
+    BufferedPayload,
+    EpochOpened,
+    ReceivedPayload,
+    ReleasedPayload,
+    RestrictedPayload,
+)
 
 __all__ = [
     "SALT_SIZE",
@@ -38,6 +44,7 @@ __all__ = [
     "LinkedPayload",
     "ReceivedPayload",
     "ReleasedPayload",
+    "RestrictedPayload",
     "SanitizedPair",
     "decode_header",
     "encode_header",

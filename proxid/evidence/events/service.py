@@ -72,6 +72,24 @@ class BufferedPayload:
 
 
 @dataclass(frozen=True, slots=True)
+class RestrictedPayload:
+    """RESTRICTED: whom MS was told of, and IS's signed word, which is empty if IS is of before there were any."""
+
+    prox_id: str
+    word: bytes
+
+    def encode(self) -> bytes:
+        """Canonical form."""
+        return encode(self.prox_id, self.word)
+
+    @classmethod
+    def decode(cls, data: bytes) -> "RestrictedPayload":
+        """The payload of an encoding; raises EncodingError."""
+        prox_id, word = decode(data, 2)
+        return cls(decode_text(prox_id), word)
+
+
+@dataclass(frozen=True, slots=True)
 class ReleasedPayload:
     """RELEASED: the group's records in the order shown.
 

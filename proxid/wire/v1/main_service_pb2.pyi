@@ -398,20 +398,28 @@ class RestrictRequest(_message.Message):
     PROX_ID_FIELD_NUMBER: _builtins.int
     RESTRICTED_FIELD_NUMBER: _builtins.int
     LOST_FIELD_NUMBER: _builtins.int
+    WORD_FIELD_NUMBER: _builtins.int
+    CREDENTIAL_FIELD_NUMBER: _builtins.int
     prox_id: _builtins.str
     restricted: _builtins.bool
     lost: _builtins.bool
     """Its key was lost: for good."""
+    word: _builtins.bytes
+    """of an objection: IS's signed word, which the Main Service logs"""
+    credential: _builtins.bytes
+    """with a word: of the key that the PROX_ID is of"""
     def __init__(
         self,
         *,
         prox_id: _builtins.str = ...,
         restricted: _builtins.bool = ...,
         lost: _builtins.bool = ...,
+        word: _builtins.bytes = ...,
+        credential: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["lost", b"lost", "prox_id", b"prox_id", "restricted", b"restricted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "lost", b"lost", "prox_id", b"prox_id", "restricted", b"restricted", "word", b"word"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -421,12 +429,17 @@ Global___RestrictRequest: _TypeAlias = RestrictRequest  # noqa: Y015
 class RestrictReply(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    PROMISE_FIELD_NUMBER: _builtins.int
+    promise: _builtins.bytes
+    """with a word: that it stands in the Main Service's log"""
     def __init__(
         self,
+        *,
+        promise: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["promise", b"promise"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

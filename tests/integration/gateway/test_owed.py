@@ -10,6 +10,7 @@ from gateway.store.steps import PREFIX
 from main_service.store.library import PREFIX as SERVICE
 from main_service.store.library import library
 from main_service.store.subjects import SubjectStore
+from main_service.store.told import Told
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.gateway import GatewayClient
 from proxid.clients.household.household import Household
@@ -182,7 +183,7 @@ def waiting(names: set[str]) -> set[str]:
 async def resumed_late(trial: Trial, prox_id: str) -> None:
     """That somebody resumed comes to the main service after all else."""
     main = connect(trial.url("main-service"))
-    await SubjectStore(library(main)).unrestrict(prox_id)
+    await SubjectStore(library(main)).unrestrict(Told(prox_id, False, 60, bytes(16)))
     await main.aclose()
 
 

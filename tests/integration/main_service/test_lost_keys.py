@@ -10,6 +10,7 @@ from main_service.store.library import library
 from main_service.store.pool import PoolStore
 from main_service.store.requests import RequestStore
 from main_service.store.subjects import SubjectStore
+from main_service.store.told import Told
 from proxid.anonymise.mix.settings import Settings
 from proxid.errors import CredentialError
 from tests.support.pools import always
@@ -18,6 +19,10 @@ LOST, ANEW, DAY, EPOCH = "px1lost", "px1anew", 86_400, 7
 SHOWN: Any = SimpleNamespace(
     epoch_key=b"key", prox_id=ANEW, evidence_key=b"evidence", instead=LOST, encode=lambda: b"credential"
 )
+
+
+def said(begins: bool) -> Told:
+    return Told(LOST, begins, DAY, bytes(16))
 
 
 async def refused(requests: RequestStore) -> bool:
@@ -35,18 +40,18 @@ async def test_what_was_given_up_under_a_lost_key_is_so_for_good(client: Redis, 
     requests, subjects = RequestStore(functions), SubjectStore(functions)
     pool = PoolStore(functions, always(Settings()))
     if objects_first:
-        await pool.restrict(EPOCH, LOST, DAY)
+        await pool.restrict(EPOCH, said(True))
         assert await refused(requests)  # as somebody objected, it may be taken back
-        await subjects.unrestrict(LOST)
+        await subjects.unrestrict(said(False))
         assert not await client.exists("{ms}:ob:" + LOST)
-    await pool.restrict(EPOCH, LOST, DAY, lost=True)
+    await pool.restrict(EPOCH, said(True), lost=True)
     assert await refused(requests)  # of the other open epoch something may wait, and a release be on its way
-    await subjects.unrestrict(LOST)
-    await pool.restrict(EPOCH, LOST, DAY)
+    await subjects.unrestrict(said(False))
+    await pool.restrict(EPOCH, said(True))
     await subjects.given_up(LOST, DAY)
     assert not await refused(requests)
     for again in (False, True):
-        await subjects.unrestrict(LOST)
-        await pool.restrict(EPOCH, LOST, DAY, lost=again)
+        await subjects.unrestrict(said(False))
+        await pool.restrict(EPOCH, said(True), lost=again)
         assert not await refused(requests)
     assert 0 < await client.ttl("{ms}:ob:" + LOST) <= DAY

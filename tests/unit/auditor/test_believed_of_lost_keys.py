@@ -21,8 +21,9 @@ PEOPLE: Any = SimpleNamespace(
 )  # fmt: skip
 NOTHING: Any = SimpleNamespace(forwarded_at=lambda session: None)
 OBLIGATIONS: Any = SimpleNamespace(
-    objections={}, objected_after=lambda *_: False, has_objected_since=lambda *_: False, sets=NOTHING
-)
+    objections={}, objected_after=lambda *_: False, has_objected_since=lambda *_: False, sets=NOTHING,
+    restrictions=SimpleNamespace(is_told=lambda prox_id: False),
+)  # fmt: skip
 ANY: Any = None
 
 

@@ -19,6 +19,7 @@ def nothing() -> Saved:
     from auditor.checks.c3_lost import LostState
     from auditor.checks.c5_held import HeldBack
     from auditor.checks.c6_consents import Consents
+    from auditor.checks.c6_restricted import RestrictedState
     from auditor.checks.c7_arrivals import ArrivalsState
     from auditor.checks.c7_limits import LimitsState
     from auditor.checks.c7_releases import ReleasesState
@@ -31,7 +32,7 @@ def nothing() -> Saved:
         ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, lost), ({}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
          LimitsState({}, 0, False, releases), (0, b"")),
-        (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}, {}),
+        (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}, RestrictedState({}, [], [], {}, set(), set(), False)),
         ((bytes(32), {}, {}, HeldBack().state()), withheld, set(), ({}, set(), {}, set()), times, ({}, {}),
          (set(), {}, set(), set(), set()), ([], {}, set())),
         ({}, {}, {}, set(), {}, -1, set(), []), ({}, {}, False),

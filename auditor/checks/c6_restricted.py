@@ -1,0 +1,199 @@
+"""That the Main Service was told who objects, and goes by it (check 6 of DESIGN 10.4; ADR 0042).
+
+The gateway tells it by a signed word, which RESTRICTED holds, and OBJECTED holds the Main Service's promise of that. So
+who records an objection has told it, and who was told has said so itself: from then on nothing of the person's comes to
+wait until another word ends that, as its own log shows. Entries from before say none of it: of these nobody can tell
+which of the two did not do its part.
+
+The gateway records an objection once the Main Service has promised: killed in between, it says it anew. So a word that
+no OBJECTED names is explained by a later one that the same person's OBJECTED names; until then it is unchecked.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from auditor.checks.c3_links import People, Person
+from auditor.findings import CONSENT, GATEWAY, MAIN_SERVICE, Report, Unchecked
+from auditor.trust import Trust
+from proxid.errors import ConsentError, CredentialError, MessageInvalidError
+from proxid.evidence.checkpoint import origin
+from proxid.evidence.events import Event, EventType, RestrictedPayload
+from proxid.evidence.note import Verifier
+from proxid.evidence.promise import Promise
+from proxid.protocol.restriction import Restriction
+from proxid.protocol.rights import Right, RightsRequest, Told
+
+_SAID: Final = "the main service was told of {} objections, or that they are taken back, which are not recorded yet"
+_UNSAID: Final = "{} objections are said to be taken back without a word of the gateway's, which has not recorded that"
+
+
+class Word(NamedTuple):
+    """A word of the gateway's in the main service's log: its digest, whom it is of, whether an objection begins."""
+
+    digest: bytes
+    prox_id: str
+    begins: bool
+
+
+class RestrictedState(NamedTuple):
+    """A `Restrictions`, for storing."""
+
+    named: dict[bytes, str]
+    promises: list[bytes]
+    words: list[Word]
+    restricted: dict[str, bool]
+    freed: set[str]
+    older: set[tuple[str, bool]]
+    unread: bool
+
+
+class Restrictions:
+    """Holds OBJECTED and RESTRICTED against each other."""
+
+    def __init__(self, trust: Trust, people: People) -> None:
+        self._trust, self._people = trust, people
+        self._named: dict[bytes, str] = {}
+        """Digests of words that OBJECTED names, and whose PROX_ID each is of."""
+        self._promises: list[bytes] = []
+        """Those that do not stand in the main service's log, or not yet."""
+        self._words: dict[bytes, Word] = {}
+        """By digest, as they came to the main service."""
+        self._restricted: dict[str, bool] = {}
+        """PROX_IDs of which nothing may wait, by its log, and whether that is the gateway's word."""
+        self._freed: set[str] = set()
+        """Those of which something may again without a word of the gateway's."""
+        self._older: set[tuple[str, bool]] = set()
+        """Users of OBJECTED from before there were words, and whether they object by it."""
+        self._unread = False
+
+    def recorded(self, request: RightsRequest, told: Iterable[tuple[bytes, bytes]], newest: int) -> None:
+        """OBJECTED that names words: one for each PROX_ID of which the main service must have been told.
+
+        Args:
+            told: of each the subject tag and a `Told`. newest: the epoch that the gateway opened last.
+
+        Raises:
+            CredentialError: a word or its promise is missing, of something else, or was named before. ProxidError: a
+                signature or form does not hold.
+        """
+        begins, found = request.right is Right.OBJECT, set[str]()
+        for tag, data in told:
+            one = Told.decode(data)
+            word, person = Restriction.decode(one.word), self._people.of_tag(tag)
+            word.verify(self._trust.screener, self._trust.service)
+            self._verify_promise(one.promise, word)
+            if person is not None and (person.user_id, person.prox_id) != (request.user_id, word.prox_id):
+                raise CredentialError("the main service was told of somebody else than objects")
+            if word.begins is not begins or word.digest in self._named:
+                raise CredentialError("the main service was told something else, or of another objection")
+            self._named[word.digest] = word.prox_id
+            self._promises.append(one.promise)
+            found.add(word.prox_id)
+        if not self._must(request, begins, newest) <= found:
+            raise CredentialError("an objection is recorded without the main service's promise that it was told")
+
+    def _must(self, request: RightsRequest, begins: bool, newest: int) -> set[str]:
+        """PROX_IDs of the newest epoch in which the person has a key: under these something may wait."""
+        first = self._trust.epochs.number(request.time_ms / 1000)
+        linked = (self._people.last_of(request.user_id, epoch) for epoch in range(newest, first - 1, -1))
+        last: Person | None = next(filter(None, linked), None)
+        return set() if last is None else {last.prox_id, *filter(None, (last.instead,) if begins else ())}
+
+    def _verify_promise(self, data: bytes, word: Restriction) -> None:
+        promise, trust = Promise.decode(data), self._trust
+        promise.verify(Verifier(origin(trust.service, MAIN_SERVICE), trust.service_key))
+        if (promise.type, promise.asked) != (EventType.RESTRICTED.value, word.digest) or promise.number < 1:
+            raise CredentialError("the main service promised something else than that it was told")
+
+    def recorded_older(self, request: RightsRequest | None) -> None:
+        """OBJECTED that names no words, or that cannot be read (None)."""
+        if request is None:
+            self._unread = True
+        else:
+            self._older.add((request.user_id, request.right is Right.OBJECT))
+
+    def heeded(self, event: Event) -> tuple[Person | None, bool, bool]:
+        """RESTRICTED: whose it is, if that is known, whether the restriction begins, and whether the gateway said so.
+
+        Raises:
+            MessageInvalidError: it says something else than the word that it holds. ConsentError: the word was heeded
+                before. ProxidError: it is not the gateway's.
+        """
+        fields, payload = event.fields, RestrictedPayload.decode(event.payload)
+        begins, prox_id = fields["begins"], payload.prox_id
+        person = self._people.find(prox_id)
+        if person is not None and any(self._people.of_tag(tag) is not person for tag in event.tags):
+            raise MessageInvalidError("event is filed under other evidence than the person's")
+        if not isinstance(begins, bool) or bool(fields["word"]) is not bool(payload.word):
+            raise MessageInvalidError("event says something else than the word that it holds")
+        if payload.word:
+            word = Restriction.decode(payload.word)
+            word.verify(self._trust.screener, self._trust.service)
+            if (word.prox_id, word.begins, word.digest.hex()) != (prox_id, begins, fields["word"]):
+                raise MessageInvalidError("event says something else than the word that it holds")
+            if word.digest in self._words:
+                raise ConsentError("a word of the gateway's was heeded twice")
+            self._words[word.digest] = Word(word.digest, prox_id, begins)
+        if begins:
+            self._restricted[prox_id] = bool(payload.word)
+            self._freed.discard(prox_id)
+        else:
+            self._restricted.pop(prox_id, None)
+            if not payload.word:
+                self._freed.add(prox_id)
+        return person, begins, bool(payload.word)
+
+    def heeded_unread(self, event: Event) -> None:
+        """RESTRICTED that cannot be read: of whom it is, nothing is said any more."""
+        for person in filter(None, map(self._people.of_tag, event.tags)):
+            self._restricted.pop(person.prox_id, None)
+
+    def may_wait(self, prox_id: str) -> bool:
+        """Whether something of somebody's may come to wait, by the main service's own log."""
+        return prox_id not in self._restricted
+
+    def is_told(self, prox_id: str) -> bool:
+        """Whether the gateway's word that somebody objects is in effect, as the main service's log shows."""
+        return self._restricted.get(prox_id, False)
+
+    def compare(self, take: Callable[[bytes], bool]) -> None:
+        """At the end: what was promised stands in the main service's log.
+
+        Args:
+            take: compares one promise, and says whether it is kept.
+        """
+        self._promises = [data for data in self._promises if not take(data)]
+
+    def finish(self, report: Report) -> None:
+        """At the end: what the main service was told is recorded, or comes to be."""
+        people = self._people
+        self._words = {digest: word for digest, word in self._words.items() if people.find(word.prox_id)}
+        self._named = {digest: prox_id for digest, prox_id in self._named.items() if people.find(prox_id)}
+        self._restricted = {prox_id: told for prox_id, told in self._restricted.items() if people.find(prox_id)}
+        self._freed = {prox_id for prox_id in self._freed if people.find(prox_id)}
+        covered: dict[str, bool] = {}
+        unsaid = 0
+        for word in reversed(self._words.values()):
+            user = people.user_of(word.prox_id)
+            if word.digest in self._named:
+                covered[user] = word.begins
+            elif covered.get(user) is not word.begins:
+                unsaid += 1
+        if unsaid and not self._unread:
+            report.missing.append(Unchecked(CONSENT, GATEWAY, _SAID.format(unsaid)))
+        if freed := sum((people.user_of(prox_id), False) not in self._older for prox_id in self._freed):
+            report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, _UNSAID.format(freed)))
+
+    def state(self) -> RestrictedState:
+        """For storing."""
+        return RestrictedState(
+            self._named, self._promises, [*self._words.values()], self._restricted, self._freed, self._older,
+            self._unread,
+        )  # fmt: skip
+
+    def restore(self, state: RestrictedState) -> None:
+        """Go on from a state."""
+        (
+            self._named, self._promises, words, self._restricted, self._freed, self._older, self._unread,
+        ) = state  # fmt: skip
+        self._words = {word.digest: word for word in words}
