@@ -121,9 +121,7 @@ class Restrictions:
         """
         fields, payload = event.fields, RestrictedPayload.decode(event.payload)
         begins, prox_id = fields["begins"], payload.prox_id
-        person = self._people.find(prox_id)
-        if person is not None and any(self._people.of_tag(tag) is not person for tag in event.tags):
-            raise MessageInvalidError("event is filed under other evidence than the person's")
+        person = self._filed(event, prox_id)
         if not isinstance(begins, bool) or bool(fields["word"]) is not bool(payload.word):
             raise MessageInvalidError("event says something else than the word that it holds")
         if payload.word:
@@ -143,8 +141,19 @@ class Restrictions:
                 self._freed.add(prox_id)
         return person, begins, bool(payload.word)
 
+    def _filed(self, event: Event, prox_id: str) -> Person | None:
+        person = self._people.find(prox_id)
+        if person is not None and any(self._people.of_tag(tag) is not person for tag in event.tags):
+            raise MessageInvalidError("event is filed under other evidence than the person's")
+        return person
+
     def heeded_unread(self, event: Event) -> None:
-        """RESTRICTED that cannot be read: of whom it is, nothing is said any more."""
+        """RESTRICTED that cannot be read: of whom it is, nothing is said any more.
+
+        Raises:
+            MessageInvalidError: it is of somebody whose evidence it is not under.
+        """
+        self._filed(event, self._named.get(bytes.fromhex(str(event.fields["word"])), ""))
         for person in filter(None, map(self._people.of_tag, event.tags)):
             self._restricted.pop(person.prox_id, None)
 
