@@ -67,7 +67,6 @@ class Sets:
 
     def __init__(self, path: Path | None = None) -> None:
         self._db = sqlite3.connect("" if path is None else str(path), isolation_level=None)
-        self._db.execute("PRAGMA cache_size=-16384")
         # What an audit that does not end leaves behind is thrown away whole, so nothing need be rolled back.
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=NORMAL")
