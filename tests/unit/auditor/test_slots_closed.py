@@ -54,3 +54,16 @@ def test_what_moved_up_at_a_close_is_said_before_the_next(groups: Groups) -> Non
     close(groups, 1, told=False)  # another event of the same close
     with pytest.raises(GroupMismatchError, match="left records behind"):
         close(groups, 2)
+
+
+def test_nothing_waits_in_an_epoch_that_was_closed(groups: Groups) -> None:
+    close(groups, 1)
+    with pytest.raises(GroupMismatchError, match="not given up"):
+        groups.closed(EPOCH)
+    groups.withdrawn(EPOCH, ALONE, "command", False)
+    groups.closed(EPOCH)
+
+
+def test_of_what_cannot_be_read_nobody_knows_that_it_waits(groups: Groups) -> None:
+    groups.blinded(EPOCH, "command")
+    groups.closed(EPOCH)
