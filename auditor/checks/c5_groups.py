@@ -87,7 +87,7 @@ class Groups:
         at = self._epochs.get(epoch)
         if at is not None and at.waits_since() is not None:
             raise GroupMismatchError("an epoch was closed, and a group that had formed in it was not released")
-        if at is not None and "general" not in at.blind and not at.done and at.buffered:
+        if at is not None and not at.done and at.waits:
             raise GroupMismatchError("an epoch was closed, and what waited in it was not given up")
         if at is not None and at.split is not None:
             at.split.verify_over()

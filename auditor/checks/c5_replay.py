@@ -138,6 +138,12 @@ class EpochReplay:
         slots = [slots.closed for kind, slots in self.slots.items() if slots.formed and kind not in self.blind]
         return min((*(self.since.values() if "general" not in self.blind else ()), *slots), default=None)
 
+    @property
+    def waits(self) -> bool:
+        """Whether something waits, of what can be replayed."""
+        slots = [slots.buffered for kind, slots in self.slots.items() if kind not in self.blind]
+        return any((self.buffered if "general" not in self.blind else (), *slots))
+
     def held_since(self, start: int) -> float | None:
         """Since when something is due that has not been done, or will be, Unix seconds; None if nothing is.
 
