@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from auditor.checks import c2_owners
 from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c2_owners import Filing
 from auditor.checks.c3_deliveries import Deliveries
 from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_signatures import Signatures
@@ -133,3 +135,40 @@ def test_where_neither_opens_nobody_can_tell_which_is_filed_wrong() -> None:
     assert misfiled(report) == [] and report.verdict is Verdict.UNCHECKED
     assert any("another person" in reason.text for reason in report.reasons)
     assert judged(forwarded, (gone(E.RECEIVED, BOB),)).verdict is Verdict.CLEAN
+
+
+def group(kind: EventType, *tags: bytes, opens: bool = False) -> Event:
+    """A group that was released or delivered; under each tag, as far as it opens, what Ann has."""
+    fields = {"epoch": 1, "group": 1, "audience": "general|acme:user_id", "party": "acme", "v": 2}
+    under = (b"", *tags, *tags) if kind is E.RELEASED else (b"", *tags)
+    return Event(0, kind, bytes(16), encode_header(**fields), b"px1ann" * opens, 0 if opens else 9, under, not opens)
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["in one audit", "released in the one before"])
+@pytest.mark.parametrize(
+    ("released", "delivered", "told"),
+    [
+        (group(E.RELEASED, ANN, BOB), group(E.DELIVERED, BOB, ANN), []),
+        (group(E.RELEASED, ANN, BOB), group(E.DELIVERED, ANN), []),  # the rest was dropped
+        (group(E.RELEASED, ANN, BOB), group(E.DELIVERED, ANN, LOST_TAG), []),
+        (group(E.RELEASED, ANN, opens=True), group(E.DELIVERED, BOB), [(GATEWAY, 3)]),
+        (group(E.RELEASED, BOB), group(E.DELIVERED, ANN, opens=True), [(MAIN_SERVICE, 1)]),
+        (group(E.RELEASED, ANN), group(E.DELIVERED, BOB), None),
+        (group(E.RELEASED, ANN, BOB), group(E.DELIVERED, BOB, BOB), None),
+    ],
+)
+def test_who_is_in_a_group_is_so_in_both_logs(
+    monkeypatch: pytest.MonkeyPatch, released: Event, delivered: Event, told: list[tuple[str, int]] | None, later: bool
+) -> None:
+    """None: nobody can tell which of the two is filed wrong."""
+    monkeypatch.setattr(c2_owners, "_persons", lambda log, event: [(tag, "px1ann") for tag in event.tags[1:]])
+    trust, sets, report = trusted(), Sets(None), Report()
+    people, erasures = People(Policies(trust)), Erasures(trust)
+    people._tags[ANN], people._by_key[b"key"] = b"key", Person("ann", b"", "px1ann", 1, True, b"")
+    erasures.epochs |= {ANN: 1, BOB: 1}
+    filings = [Filing(log, people, erasures, sets.filed, report) for log in (GATEWAY, MAIN_SERVICE)]
+    events = [(filings[0], replace(delivered, number=3)), (filings[1], replace(released, number=1))]
+    for filing, event in events[::-1] if later else events:
+        filing.verify(event)
+    assert misfiled(report) == (told or [])
+    assert (report.verdict is Verdict.UNCHECKED) is (told is None)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from auditor.findings import ERASURE, MAIN_SERVICE
+from auditor.checks.c8_kept import Kept
+from auditor.findings import ERASURE, MAIN_SERVICE, OPENING
 from proxid.evidence.events import Event, EventType, encode_header
 from tests.unit.auditor.test_expired_events import gone, service
 
@@ -54,3 +55,39 @@ def test_nothing_of_a_forgotten_person_waits(events: list[Event], guilty: bool, 
     _, report = service(OPENED, *events, ERASED, stored=stored)
     found = [(v.log, v.event) for v in report.violations if v.rule == ERASURE]
     assert found == [(MAIN_SERVICE, len(events) + 2)] * guilty
+
+
+def shown(*owners: bytes, published: tuple[bytes, ...] = ()) -> Event:
+    return of(E.RELEASED, (b"", *owners, *(published or owners)), audience="general|acme:alias", epoch=7, group=1)
+
+
+@pytest.mark.parametrize(
+    ("event", "whole"),
+    [
+        (shown(TAG, OTHER, published=(OTHER, TAG)), True),
+        (shown(TAG, TAG), True),
+        (shown(TAG, b"q" * 16), False),  # somebody's of whom nothing waits
+        (shown(OTHER, OTHER), False),  # of whom one record waits
+        (shown(TAG, published=(OTHER,)), False),
+    ],
+)
+def test_what_is_released_stands_under_those_of_whom_it_waited(event: Event, whole: bool) -> None:
+    kept = Kept()
+    for one in (buffered(1), buffered(2), buffered(3, OTHER)):
+        kept.buffered(one)
+    assert kept.released(event, []) is whole
+    assert kept.waits_in(7, {TAG: 7, OTHER: 8}) is (event.tags.count(TAG) < 4)
+
+
+def test_nothing_waits_under_a_link_of_an_epoch_that_was_closed() -> None:
+    kept = Kept()
+    kept.buffered(buffered(1))
+    assert kept.waits_in(7, {TAG: 7}) and not kept.waits_in(7, {TAG: 8, OTHER: 7})
+    kept.ended(session(1))
+    assert not kept.waits_in(7, {TAG: 7})
+
+
+def test_a_release_under_another_persons_evidence_is_the_main_services_fault() -> None:
+    for owners, told in (((TAG,), []), ((OTHER,), [(MAIN_SERVICE, 3)])):
+        _, report = service(OPENED, buffered(1), released(*owners))
+        assert [(v.log, v.event) for v in report.violations if v.rule == OPENING] == told
