@@ -87,8 +87,7 @@ LIMITED: Final = {"pipeline.unknown": COMMITS, "groups.partly_erased": GROUPS, P
 MISFILED: Final = "events.misfiled"
 """Count of events that do not open under a link that may have been gone when they were recorded."""
 APART: Final = "events.apart"
-"""Count of events of the main service that stand under another link than the gateway's of the same request, and neither
-opens."""
+"""Count of events of the same request, or group, that stand under different links in both logs, and do not open."""
 
 _UNKNOWN: Final = {
     "pipeline.unknown": (COMMITS, MAIN_SERVICE, "requests were read by a version of the pipeline that is not at hand"),
@@ -98,7 +97,7 @@ _UNKNOWN: Final = {
 """Counts of what this auditor is not of the version for: whatever else is found, that is not clean."""
 _FILED: Final = {
     MISFILED: (GATEWAY, "events do not open, and stand under links that may have been gone when they were recorded"),
-    APART: ("", "events stand under another person's link in one log than in the other, and neither opens"),
+    APART: ("", "events stand under another person's link in one log than in the other, and nobody can tell which"),
 }
 """Counts of what stands under links that it may not be of."""
 

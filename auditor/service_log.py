@@ -143,6 +143,8 @@ class ServiceLog(Log):
         self._groups.overdue.due(epoch, self._times.over_since(epoch))
         self._groups.closed(epoch)
         self._times.closed(event)
+        if self._kept.waits_in(epoch, self._erasures.epochs):
+            raise GroupMismatchError("an epoch was closed, and something is said to wait in it still")
 
     def _received(self, event: Event) -> None:
         session = str(event.fields["session"])
@@ -208,7 +210,7 @@ class ServiceLog(Log):
         fields = event.fields
         epoch, number = int(str(fields["epoch"])), int(str(fields["group"]))
         payload = ReleasedPayload.decode(event.payload)
-        self._kept.released(event, [session.hex() for session in payload.records])
+        self._let_go(event, [session.hex() for session in payload.records])
         if epoch not in self._policies.keyed:
             self._report.believe(SIGNATURES, "seals", len(payload.records) * len(payload.parties))
         with check_of(COMPLETENESS):
@@ -241,8 +243,13 @@ class ServiceLog(Log):
             _verify_stated({"raised": group.raised, **fields}, group)
         self._drops.released((epoch, number), kind, audience, payload)
 
+    def _let_go(self, event: Event, sessions: list[str]) -> None:
+        if not self._kept.released(event, sessions):
+            text = "RELEASED: stands under people of whom nothing waits, or who are published and not among the owners"
+            self._report.add(OPENING, MAIN_SERVICE, event.number, text)
+
     def _released_unread(self, event: Event) -> None:
-        self._kept.released(event, [])
+        self._let_go(event, [])
         fields = event.fields
         place = (int(str(fields["epoch"])), int(str(fields["group"])))
         self._report.counts[HIDDEN_OWNERS] += len(event.tags) // 2  # an open part, the owners', the people's

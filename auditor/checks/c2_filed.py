@@ -1,10 +1,16 @@
-"""Under which link the gateway filed what people asked (check 2 of DESIGN 10.4): rows of the sets of check 7."""
+"""Under which links both logs filed what is of the same people (check 2 of DESIGN 10.4): rows of check 7's sets."""
 
 import sqlite3
 from typing import Final, NamedTuple
 
+from proxid.evidence.ratchet import TAG_SIZE
+
 SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS filed (asked BLOB PRIMARY KEY, tag BLOB, event INTEGER, opens INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS members (
+    log TEXT, epoch INTEGER, grp INTEGER, party TEXT, tags BLOB, event INTEGER, opens INTEGER,
+    PRIMARY KEY (epoch, grp, party, log)
+) WITHOUT ROWID;
 """
 _NAME: Final = 32
 """Hexadecimal digits of a message's hash that it is named by."""
@@ -22,8 +28,16 @@ class Filed(NamedTuple):
     opens: bool
 
 
+class Members(NamedTuple):
+    """An event of a group that one log released, or the other delivered; as `Filed`, of all who are in it."""
+
+    tags: tuple[bytes, ...]
+    event: int
+    opens: bool
+
+
 class FiledSets:
-    """By the message that was asked by."""
+    """By the message that was asked by, and by the group."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -40,6 +54,22 @@ class FiledSets:
         """None if the gateway's log has no such event."""
         row = self._db.execute("SELECT tag, event, opens FROM filed WHERE asked=?", (_key(asked),)).fetchone()
         return None if row is None else Filed(row[0], row[1], bool(row[2]))
+
+    def other(self, log: str, named: tuple[int, int, str], members: Members) -> Members | None:
+        """What the other log says of a group (epoch, group, party), which is forgotten then; if nothing yet, None."""
+        where = "epoch=? AND grp=? AND party=?"
+        query = f"SELECT tags, event, opens FROM members WHERE {where} AND log<>?"  # noqa: S608
+        row = self._db.execute(query, (*named, log)).fetchone()
+        if row is None:
+            said = (b"".join(members.tags), members.event, members.opens)
+            self._db.execute("INSERT OR REPLACE INTO members VALUES (?,?,?,?,?,?,?)", (log, *named, *said))
+            return None
+        self._db.execute(f"DELETE FROM members WHERE {where}", named)  # noqa: S608
+        return Members(_parted(row[0]), row[1], bool(row[2]))
+
+
+def _parted(tags: bytes) -> tuple[bytes, ...]:
+    return tuple(tags[at : at + TAG_SIZE] for at in range(0, len(tags), TAG_SIZE))
 
 
 def _key(asked: str) -> bytes:

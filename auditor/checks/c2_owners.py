@@ -3,15 +3,18 @@
 Else somebody's erasure would hide what another did, and leave readable what is the erased person's.
 """
 
+from collections import Counter
+
 from auditor.checks.c2_erasures import Erasures
-from auditor.checks.c2_filed import Filed, FiledSets
+from auditor.checks.c2_filed import Filed, FiledSets, Members
 from auditor.checks.c3_links import People
-from auditor.event_log import check_of
-from auditor.findings import APART, GATEWAY, MISFILED, OPENING, Report
+from auditor.event_log import SHARED, check_of
+from auditor.findings import APART, GATEWAY, MAIN_SERVICE, MISFILED, OPENING, Report
 from auditor.policies import Policies
 from proxid.errors import PayloadUnreadableError, ProxidError
 from proxid.evidence.events import DeliveredPayload, Event, EventType, ReleasedPayload
 from proxid.evidence.parts import PERSONS, person_of_pair
+from proxid.protocol.consent import parse_audience
 
 _NOT_YET = frozenset({EventType.ENROLLED, EventType.LINKED})
 """Their tags are compared with the link itself."""
@@ -59,6 +62,8 @@ class Filing:
             opens = bool(event.payload) and verify_filed(self._log, event, self._people)
             if event.type in PERSONS[self._log] and event.tags and event.tags[0]:
                 self._verify_together(event, opens)
+            elif event.type in SHARED:
+                self._verify_members(event, opens)
 
     def _verify_together(self, event: Event, opens: bool) -> None:
         asked, tag = str(event.fields.get("session", event.fields.get("message", ""))), event.tags[0]
@@ -73,6 +78,29 @@ class Filing:
                 self._report.once(OPENING, GATEWAY, f"{_ANOTHERS} (leaf {filed.event})")
             else:
                 self._report.counts[APART] += 1
+
+    def _verify_members(self, event: Event, opens: bool) -> None:
+        """Whom a party got a group of is in it, as far as the gateway's log knows their links, and was not erased."""
+        fields, tags = event.fields, event.tags[1:]
+        if self._log == GATEWAY and not self._erasures.erased.keys().isdisjoint(tags):
+            raise PayloadUnreadableError("a group was delivered with somebody in it who had been erased")
+        parties = [str(fields["party"])] if event.type is EventType.DELIVERED else _parties(str(fields["audience"]))
+        own = Members(tags[-(len(tags) // 2) :] if event.type is EventType.RELEASED else tags, event.number, opens)
+        for party in parties if tags else []:
+            other = self._filed.other(self._log, (int(str(fields["epoch"])), int(str(fields["group"])), party), own)
+            if other is not None:
+                self._compare(*((own, other) if self._log == GATEWAY else (other, own)))
+
+    def _compare(self, delivered: Members, released: Members) -> None:
+        more = Counter(delivered.tags) - Counter(released.tags)
+        if more.keys().isdisjoint(self._erasures.epochs):
+            return
+        if released.opens == delivered.opens:
+            self._report.counts[APART] += 1
+        elif released.opens:
+            self._report.add(OPENING, GATEWAY, delivered.event, f"DELIVERED: {_ANOTHERS}")
+        else:
+            self._report.add(OPENING, MAIN_SERVICE, released.event, f"RELEASED: {_ANOTHERS}")
 
 
 class ScreenerFiling(Filing):
@@ -126,6 +154,10 @@ class ScreenerFiling(Filing):
         age = (max(policies.told, default=epoch) - epoch) * policies.trust.epochs.seconds
         if not event.payload and age > max(policies.trust.floors.links, _AWAY):
             self._report.counts[MISFILED] += 1
+
+
+def _parties(audience: str) -> list[str]:
+    return [party for party, _ in parse_audience(audience.partition("|")[2])]
 
 
 def _persons(log: str, event: Event) -> list[tuple[bytes, str]]:

@@ -1,9 +1,11 @@
 """That MS keeps nothing of whom it says it has forgotten (check 8 of DESIGN 10.4), by headers alone.
 
 What waits of a person-epoch is what was buffered, less what was released (a record an owner), suppressed or withdrawn.
-When MS says ERASED, nothing may, and nothing may come afterwards.
+When MS says ERASED, nothing may, and nothing may come afterwards; nor may anything of an epoch that was closed. Nothing
+is released under a person of whom nothing waits.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from proxid.errors import GroupMismatchError
@@ -32,21 +34,37 @@ class Kept:
             self.whose[str(event.fields["session"])[:_NAME]] = tag
             self.waiting[tag] = self.waiting.get(tag, 0) + 1
 
-    def released(self, event: Event, sessions: list[str]) -> None:
-        """RELEASED: its tags are of an open part, the owners, the people published; `sessions` those that it names."""
+    def released(self, event: Event, sessions: list[str]) -> bool:
+        """RELEASED: its tags are of an open part, the owners, the people published; `sessions` those that it names.
+
+        Returns:
+            whether as many records of each owner waited, and the people published are the owners.
+        """
         for session in sessions:
             self.whose.pop(session[:_NAME], None)
-        for tag in event.tags[1 : 1 + len(event.tags) // 2]:
-            self._left(tag)
+        own = len(event.tags) // 2
+        owners, published = event.tags[1 : 1 + own], event.tags[1 + own :]
+        waited = [self._left(tag) for tag in owners]
+        return all(waited) and sorted(owners) == sorted(published)
 
     def ended(self, session: str) -> None:
         """SUPPRESSED or WITHDRAWN."""
         self._left(self.whose.pop(session[:_NAME], b""))
 
-    def _left(self, tag: bytes) -> None:
+    def _left(self, tag: bytes) -> bool:
+        """Whether something waited of a tag, of which one is gone."""
         left = self.waiting.pop(tag, 0) - 1
         if left > 0:
             self.waiting[tag] = left
+        return left >= 0
+
+    def waits_in(self, epoch: int, epochs: Mapping[bytes, int]) -> bool:
+        """Whether something waits in an epoch.
+
+        Args:
+            epochs: by subject tag.
+        """
+        return any(epochs.get(tag) == epoch for tag in self.waiting)
 
     def erased(self, tag: bytes) -> None:
         """ERASED; raises GroupMismatchError if something of the person waits."""

@@ -49,14 +49,15 @@ class Entry:
     """An event of a history.
 
     Attributes:
-        gone: its payload has expired. tag: somebody else's PROX_ID, whose evidence a liar files its parts under.
-        at: its place in the honest log, which promises were given by.
+        gone: its payload has expired. person: somebody else's PROX_ID, whose evidence a liar files parts under.
+        whose: those of whom. at: its place in the honest log, which promises were given by.
     """
 
     event: PlainEvent
     at: int
     gone: bool = False
     person: str | None = None
+    whose: str = NOBODY
 
 
 @dataclass
@@ -126,12 +127,13 @@ class History:
                 (leaves[at],) = encryptor.leaves([encryptor.split(event)], self.evidence)
         return leaves
 
-    def _people(self, log: str, entry: Entry) -> set[str]:
+    def people(self, log: str, entry: Entry) -> set[str]:
+        """Under whose PROX_IDs the evidence of an event is filed."""
         return {part.person for part in self._encryptor(log).split(entry.event).parts} - {NOBODY}
 
     def is_readable(self, log: str, entry: Entry) -> bool:
         """Whether the auditor can open all of an event's payload."""
-        people = self._people(log, entry)
+        people = self.people(log, entry)
         return not entry.gone and all(self.seeds.get(subject_tag(self.evidence[person])) for person in people)
 
     def is_hidden(self, log: str, entry: Entry) -> bool:
@@ -154,11 +156,6 @@ class History:
             entry.event.type in IN_EPOCHS and fields.get("epoch") in self._dark[1]
         )
 
-    def person(self, log: str, entry: Entry) -> str:
-        """Under whose PROX_ID the evidence of an event is filed; empty if it is nobody's, or many people's."""
-        people = self._people(log, entry)
-        return people.pop() if len(people) == 1 else ""
-
     def _encryptor(self, log: str) -> "Again":
         return Again(log, self)
 
@@ -167,7 +164,7 @@ class History:
         encryptor, found = self._encryptor(log), []
         for number, entry in enumerate(entries, 1):
             event = dataclasses.replace(entry.event, number=number)
-            encryptor.person = entry.person
+            encryptor.person, encryptor.whose = entry.person, entry.whose
             (leaf,) = encryptor.leaves([encryptor.split(event)], self.evidence)
             if entry.gone:
                 encryptor.renew()  # the next chain begins in what is kept
@@ -230,9 +227,10 @@ class Again(Encryptor):
         super().__init__(log, origin(SERVICE, log), history.auditor.public)
         self._history = history
         self.person: str | None = None
+        self.whose = NOBODY
 
     def _part(self, number: int, position: int, part: Any, keys: Any) -> Any:
-        if self.person is not None and part.person != NOBODY:
+        if self.person is not None and part.person == self.whose:
             part = dataclasses.replace(part, person=self.person)
         return super()._part(number, position, part, keys)
 

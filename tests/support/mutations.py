@@ -143,9 +143,11 @@ def _typed(history: History, log: str, source: random.Random, each: int) -> Iter
                     made = dataclasses.replace(entries[at], event=event)
                     yield Mutation(log, kind.value, "type", other.value, at, _with(entries, at, made))
         for at in source.sample(places, min(each, len(places))):
-            person = history.person(log, entries[at])
-            if person and history.is_readable(log, entries[at]):
-                made = dataclasses.replace(entries[at], person=source.choice([one for one in people if one != person]))
+            own = sorted(history.people(log, entries[at]))
+            if own and history.is_readable(log, entries[at]):
+                whose = source.choice(own)
+                other = source.choice([one for one in people if one != whose])
+                made = dataclasses.replace(entries[at], person=other, whose=whose)
                 yield Mutation(log, kind.value, "tags", "another person's", at, _with(entries, at, made))
 
 

@@ -14,6 +14,7 @@ from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c5_spill import Spill
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c8_obligations import Obligations
+from auditor.event_log import RuleBroken
 from auditor.findings import GATEWAY, MAIN_SERVICE, OPENING, Report, Verdict
 from auditor.gateway_log import GatewayLog, GatewayState
 from auditor.plain import dumps, loads
@@ -172,3 +173,14 @@ def test_who_is_in_a_group_is_so_in_both_logs(
         filing.verify(event)
     assert misfiled(report) == (told or [])
     assert (report.verdict is Verdict.UNCHECKED) is (told is None)
+
+
+def test_nobody_is_in_a_group_that_is_delivered_after_their_erasure() -> None:
+    trust, sets, report = trusted(), Sets(None), Report()
+    erasures = Erasures(trust)
+    filing = Filing(GATEWAY, People(Policies(trust)), erasures, sets.filed, report)
+    filing.verify(group(E.DELIVERED, ANN, BOB))
+    erasures.erased[BOB] = 2
+    filing.verify(group(E.DELIVERED, ANN))
+    with pytest.raises(RuleBroken):
+        filing.verify(group(E.DELIVERED, ANN, BOB))
