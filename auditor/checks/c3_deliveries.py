@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from auditor.checks.c3_links import People
+from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_signatures import Signatures
 from auditor.checks.c3_tuples import verify_pair
 from auditor.findings import Basis
@@ -172,7 +172,7 @@ class Deliveries:
             shown = decode_text(pair.sanitized.message.user_block)
             if not record.is_alias(shown):
                 raise RecordMismatchError("a name that is no alias stands for a person")
-            name = self._alias(person.user_id, ack, header.time_ms, kind, shown)
+            name = self._alias(person, ack, header.time_ms, kind, shown)
         elif self._policies.naming(ack.epoch, kind, fidelity) == "day":
             raise RecordMismatchError("a place or command is published under a lasting name")
         verify_pair(pair, expected, (person.prox_id, name), self._signatures)
@@ -183,16 +183,17 @@ class Deliveries:
         if place is not None and blocks[record.PLACE] != place:
             raise RecordMismatchError("record stands at another place of the group")
 
-    def _alias(self, user_id: str, ack: DeliveryAck, time_ms: int, kind: str, shown: str) -> str:
-        judge = self._policies.of(ack.epoch)
+    def _alias(self, person: Person, ack: DeliveryAck, time_ms: int, kind: str, shown: str) -> str:
+        judge, user_id = self._policies.of(ack.epoch), person.user_id
         if judge is None:
             return shown
         period = judge.naming.period(kind, ack.epoch, time_ms, ack.epoch in self._policies.keyed)
         if self._user_of.get(shown) == (ack.party, period, user_id):
             return shown
         alias = next(reversed(self._aliases.get(user_id, {}).get((ack.party, period), ())), "")
-        if not alias and self.incomplete:
-            return shown
+        if not alias and self.incomplete:  # what was recorded cannot be read, and may follow all the same
+            key = self._keys.get((ack.party, period), b"") if is_keyed(period) and person.part else b""
+            return record.alias(key, user_id, person.part) if key else shown
         if not alias:
             raise RecordMismatchError("alias was never recorded")
         return alias
