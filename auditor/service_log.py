@@ -21,7 +21,7 @@ from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_counts import HIDDEN_OWNERS
 from auditor.checks.c7_dropped import Drops
 from auditor.checks.c7_withheld import Withheld, WithheldState
-from auditor.checks.c8_kept import Kept, KeptState
+from auditor.checks.c8_kept import STRANGERS, Kept, KeptState
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import Log, check_of, form_of
 from auditor.findings import COMPLETENESS, CONSENT, ERASURE, GROUPS, MAIN_SERVICE, OPENING, SIGNATURES, Report
@@ -143,8 +143,7 @@ class ServiceLog(Log):
         self._groups.overdue.due(epoch, self._times.over_since(epoch))
         self._groups.closed(epoch)
         self._times.closed(event)
-        if self._kept.waits_in(epoch, self._erasures.epochs):
-            raise GroupMismatchError("an epoch was closed, and something is said to wait in it still")
+        self._kept.verify_over(epoch, self._erasures.epochs)
 
     def _received(self, event: Event) -> None:
         session = str(event.fields["session"])
@@ -245,8 +244,7 @@ class ServiceLog(Log):
 
     def _let_go(self, event: Event, sessions: list[str]) -> None:
         if not self._kept.released(event, sessions):
-            text = "RELEASED: stands under people of whom nothing waits, or who are published and not among the owners"
-            self._report.add(OPENING, MAIN_SERVICE, event.number, text)
+            self._report.add(OPENING, MAIN_SERVICE, event.number, f"RELEASED: {STRANGERS}")
 
     def _released_unread(self, event: Event) -> None:
         self._let_go(event, [])

@@ -7,6 +7,7 @@ is released under a person of whom nothing waits.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from proxid.errors import GroupMismatchError
 from proxid.evidence.events import Event
@@ -14,6 +15,7 @@ from proxid.evidence.events import Event
 KeptState = tuple[dict[str, bytes], dict[bytes, int]]
 """The attributes of `Kept`."""
 
+STRANGERS: Final = "stands under people of whom nothing waits, or who are published and not among the owners"
 _NAME = 32
 
 
@@ -58,13 +60,14 @@ class Kept:
             self.waiting[tag] = left
         return left >= 0
 
-    def waits_in(self, epoch: int, epochs: Mapping[bytes, int]) -> bool:
-        """Whether something waits in an epoch.
+    def verify_over(self, epoch: int, epochs: Mapping[bytes, int]) -> None:
+        """EPOCH_CLOSED; raises GroupMismatchError if something waits in it.
 
         Args:
             epochs: by subject tag.
         """
-        return any(epochs.get(tag) == epoch for tag in self.waiting)
+        if any(epochs.get(tag) == epoch for tag in self.waiting):
+            raise GroupMismatchError("an epoch was closed, and something is said to wait in it still")
 
     def erased(self, tag: bytes) -> None:
         """ERASED; raises GroupMismatchError if something of the person waits."""
