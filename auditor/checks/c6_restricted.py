@@ -79,10 +79,11 @@ class Restrictions:
         begins, found = request.right is Right.OBJECT, set[str]()
         for tag, data in told:
             one = Told.decode(data)
-            word, person = Restriction.decode(one.word), self._people.of_tag(tag)
+            word = Restriction.decode(one.word)
             word.verify(self._trust.screener, self._trust.service)
             self._verify_promise(one.promise, word)
-            if person is not None and (person.user_id, person.prox_id) != (request.user_id, word.prox_id):
+            person = self._people.find(word.prox_id)
+            if self._people.of_tag(tag) is not person or (person is not None and person.user_id != request.user_id):
                 raise CredentialError("the main service was told of somebody else than objects")
             if word.begins is not begins or word.digest in self._named:
                 raise CredentialError("the main service was told something else, or of another objection")

@@ -56,12 +56,19 @@ def _delivered(what: _What) -> str:
     return f"{what['party']} got the group and confirmed it{named}."
 
 
+def _restricted(what: _What) -> str:
+    said = "objects: what waited of theirs was given up" if what["begins"] else "objects no more"
+    by = "by the gateway's signed word" if what["word"] else "by a gateway that gave no signed word"
+    return f"it was told, {by}, that a person {said}."
+
+
 _TOLD: Final[dict[str, Callable[[_What], str]]] = {
     "FORWARDED": lambda what: f"{what['user']} asked; the request went on to the main service under a pseudonym.",
     "RECEIVED": lambda what: "the request came from the gateway; nobody is named in it.",
     "ANSWERED": lambda what: f"the answer went back to {what['user']}.",
     "BUFFERED": _buffered,
     "RELEASED": _released,
+    "RESTRICTED": _restricted,
     "DELIVERED": _delivered,
     "DROPPED": lambda what: f"the group was not delivered to {what['party']}. {DROPPED[what['reason']]}",
     "SUPPRESSED": lambda what: f"it was withheld. {WITHHELD[what['reason']]}",

@@ -151,11 +151,15 @@ class Fields:
         if kind is None or not event.payload or not payload:
             return
 
+        opened = self._open(kind, event.payload)
+
         def put_payload(new: Any) -> PlainEvent:
+            if new == opened:  # signed again it is what it was, and each seal is another one
+                return event
             data = new.payload if kind is EpochOpened else self._close(new)
             return dataclasses.replace(event, payload=data)
 
-        yield from self._walk("payload", self._open(kind, event.payload), put_payload)
+        yield from self._walk("payload", opened, put_payload)
 
     def _walk(self, path: str, value: Any, put: Callable[[Any], PlainEvent], held: str = "") -> Iterator[Field]:
         if isinstance(value, bytes) and value and held in HELD and (opened := self._try(HELD[held], value)) is not None:
