@@ -133,7 +133,7 @@ class Objections:
             said = (subject.prox_id, objects, subject.over, word.encode(), credential)
             promise = await self._upstream.restrict(*said)
             self._verify(promise, word)
-            found.append((bytes.fromhex(subject.tag), Told(word.encode(), promise).encode()))
+            found.append((bytes.fromhex(subject.tag), Told.of(word, promise).encode()))
         return tuple(found)
 
     def _verify(self, data: bytes, word: Restriction) -> None:

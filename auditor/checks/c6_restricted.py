@@ -70,7 +70,8 @@ class Restrictions:
         """OBJECTED that names words: one for each PROX_ID of which the main service must have been told.
 
         Args:
-            told: of each the subject tag and a `Told`. newest: the epoch that the gateway opened last.
+            told: of each the subject tag and a `Told`; of whom nothing can be read any more, it is taken as it is.
+            newest: the epoch that the gateway opened last.
 
         Raises:
             CredentialError: a word or its promise is missing, of something else, or was named before. ProxidError: a
@@ -78,18 +79,18 @@ class Restrictions:
         """
         begins, found = request.right is Right.OBJECT, set[str]()
         for tag, data in told:
-            one = Told.decode(data)
-            word = Restriction.decode(one.word)
-            word.verify(self._trust.screener, self._trust.service)
-            self._verify_promise(one.promise, word)
-            person = self._people.find(word.prox_id)
-            if self._people.of_tag(tag) is not person or (person is not None and person.user_id != request.user_id):
-                raise CredentialError("the main service was told of somebody else than objects")
-            if word.begins is not begins or word.digest in self._named:
-                raise CredentialError("the main service was told something else, or of another objection")
-            self._named[word.digest] = word.prox_id
+            one, person = Told.decode(data), self._people.of_tag(tag)
+            promise = self._promise(one.promise)
+            if person is not None:
+                word = one.word(self._trust.service, person.prox_id, begins)
+                word.verify(self._trust.screener, self._trust.service)
+                if person.user_id != request.user_id or promise.asked != word.digest:
+                    raise CredentialError("the main service was told of somebody else, or something else")
+                found.add(person.prox_id)
+            if promise.asked in self._named:
+                raise CredentialError("the main service was told of another objection")
+            self._named[promise.asked] = "" if person is None else person.prox_id
             self._promises.append(one.promise)
-            found.add(word.prox_id)
         if not self._must(request, begins, newest) <= found:
             raise CredentialError("an objection is recorded without the main service's promise that it was told")
 
@@ -100,11 +101,13 @@ class Restrictions:
         last: Person | None = next(filter(None, linked), None)
         return set() if last is None else {last.prox_id, *filter(None, (last.instead,) if begins else ())}
 
-    def _verify_promise(self, data: bytes, word: Restriction) -> None:
+    def _promise(self, data: bytes) -> Promise:
+        """What the main service promised; raises ProxidError."""
         promise, trust = Promise.decode(data), self._trust
         promise.verify(Verifier(origin(trust.service, MAIN_SERVICE), trust.service_key))
-        if (promise.type, promise.asked) != (EventType.RESTRICTED.value, word.digest) or promise.number < 1:
+        if promise.type != EventType.RESTRICTED.value or promise.number < 1:
             raise CredentialError("the main service promised something else than that it was told")
+        return promise
 
     def recorded_older(self, request: RightsRequest | None) -> None:
         """OBJECTED that names no words, or that cannot be read (None)."""

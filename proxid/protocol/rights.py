@@ -17,6 +17,7 @@ from proxid.crypto.ed25519 import KEY_SIZE, SigningKey
 from proxid.encoding import decode, decode_int, decode_text, encode, label
 from proxid.errors import CredentialError, EncodingError
 from proxid.protocol.request import Random
+from proxid.protocol.restriction import Restriction
 
 _RIGHTS: Final = label("rights")
 _RECEIPT: Final = label("rights-receipt")
@@ -159,19 +160,34 @@ class ErasedDisclosure:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """That MS was told of an objection, or its end: IS's `Restriction`, and MS's promise that it is in its log."""
+    """That MS was told of an objection, or its end: IS's `Restriction`, and MS's promise that it is in its log.
 
-    word: bytes
+    It does not say of which PROX_ID, so that nobody reads that once the person is erased.
+    """
+
+    time_ms: int
+    nonce: bytes
+    signature: bytes
     promise: bytes
+
+    @classmethod
+    def of(cls, word: Restriction, promise: bytes) -> "Told":
+        """What OBJECTED holds of a word."""
+        return cls(word.time_ms, word.nonce, word.signature, promise)
+
+    def word(self, service: str, prox_id: str, begins: bool) -> Restriction:
+        """The word, of whom it must be."""
+        return Restriction(service, prox_id, begins, self.time_ms, self.nonce, self.signature)
 
     def encode(self) -> bytes:
         """Canonical form."""
-        return encode(self.word, self.promise)
+        return encode(self.time_ms, self.nonce, self.signature, self.promise)
 
     @classmethod
     def decode(cls, data: bytes) -> "Told":
         """What an encoding says; raises EncodingError."""
-        return cls(*decode(data, 2))
+        time_ms, nonce, signature, promise = decode(data, 4)
+        return cls(decode_int(time_ms), nonce, signature, promise)
 
 
 def erased_info(service: str) -> bytes:

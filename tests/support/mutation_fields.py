@@ -94,7 +94,7 @@ HELD: Final[dict[str, type]] = {
     "ReceivedPayload.request": SignedMessage, "ReceivedPayload.credential": Credential,
     "BufferedPayload.opening": Items, "ReleasedPayload.parties[][][]": SignedMessage,
     "ErasedDisclosure.request": RightsRequest, "ErasedDisclosure.enrolment": Enrolment,
-    "ErasedDisclosure.owner_salts[][]": Told, "Told.word": Restriction, "Told.promise": Promise,
+    "ErasedDisclosure.owner_salts[][]": Told, "Told.promise": Promise,
     "RestrictedPayload.word": Restriction,
 }  # fmt: skip
 """What a field of bytes holds in turn."""
@@ -251,8 +251,6 @@ class Fields:
             return self._history.auditor.public.seal(value.disclosed.encode(), erased_info(SERVICE))
         if self._log == "gateway" and isinstance(value, Credential):
             value = value.issue(self._key)
-        if self._log == "gateway" and isinstance(value, Restriction):
-            value = dataclasses.replace(value, signature=self._key.sign(value._body()))
         if self._log == "main-service" and isinstance(value, EpochKey):
             value = value.issue(self._key)
         if self._log == "main-service" and isinstance(value, FeedKeyMessage):
