@@ -26,7 +26,7 @@ from tests.support.commands import Commands, CommandTrial
 from tests.support.days import CLOCKS, DAY, Days
 from tests.support.failing import Failing
 from tests.support.mutation_history import LOGS, Entry, History, Recorder
-from tests.support.split_house import NODES, House, begun, house, released, served
+from tests.support.split_house import NODES, House, begun, house, released, releases, served
 from tests.support.trial import PEOPLE, Trial, running
 
 PLACE = "41.39,2.17"
@@ -179,11 +179,25 @@ async def record_split(folder: Path, patch: pytest.MonkeyPatch) -> History:
         await trial.receive("acme")
         await trial.exercise(Right.ERASE, PEOPLE[7])
         await trial.receive()
-        await trial.consent("nothing", PEOPLE[2:3])
-        await trial.audit()
-        trial.leap(60)  # another epoch begins, and the one before it need not be closed yet
-        await served(trial)
+        await _begins(trial, people[:4])
         return await _recorded(trial, recorder, dict.fromkeys(LOGS, 0))
+
+
+async def _begins(trial: House, people: Sequence[str]) -> None:
+    """Entries leave as the next epoch begins, in the time of grace of the one before."""
+    await trial.consent("everything", people)
+    for node in NODES:
+        await trial.ask(f"{node} at last", people)
+    await trial.settle()
+    await trial.audit()
+    before = await releases(trial)
+    trial.leap(60)
+    await served(trial)
+    async with asyncio.timeout(30):
+        while await releases(trial) == before:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    await trial.settle()
+    await trial.consent("nothing", people[:1])
 
 
 async def _closed(trial: House) -> None:

@@ -78,15 +78,20 @@ def begun() -> dict[str, Any]:
     return {"bucket": f"{epoch // 4} s", "epoch_seconds": epoch}
 
 
-async def released(trial: House) -> None:
-    """The first tick has come."""
+async def releases(trial: House) -> int:
+    """How many there were."""
     main = connect(trial.url("main-service"))
     try:
-        async with asyncio.timeout(60):
-            while not int(await main.get("{ms}:outbox:n") or 0):  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+        return int(await main.get("{ms}:outbox:n") or 0)
     finally:
         await main.aclose()
+
+
+async def released(trial: House) -> None:
+    """The first tick has come."""
+    async with asyncio.timeout(60):
+        while not await releases(trial):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
     await trial.settle()
 
 
