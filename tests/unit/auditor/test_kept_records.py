@@ -101,3 +101,18 @@ def test_a_release_under_another_persons_evidence_is_the_main_services_fault() -
     for owners, told in (((TAG,), []), ((OTHER,), [(MAIN_SERVICE, 3)])):
         _, report = service(OPENED, buffered(1), released(*owners))
         assert [(v.log, v.event) for v in report.violations if v.rule == OPENING] == told
+
+
+@pytest.mark.parametrize(("epoch", "wrong"), [(7, False), (8, True)])
+def test_what_moves_up_waits_in_the_epoch_that_is_said(epoch: int, wrong: bool) -> None:
+    """Also where nobody can see what moves: in an epoch of which something cannot be read."""
+    kept = Kept()
+    kept.buffered(buffered(1))
+    moved = of(E.RAISED, session=session(1), epoch=epoch).fields
+    kept.verify_epoch(moved, {})  # of a link that no log holds any more
+    kept.verify_epoch(of(E.RAISED, session=session(2), epoch=epoch).fields, {TAG: 7})  # said before
+    if wrong:
+        with pytest.raises(GroupMismatchError):
+            kept.verify_epoch(moved, {TAG: 7})
+    else:
+        kept.verify_epoch(moved, {TAG: 7})
