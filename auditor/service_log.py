@@ -88,7 +88,7 @@ class ServiceLog(Log):
             EventType.WITHDRAWN: (COMPLETENESS, self._withdrawn),
             EventType.RESTRICTED: (CONSENT, self._taken_back.told),
             EventType.ERASED: (ERASURE, self._erased),
-            EventType.EXPIRED: (OPENING, self._expired),
+            EventType.EXPIRED: (OPENING, lambda e: erasures.expiry(MAIN_SERVICE, e, self.base)),
         }
         hidden = {
             EventType.CONSENT: self._consents.unread,
@@ -195,6 +195,7 @@ class ServiceLog(Log):
 
     def _raised(self, event: Event) -> None:
         fields = event.fields
+        self._kept.verify_epoch(fields, self._erasures.epochs)
         self._given_up.timed(fields)
         nodes = (_path(fields["source"]), _path(fields["target"]))
         session = bytes.fromhex(str(fields["session"]))
@@ -273,9 +274,6 @@ class ServiceLog(Log):
         tag = bytes.fromhex(str(event.fields["tag"]))
         self._obligations.forgotten.setdefault(tag, event.number)
         self._kept.erased(tag)
-
-    def _expired(self, event: Event) -> None:
-        self._erasures.expiry(MAIN_SERVICE, event, self.base)
 
     def state(self) -> ServiceState:
         """For storing."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from proxid.errors import GroupMismatchError
-from proxid.evidence.events import Event
+from proxid.evidence.events import Event, Header
 
 KeptState = tuple[dict[str, bytes], dict[bytes, int]]
 """The attributes of `Kept`."""
@@ -59,6 +59,16 @@ class Kept:
         if left > 0:
             self.waiting[tag] = left
         return left >= 0
+
+    def verify_epoch(self, fields: Header, epochs: Mapping[bytes, int]) -> None:
+        """An event of a record that waits; raises GroupMismatchError if it waits in another epoch than the event says.
+
+        Args:
+            epochs: by subject tag.
+        """
+        tag, epoch = self.whose.get(str(fields["session"])[:_NAME], b""), fields["epoch"]
+        if epochs.get(tag, epoch) != epoch:
+            raise GroupMismatchError("event names another epoch than its record waits in")
 
     def verify_over(self, epoch: int, epochs: Mapping[bytes, int]) -> None:
         """EPOCH_CLOSED; raises GroupMismatchError if something waits in it.
