@@ -184,7 +184,7 @@ async def record_split(folder: Path, patch: pytest.MonkeyPatch) -> History:
 
 
 async def _begins(trial: House, people: Sequence[str]) -> None:
-    """Entries leave as the next epoch begins, in the time of grace of the one before."""
+    """Entries leave as the next epoch begins, in the time of grace of the one before, and come to parties."""
     await trial.consent("everything", people)
     for node in NODES:
         await trial.ask(f"{node} at last", people)
@@ -197,6 +197,7 @@ async def _begins(trial: House, people: Sequence[str]) -> None:
         while await releases(trial) == before:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     await trial.settle()
+    await trial.receive()
     await trial.consent("nothing", people[:1])
 
 
