@@ -16,10 +16,8 @@ from typing import Final
 
 ASKED: Final = 1.5
 """Calls sent for each that is taken."""
-SPARE: Final = 0.6
-"""Calls that may be refused before less is asked: each of somebody who asks once a second. Of many clients that ask now
-and then a service refuses so many each.
-"""
+SPARE: Final = 2.0
+"""Calls that may be refused before less is asked."""
 MEMORY: Final = 0.7
 """Seconds after which a call counts half."""
 

@@ -31,18 +31,6 @@ def test_of_too_much_it_sends_what_is_taken_and_a_little_more(rate: int) -> None
     assert sent[8:] == [50] * 3 == taken[8:]
 
 
-def test_many_that_ask_little_each_send_hardly_more_than_few_that_ask_much() -> None:
-    """Forty households that each ask seven times a second, of which the service takes a third."""
-    throttles, sent, taken = [Throttle(random.Random(seed).random) for seed in range(40)], 0, 0
-    for number in range(300 * 10):
-        now, throttle = number / 300, throttles[number % 40]
-        if throttle.admits(now):
-            fits = taken < 100 * now
-            taken, sent = taken + fits, sent + 1
-            throttle.ended(now, fits)
-    assert sent < 2 * taken
-
-
 def test_what_is_taken_is_never_throttled_nor_are_the_first_refusals_of_somebody_who_asks_seldom() -> None:
     throttle = Throttle(lambda: 0.0)
     sent, _ = asked(throttle, 0, 10, 200, 1000)
