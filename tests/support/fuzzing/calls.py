@@ -27,7 +27,7 @@ SIGNED: Final = {
     "AskRequest.message", "ForwardRequest.message", "ConsentRequest.vector", "ConsentRequest.message",
     "LinkRequest.enrolment", "LinkRequest.link", "RightRequest.enrolment", "RightRequest.request",
     "AcknowledgeRequest.acknowledgement", "EpochRequest.opening", "TimeRequest.opening", "CosignRequest.checkpoint",
-    "Held.message", "JudgeRequest.message", "HeadsRequest.heads",
+    "Held.message", "JudgeRequest.message", "HeadsRequest.heads", "RestrictRequest.word", "RestrictRequest.credential",
 }  # fmt: skip
 """Fields whose value somebody signed: what is accepted in them is what was signed."""
 UNSIGNED: Final = {
