@@ -285,7 +285,7 @@ async def screener_delivers_what_it_says_it_dropped(liar: Liar) -> None:
     await liar.trial.busy(1)
 
 
-@lie(3)
+@lie(2)
 async def screener_answers_with_another_requests_answer(liar: Liar) -> None:
     seen: list[bytes] = []
 
