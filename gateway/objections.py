@@ -137,11 +137,9 @@ class Objections:
         return tuple(found)
 
     def _verify(self, data: bytes, word: Restriction) -> None:
+        first = Verifier(origin(self._screener.service, "main-service"), self._screener.service_key)
         try:
-            promise = Promise.decode(data)
-            promise.verify(Verifier(origin(self._screener.service, "main-service"), self._screener.service_key))
+            Promise.decode(data).verify_of(first, EventType.RESTRICTED, word.digest)
         except ProxidError:
-            promise = None
-        # Else nobody could tell who of the two did not do its part. What was asked stays in effect here, and owed.
-        if promise is None or (promise.type, promise.asked) != (EventType.RESTRICTED.value, word.digest):
-            raise UpstreamRefusedError("the Main Service does not promise that it was told")
+            # Else nobody could tell who of the two did not do its part. What was asked stays in effect here, and owed.
+            raise UpstreamRefusedError("the Main Service does not promise that it was told") from None

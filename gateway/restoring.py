@@ -15,7 +15,7 @@ from gateway.identity import Screener
 from gateway.store.steps import PREFIX
 from proxid.errors import MALFORMED, EncodingError, LogDamagedError
 from proxid.evidence.events import EventType, Header
-from proxid.evidence.leaf import Leaf, LeafHeader
+from proxid.evidence.leaf import Leaf
 from proxid.protocol.rights import Right, RightsReceipt
 from proxid.runtime.evidence_log.reading import LogReader
 from proxid.runtime.store.connection import store_errors
@@ -49,7 +49,7 @@ class Exercised:
     def _take(self, leaf: Leaf) -> None:
         if leaf.lost:
             return
-        header = LeafHeader.decode(leaf.header)
+        header = leaf.known
         try:
             if header.type is EventType.ERASED and "tombstone" in header.values:
                 self.erased[str(header.values["tombstone"])] = bytes.fromhex(str(header.values["request"]))

@@ -1,10 +1,9 @@
 """What time lets go, goes (check 5 of DESIGN 10.4): else whoever waits, waits for those with whom the service wants it.
 
 A record moves up, a slot ends, a tick comes, a group that has formed leaves and an epoch that is over is closed within
-seconds. Times are the service's
-own, so what is held against them is what people asked meanwhile: a service that takes requests is there. One that was
-away and is back may need a moment, so what is held back is `unchecked`, and nobody's guilt: what is done is told for
-good if the service was there for that long, what is not is told until it is.
+seconds. Times are the service's own, so what is held against them is what people asked meanwhile: a service that takes
+requests is there. One that was away and is back may need a moment, so what is held back is `unchecked`, and nobody's
+guilt: what is done is told for good if the service was there for that long, what is not is told until it is.
 """
 
 from bisect import bisect_left

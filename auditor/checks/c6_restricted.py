@@ -104,9 +104,8 @@ class Restrictions:
     def _promise(self, data: bytes) -> Promise:
         """What the main service promised; raises ProxidError."""
         promise, trust = Promise.decode(data), self._trust
-        promise.verify(Verifier(origin(trust.service, MAIN_SERVICE), trust.service_key))
-        if promise.type != EventType.RESTRICTED.value or promise.number < 1:
-            raise CredentialError("the main service promised something else than that it was told")
+        first = Verifier(origin(trust.service, MAIN_SERVICE), trust.service_key)
+        promise.verify_of(first, EventType.RESTRICTED, promise.asked)  # of which word is compared by the caller
         return promise
 
     def recorded_older(self, request: RightsRequest | None) -> None:

@@ -28,7 +28,7 @@ from auditor.reading.source import EvidenceSource, Heads, KeySource
 from proxid.crypto.hpke import OpeningKey
 from proxid.encoding import label
 from proxid.errors import MALFORMED, EvidenceForeignError, EvidenceUnreadableError, ProxidError
-from proxid.evidence.leaf import OPEN_TAG, Leaf, LeafHeader
+from proxid.evidence.leaf import OPEN_TAG, Leaf
 from proxid.evidence.merkle import HASH_SIZE, Frontier, consistency_proof, inclusion_proof
 from proxid.jsontext import load_json
 from proxid.regular import open_regular, regular_text
@@ -123,7 +123,7 @@ class _Exported:
                 file.write(_LENGTH.pack(len(data)) + data)
                 hashes.write(leaf.hash)
                 if not leaf.lost:
-                    tags |= {tag for tag, _ in LeafHeader.decode(leaf.header).parts if tag != OPEN_TAG}
+                    tags |= {tag for tag, _ in leaf.known.parts if tag != OPEN_TAG}
                 self._progress(number, size)
         return tags
 

@@ -16,6 +16,7 @@ from proxid.crypto.ed25519 import SigningKey
 from proxid.encoding import decode, decode_int, decode_text, encode, label
 from proxid.errors import NoteInvalidError
 from proxid.evidence.checkpoint import Checkpoint, generation_of, open_checkpoint
+from proxid.evidence.events import EventType
 from proxid.evidence.note import Verifier
 from proxid.protocol.receipt import DeliveryAck
 
@@ -68,6 +69,16 @@ class Promise:
         if not generation_of(self.log, first.name):
             raise NoteInvalidError("promise is of another log")
         return opened(self.head, first)[0]
+
+    def verify_of(self, first: Verifier, kind: EventType, asked: bytes) -> None:
+        """Check that a service gave it, of an entry of this type, for what was asked.
+
+        Raises:
+            NoteInvalidError: of something else, or of no entry; and as `verify`.
+        """
+        self.verify(first)
+        if self.number < 1 or (self.type, self.asked) != (kind.value, asked):
+            raise NoteInvalidError("something else was promised than what was asked")
 
     def encode(self) -> bytes:
         """Canonical form."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from proxid.errors import EncodingError
 from proxid.evidence.events import EventType, Header, encode_header
-from proxid.evidence.leaf import Leaf, LeafHeader
+from proxid.evidence.leaf import Leaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Succession:
     @classmethod
     def of_leaf(cls, leaf: Leaf) -> "Succession":
         """What a successor's first leaf says; raises EncodingError."""
-        header = LeafHeader.decode(leaf.header)
+        header = leaf.known
         if (header.number, header.type) != (1, EventType.SUCCEEDED):
             raise EncodingError("the first leaf of a successor is not SUCCEEDED")
         return cls.of(header.values)

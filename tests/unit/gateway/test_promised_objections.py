@@ -1,4 +1,4 @@
-"""What the gateway takes for the main service's promise that it was told: what an audit will take for one, and no more."""
+"""What the gateway takes for the main service's promise that it was told: no more than an audit takes for one."""
 
 from dataclasses import replace
 from types import SimpleNamespace
