@@ -1,9 +1,18 @@
 """Signatures checked once: what is vouched for is one message in one role, byte for byte."""
 
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from multiprocessing import active_children
+from pathlib import Path
+
 import pytest
 
 from auditor.checks.c3_signatures import Signatures, name_of, name_of_pair, prove
-from auditor.checks.c3_workers import BATCH, SignatureWorkers
+from auditor.checks import c3_workers
+from auditor.checks.c3_workers import BATCH, WORTH, SignatureWorkers
 from proxid.crypto.sansig import Role, SignedMessage
 from proxid.errors import SignatureInvalidError
 from proxid.evidence.events import Event, EventType, SanitizedPair
@@ -45,16 +54,77 @@ def test_only_the_same_message_in_the_same_role_needs_no_check() -> None:
             Signatures.message(bad, Role.SANITIZER, good)
 
 
-@pytest.mark.parametrize("count", [0, 2])
-def test_events_come_in_order_with_what_other_processes_found(count: int) -> None:
-    bad = HALVES["signer"]
-    payloads = [GOOD.encode(), bad.encode(), b""] * BATCH
-    events = [Event(i, EventType.FORWARDED, b"", b"{}", payload) for i, payload in enumerate(payloads)]
-    workers = SignatureWorkers(count)
-    try:
-        batches = list(workers.batches(iter(events)))
-    finally:
+BAD = HALVES["signer"]
+
+
+def of_pairs(count: int) -> list[Event]:
+    """Events of a pair that holds, one that does not and none, in turns."""
+    payloads = [GOOD.encode(), BAD.encode(), b""]
+    return [Event(i, EventType.FORWARDED, b"", b"{}", payloads[i % 3]) for i in range(count)]
+
+
+@pytest.fixture
+def started() -> Iterator[list[SignatureWorkers]]:
+    made: list[SignatureWorkers] = []
+    yield made
+    for workers in made:
         workers.close()
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_events_come_in_order_with_what_other_processes_found(count: int, started: list[SignatureWorkers]) -> None:
+    events = of_pairs(3 * BATCH)
+    workers = SignatureWorkers(count)
+    started.append(workers)
+    batches = list(workers.batches(iter(events), len(events)))
     assert [event for batch, _ in batches for event in batch] == events
     expected = frozenset({name_of_pair(GOOD)}) if count else frozenset()
     assert {proven for _, proven in batches} == {expected}
+
+
+@pytest.mark.parametrize(("new", "processors", "some"), [(WORTH, 2, True), (WORTH, 1, False), (WORTH - 1, 2, False)])
+def test_a_long_part_has_a_process_of_its_own_for_signatures_where_there_is_a_processor_for_it(
+    monkeypatch: pytest.MonkeyPatch, started: list[SignatureWorkers], new: int, processors: int, some: bool
+) -> None:
+    monkeypatch.setattr(c3_workers, "processors", lambda: processors)
+    workers = SignatureWorkers(None)
+    started.append(workers)
+    found = [proven for _, proven in workers.batches(iter(of_pairs(BATCH)), new)]
+    assert found == [frozenset({name_of_pair(GOOD)}) if some else frozenset()]
+
+
+def test_what_a_killed_process_would_have_vouched_for_is_left_to_the_reader(started: list[SignatureWorkers]) -> None:
+    events, before = of_pairs(20 * BATCH), {child.pid for child in active_children()}
+    workers = SignatureWorkers(1)
+    started.append(workers)
+    batches = workers.batches(iter(events), len(events))
+    read, proven = next(batches)
+    assert proven
+    for child in active_children():
+        if child.pid not in before:
+            child.kill()
+    rest = list(batches)
+    assert [*read, *(event for batch, _ in rest for event in batch)] == events
+    assert rest[-1][1] == frozenset()
+
+
+_KILLED = """
+import os, signal
+from auditor.checks.c3_workers import SignatureWorkers
+from multiprocessing import active_children
+from proxid.evidence.events import Event, EventType
+if __name__ == "__main__":
+    workers = SignatureWorkers(1)
+    list(workers.batches(iter([Event(1, EventType.FORWARDED, b"", b"{}", b"-")]), 1))
+    print(active_children()[0].pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_audit_leaves_no_process(tmp_path: Path) -> None:
+    (tmp_path / "audits.py").write_text(_KILLED, encoding="utf-8")
+    # The process inherits standard output, which ends only when the last that holds it does.
+    done = subprocess.run([sys.executable, tmp_path / "audits.py"], stdout=subprocess.PIPE, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
