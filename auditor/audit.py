@@ -64,14 +64,15 @@ class AuditOptions:
     Attributes:
         settle: seconds a request may be under way. known: heads (signed notes) that somebody else was shown.
         receipts: what devices and parties present. progress: told of every event.
-        workers: further processes that check signatures; the report is the same with any number.
+        workers: further processes that check signatures (None: see `SignatureWorkers`); the report is the same with
+            any number.
     """
 
     settle: float = SETTLE_SECONDS
     known: Sequence[bytes] = ()
     receipts: Iterable[Presented] = ()
     progress: Progress = lambda log, number, last: None
-    workers: int = 0
+    workers: int | None = 0
 
 
 class Audit:
@@ -231,9 +232,10 @@ class Audit:
         first = part.check.frontier.size + 1
         if log is self._service:
             part.check.expect(self._sets.answered_heads.after(part.check.origin, first - 1), FORKED)
-        for events, proven in workers.batches(part.opener.events(source, first, size + 1, part.check.leaf)):
+        events = part.opener.events(source, first, size + 1, part.check.leaf)
+        for batch, proven in workers.batches(events, size + 1 - first):
             self._signatures.proven = proven
-            for event in events:
+            for event in batch:
                 log.take(event)
                 self._options.progress(log.name, event.number, part.base + size)
         if part.old and part.lost():

@@ -34,7 +34,7 @@ class AuditCommand:
     """See the options of the command.
 
     Attributes:
-        progress: opens what is told of every event, for as long as the audit runs.
+        workers: see `AuditOptions`. progress: opens what is told of every event, for as long as the audit runs.
     """
 
     config: AuditorConfig
@@ -44,7 +44,7 @@ class AuditCommand:
     fresh: bool = False
     keep: bool = True
     pipeline: bool = True
-    workers: int = 0
+    workers: int | None = None
     progress: Callable[[], AbstractContextManager[Progress]] = _silent
 
 

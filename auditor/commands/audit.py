@@ -40,8 +40,9 @@ _PATH = click.Path(path_type=Path)
 @click.option("--no-state", is_flag=True, help="Go on from no earlier audit, and leave nothing for a later one.")
 @click.option("--no-pipeline", is_flag=True, help="Do not classify disclosed utterances again (part of check 4).")
 @click.option(
-    "--workers", type=click.IntRange(0, 64), default=0, show_default=True,
-    help="Further processes that check signatures; the report is the same.",
+    "--workers", type=click.IntRange(0, 64),
+    help="Further processes that check signatures; the report is the same. Unless given, one for a log of some length, "
+    "where there is a second processor.",
 )  # fmt: skip
 @click.option("--html", "page", type=_PATH, help="Also write a report to read and to print.")
 @click.option("--out", type=_PATH, help="Add the report, numbered and signed, to the series in this folder.")
@@ -50,7 +51,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 def command(
     path: Path | None, folder: Path | None, target: Path | None, receipts: tuple[Path, ...], known: tuple[Path, ...],
-    fresh: bool, no_state: bool, no_pipeline: bool, workers: int, page: Path | None, out: Path | None,
+    fresh: bool, no_state: bool, no_pipeline: bool, workers: int | None, page: Path | None, out: Path | None,
     verify: Path | None, by: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Audit both services from their evidence, and from what outsiders hold of it (--receipts, --compare, a witness).

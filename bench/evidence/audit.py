@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from nacl import bindings
@@ -22,8 +22,8 @@ from proxid.evidence.note import Verifier
 from proxid.runtime.evidence_log.reading import LogReader
 
 LOGS = ("gateway", "main-service")
-EVERY, ROW = 1024, 64
-"""With the first of so many verifies of the audit come so many bare ones in a row, with nothing in between."""
+EVERY, ROW = 512, 64
+"""With every so many events of the audit come so many bare verifies in a row, with nothing in between."""
 
 
 class DiskLog:
@@ -90,7 +90,8 @@ class Measured:
     Attributes:
         seconds, processor: wall and processor time, the latter of the reading process. in_signatures: seconds in
             libsodium's verify there. signatures: how many. bare: processor seconds of a bare Ed25519 verify of 2,000
-            bytes, meanwhile. peak, before: MB resident at most, and before the audit.
+            bytes, meanwhile. peak, before: MB resident at most, and before the audit; what further processes have of
+            their own is part of it, what they share with the reading one (libraries) is not twice.
     """
 
     seconds: float
@@ -107,13 +108,17 @@ def moment_of(day: Day) -> Moment:
     return Moment(day.events, tuple((day.folder / log / "checkpoint").read_bytes() for log in LOGS), dict(day.seeds))
 
 
-def measure(folder: Path, people: int, moment: Moment, workers: int = 0) -> Measured:
-    """Audit a day up to a moment, in a new process; raises InputError if it is not clean."""
+def measure(folder: Path, people: int, moment: Moment, workers: int | None = None) -> Measured:
+    """Audit a day up to a moment, in a new process; raises InputError if it is not clean.
+
+    Args:
+        workers: further processes; None for what `proxid audit` has without `--workers`.
+    """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_measure, folder, people, moment, workers).result()
 
 
-def _measure(folder: Path, people: int, moment: Moment, workers: int) -> Measured:
+def _measure(folder: Path, people: int, moment: Moment, workers: int | None) -> Measured:
     # A day's keys follow from its seed: an empty one has the same.
     with tempfile.TemporaryDirectory(prefix="proxid-bench-") as empty:
         trust = Day(Path(empty), people=people).trust
@@ -124,20 +129,25 @@ def _measure(folder: Path, people: int, moment: Moment, workers: int) -> Measure
     ]
     before = _resident("VmRSS")
     with verifications() as spent:
+        between = _Between(spent)
         start, processor = time.perf_counter(), time.process_time()
-        options = AuditOptions(settle=0.0, workers=workers)
+        options = AuditOptions(settle=0.0, workers=workers, progress=between)
         report = Audit(trust, DiskKeys(moment.seeds), options, clock=lambda: NOW).run(logs[0], logs[1])
         seconds, processor = time.perf_counter() - start, time.process_time() - processor
     if report.violations:
         raise InputError(f"the simulated day is not clean: {report.violations[0].text}")
-    bare = spent.bare / spent.rounds
-    own = (seconds - spent.bare, processor - spent.bare)
-    return Measured(*own, spent.seconds, spent.calls, bare, _resident("VmHWM"), before)
+    own = (seconds - between.seconds, processor - between.processor)
+    bare = between.processor / between.rounds
+    return Measured(*own, spent.seconds, spent.calls, bare, _resident("VmHWM") + between.beside, before)
 
 
-def _resident(field: str) -> float:
+def _resident(field: str, pid: int | None = None) -> float:
     # Not getrusage: across an exec that keeps what the parent had at most.
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+    try:
+        status = Path(f"/proc/{pid or 'self'}/status").read_text(encoding="ascii")
+    except OSError:  # it has just ended
+        return 0.0
+    for line in status.splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) / 1024
     return 0.0
@@ -145,45 +155,60 @@ def _resident(field: str) -> float:
 
 @dataclass(slots=True)
 class Spent:
-    """Seconds in libsodium's verify, and calls; processor seconds of bare verifies between them, and how many."""
+    """Seconds in libsodium's verify, and calls; of bare ones (`timing` is false) neither."""
 
     seconds: float = 0.0
     calls: int = 0
-    bare: float = 0.0
-    rounds: int = 0
+    timing: bool = True
 
 
 @contextmanager
 def verifications() -> Iterator[Spent]:
-    """What is spent on signatures, while it lasts.
-
-    What the processor's clock does meanwhile it does to bare ones, too.
-    """
+    """What is spent on signatures, while it lasts."""
     honest, spent = bindings.crypto_sign_open, Spent()
-    key, message = SigningKey(bytes(range(32))), bytes(2_000)
-    signature = key.sign(message)
 
     def timed(signed: bytes, pk: bytes) -> bytes:
+        if not spent.timing:
+            return honest(signed, pk)
         start = time.perf_counter()
         try:
             return honest(signed, pk)
         finally:
             spent.seconds += time.perf_counter() - start
             spent.calls += 1
-            if spent.calls % EVERY == 1:
-                bare()
-
-    def bare() -> None:
-        bindings.crypto_sign_open = honest
-        start = time.process_time()
-        for _ in range(ROW):
-            ed25519.verify(key.public, message, signature)
-        spent.bare += time.process_time() - start
-        spent.rounds += ROW
-        bindings.crypto_sign_open = timed
 
     bindings.crypto_sign_open = timed
     try:
         yield spent
     finally:
         bindings.crypto_sign_open = honest
+
+
+class _Between:
+    """What is measured between the events of an audit: bare verifies, and the memory of further processes.
+
+    What the processor's clock does meanwhile it does to the audit, too.
+
+    Attributes:
+        seconds, processor, rounds: of bare verifies. beside: MB at most that further processes have of their own.
+    """
+
+    def __init__(self, spent: Spent) -> None:
+        self.seconds = self.processor = self.beside = 0.0
+        self.rounds = 0
+        self._spent = spent
+        key, self._message = SigningKey(bytes(range(32))), bytes(2_000)
+        self._public, self._signature = key.public, key.sign(self._message)
+
+    def __call__(self, log: str, number: int, last: int) -> None:
+        if number % EVERY:
+            return
+        self.beside = max(self.beside, sum(_resident("RssAnon", child.pid) for child in active_children()))
+        self._spent.timing = False
+        start, processor = time.perf_counter(), time.process_time()
+        for _ in range(ROW):
+            ed25519.verify(self._public, self._message, self._signature)
+        self.seconds += time.perf_counter() - start
+        self.processor += time.process_time() - processor
+        self.rounds += ROW
+        self._spent.timing = True
