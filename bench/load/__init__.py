@@ -1,9 +1,10 @@
 """`proxid bench load`: what a house answers when more is asked than it can do, and what stays of what it answered.
 
 The trial of the demo is started, without third parties at first. Gateway and main service are held to a share of the
-processor: every 20 ms they stand still (SIGSTOP) for the rest, so that the devices, which this one process plays, never
-are the bottleneck. What they then answer, 64 questions under way, is the capacity; everything else is relative to it.
+processor: every 20 ms they stand still (SIGSTOP) when they have had it, so that the devices, which this one process
+plays, never are the bottleneck. What they then answer, 64 questions under way, is the capacity; everything else is relative to it.
 
+    capacity_per_s                    before all else and after it, the mean: a machine's speed may change meanwhile
     goodput_ratio_at_3x               devices ask three times the capacity, with the library's retries, for `seconds`;
                                       answers within 4 s of the question, in each second from the fifth on, over the
                                       capacity
@@ -133,17 +134,20 @@ async def _loaded(trial: DemoTrial, options: Options) -> dict[str, Figure]:
 async def threefold(devices: Devices, options: Options) -> dict[str, Figure]:
     """What a house is asked that is held: as much as it can do, three times as much, then half of it."""
     await devices.closed(_ENOUGH, WARM_SECONDS)
-    capacity = await devices.closed(_ENOUGH, CAPACITY_SECONDS)
-    held = f"{capacity:,.0f}/s with {options.share:.0%} of a processor each"
+    first = await devices.closed(_ENOUGH, CAPACITY_SECONDS)
     devices.begin()
     counted = time.monotonic() + BEGIN
-    await devices.open(3 * capacity, options.seconds)
+    await devices.open(3 * first, options.seconds)
     refusals = Refusals(list(devices.refusals.told), list(devices.refusals.late), devices.refusals.own)
     changed = time.monotonic()
-    await devices.open(0.5 * capacity, RECOVERY_SECONDS)
+    await devices.open(0.5 * first, RECOVERY_SECONDS)
     await devices.end()
-    asked = [one for one in devices.asked if one.begun < changed]
-    after = [one for one in devices.asked if one.begun >= changed]
+    ended, lag = list(devices.asked), devices.lag
+    last = await devices.closed(_ENOUGH, CAPACITY_SECONDS)
+    capacity = (first + last) / 2
+    held = f"{first:,.0f}/s before and {last:,.0f}/s after with {options.share:.0%} of a processor each"
+    asked = [one for one in ended if one.begun < changed]
+    after = [one for one in ended if one.begun >= changed]
     seconds = per_second(asked, PATIENCE, BEGIN, options.seconds)
     refused = [one.took for one in refusals.told + refusals.late if one.begun >= counted]
     return {
@@ -156,7 +160,7 @@ async def threefold(devices: Devices, options: Options) -> dict[str, Figure]:
         "refusals_by_the_client": _figure(refusals.own, "calls"),
         "refusal_ms_p99": _figure(1e3 * quantile(refused, 0.99), "ms", None, 200.0),
         "recovery_s": _figure(settled(after, changed, PATIENCE), "s", None, 5.0),
-        "client_lag_ms": _figure(1e3 * devices.lag, "ms"),
+        "client_lag_ms": _figure(1e3 * lag, "ms"),
     }
 
 

@@ -1,6 +1,8 @@
-"""Services held to a share of the processor: stopped and continued, fifty times a second, by a process of its own.
+"""Services held to a share of the processor: stopped when they have had theirs and continued when there is more.
 
-The devices' process could not: whatever its interpreter does in between would be more share.
+A process of its own does it: the devices' could not, since whatever its interpreter does in between would be more
+share. What counts is processor time, not the time for which they may run: in that others run, too, the more of them the
+more devices ask, and a house that is asked more would be held to less.
 """
 
 import multiprocessing
@@ -17,10 +19,13 @@ from proxid.cli.demo.trial import SERVICES, DemoTrial
 from proxid.errors import InputError
 
 PERIOD: Final = 0.02
+"""Seconds, of which a service has its share in one piece if it has much to do."""
+TICK: Final = 0.001
+"""Seconds after which it is looked at again."""
 
 
 class Held:
-    """While the block runs gateway and main service get `share` (0 to 1) of the time; their stores all of it."""
+    """While the block runs gateway and main service each get `share` (0 to 1) of a processor; their stores all of it."""
 
     def __init__(self, trial: DemoTrial, share: float) -> None:
         self._pids = [pid for name in SERVICES for pid in processes(trial.children[name].pid)]
@@ -47,15 +52,32 @@ def _turn(pids: Sequence[int], share: float, parent: int, begun: Event) -> None:
     with suppress(PermissionError):
         os.nice(-15)
     begun.set()
-    next_one = time.monotonic()
-    while os.getppid() == parent:
-        if share < 1:
-            _signal(pids, signal.SIGSTOP)
-            time.sleep(max(0.0, next_one + PERIOD * (1 - share) - time.monotonic()))
-            _signal(pids, signal.SIGCONT)
-        time.sleep(PERIOD * share)
-        next_one = time.monotonic()
+    most = share * PERIOD
+    last, used, left = time.monotonic(), {pid: _processor_time(pid) for pid in pids}, dict.fromkeys(pids, 0.0)
+    stopped = set[int]()
+    while share < 1 and os.getppid() == parent:
+        time.sleep(TICK)
+        now = time.monotonic()
+        for pid in pids:
+            before, used[pid] = used[pid], _processor_time(pid)
+            # If this process was late, they had more, and do not pay for it with a long time of nothing.
+            left[pid] = max(-most, min(most, left[pid] + share * (now - last)) - (used[pid] - before))
+            if left[pid] <= 0 and pid not in stopped:
+                stopped.add(pid)
+                _signal([pid], signal.SIGSTOP)
+            elif left[pid] >= most and pid in stopped:
+                stopped.discard(pid)
+                _signal([pid], signal.SIGCONT)
+        last = now
     _signal(pids, signal.SIGCONT)
+
+
+def _processor_time(pid: int) -> float:
+    """Seconds of all of its threads so far (clock_getcpuclockid(3)); 0 of one that has ended."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return 0.0
 
 
 def _signal(pids: Sequence[int], number: signal.Signals) -> None:
