@@ -1,6 +1,8 @@
 """Places on an event loop: who waits for too long is told when it is, and not when it would have been before."""
 
 import asyncio
+import gc
+import weakref
 from contextlib import AsyncExitStack
 
 import pytest
@@ -34,6 +36,19 @@ async def test_when_too_much_is_asked_the_next_look_is_sooner() -> None:
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_a_request_leaves_no_circle_behind() -> None:
+    """Tens of thousands of them would be collected at once, for which a service stands still."""
+    admission, turn = Admission(), Turn("home")
+    gone = weakref.ref(turn)
+    gc.disable()
+    try:
+        await wait(admission, turn)
+        del turn
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 async def test_waiting_for_a_place_is_no_sign_that_the_house_is_slow() -> None:

@@ -16,7 +16,6 @@ from proxid.runtime.transport.places import (
     MOST,
     PUSHBACK,
     SLOW,
-    TARGET,
     WAITING,
     Places,
     Ticket,
@@ -80,8 +79,7 @@ def test_three_times_too_much_leaves_what_is_answered_as_it_was_and_then_nothing
     load(house, 3, 12)
     assert all(house.served(second, second + 1) >= 0.8 * rate for second in range(5, 12))
     assert max(house.refused()) <= LONGEST + 0.002
-    most = 0.0 if 1 / rate > TARGET else TARGET
-    assert max(house.refused(3.0)) <= most + 0.002, "who cannot be reached in time does not wait for it"
+    assert max(house.refused(3.0)) <= 0.002, "nobody waits while places are given to others"
     before = len(house.refused())
     load(house, 0.5, 4)
     settled = house.now
@@ -118,11 +116,13 @@ def test_while_too_much_waits_the_newest_go_first_and_soon_nobody_old_is_left() 
     first, _ = come("first", 0.0), come("old", 0.0)  # of two households: one alone would wait on
     come("older", 0.01)
     assert told == [("first", True)]
-    come("new", LONGEST - TARGET / 2)
+    come("new", LONGEST - 0.01)
     assert places.due(LONGEST / 2) == pytest.approx(LONGEST / 2)
     places.look(LONGEST + 0.001)
-    assert told[1:] == [("old", False), ("older", False)]
-    places.leave(first, LONGEST + 0.002)
+    assert told[1:] == [("old", False)]
+    come("newest", LONGEST + 0.002)
+    assert told[2:] == [("newest", False)], "who comes now is refused at once"
+    places.leave(first, LONGEST + 0.003)
     assert told[3:] == [("new", True)]
 
 
