@@ -2,7 +2,8 @@
 
 The trial of the demo is started, without third parties at first. Gateway and main service are held to a share of the
 processor: every 20 ms they stand still (SIGSTOP) when they have had it, so that the devices, which this one process
-plays, never are the bottleneck. What they then answer, 64 questions under way, is the capacity; everything else is relative to it.
+plays, never are the bottleneck. What they then answer, 64 questions under way, is the capacity; everything else is
+relative to it.
 
     capacity_per_s                    before all else and after it, the mean: a machine's speed may change meanwhile
     goodput_ratio_at_3x               devices ask three times the capacity, with the library's retries, for `seconds`;

@@ -25,7 +25,7 @@ TICK: Final = 0.001
 
 
 class Held:
-    """While the block runs gateway and main service each get `share` (0 to 1) of a processor; their stores all of it."""
+    """While the block runs each service gets `share` (0 to 1) of a processor; their stores get all of it."""
 
     def __init__(self, trial: DemoTrial, share: float) -> None:
         self._pids = [pid for name in SERVICES for pid in processes(trial.children[name].pid)]

@@ -16,8 +16,6 @@ class Admission:
     def __init__(self) -> None:
         self._places = Places()
         self._timer: asyncio.Handle | None = None
-        self._due = 0.0
-        """When it fires, in the event loop's time: uvloop's handles of what is due at once do not know."""
 
     def require_room(self, peer: Hashable) -> None:
         """That a peer's request may find a place, whatever it says; raises OverloadedError, which costs least."""
@@ -35,16 +33,17 @@ class Admission:
             OverloadedError: there is none, or its caller's time is over.
         """
         decided: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        since = time.monotonic()
 
-        def told(placed: bool) -> None:
-            turn.waited += time.monotonic() - ticket.since  # for others' answers, or its own before it
+        def told(placed: bool) -> None:  # it does not know the ticket: each request would leave a circle behind
+            turn.waited += time.monotonic() - since  # for others' answers, or its own before it
             if not decided.done():  # its caller may have gone
                 decided.set_result(placed)
 
-        ticket = Ticket(turn.who, turn.person, time.monotonic(), told, turn.left())
+        ticket = Ticket(turn.who, turn.person, since, told, turn.left())
         self._places.enter(ticket)
         try:
-            self._watch()  # others may wait no longer, now that there is one more
+            self._watch()
             if not await decided:
                 raise self._full()
             turn.require()
@@ -54,15 +53,8 @@ class Admission:
 
     def _watch(self) -> None:
         due = self._places.due(time.monotonic())
-        if due is None:
-            return
-        loop = asyncio.get_running_loop()
-        at = loop.time() + due
-        if self._timer is not None:
-            if self._due <= at:
-                return
-            self._timer.cancel()
-        self._timer, self._due = loop.call_later(due, self._look), at
+        if due is not None and self._timer is None:  # nobody who came later is due sooner
+            self._timer = asyncio.get_running_loop().call_later(due, self._look)
 
     def _look(self) -> None:
         self._timer = None

@@ -3,10 +3,10 @@
 Two measures keep what is answered from falling while more is asked than can be done:
 
 - The queue is bounded by time. While it empties now and then, a request may wait for LONGEST; once it has not for so
-  long, or somebody was just refused, only the newest are worth a place, for TARGET (CoDel, Nichols and Jacobson 2012;
-  adaptive LIFO, Maurer 2015). Where places come back more seldom than that, nobody waits: a refusal that comes late
-  has cost its caller time and brought nobody a place. Only one peer that asks alone, and not much, waits for as long as
-  it has time.
+  long (CoDel, Nichols and Jacobson 2012), or somebody was just refused, places go to the newest of those that wait
+  (adaptive LIFO, Maurer 2015), and who comes finds one at once or is refused: then somebody comes sooner than a place
+  could, and a refusal that comes late, or after its message was read, has cost both sides and brought nobody a place.
+  Only one peer that asks alone, and not much, waits for as long as it has time.
 - Places follow what they cause: a request says at its end how long it has taken, here and at the service behind. Up to
   CALM they become more, as TCP's window does, and as with that only while they are used: what was never carried may be
   too much. Above SLOW they become as many as are answered in between. What waits for somebody else's answer costs no
@@ -24,13 +24,11 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Final
 
-TARGET: Final = 0.02
-"""Seconds that a request may wait while the queue does not empty."""
 LONGEST: Final = 0.1
-"""Seconds that a request may wait for a place otherwise."""
-SLOW: Final = 1.5
+"""Seconds that a request may wait for a place."""
+SLOW: Final = 0.75
 """Seconds that an answer takes when a service carries too much."""
-CALM: Final = 1.0
+CALM: Final = 0.5
 """Seconds that it takes when a service carries what it can."""
 FEWEST: Final = 8
 FIRST: Final = 64
@@ -103,16 +101,17 @@ class Places:
         self._fill(ticket.since)
         if ticket.placed:
             return
-        if self._is_hopeless(ticket.since):
+        if self.is_over(ticket.since):
             self._refuse(ticket)
             self._note_over(ticket.peer, ticket.since)
         elif self.waiting > WAITING:
-            self._refuse(max((t for line in self._lines.values() for t in line), key=self._burden))
+            waiting = (t for line in self._lines.values() for t in line)
+            self._refuse(max(waiting, key=lambda t: (*self._burden(t), -t.since)))
             self._over = ticket.since
 
     def turns_away(self, peer: Hashable, now: float) -> bool:
         """Whether whatever this peer asks is refused now, which counts as one that was."""
-        if self._peers[peer] < int(self.limit) - self.held or not self._is_hopeless(now):
+        if self._peers[peer] < int(self.limit) - self.held or not self.is_over(now):
             return False
         self._refused += 1
         self._note_over(peer, now)
@@ -139,8 +138,7 @@ class Places:
 
     def look(self, now: float) -> None:
         """Refuse who has waited for too long; to be called when `due` says."""
-        longest = TARGET if self.is_over(now) else LONGEST
-        late = [t for line in self._lines.values() for t in line if now - t.since >= longest]
+        late = [t for line in self._lines.values() for t in line if now - t.since >= LONGEST]
         for ticket in late:
             if self._is_alone():
                 return
@@ -152,20 +150,13 @@ class Places:
         if not self._lines or self._is_alone():
             return None
         oldest = min(next(iter(line)).since for line in self._lines.values())
-        return max(0.0, oldest + (TARGET if self.is_over(now) else LONGEST) - now)
+        return max(0.0, oldest + LONGEST - now)
 
     def pushback(self, now: float) -> float:
         """Seconds after which who is refused now finds room: as long as it takes to serve those who were refused."""
         self._forget(now)
         least, most = PUSHBACK
         return min(most, max(least, self._refused / max(self._served, 1.0)))
-
-    def _is_hopeless(self, now: float) -> bool:
-        """Whether too much is asked, and places come back so seldom that not even the next has one within TARGET."""
-        if not self.is_over(now):
-            return False
-        self._forget(now)
-        return self._rate() * TARGET < 1
 
     def _is_in_vain(self, ticket: Ticket) -> bool:
         """Whether there is much to do, and its caller gives up before an answer is due."""
@@ -187,22 +178,21 @@ class Places:
         """Seconds that an answer takes at least; the less is known of it the longer none has come."""
         return min(SLOW, self._took * math.exp2((self._ended - now) / MEMORY))
 
-    def _burden(self, ticket: Ticket) -> tuple[int, int, float]:
-        return self._peers[ticket.peer], self._people[ticket.peer, ticket.person], -ticket.since
+    def _burden(self, ticket: Ticket) -> tuple[int, int]:
+        return self._peers[ticket.peer], self._people[ticket.peer, ticket.person]
 
     def _fill(self, now: float) -> None:
         while self._lines and self.held < int(self.limit):
             over = self.is_over(now)
-            key = min(self._lines, key=lambda key: (self._peers[key[0]], self._people[key]))
-            line = self._lines[key]
-            ticket = next(reversed(line)) if over else next(iter(line))
+            firsts = (next(reversed(line) if over else iter(line)) for line in self._lines.values())
+            ticket = min(firsts, key=lambda t: (*self._burden(t), -t.since if over else t.since))
             # Nobody has more than what is free, so that however few they are, they leave room for one more (dynamic
             # thresholds, Choudhury and Hahne 1998): one peer takes half of the places, two a third each.
             if self._peers[ticket.peer] >= int(self.limit) - self.held:
                 return
             self._drop(ticket)
             self._peers[ticket.peer] += 1
-            self._people[key] += 1
+            self._people[ticket.peer, ticket.person] += 1
             self.held += 1
             ticket.placed = True
             ticket.told(True)
