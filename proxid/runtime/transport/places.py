@@ -26,9 +26,9 @@ from typing import Final
 
 LONGEST: Final = 0.1
 """Seconds that a request may wait for a place."""
-SLOW: Final = 0.75
+SLOW: Final = 0.8
 """Seconds that an answer takes when a service carries too much."""
-CALM: Final = 0.5
+CALM: Final = 0.55
 """Seconds that it takes when a service carries what it can."""
 FEWEST: Final = 8
 FIRST: Final = 64

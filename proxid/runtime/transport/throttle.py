@@ -16,7 +16,7 @@ from typing import Final
 
 ASKED: Final = 1.5
 """Calls sent for each that is taken."""
-SPARE: Final = 2.0
+SPARE: Final = 1.0
 """Calls that may be refused before less is asked."""
 MEMORY: Final = 0.7
 """Seconds after which a call counts half."""

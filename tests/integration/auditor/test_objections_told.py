@@ -10,11 +10,11 @@ from auditor.findings import Report, Verdict
 from gateway.objections import Objections
 from gateway.upstream import MainServiceClient
 from main_service.rights import Subjects
-from proxid.errors import RefusedError
+from proxid.errors import RefusedError, UpstreamError
 from proxid.evidence.events import encode_header
 from proxid.protocol.rights import Right
 from tests.integration.auditor.test_epoch_keys_lost import forgetful
-from tests.integration.gateway.test_owed import OBJECTS, WITHDRAWS, consent_once, object_once, told
+from tests.integration.gateway.test_owed import OBJECTS, WITHDRAWS, another_epoch, consent_once, object_once, told
 from tests.support.split_house import clean
 from tests.support.trial import PEOPLE, Trial, running
 
@@ -134,3 +134,22 @@ async def test_whoever_links_another_key_meanwhile_has_that_told_too(
         report = await trial.audit(stored=True)
     clean(report)
     assert report.counts["gateway.LINKED"] == 4 and report.counts["gateway.OBJECTED"] == 1
+
+
+@pytest.mark.slow
+async def test_an_objection_that_is_owed_for_longer_than_links_are_kept_accuses_nobody(tmp_path: Path) -> None:
+    async with running(tmp_path) as trial:
+        await trial.consent()
+        await goes_on(trial, "node0")
+        await trial.receive()
+        await trial.halt("main-service")
+        with pytest.raises(UpstreamError):
+            await object_once(trial)
+        for clock in trial.clocks.values():
+            clock.passed += 40 * 86_400
+        await trial.serve("main-service")
+        await told(trial)
+        await another_epoch(trial)
+        report = await trial.audit()
+    assert not report.violations
+    assert report.counts["gateway.OBJECTED"] == 1 and report.counts["main-service.RESTRICTED"] <= 1
