@@ -12,6 +12,7 @@ import pytest
 from proxid.clients.household import stream_pool
 from proxid.clients.household.stream_pool import StreamPool
 from proxid.errors import Code, OverloadedError, RefusedError, UpstreamError
+from proxid.runtime.transport.throttle import Throttle
 from proxid.wire.v1 import gateway_pb2
 from proxid.wire.v1.gateway_pb2_grpc import GatewayServicer, GatewayStub
 from tests.support.rpc_trial import channel, make_trial, refused, said, serving
@@ -278,6 +279,18 @@ async def test_an_overloaded_gateway_says_when_to_come_back(trial: Path) -> None
             await streams.ask(said("overloaded"))
         assert caught.value.pushback == 1.5
         assert (await streams.ask(said("again"))).message.header == b"again"
+
+
+async def test_who_is_not_let_through_by_the_client_itself_may_come_back_soon(trial: Path) -> None:
+    async with serving(trial, Counter()) as (_, port), channel(trial, port) as way:
+        streams = StreamPool(GatewayStub(way), 5.0)
+        streams._throttle = Throttle(lambda: 1.0)
+        told = []
+        for _ in range(3):
+            with pytest.raises(OverloadedError) as caught:
+                await streams.ask(said("overloaded"))
+            told.append(caught.value.pushback)
+    assert told == [1.5, stream_pool.SOON, stream_pool.SOON]
 
 
 async def test_no_stream_is_added_while_the_gateway_is_overloaded(trial: Path, monkeypatch: pytest.MonkeyPatch) -> None:
