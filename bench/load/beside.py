@@ -24,19 +24,23 @@ async def beside_abuse(trial: DemoTrial, devices: Devices, rate: float, seconds:
     The first household is the hostile one, the others ask.
     """
     honest = len(trial.devices()) - 1
-    hostile = _SPAWN.Process(target=_hostile, args=(trial.folder, trial.options, seconds + _START))
-    hostile.start()
-    slow, spent = await _p99(devices, rate, seconds, honest, hostile)
-    burner = _SPAWN.Process(target=_burn, args=(spent / seconds, seconds + _START))
-    burner.start()
-    usual, _ = await _p99(devices, rate, seconds, honest, burner)
-    return slow / usual
+    # In turns, so that a machine that becomes slower meanwhile does it to both.
+    slow, usual, half = list[float](), list[float](), seconds / 2
+    share = 0.0
+    for hostile in (True, False, False, True):
+        target, what = (_hostile, (trial.folder, trial.options)) if hostile else (_burn, (share,))
+        process = _SPAWN.Process(target=target, args=(*what, half + _START))
+        process.start()
+        took, spent = await _answers(devices, rate, half, honest, process)
+        share = spent / half if hostile else share
+        (slow if hostile else usual).extend(took)
+    return quantile(slow, 0.99) / quantile(usual, 0.99)
 
 
-async def _p99(
-    devices: Devices, rate: float, seconds: int, households: int, process: SpawnProcess
-) -> tuple[float, float]:
-    """Seconds of the slowest in a hundred answers, and the processor time that a process took meanwhile."""
+async def _answers(
+    devices: Devices, rate: float, seconds: float, households: int, process: SpawnProcess
+) -> tuple[list[float], float]:
+    """Seconds of all answers, and the processor time that a process took meanwhile."""
     try:
         await asyncio.sleep(_START)
         devices.begin()
@@ -47,7 +51,7 @@ async def _p99(
     finally:
         process.kill()
         process.join()
-    return quantile([one.took for one in devices.asked], 0.99), spent
+    return [one.took for one in devices.asked], spent
 
 
 def _spent(pid: int | None) -> float:

@@ -39,6 +39,8 @@ CALM: Final = 1.0
 """Seconds after an `overloaded`, or a stream that was taken up late, in which those that there are have to do."""
 LATE: Final = 1.0
 """Seconds for which a stream is kept whose answer comes too late: a gateway gives up when its caller does."""
+SOON: Final = 0.5
+"""Seconds after which who was not let through may try again: nobody was asked, and others are answered meanwhile."""
 _CODES: Final = frozenset(Code)
 
 
@@ -74,7 +76,7 @@ class StreamPool:
             UpstreamError, AioRpcError: it may not have arrived.
         """
         if not self._throttle.admits(time.monotonic()):
-            raise OverloadedError("the gateway was just now")
+            raise OverloadedError("the gateway was just now", SOON)
         until = min(until, time.monotonic() + self._timeout)
         try:
             found = await self._answered(request, until)

@@ -282,8 +282,8 @@ async def test_an_overloaded_gateway_says_when_to_come_back(trial: Path) -> None
 
 
 async def test_who_is_not_let_through_by_the_client_itself_may_come_back_soon(trial: Path) -> None:
-    async with serving(trial, Counter()) as (_, port), channel(trial, port) as way:
-        streams = StreamPool(GatewayStub(way), 5.0)
+    async with serving(trial, Counter()) as (_, address), channel(trial, address, "devices/home") as to:
+        streams = StreamPool(GatewayStub(to), 20)
         streams._throttle = Throttle(lambda: 1.0)
         told = []
         for _ in range(3):
